@@ -1,0 +1,2 @@
+//! The weft command.
+fn main() {}
