@@ -1,1 +1,24 @@
-//! memory
+//! Memory for structures that many threads read without latches.
+//!
+//! Two things that belong together: where blocks come from ([`Arena`], huge
+//! pages, size classes, accounting, a hard limit) and when they may go back
+//! ([`Epochs`], epoch-based reclamation). [`Local`] is one thread's handle on
+//! both and what the index and the engine pass around.
+//!
+//! This crate knows no index and no database.
+
+mod arena;
+mod cache;
+mod class;
+mod epoch;
+mod local;
+mod region;
+mod sync;
+
+pub use arena::{Arena, Exhausted, Purpose, Usage};
+pub use class::BLOCK_BYTES_MAX;
+pub use epoch::{Epochs, Pin, Stamp};
+pub use local::Local;
+
+/// Bytes of a cache line on every machine we build for.
+pub const LINE_BYTES: usize = 64;

@@ -1,0 +1,143 @@
+//! Suspension policies: one body, three executions.
+//!
+//! A search is written once, as an `async fn` generic over a [`Policy`], and
+//! calls `P::touch(..).await` before it reads memory that is probably not in
+//! the cache. Under [`Sequential`] that compiles to nothing, under
+//! [`Prefetching`] to prefetch instructions, under [`Interleaved`] to a prefetch
+//! and a memory wait (paper 003 section 4 does the same with a boolean template
+//! parameter; the three-way form and the adaptive switch are ours).
+//!
+//! Which of them runs is fixed at compile time. The interleaved execution can
+//! still fall back at run time: when the worker has found that nothing misses
+//! the cache, [`Policy::suspends`] is false and leaf operations run the
+//! sequential body instead (see `leaf.rs`).
+
+use std::{
+    future::{Future, Ready, ready},
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use crate::{
+    prefetch::prefetch,
+    slot::{self, Touch},
+};
+
+/// The name of a suspension point, for simulators, statistics and messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Point(pub &'static str);
+
+/// How a body reaches memory that may not be in the cache.
+pub trait Policy: Copy + Default + Send + Sync + 'static {
+    /// Name for people and reports.
+    const NAME: &'static str;
+
+    /// Whether [`Policy::touch`] can ever suspend.
+    const MAY_SUSPEND: bool;
+
+    /// What [`Policy::touch`] returns.
+    type Touch: Future<Output = ()>;
+
+    /// Announces that the `bytes` at `address` are read next, and waits for them
+    /// as the policy says. Any address is allowed: nothing is dereferenced.
+    ///
+    /// # Suspension
+    /// May suspend: whatever was read optimistically before must be validated
+    /// after it, and no latch may be held across it.
+    fn touch<T: ?Sized>(point: Point, address: *const T, bytes: usize) -> Self::Touch;
+
+    /// Announces a read without waiting.
+    fn prefetch<T: ?Sized>(address: *const T, bytes: usize);
+
+    /// Whether leaf operations should run as suspending coroutines now. False
+    /// outside a worker's slot and where the worker found suspending useless.
+    fn suspends() -> bool;
+}
+
+/// Reads memory as it comes: no prefetch, no suspension.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sequential;
+
+/// Prefetches and goes on at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prefetching;
+
+/// Prefetches and lets other slots run meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interleaved;
+
+impl Policy for Sequential {
+    const NAME: &'static str = "sequential";
+    const MAY_SUSPEND: bool = false;
+    type Touch = Ready<()>;
+
+    #[inline(always)]
+    fn touch<T: ?Sized>(_: Point, _: *const T, _: usize) -> Ready<()> {
+        ready(())
+    }
+
+    #[inline(always)]
+    fn prefetch<T: ?Sized>(_: *const T, _: usize) {}
+
+    #[inline(always)]
+    fn suspends() -> bool {
+        false
+    }
+}
+
+impl Policy for Prefetching {
+    const NAME: &'static str = "prefetch";
+    const MAY_SUSPEND: bool = false;
+    type Touch = Ready<()>;
+
+    #[inline(always)]
+    fn touch<T: ?Sized>(_: Point, address: *const T, bytes: usize) -> Ready<()> {
+        prefetch(address.cast(), bytes);
+        ready(())
+    }
+
+    #[inline(always)]
+    fn prefetch<T: ?Sized>(address: *const T, bytes: usize) {
+        prefetch(address.cast(), bytes);
+    }
+
+    #[inline(always)]
+    fn suspends() -> bool {
+        false
+    }
+}
+
+impl Policy for Interleaved {
+    const NAME: &'static str = "interleaved";
+    const MAY_SUSPEND: bool = true;
+    type Touch = Touch;
+
+    #[inline(always)]
+    fn touch<T: ?Sized>(point: Point, address: *const T, bytes: usize) -> Touch {
+        prefetch(address.cast(), bytes);
+        Touch::new(point)
+    }
+
+    #[inline(always)]
+    fn prefetch<T: ?Sized>(address: *const T, bytes: usize) {
+        prefetch(address.cast(), bytes);
+    }
+
+    #[inline(always)]
+    fn suspends() -> bool {
+        slot::in_suspending_slot()
+    }
+}
+
+/// Runs a body of a policy that never suspends, in place.
+///
+/// # Panics
+/// When the body suspends after all: it then has a wait that is not a touch.
+#[inline(always)]
+pub fn run_inline<F: Future>(body: F) -> F::Output {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(body).poll(&mut context) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("a body that never suspends has suspended"),
+    }
+}

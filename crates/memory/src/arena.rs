@@ -1,0 +1,243 @@
+//! The arena: shared source of blocks, with a hard limit and accounting.
+//!
+//! Threads never take single blocks from it. Each keeps a `Cache` (see
+//! `cache.rs`) that claims *chunks* (up to 2 MiB, one size class each) and
+//! returns surplus free blocks to the arena's central lists. So the arena is
+//! touched once in thousands of allocations and a mutex per class is enough.
+//!
+//! Invariants:
+//! - *Bounded*: claimed chunks never exceed the limit given at creation; the
+//!   claim that would is refused with [`Exhausted`] and changes nothing.
+//! - *One class per block for life*: a freed block serves its class again.
+//! - *Stable addresses*: blocks lie in one reservation, whose base never moves.
+
+use std::{
+    fmt,
+    ptr::NonNull,
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicI64, AtomicUsize, Ordering},
+    },
+};
+
+use crate::{
+    class::{CLASS_COUNT, block_bytes},
+    region::{HUGE_PAGE_BYTES, Region},
+};
+
+/// What a block is used for; the unit of memory statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Purpose {
+    /// Nodes and key suffixes of indexes.
+    Index,
+    /// Indirection arrays.
+    Indirection,
+    /// Record versions.
+    Version,
+}
+
+impl Purpose {
+    pub(crate) const COUNT: usize = 3;
+}
+
+/// Bytes in live blocks by purpose, and bytes claimed from the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes in live index blocks.
+    pub index_bytes: u64,
+    /// Bytes in live indirection arrays.
+    pub indirection_bytes: u64,
+    /// Bytes in live version blocks.
+    pub version_bytes: u64,
+    /// Bytes of chunks claimed, live or free.
+    pub claimed_bytes: u64,
+    /// The hard limit on `claimed_bytes`.
+    pub limit_bytes: u64,
+}
+
+/// The arena's limit is reached; nothing was allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted;
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the memory limit is reached; delete records or raise the limit")
+    }
+}
+
+impl std::error::Error for Exhausted {}
+
+/// Live bytes of one thread's cache. Written by its owner alone (a block may be
+/// freed elsewhere, hence the sign), read by anybody who sums.
+pub(crate) struct Account([AtomicI64; Purpose::COUNT]);
+
+impl Account {
+    #[inline]
+    pub(crate) fn add(&self, purpose: Purpose, bytes: i64) {
+        let counter = &self.0[purpose as usize];
+        // A plain load and store: there is one writer.
+        counter.store(counter.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
+    }
+
+    fn get(&self, purpose: usize) -> i64 {
+        self.0[purpose].load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Default)]
+struct Accounts {
+    live: Vec<Weak<Account>>,
+    /// What closed caches left behind.
+    closed: [i64; Purpose::COUNT],
+}
+
+/// A shared source of blocks in one reservation. See the module text.
+pub struct Arena {
+    region: Region,
+    limit_bytes: usize,
+    claimed_bytes: AtomicUsize,
+    central: Box<[Mutex<Vec<Block>>]>,
+    accounts: Mutex<Accounts>,
+}
+
+/// A free block in a central list.
+pub(crate) struct Block(pub(crate) NonNull<u8>);
+
+// SAFETY: a free block is owned by whoever holds the `Block`; there is nothing
+// thread-bound about its memory.
+unsafe impl Send for Block {}
+
+/// Address space wished for: what 32-bit line numbers can name (256 GiB).
+const RESERVE_BYTES: usize = 1 << 38;
+const CHUNK_BYTES_MIN: usize = 64 << 10;
+
+impl Arena {
+    /// An arena that never claims more than `limit_bytes`. Only address space
+    /// is taken now.
+    ///
+    /// # Errors
+    /// [`Exhausted`] when the system refuses even a huge page of address space.
+    pub fn new(limit_bytes: usize) -> Result<Arc<Arena>, Exhausted> {
+        let wish = limit_bytes
+            .saturating_add(HUGE_PAGE_BYTES)
+            .min(RESERVE_BYTES);
+        let region = Region::reserve(wish).ok_or(Exhausted)?;
+        let central = (0..CLASS_COUNT).map(|_| Mutex::new(Vec::new())).collect();
+        Ok(Arc::new(Arena {
+            limit_bytes: limit_bytes.min(region.bytes()),
+            region,
+            claimed_bytes: AtomicUsize::new(0),
+            central,
+            accounts: Mutex::new(Accounts::default()),
+        }))
+    }
+
+    /// The lowest address of the reservation, 2 MiB aligned. Blocks of 64 bytes
+    /// and more lie at multiples of 64 bytes from it.
+    #[inline]
+    pub fn base(&self) -> NonNull<u8> {
+        self.region.base()
+    }
+
+    /// Bytes by purpose and the limit.
+    pub fn usage(&self) -> Usage {
+        let accounts = self.accounts.lock().unwrap_or_else(|e| e.into_inner());
+        let mut sums = accounts.closed;
+        for account in accounts.live.iter().filter_map(Weak::upgrade) {
+            for (purpose, sum) in sums.iter_mut().enumerate() {
+                *sum += account.get(purpose);
+            }
+        }
+        let [index_bytes, indirection_bytes, version_bytes] = sums.map(|sum| sum.max(0) as u64);
+        Usage {
+            index_bytes,
+            indirection_bytes,
+            version_bytes,
+            claimed_bytes: self.claimed_bytes.load(Ordering::Relaxed) as u64,
+            limit_bytes: self.limit_bytes as u64,
+        }
+    }
+
+    /// The part of the reservation that has been claimed so far: address and
+    /// bytes. For measurements that want to touch "the same memory".
+    pub fn claimed(&self) -> (NonNull<u8>, usize) {
+        (self.base(), self.claimed_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Claims a chunk for blocks of `class`, wishing for `wish` bytes (rounded
+    /// down to what the limit leaves). The memory is zero. Returns its start
+    /// and its length in bytes, at least one block.
+    pub(crate) fn claim_chunk(
+        &self,
+        class: usize,
+        wish: usize,
+    ) -> Result<(NonNull<u8>, usize), Exhausted> {
+        let block = block_bytes(class);
+        let wish = wish
+            .clamp(CHUNK_BYTES_MIN, HUGE_PAGE_BYTES)
+            .max(block)
+            .next_multiple_of(4096);
+        let least = block.max(4096).next_multiple_of(4096);
+        let mut claimed = self.claimed_bytes.load(Ordering::Relaxed);
+        loop {
+            let left = self.limit_bytes.saturating_sub(claimed) / 4096 * 4096;
+            let bytes = wish.min(left);
+            if bytes < least {
+                return Err(Exhausted);
+            }
+            // Relaxed: the chunk's memory is fresh, nobody published anything in it.
+            match self.claimed_bytes.compare_exchange_weak(
+                claimed,
+                claimed + bytes,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    // SAFETY: `claimed + bytes <= limit <= region.bytes()`.
+                    return Ok((unsafe { self.base().add(claimed) }, bytes));
+                }
+                Err(now) => claimed = now,
+            }
+        }
+    }
+
+    pub(crate) fn take_central(&self, class: usize, into: &mut Vec<NonNull<u8>>, most: usize) {
+        let mut central = self.central[class]
+            .lock()
+            .unwrap_or_else(|e| e.into_inner());
+        let from = central.len().saturating_sub(most);
+        into.extend(central.drain(from..).map(|block| block.0));
+    }
+
+    pub(crate) fn give_central(&self, class: usize, blocks: impl Iterator<Item = NonNull<u8>>) {
+        let mut central = self.central[class]
+            .lock()
+            .unwrap_or_else(|e| e.into_inner());
+        central.extend(blocks.map(Block));
+    }
+
+    pub(crate) fn open_account(&self) -> Arc<Account> {
+        let account = Arc::new(Account(std::array::from_fn(|_| AtomicI64::new(0))));
+        let mut accounts = self.accounts.lock().unwrap_or_else(|e| e.into_inner());
+        accounts.live.retain(|weak| weak.strong_count() > 0);
+        accounts.live.push(Arc::downgrade(&account));
+        account
+    }
+
+    pub(crate) fn close_account(&self, account: &Account) {
+        let mut accounts = self.accounts.lock().unwrap_or_else(|e| e.into_inner());
+        for purpose in 0..Purpose::COUNT {
+            accounts.closed[purpose] += account.get(purpose);
+            account.0[purpose].store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena")
+            .field("usage", &self.usage())
+            .finish_non_exhaustive()
+    }
+}

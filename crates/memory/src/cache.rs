@@ -1,0 +1,162 @@
+//! One thread's stock of blocks.
+//!
+//! Allocation is a pop from a vector or a bump of a pointer; neither touches
+//! the block itself, which is usually cold: free lists threaded through the
+//! blocks would cost a cache miss on each side. The next block is prefetched
+//! while the caller fills this one.
+
+use std::{ptr::NonNull, sync::Arc};
+
+use crate::{
+    arena::{Account, Arena, Exhausted, Purpose},
+    class::{BLOCK_BYTES_MAX, CLASS_COUNT, block_bytes, class_of},
+};
+
+/// Free blocks kept per class before the surplus goes to the arena, in bytes.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
+pub(crate) struct Cache {
+    arena: Arc<Arena>,
+    account: Arc<Account>,
+    stocks: Box<[Stock]>,
+}
+
+struct Stock {
+    free: Vec<NonNull<u8>>,
+    /// The unused rest of the newest chunk.
+    rest: NonNull<u8>,
+    rest_bytes: usize,
+    chunk_bytes_next: usize,
+}
+
+// SAFETY: the pointers name free blocks owned by this cache; owning threads may
+// change as long as there is one at a time, which `&mut self` ensures.
+unsafe impl Send for Cache {}
+
+impl Cache {
+    pub(crate) fn new(arena: Arc<Arena>) -> Cache {
+        let account = arena.open_account();
+        let stocks = (0..CLASS_COUNT)
+            .map(|_| Stock {
+                free: Vec::new(),
+                rest: NonNull::dangling(),
+                rest_bytes: 0,
+                chunk_bytes_next: 0,
+            })
+            .collect();
+        Cache {
+            arena,
+            account,
+            stocks,
+        }
+    }
+
+    pub(crate) fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    #[inline]
+    pub(crate) fn allocate(
+        &mut self,
+        bytes: usize,
+        purpose: Purpose,
+    ) -> Result<NonNull<u8>, Exhausted> {
+        if bytes > BLOCK_BYTES_MAX {
+            return Err(Exhausted);
+        }
+        let class = class_of(bytes);
+        let block_bytes = block_bytes(class);
+        let stock = &mut self.stocks[class];
+        let block = if let Some(block) = stock.free.pop() {
+            if let Some(next) = stock.free.last() {
+                prefetch_for_write(*next);
+            }
+            block
+        } else if stock.rest_bytes >= block_bytes {
+            stock.bump(block_bytes)
+        } else {
+            self.refill(class)?
+        };
+        self.account.add(purpose, block_bytes as i64);
+        Ok(block)
+    }
+
+    #[cold]
+    fn refill(&mut self, class: usize) -> Result<NonNull<u8>, Exhausted> {
+        let block_bytes = block_bytes(class);
+        let stock = &mut self.stocks[class];
+        self.arena
+            .take_central(class, &mut stock.free, kept_blocks(block_bytes) / 2 + 1);
+        if let Some(block) = stock.free.pop() {
+            return Ok(block);
+        }
+        let (rest, rest_bytes) = self.arena.claim_chunk(class, stock.chunk_bytes_next)?;
+        stock.rest = rest;
+        stock.rest_bytes = rest_bytes;
+        stock.chunk_bytes_next = rest_bytes * 2;
+        Ok(stock.bump(block_bytes))
+    }
+
+    /// Takes a block back.
+    ///
+    /// # Safety
+    /// `block` came from an allocation of `bytes` for `purpose` in the same
+    /// arena and nobody can reach it any more.
+    #[inline]
+    pub(crate) unsafe fn free(&mut self, block: NonNull<u8>, bytes: usize, purpose: Purpose) {
+        let class = class_of(bytes);
+        let block_bytes = block_bytes(class);
+        self.account.add(purpose, -(block_bytes as i64));
+        let free = &mut self.stocks[class].free;
+        free.push(block);
+        let kept = kept_blocks(block_bytes);
+        if free.len() > kept {
+            let surplus = free.drain(..kept / 2 + 1);
+            self.arena.give_central(class, surplus);
+        }
+    }
+}
+
+impl Stock {
+    #[inline]
+    fn bump(&mut self, block_bytes: usize) -> NonNull<u8> {
+        let block = self.rest;
+        // SAFETY: the caller checked `rest_bytes >= block_bytes`, so the result
+        // is within the chunk or one past its end.
+        self.rest = unsafe { block.add(block_bytes) };
+        self.rest_bytes -= block_bytes;
+        block
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        for (class, stock) in self.stocks.iter_mut().enumerate() {
+            let block_bytes = block_bytes(class);
+            while stock.rest_bytes >= block_bytes {
+                let block = stock.bump(block_bytes);
+                stock.free.push(block);
+            }
+            if !stock.free.is_empty() {
+                self.arena.give_central(class, stock.free.drain(..));
+            }
+        }
+        self.arena.close_account(&self.account);
+    }
+}
+
+fn kept_blocks(block_bytes: usize) -> usize {
+    (KEPT_BYTES_MAX / block_bytes).clamp(2, 8192)
+}
+
+#[inline]
+fn prefetch_for_write(block: NonNull<u8>) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = block;
+}

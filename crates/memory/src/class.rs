@@ -1,0 +1,73 @@
+//! Size classes: which block sizes exist.
+//!
+//! A block of fewer than 64 bytes never straddles a cache line (16, 32, 64),
+//! larger ones are whole lines and start on a line: exact up to 16 lines, then
+//! eight steps per doubling (at most 12.5 % waste).
+
+use crate::LINE_BYTES;
+
+/// The largest block an arena hands out, in bytes (32 MiB).
+pub const BLOCK_BYTES_MAX: usize = 32 << 20;
+
+/// Number of size classes.
+pub(crate) const CLASS_COUNT: usize = class_of(BLOCK_BYTES_MAX) + 1;
+
+const EXACT_LINES: usize = 16;
+const STEPS_PER_DOUBLING_LOG2: usize = 3;
+
+/// The class that serves a block of `bytes` (1 to [`BLOCK_BYTES_MAX`]).
+pub(crate) const fn class_of(bytes: usize) -> usize {
+    if bytes <= 16 {
+        return 0;
+    }
+    if bytes <= 32 {
+        return 1;
+    }
+    let lines = bytes.div_ceil(LINE_BYTES);
+    if lines <= EXACT_LINES {
+        return 1 + lines;
+    }
+    let doubling = (lines - 1).ilog2() as usize;
+    let step = ((lines - 1) >> (doubling - STEPS_PER_DOUBLING_LOG2)) & 7;
+    2 + EXACT_LINES + (doubling - 4) * 8 + step
+}
+
+/// Bytes of every block of `class`.
+pub(crate) const fn block_bytes(class: usize) -> usize {
+    match class {
+        0 => 16,
+        1 => 32,
+        _ if class < 2 + EXACT_LINES => (class - 1) * LINE_BYTES,
+        _ => {
+            let beyond = class - 2 - EXACT_LINES;
+            let doubling = beyond / 8 + 4;
+            let step = beyond % 8;
+            ((8 + step + 1) << (doubling - STEPS_PER_DOUBLING_LOG2)) * LINE_BYTES
+        }
+    }
+}
+
+const _: () = assert!(block_bytes(class_of(BLOCK_BYTES_MAX)) == BLOCK_BYTES_MAX);
+const _: () = assert!(block_bytes(class_of(1048)) == 1088 + 64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_holds_what_it_serves_and_the_one_below_does_not() {
+        for bytes in (1..20_000).chain([1 << 20, (1 << 20) + 1, BLOCK_BYTES_MAX - 1]) {
+            let class = class_of(bytes);
+            assert!(block_bytes(class) >= bytes, "{bytes}");
+            assert!(class == 0 || block_bytes(class - 1) < bytes, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn blocks_do_not_straddle_lines_needlessly() {
+        for class in 0..CLASS_COUNT {
+            let bytes = block_bytes(class);
+            assert!(bytes.is_multiple_of(LINE_BYTES) || LINE_BYTES.is_multiple_of(bytes));
+        }
+    }
+}

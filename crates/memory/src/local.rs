@@ -1,0 +1,202 @@
+//! One thread's handle on an arena and its epochs.
+
+use std::{cell::RefCell, ptr::NonNull, sync::Arc};
+
+use crate::{
+    arena::{Arena, Exhausted, Purpose},
+    cache::Cache,
+    epoch::{Epochs, Participant, Pin, Retired, Stamp},
+};
+
+/// A thread's handle: allocate, free, retire, pin. Not `Sync`; every worker
+/// has its own, and every operation of an index or the engine is given one.
+pub struct Local {
+    cache: RefCell<Cache>,
+    participant: Participant,
+}
+
+impl Local {
+    /// A handle on `arena`, taking part in `epochs`. Everything that shares
+    /// blocks of one arena must share its epochs too.
+    pub fn new(arena: &Arc<Arena>, epochs: &Arc<Epochs>) -> Local {
+        Local {
+            cache: RefCell::new(Cache::new(arena.clone())),
+            participant: Participant::new(epochs),
+        }
+    }
+
+    /// A block of at least `bytes` (at most [`crate::BLOCK_BYTES_MAX`]), 16-byte
+    /// aligned, line-aligned from 33 bytes on. Its content is arbitrary.
+    ///
+    /// # Errors
+    /// [`Exhausted`] at the arena's limit.
+    #[inline]
+    pub fn allocate(&self, bytes: usize, purpose: Purpose) -> Result<NonNull<u8>, Exhausted> {
+        self.cache.borrow_mut().allocate(bytes, purpose)
+    }
+
+    /// Takes back a block that was never published, or is provably unreachable.
+    ///
+    /// # Safety
+    /// `block` came from `allocate(bytes, purpose)` of a handle on the same arena
+    /// and no thread can read or write it any more.
+    #[inline]
+    pub unsafe fn free(&self, block: NonNull<u8>, bytes: usize, purpose: Purpose) {
+        // SAFETY: the caller's promise is the callee's.
+        unsafe { self.cache.borrow_mut().free(block, bytes, purpose) };
+    }
+
+    /// Takes back a block once every pin open now is gone.
+    ///
+    /// # Safety
+    /// As for [`Local::free`], except that threads pinned now may still read it;
+    /// it was made unreachable for others before this call, and is retired once.
+    pub unsafe fn retire(&self, block: NonNull<u8>, bytes: usize, purpose: Purpose) {
+        let word = (bytes as u64) << 8 | purpose as u64;
+        self.participant.retire(Retired {
+            address: block,
+            word,
+        });
+    }
+
+    /// Keeps everything that is reachable from now on in place.
+    #[inline]
+    pub fn pin(&self) -> Pin<'_> {
+        self.participant.pin()
+    }
+
+    /// Tells the others how far this thread has come and reclaims what has
+    /// become safe. Call it between operations, often enough to bound garbage,
+    /// rarely enough not to matter.
+    pub fn quiesce(&self) {
+        self.participant.quiesce();
+        let mut cache = self.cache.borrow_mut();
+        self.participant.collect(|Retired { address, word }| {
+            let purpose = match (word & 0xff) as usize {
+                0 => Purpose::Index,
+                1 => Purpose::Indirection,
+                _ => Purpose::Version,
+            };
+            // SAFETY: `retire` was promised that the block is unreachable but
+            // for pins open then, and the epochs say that those are gone.
+            unsafe { cache.free(address, (word >> 8) as usize, purpose) };
+        });
+    }
+
+    /// Stops holding reclamation back, until the next pin. False while pins are
+    /// open.
+    pub fn go_idle(&self) -> bool {
+        self.participant.go_idle()
+    }
+
+    /// The stamp for something that was just made unreachable and is managed by
+    /// the caller instead of [`Local::retire`].
+    pub fn stamp(&self) -> Stamp {
+        self.participant.stamp()
+    }
+
+    /// Whether every pin that was open at `stamp` is gone.
+    pub fn is_past(&self, stamp: Stamp) -> bool {
+        self.participant.is_past(stamp)
+    }
+
+    /// Blocks retired by this handle and not yet reclaimed.
+    pub fn limbo_len(&self) -> usize {
+        self.participant.limbo_len()
+    }
+
+    /// The arena.
+    pub fn arena(&self) -> Arc<Arena> {
+        self.cache.borrow().arena().clone()
+    }
+}
+
+impl std::fmt::Debug for Local {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Local")
+            .field("limbo", &self.limbo_len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn local(limit: usize) -> Local {
+        Local::new(&Arena::new(limit).unwrap(), &Epochs::new())
+    }
+
+    #[test]
+    fn blocks_are_distinct_aligned_and_writable() {
+        let local = local(64 << 20);
+        let mut seen = std::collections::BTreeMap::new();
+        for bytes in [1, 16, 17, 32, 33, 64, 65, 200, 320, 1048, 5000, 100_000] {
+            for _ in 0..20 {
+                let block = local.allocate(bytes, Purpose::Version).unwrap();
+                let address = block.as_ptr().addr();
+                assert!(address.is_multiple_of(if bytes > 32 { 64 } else { 16 }));
+                // SAFETY: a block of at least `bytes` that this test owns.
+                unsafe { block.as_ptr().write_bytes(0xab, bytes) };
+                let before = seen.range(..address + bytes).next_back();
+                assert!(before.is_none_or(|(start, len)| start + len <= address));
+                seen.insert(address, bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_is_hard_and_freeing_makes_room() {
+        let local = local(1 << 20);
+        let mut blocks = Vec::new();
+        while let Ok(block) = local.allocate(4096, Purpose::Version) {
+            blocks.push(block);
+        }
+        assert!(local.arena().usage().claimed_bytes <= 1 << 20);
+        assert!(blocks.len() > 200);
+        assert_eq!(local.allocate(4096, Purpose::Version), Err(Exhausted));
+        // SAFETY: allocated above with this size and purpose, never shared.
+        unsafe { local.free(blocks.pop().unwrap(), 4096, Purpose::Version) };
+        assert!(local.allocate(4096, Purpose::Version).is_ok());
+    }
+
+    #[test]
+    fn usage_counts_live_blocks_by_purpose_across_handles() {
+        let arena = Arena::new(16 << 20).unwrap();
+        let epochs = Epochs::new();
+        let (a, b) = (Local::new(&arena, &epochs), Local::new(&arena, &epochs));
+        let block = a.allocate(64, Purpose::Version).unwrap();
+        a.allocate(320, Purpose::Index).unwrap();
+        assert_eq!(
+            (arena.usage().version_bytes, arena.usage().index_bytes),
+            (64, 320)
+        );
+        // SAFETY: allocated above with this size and purpose, never shared.
+        unsafe { b.retire(block, 64, Purpose::Version) };
+        for _ in 0..4 {
+            b.quiesce();
+        }
+        drop(a);
+        assert_eq!(
+            (arena.usage().version_bytes, arena.usage().index_bytes),
+            (0, 320)
+        );
+    }
+
+    #[test]
+    fn blocks_freed_by_one_handle_serve_another() {
+        let arena = Arena::new(4 << 20).unwrap();
+        let epochs = Epochs::new();
+        let a = Local::new(&arena, &epochs);
+        let mut blocks = Vec::new();
+        while let Ok(block) = a.allocate(1024, Purpose::Version) {
+            blocks.push(block);
+        }
+        let b = Local::new(&arena, &epochs);
+        for block in blocks {
+            // SAFETY: allocated above with this size and purpose, never shared.
+            unsafe { b.free(block, 1024, Purpose::Version) };
+        }
+        assert!(a.allocate(1024, Purpose::Version).is_ok());
+    }
+}

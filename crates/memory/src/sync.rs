@@ -1,0 +1,12 @@
+//! The one place that chooses between the real atomics and the model checker's.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering, fence},
+};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering, fence},
+};
