@@ -1,7 +1,49 @@
 //! A coroutine runtime that hides cache misses.
+//!
+//! Write a lookup as an `async fn` generic over a [`Policy`], call
+//! `P::touch(..).await` before memory that is probably not in the cache, and a
+//! [`Worker`] interleaves as many lookups as the machine has misses to overlap.
+//! The same source runs sequentially under [`Sequential`] and with mere
+//! prefetches under [`Prefetching`].
+//!
+//! | what | where |
+//! | --- | --- |
+//! | one body, three executions | [`Policy`], [`Sequential`], [`Prefetching`], [`Interleaved`] |
+//! | directly resumable operations | [`Leaf`] |
+//! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
+//! | threads | [`Runtime`] |
+//! | tasks from any thread or runtime | [`Handle::submit`], [`JoinHandle`] |
+//! | closed loops without allocation | [`Source`] |
+//!
+//! A worker distinguishes three kinds of wait: *memory* (a [`Touch`]: the slot is
+//! resumed after the others had a turn), *device* and *event* (any other
+//! `Pending`: the slot is parked until its waker is called). The crate knows
+//! nothing of databases.
+
+mod config;
+mod inbox;
+mod injection;
 mod policy;
 mod prefetch;
+mod root;
+mod runtime;
+mod sleeper;
 mod slot;
+mod stats;
+mod sync;
+mod task;
+mod timer;
+mod tuner;
+mod wake;
+mod worker;
 
-pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
-pub use slot::Touch;
+pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, WorkerConfig};
+#[cfg(feature = "simulation")]
+pub use injection::with_injector;
+pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline, yield_now};
+pub use runtime::Runtime;
+pub use slot::{Leaf, Touch};
+pub use stats::WorkerStats;
+pub use task::{FromFn, JoinHandle, Lost, Place, Source};
+pub use timer::{Clock, Sleep, sleep};
+pub use worker::{Handle, Worker, WorkerLocal};

@@ -1,0 +1,117 @@
+//! What other threads send to a worker, and how they rouse it.
+//!
+//! # Sleeping without missing a message
+//! The worker announces that it sleeps, fences, looks into the inbox once more
+//! and parks. A sender pushes, fences, and unparks if it sees the announcement:
+//!
+//! ```text
+//!   worker                         sender
+//!   asleep = true                  push(message)
+//!   fence(SeqCst)                  fence(SeqCst)
+//!   inbox empty? -> park           asleep? -> unpark
+//! ```
+//! Of the two fences one is first, so at least one side sees the other's write
+//! (store buffering is excluded). `park` returns at once when `unpark` came before
+//! it. `sleeper.rs` is checked by loom.
+
+use std::{
+    marker::PhantomData,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use crossbeam_queue::SegQueue;
+
+use crate::{
+    sleeper::Sleeper,
+    stats::Published,
+    task::{Place, Ticket},
+    wake::{WakeHandle, Waking},
+    worker::Worker,
+};
+
+/// A task on its way to a worker.
+pub(crate) trait Start<L: 'static>: Send {
+    fn start(self: Box<Self>, local: &Rc<L>, place: Place<'_>);
+}
+
+pub(crate) type Order<L> = Box<dyn FnOnce(&mut Worker<L>) + Send>;
+
+pub(crate) enum Message<L: 'static> {
+    Start(Box<dyn Start<L>>, Arc<Ticket>),
+    Wake(Arc<WakeHandle>),
+    Cancel(Arc<Ticket>),
+    Order(Order<L>),
+}
+
+/// The side of a worker that other threads see.
+pub(crate) struct Inbox<L: 'static> {
+    queue: SegQueue<Message<L>>,
+    sleeper: Sleeper,
+    closed: AtomicBool,
+    /// Tasks sent and not yet finished, for choosing the least loaded worker.
+    pub(crate) open: AtomicU64,
+    pub(crate) stats: Published,
+    _local: PhantomData<fn(L)>,
+}
+
+impl<L: 'static> Inbox<L> {
+    pub(crate) fn new() -> Arc<Inbox<L>> {
+        Arc::new(Inbox {
+            queue: SegQueue::new(),
+            sleeper: Sleeper::new(),
+            closed: AtomicBool::new(false),
+            open: AtomicU64::new(0),
+            stats: Published::default(),
+            _local: PhantomData,
+        })
+    }
+
+    /// Sends, unless the worker is gone; then the message is dropped.
+    pub(crate) fn send(&self, message: Message<L>) {
+        self.queue.push(message);
+        self.sleeper.rouse();
+        // The worker may have closed and drained between our caller's look and
+        // the push; then nobody else would drop the message.
+        if self.closed.load(Ordering::SeqCst) {
+            self.drain();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.drain();
+    }
+
+    fn drain(&self) {
+        while self.queue.pop().is_some() {}
+    }
+
+    #[inline]
+    pub(crate) fn receive(&self) -> Option<Message<L>> {
+        self.queue.pop()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Sleeps until a message comes or `at_most` is over.
+    pub(crate) fn sleep(&self, at_most: Option<std::time::Duration>) {
+        self.sleeper.sleep(at_most, || self.queue.is_empty());
+    }
+}
+
+impl<L: 'static> Waking for Inbox<L> {
+    fn enqueue(&self, handle: Arc<WakeHandle>) {
+        self.send(Message::Wake(handle));
+    }
+}

@@ -1,0 +1,137 @@
+//! Workers on threads of their own.
+
+use std::{
+    io,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use crate::{
+    config::WorkerConfig,
+    stats::WorkerStats,
+    timer::Clock,
+    worker::{Handle, Worker, WorkerLocal},
+};
+
+/// A group of workers, one thread each. Dropping it shuts them down gracefully.
+pub struct Runtime<L: WorkerLocal> {
+    handles: Arc<[Handle<L>]>,
+    threads: Vec<thread::JoinHandle<()>>,
+    next: AtomicUsize,
+}
+
+impl<L: WorkerLocal> std::fmt::Debug for Runtime<L> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime")
+            .field("workers", &self.handles.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<L: WorkerLocal> Runtime<L> {
+    /// Starts `workers` threads named `{name}-0`, `{name}-1`, …; each calls
+    /// `local` with its number for what its tasks share. With `pin`, worker `i`
+    /// stays on the i-th core that this process may use.
+    ///
+    /// # Errors
+    /// What the system says when it refuses a thread.
+    pub fn start(
+        name: &str,
+        workers: usize,
+        pin: bool,
+        config: WorkerConfig,
+        local: impl Fn(usize) -> L + Send + Sync + 'static,
+    ) -> io::Result<Runtime<L>> {
+        let local = Arc::new(local);
+        let cores = if pin {
+            core_affinity::get_core_ids().unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let mut runtime = Runtime {
+            handles: Arc::new([]),
+            threads: Vec::new(),
+            next: AtomicUsize::new(0),
+        };
+        let mut handles = Vec::new();
+        for number in 0..workers {
+            let core = (!cores.is_empty()).then(|| cores[number % cores.len()]);
+            let local = local.clone();
+            let (sender, receiver) = mpsc::channel();
+            let thread = thread::Builder::new()
+                .name(format!("{name}-{number}"))
+                .spawn(move || {
+                    if let Some(core) = core {
+                        core_affinity::set_for_current(core);
+                    }
+                    let mut worker = Worker::new(config, Rc::new(local(number)), Clock::real());
+                    // The starter waits for it; should it be gone, so is the work.
+                    let _ = sender.send(worker.handle());
+                    worker.run();
+                })?;
+            runtime.threads.push(thread);
+            let handle = receiver
+                .recv()
+                .map_err(|_| io::Error::other("a worker failed to start"))?;
+            handles.push(handle);
+            runtime.handles = handles.clone().into();
+        }
+        Ok(runtime)
+    }
+
+    /// The workers' handles.
+    pub fn handles(&self) -> &Arc<[Handle<L>]> {
+        &self.handles
+    }
+
+    /// The handle of the less loaded of two workers chosen in turn.
+    pub fn pick(&self) -> &Handle<L> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let count = self.handles.len();
+        let (a, b) = (
+            &self.handles[turn % count],
+            &self.handles[(turn + 1) % count],
+        );
+        if b.open_tasks() < a.open_tasks() {
+            b
+        } else {
+            a
+        }
+    }
+
+    /// Sum of the workers' counters.
+    pub fn stats(&self) -> WorkerStats {
+        let mut sum = WorkerStats::default();
+        for handle in self.handles.iter() {
+            sum.merge(&handle.stats());
+        }
+        sum
+    }
+
+    /// Lets every task that was submitted end, then ends the threads.
+    pub fn shut_down(mut self) {
+        self.join();
+    }
+
+    fn join(&mut self) {
+        for handle in self.handles.iter() {
+            handle.order(Worker::stop);
+        }
+        for thread in self.threads.drain(..) {
+            // A worker contains its tasks' panics; should one have died all the
+            // same, its tasks have been told so.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<L: WorkerLocal> Drop for Runtime<L> {
+    fn drop(&mut self) {
+        self.join();
+    }
+}

@@ -1,0 +1,52 @@
+//! Counters of a worker: plain numbers that it alone writes, published now and
+//! then, summed by readers.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// What workers did since they started. Sums are over workers.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct WorkerStats { $($(#[$doc])* pub $name: u64),* }
+
+        impl WorkerStats {
+            /// Adds another worker's counters.
+            pub fn merge(&mut self, other: &WorkerStats) { $(self.$name += other.$name;)* }
+        }
+
+        #[derive(Default)]
+        pub(crate) struct Published { $($name: AtomicU64),* }
+
+        impl Published {
+            pub(crate) fn publish(&self, stats: &WorkerStats) {
+                $(self.$name.store(stats.$name, Ordering::Relaxed);)*
+            }
+
+            pub(crate) fn read(&self) -> WorkerStats {
+                WorkerStats { $($name: self.$name.load(Ordering::Relaxed)),* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Tasks that ran to their end.
+    tasks_finished,
+    /// Tasks that panicked.
+    tasks_panicked,
+    /// Tasks dropped because nobody waited for them any more.
+    tasks_cancelled,
+    /// Times a slot was resumed.
+    resumptions,
+    /// Waits for memory: suspensions behind a prefetch.
+    waits_memory,
+    /// Waits for a device, another transaction, a client or a timer.
+    waits_event,
+    /// Times a worker went to sleep in the kernel.
+    sleeps,
+    /// Tasks the workers keep in flight now (a level, not a count).
+    in_flight,
+    /// Bytes of the largest root future seen (a level, not a count).
+    frame_bytes_max,
+}

@@ -1,0 +1,268 @@
+//! Tasks: what is submitted, how its result comes back, how it is cancelled.
+
+use std::{
+    any::Any,
+    cell::RefCell,
+    fmt,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use crate::{
+    inbox::{Inbox, Message, Start},
+    root::Root,
+    worker,
+};
+
+/// Why a task has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lost {
+    /// It panicked; the panic's message.
+    Panicked(String),
+    /// The worker was shut down before or while the task ran.
+    Closed,
+    /// The calling thread is a worker: blocking it would wait for itself.
+    WouldBlockWorker,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lost::Panicked(message) => write!(f, "the task panicked: {message}"),
+            Lost::Closed => f.write_str("the worker was shut down before the task had finished"),
+            Lost::WouldBlockWorker => {
+                f.write_str("a worker cannot block on a task; await it, or block on another thread")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Lost {}
+
+/// Where a task's future is put. Consumed by [`Place::put`]; a place that is
+/// not used starts nothing.
+pub struct Place<'s> {
+    root: &'s mut Root,
+}
+
+impl<'s> Place<'s> {
+    pub(crate) fn new(root: &'s mut Root) -> Place<'s> {
+        Place { root }
+    }
+
+    /// Starts the future that `make` returns, without allocating.
+    #[inline]
+    pub fn put<F: Future<Output = ()> + 'static>(self, make: impl FnOnce() -> F) {
+        self.root.emplace(make);
+    }
+}
+
+/// A supply of tasks that the worker draws from whenever it has room: a closed
+/// loop of clients, a batch to work off.
+pub trait Source<L>: 'static {
+    /// Puts the next task into `place`, or leaves it: the source is then
+    /// dropped and not asked again.
+    fn next(&mut self, local: &Rc<L>, place: Place<'_>);
+}
+
+/// A source of tasks made by a closure; `None` ends it.
+#[derive(Debug)]
+pub struct FromFn<M>(pub M);
+
+impl<L, M, F> Source<L> for FromFn<M>
+where
+    M: FnMut(&Rc<L>) -> Option<F> + 'static,
+    F: Future<Output = ()> + 'static,
+{
+    #[inline]
+    fn next(&mut self, local: &Rc<L>, place: Place<'_>) {
+        if let Some(future) = (self.0)(local) {
+            place.put(|| future);
+        }
+    }
+}
+
+/// Identity of a submitted task, shared between its handle and its worker.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    /// Nobody waits for the task any more.
+    pub(crate) cancelled: AtomicBool,
+}
+
+type Report = Box<dyn FnOnce(Lost)>;
+
+thread_local! {
+    /// Message of the panic whose task is being dropped on this thread.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// Completions that were dropped while the panic was still unwinding, when
+    /// its message could not be known.
+    static UNREPORTED: RefCell<Vec<Report>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `drop_task` so that the completions in it, and those that went down
+/// with the unwinding, report `payload`.
+pub(crate) fn drop_panicked(payload: Box<dyn Any + Send>, drop_task: impl FnOnce()) {
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is not text".to_owned());
+    PANIC.set(Some(message.clone()));
+    drop_task();
+    PANIC.set(None);
+    for report in UNREPORTED.take() {
+        report(Lost::Panicked(message.clone()));
+    }
+    // A payload's own drop may panic as well; it must not reach the worker.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+}
+
+/// The sending end of a result. Dropped unused, it says why.
+struct Completion<T: Send + 'static>(Option<oneshot::Sender<Result<T, Lost>>>);
+
+impl<T: Send + 'static> Completion<T> {
+    fn send(mut self, value: T) {
+        if let Some(sender) = self.0.take() {
+            // The receiver may be gone; then nobody wants the value.
+            let _ = sender.send(Ok(value));
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Completion<T> {
+    fn drop(&mut self) {
+        if let Some(sender) = self.0.take() {
+            if std::thread::panicking() {
+                let report: Report = Box::new(|lost| {
+                    let _ = sender.send(Err(lost));
+                });
+                return UNREPORTED.with_borrow_mut(|unreported| unreported.push(report));
+            }
+            let lost = PANIC.take().map_or(Lost::Closed, Lost::Panicked);
+            let _ = sender.send(Err(lost));
+        }
+    }
+}
+
+struct Submitted<T: Send + 'static, M> {
+    make: M,
+    completion: Completion<T>,
+}
+
+impl<L, T, M, F> Start<L> for Submitted<T, M>
+where
+    L: 'static,
+    T: Send + 'static,
+    M: FnOnce(&Rc<L>) -> F + Send,
+    F: Future<Output = T> + 'static,
+{
+    fn start(self: Box<Self>, local: &Rc<L>, place: Place<'_>) {
+        let Submitted { make, completion } = *self;
+        let future = match catch_unwind(AssertUnwindSafe(|| make(local))) {
+            Ok(future) => future,
+            Err(payload) => return drop_panicked(payload, || drop(completion)),
+        };
+        place.put(|| async move {
+            // Declared first, so dropped last: a cancelled task has cleaned up
+            // when its handle hears of it.
+            let completion = completion;
+            let value = future.await;
+            completion.send(value);
+        });
+    }
+}
+
+/// A task and its handle, for [`Message::Start`].
+pub(crate) fn submit<L, T, M, F>(inbox: &Arc<Inbox<L>>, make: M) -> JoinHandle<T, L>
+where
+    L: 'static,
+    T: Send + 'static,
+    M: FnOnce(&Rc<L>) -> F + Send + 'static,
+    F: Future<Output = T> + 'static,
+{
+    let (sender, receiver) = oneshot::async_channel();
+    let ticket = Arc::new(Ticket {
+        cancelled: AtomicBool::new(false),
+    });
+    let task = Submitted {
+        make,
+        completion: Completion(Some(sender)),
+    };
+    inbox.open.fetch_add(1, Ordering::Relaxed);
+    inbox.send(Message::Start(Box::new(task), ticket.clone()));
+    JoinHandle {
+        receiver: Some(receiver),
+        inbox: inbox.clone(),
+        ticket,
+    }
+}
+
+/// The result of a submitted task, to be awaited in any runtime or waited for.
+/// Dropping it cancels the task.
+#[must_use = "dropping a join handle cancels its task"]
+pub struct JoinHandle<T, L: 'static> {
+    receiver: Option<oneshot::AsyncReceiver<Result<T, Lost>>>,
+    inbox: Arc<Inbox<L>>,
+    ticket: Arc<Ticket>,
+}
+
+impl<T, L: 'static> fmt::Debug for JoinHandle<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+impl<T, L: 'static> JoinHandle<T, L> {
+    /// Blocks the calling thread until the task has ended.
+    ///
+    /// # Errors
+    /// As awaiting it; [`Lost::WouldBlockWorker`] on a worker's own thread.
+    pub fn wait(self) -> Result<T, Lost> {
+        if worker::on_worker_thread() {
+            return Err(Lost::WouldBlockWorker);
+        }
+        pollster::block_on(self)
+    }
+
+    /// Lets the task run on without anybody waiting for it.
+    pub fn detach(mut self) {
+        self.receiver = None;
+    }
+
+    /// Whether the result is there (or will never be).
+    pub(crate) fn is_ready(&self) -> bool {
+        self.receiver
+            .as_ref()
+            .is_none_or(|receiver| receiver.has_message() || receiver.is_closed())
+    }
+}
+
+impl<T, L: 'static> Future for JoinHandle<T, L> {
+    type Output = Result<T, Lost>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(receiver) = self.receiver.as_mut() else {
+            return Poll::Ready(Err(Lost::Closed));
+        };
+        let result = std::task::ready!(Pin::new(receiver).poll(context));
+        self.receiver = None;
+        Poll::Ready(result.unwrap_or(Err(Lost::Closed)))
+    }
+}
+
+impl<T, L: 'static> Drop for JoinHandle<T, L> {
+    fn drop(&mut self) {
+        if self.receiver.is_some() && !self.is_ready() {
+            self.ticket.cancelled.store(true, Ordering::Release);
+            self.inbox.send(Message::Cancel(self.ticket.clone()));
+        }
+    }
+}
