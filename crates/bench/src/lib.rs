@@ -1,1 +1,38 @@
-//! bench
+//! Workloads, execution modes and reports that measure Weft.
+//!
+//! What is here: the YCSB core workload as data ([`workload`]), the choice of
+//! records ([`distribution`]), keys and self-verifying values ([`keys`],
+//! [`values`]), the machine's own limits ([`limits`]), the driver that
+//! alternates execution modes on one loaded table ([`runner`]), and the forms
+//! results take ([`measure`], [`report`]).
+//!
+//! What is not here: any engine. What is measured stands behind the
+//! [`subject::Subject`] trait, so the same driver serves Weft and the small
+//! models the tests use.
+//!
+//! Rules every benchmark follows, and where they live:
+//! - all modes run in one process on one loaded table, alternating, in an
+//!   order that rotates from repeat to repeat ([`runner`]);
+//! - every answer is checked ([`values::Verifier`]);
+//! - the limit of the machine is measured in the same repeat ([`limits`]);
+//! - results are medians with their spread, ratios are taken within one
+//!   repeat before their median is ([`measure::Summary`]).
+
+pub mod distribution;
+pub mod error;
+pub mod keys;
+pub mod limits;
+pub mod machine;
+pub mod measure;
+pub mod mode;
+pub mod number;
+pub mod operations;
+pub mod plan;
+pub mod progress;
+pub mod report;
+pub mod runner;
+pub mod subject;
+pub mod values;
+pub mod workload;
+
+pub use error::{Error, Result};

@@ -1,0 +1,32 @@
+//! Records the source version for the `commit` field of results. Never fails:
+//! a source tree without git, or git without a commit, gives no version.
+
+#![allow(
+    clippy::print_stdout,
+    reason = "cargo reads a build script from its output"
+)]
+
+use std::process::Command;
+
+fn main() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    println!("cargo::rerun-if-env-changed=WEFT_COMMIT");
+    // The log of HEAD grows with each commit and checkout; watching HEAD alone
+    // would miss commits on the same branch.
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])
+        && std::path::Path::new(&log).exists()
+    {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    // A builder that knows better says so in the environment.
+    if std::env::var_os("WEFT_COMMIT").is_none()
+        && let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"])
+    {
+        println!("cargo::rustc-env=WEFT_COMMIT={commit}");
+    }
+}

@@ -1,0 +1,31 @@
+//! What can go wrong in a benchmark, in two kinds: the request was wrong, or
+//! the run was.
+
+/// The error of every fallible operation in this crate. Each text is one
+/// sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The request cannot be carried out as written; asking again unchanged
+    /// fails again.
+    #[error("{0}")]
+    Input(String),
+    /// The request was fine, carrying it out failed.
+    #[error("{0}")]
+    Run(String),
+}
+
+impl Error {
+    /// An error in what was asked for.
+    pub fn input(text: impl Into<String>) -> Self {
+        Self::Input(text.into())
+    }
+
+    /// An error while carrying it out.
+    pub fn run(text: impl Into<String>) -> Self {
+        Self::Run(text.into())
+    }
+}
+
+/// `Result` with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;

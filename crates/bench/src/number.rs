@@ -1,0 +1,109 @@
+//! Numbers as people write them on a command line or in a workload file.
+
+use crate::{Error, Result};
+
+/// Reads a count or a size: digits with optional underscores, a fraction, and
+/// a suffix: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,
+/// either may end in `B`. `50M`, `1_000_000`, `1.5k`, `512MiB`.
+///
+/// # Errors
+/// [`Error::Input`] when `text` is no such number or does not fit 64 bits.
+pub fn parse_count(text: &str) -> Result<u64> {
+    let refuse = || {
+        Error::input(format!(
+            "`{text}` is not a whole number; write it like 1000, 1_000, 10k, 50M or 512MiB"
+        ))
+    };
+    // The parser below takes "-" for nothing at all in some positions.
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Err(refuse());
+    }
+    parse_size::parse_size(text).map_err(|_| refuse())
+}
+
+/// As [`parse_count`], refusing zero and anything above `max`.
+///
+/// # Errors
+/// [`Error::Input`] that names the bounds.
+pub fn parse_count_within(text: &str, min: u64, max: u64) -> Result<u64> {
+    let count = parse_count(text)?;
+    if (min..=max).contains(&count) {
+        Ok(count)
+    } else {
+        Err(Error::input(format!(
+            "{text} is out of range; give a number from {min} to {max}"
+        )))
+    }
+}
+
+/// Writes a number with thousands separated by commas, for people.
+pub fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Writes a size in bytes in the largest binary unit that divides it.
+pub fn bytes_text(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    for (unit, name) in UNITS {
+        if bytes >= unit && bytes.is_multiple_of(unit) {
+            return format!("{} {name}", bytes / unit);
+        }
+    }
+    format!("{} bytes", with_commas(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_and_underscores_are_understood() {
+        for (text, value) in [
+            ("0", 0),
+            ("1000", 1000),
+            ("1_000_000", 1_000_000),
+            ("10k", 10_000),
+            ("50M", 50_000_000),
+            ("2G", 2_000_000_000),
+            ("1.5k", 1500),
+            ("512MiB", 512 << 20),
+            ("1Ki", 1024),
+        ] {
+            assert_eq!(parse_count(text).unwrap(), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_an_example() {
+        for text in ["", "many", "-1", "1x", "k", "1e99", "50 MM", "99999999999G"] {
+            let error = parse_count(text).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("`{text}`")) && error.contains("50M"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn bounds_are_named() {
+        let error = parse_count_within("0", 1, 64).unwrap_err().to_string();
+        assert!(error.contains("from 1 to 64"), "{error}");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(with_commas(0), "0");
+        assert_eq!(with_commas(999), "999");
+        assert_eq!(with_commas(50_000_000), "50,000,000");
+        assert_eq!(bytes_text(512 << 20), "512 MiB");
+        assert_eq!(bytes_text(1000), "1,000 bytes");
+    }
+}

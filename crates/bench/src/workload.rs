@@ -1,0 +1,198 @@
+//! What the clients of a benchmark do: the YCSB core workload as data.
+//!
+//! A [`Workload`] comes from a built-in name ([`builtin`]), a shipped file
+//! (YCSB's A to F, under `workloads/`) or a file of the user's in YCSB's own
+//! property format ([`properties`]). It says what is asked of the engine, not
+//! how long or by how many workers; that is the [`plan`](crate::plan).
+
+use std::path::Path;
+
+use crate::distribution::Distribution;
+use crate::keys::InsertOrder;
+use crate::{Error, Result};
+
+pub mod builtin;
+pub mod properties;
+
+/// What one operation does to the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum OperationKind {
+    /// Reads one record and verifies it.
+    Read,
+    /// Writes a new value to one record without reading it.
+    Update,
+    /// Adds a record.
+    Insert,
+    /// Reads and verifies a number of records in key order.
+    Scan,
+    /// Reads one record and writes a value with the next version to it.
+    ReadModifyWrite,
+}
+
+impl OperationKind {
+    /// Every kind, in the order of [`Proportions::share`].
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Update,
+        Self::Insert,
+        Self::Scan,
+        Self::ReadModifyWrite,
+    ];
+}
+
+/// The share of each kind of operation; shares sum to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Proportions {
+    /// Plain reads.
+    pub read: f64,
+    /// Blind writes.
+    pub update: f64,
+    /// New records.
+    pub insert: f64,
+    /// Range reads.
+    pub scan: f64,
+    /// Reads followed by a write of the same record.
+    pub read_modify_write: f64,
+}
+
+impl Proportions {
+    /// The share of one kind.
+    pub fn share(&self, kind: OperationKind) -> f64 {
+        match kind {
+            OperationKind::Read => self.read,
+            OperationKind::Update => self.update,
+            OperationKind::Insert => self.insert,
+            OperationKind::Scan => self.scan,
+            OperationKind::ReadModifyWrite => self.read_modify_write,
+        }
+    }
+
+    /// The sum of all shares.
+    pub fn sum(&self) -> f64 {
+        OperationKind::ALL
+            .iter()
+            .map(|&kind| self.share(kind))
+            .sum()
+    }
+
+    /// The same shares, scaled to sum to 1. The sum must be positive.
+    #[must_use]
+    pub fn normalised(&self) -> Self {
+        let sum = self.sum();
+        Self {
+            read: self.read / sum,
+            update: self.update / sum,
+            insert: self.insert / sum,
+            scan: self.scan / sum,
+            read_modify_write: self.read_modify_write / sum,
+        }
+    }
+}
+
+/// How the operations of a transaction follow from the proportions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// Each operation draws its kind, as YCSB does.
+    Drawn,
+    /// Every transaction has the same number of each kind, its share rounded;
+    /// read-modify-writes come first, so that what they lock stays locked for
+    /// the rest of the transaction: the harder order.
+    Quota,
+}
+
+/// The law of scan lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanLaw {
+    /// Always the maximum. Not in YCSB.
+    Constant,
+    /// Uniform from minimum to maximum.
+    Uniform,
+    /// Zipf with theta 0.99 from minimum to maximum, short scans likeliest.
+    Zipfian,
+}
+
+/// How many records a scan reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanLength {
+    /// The law.
+    pub law: ScanLaw,
+    /// Least number of records, at least 1.
+    pub min: u32,
+    /// Greatest number of records.
+    pub max: u32,
+}
+
+impl ScanLength {
+    /// Greatest maximum.
+    pub const MAX: u32 = 1_000_000;
+}
+
+/// What the clients do. Made by [`Workload::named_or_file`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Name used in results: the built-in name or the file's stem.
+    pub name: String,
+    /// Shares of the kinds of operation.
+    pub proportions: Proportions,
+    /// How transactions follow from the shares.
+    pub selection: Selection,
+    /// Which records are touched.
+    pub distribution: Distribution,
+    /// Operations in each transaction unless asked otherwise, at least 1.
+    pub operations_per_transaction: u32,
+    /// Records a scan reads.
+    pub scan_length: ScanLength,
+    /// How key order relates to load order.
+    pub insert_order: InsertOrder,
+    /// Records to load, where the workload says so.
+    pub records: Option<u64>,
+    /// Bytes of each value, where the workload says so.
+    pub value_bytes: Option<u64>,
+    /// What of the file has no effect here and why; a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Workload {
+    /// Most operations in one transaction.
+    pub const OPERATIONS_MAX: u32 = 10_000;
+
+    /// The built-in workload called `text`, or the one in the file at `text`.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when there is neither, or the file is not a workload.
+    pub fn named_or_file(text: &str) -> Result<Self> {
+        if let Some(workload) = builtin::named(text)? {
+            return Ok(workload);
+        }
+        let path = Path::new(text);
+        let source = match std::fs::read(path) {
+            Ok(source) => source,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::input(format!(
+                    "there is no workload `{text}`, neither built in nor as a file; choose from \
+                     {} or give the path of a YCSB property file",
+                    builtin::NAMES.join(", ")
+                )));
+            }
+            Err(error) => {
+                return Err(Error::input(format!(
+                    "cannot read the workload file `{text}`: {error}"
+                )));
+            }
+        };
+        let name = path
+            .file_stem()
+            .map_or(text.into(), |stem| stem.to_string_lossy());
+        properties::parse(&name, &source)
+            .map_err(|error| Error::input(format!("workload file `{text}`: {error}")))
+    }
+
+    /// Whether transactions contain operations of this kind.
+    pub fn has(&self, kind: OperationKind) -> bool {
+        self.proportions.share(kind) > 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests;
