@@ -1,0 +1,200 @@
+//! What the machine itself can do, measured beside every benchmark.
+//!
+//! The limit that matters to an engine which hides cache misses is the number
+//! of *random independent cache lines* a core can load each second: the
+//! addresses are computed, not read, so as many misses overlap as the core
+//! tracks. No engine that touches one line per step can be faster. The other
+//! three explain it: the latency of one dependent load, the bandwidth of
+//! sequential reading, and the cost of reading the clock.
+//!
+//! Memory is a [`Region`]: fresh huge pages, or memory the engine lends, so
+//! that both face the same translation and cache conditions.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::measure::Spread;
+use crate::progress::Progress;
+
+mod loads;
+mod region;
+
+pub use region::{LINE_BYTES, Region};
+
+/// Clock readings averaged into one timing of the clock.
+const CLOCK_READINGS: u32 = 200_000;
+
+/// Random independent cache lines loaded per second by `workers` threads
+/// together, over `duration`.
+pub fn lines_per_second(region: Region<'_>, workers: usize, duration: Duration) -> f64 {
+    on_workers(workers, |worker| {
+        loads::independent(region, worker, duration)
+    })
+}
+
+/// Bytes read sequentially per second by `workers` threads together, each
+/// starting at its own part of the region.
+pub fn sequential_bytes_per_second(region: Region<'_>, workers: usize, duration: Duration) -> f64 {
+    on_workers(workers, |worker| {
+        loads::sequential(region, worker, workers, duration)
+    })
+}
+
+/// Nanoseconds from one load to the next when each address depends on the
+/// value loaded before, on one thread; computing the address included, about
+/// 3 ns.
+pub fn latency_ns(region: Region<'_>, duration: Duration) -> f64 {
+    1e9 / loads::dependent(region, duration)
+}
+
+/// Nanoseconds one reading of the clock takes.
+pub fn clock_ns() -> f64 {
+    let start = Instant::now();
+    for _ in 0..CLOCK_READINGS {
+        black_box(Instant::now());
+    }
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(CLOCK_READINGS)
+}
+
+/// Runs `measure` on `workers` threads that start together, and sums the rates.
+fn on_workers(workers: usize, measure: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let barrier = Barrier::new(workers);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers)
+            .map(|worker| {
+                let (barrier, measure) = (&barrier, &measure);
+                scope.spawn(move || {
+                    barrier.wait();
+                    measure(worker)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("measuring loops do not panic"))
+            .sum()
+    })
+}
+
+/// What to measure of the machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Bytes of memory to read from.
+    pub bytes: u64,
+    /// Threads that load at the same time, at least 1.
+    pub workers: usize,
+    /// Seconds for each measure in each repeat.
+    pub seconds: f64,
+    /// Repeats, at least 1.
+    pub repeats: u32,
+}
+
+/// One measure of the machine over all repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// Always `"limits"`, as every result names its benchmark.
+    pub benchmark: &'static str,
+    /// What was measured.
+    pub measure: &'static str,
+    /// Unit of `median`, `min` and `max`.
+    pub unit: &'static str,
+    /// Threads that took part.
+    pub workers: usize,
+    /// Bytes of memory read from; 0 for the clock.
+    pub bytes: u64,
+    /// Median, least and greatest over the repeats.
+    #[serde(flatten)]
+    pub spread: Spread,
+}
+
+/// Measures all limits, alternating between them in each repeat.
+///
+/// # Errors
+/// [`Error::Run`](crate::Error::Run) when the memory cannot be had.
+pub fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Limit>> {
+    let step = progress.step("reserving memory", 1);
+    let mapping = region::Mapping::new(settings.bytes)?;
+    let region = mapping.region();
+    step.finish();
+    let duration = Duration::from_secs_f64(settings.seconds);
+    let workers = settings.workers;
+    let mut samples: [Vec<f64>; 4] = Default::default();
+    let step = progress.step("measuring limits", u64::from(settings.repeats) * 4);
+    for _ in 0..settings.repeats {
+        samples[0].push(lines_per_second(region, workers, duration));
+        step.advance(1);
+        samples[1].push(latency_ns(region, duration));
+        step.advance(1);
+        samples[2].push(sequential_bytes_per_second(region, workers, duration) / 1e9);
+        step.advance(1);
+        samples[3].push(clock_ns());
+        step.advance(1);
+    }
+    step.finish();
+    let names = [
+        (
+            "random independent cache lines",
+            "lines/s",
+            workers,
+            region.bytes(),
+        ),
+        ("dependent load latency", "ns", 1, region.bytes()),
+        ("sequential read bandwidth", "GB/s", workers, region.bytes()),
+        ("clock reading", "ns", 1, 0),
+    ];
+    Ok(names
+        .into_iter()
+        .zip(samples)
+        .map(|((measure, unit, workers, bytes), samples)| Limit {
+            benchmark: "limits",
+            measure,
+            unit,
+            workers,
+            bytes,
+            spread: Spread::of(&samples),
+        })
+        .collect())
+}
+
+pub use region::Mapping;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_is_measured_with_its_spread() {
+        let settings = Settings {
+            bytes: 4 << 20,
+            workers: 2,
+            seconds: 0.01,
+            repeats: 3,
+        };
+        let limits = measure(&settings, &Progress::hidden()).unwrap();
+        assert_eq!(limits.len(), 4);
+        for limit in limits {
+            let Spread { median, min, max } = limit.spread;
+            assert!(0.0 < min && min <= median && median <= max, "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn memory_lent_by_another_is_measured_alike() {
+        let memory: Vec<u64> = vec![1; 1 << 16];
+        // SAFETY: the vector outlives the region and nobody writes to it.
+        let region = unsafe { Region::from_raw(memory.as_ptr().cast(), memory.len() * 8) }.unwrap();
+        assert!(lines_per_second(region, 1, Duration::from_millis(5)) > 1e6);
+        assert!(latency_ns(region, Duration::from_millis(5)) > 0.1);
+    }
+
+    #[test]
+    fn a_region_without_a_whole_line_is_none() {
+        let memory = [0_u8; 63];
+        // SAFETY: the array outlives the region and nobody writes to it.
+        assert!(unsafe { Region::from_raw(memory.as_ptr(), 63) }.is_none());
+    }
+}

@@ -1,0 +1,182 @@
+//! The form of a result: one [`Measurement`] per mode and repeat, one
+//! [`Summary`] per mode over all repeats.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::mode::Mode;
+
+mod latency;
+mod spread;
+mod summary;
+
+pub use latency::{Latencies, LatencyNs, LatencySampler};
+pub use spread::Spread;
+pub use summary::{RepeatSummary, Summary, summarise};
+
+/// The source version this program was built from, where that was known.
+pub const COMMIT: Option<&str> = option_env!("WEFT_COMMIT");
+
+/// One mode in one repeat of one benchmark.
+///
+/// In a [`Summary`] the same fields hold the medians over the repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// The benchmark, `"ycsb"`.
+    pub benchmark: &'static str,
+    /// Name of the workload.
+    pub workload: String,
+    /// How it was executed.
+    pub mode: Mode,
+    /// Worker threads.
+    pub workers: usize,
+    /// Transactions in flight per worker, as asked: a number or `"auto"`.
+    pub in_flight: InFlight,
+    /// Transactions in flight per worker, as it came out on average, where the
+    /// subject says.
+    pub in_flight_effective: Option<f64>,
+    /// Records loaded.
+    pub records: u64,
+    /// Operations in each transaction.
+    pub operations_per_transaction: u32,
+    /// Bytes of each key.
+    pub key_bytes: usize,
+    /// Bytes of each value.
+    pub value_bytes: usize,
+    /// Name of the law by which records are chosen.
+    pub distribution: &'static str,
+    /// Its exponent, where it has one.
+    pub theta: Option<f64>,
+    /// Isolation level of the transactions.
+    pub isolation: Isolation,
+    /// Seconds measured.
+    pub seconds: f64,
+    /// Transactions committed per second, by all workers together.
+    pub transactions_per_second: f64,
+    /// Operations of committed transactions per second. A scan is one
+    /// operation, whatever its length.
+    pub operations_per_second: f64,
+    /// Time from a transaction's begin to its commit, retries included.
+    pub latency_ns: LatencyNs,
+    /// Times a transaction was aborted and tried again.
+    pub aborts: u64,
+    /// Whether every answer was the right one.
+    pub verified: bool,
+    /// Random independent cache lines the machine loaded per second on as many
+    /// threads, in the same repeat.
+    pub limit_lines_per_second: f64,
+    /// Cache lines the subject touched per operation, where it says.
+    pub lines_per_operation: Option<f64>,
+    /// Source version of the program, where known.
+    pub commit: Option<&'static str>,
+    /// Whatever else the subject reports.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra: BTreeMap<String, f64>,
+}
+
+impl Measurement {
+    /// Wall time per operation and worker, in nanoseconds.
+    pub fn operation_ns(&self) -> f64 {
+        self.workers as f64 * 1e9 / self.operations_per_second
+    }
+
+    /// Cache lines touched per second, as a share of the machine's limit.
+    pub fn limit_share(&self) -> Option<f64> {
+        Some(self.operations_per_second * self.lines_per_operation? / self.limit_lines_per_second)
+    }
+}
+
+/// How many transactions a worker keeps in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InFlight {
+    /// The engine chooses and adapts.
+    #[default]
+    Auto,
+    /// Always this many, at least 1.
+    Fixed(u32),
+}
+
+impl InFlight {
+    /// Most transactions in flight per worker.
+    pub const MAX: u32 = 4096;
+}
+
+impl std::fmt::Display for InFlight {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => formatter.pad("auto"),
+            Self::Fixed(number) => number.fmt(formatter),
+        }
+    }
+}
+
+impl std::str::FromStr for InFlight {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> crate::Result<Self> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let number = crate::number::parse_count(text)
+            .ok()
+            .filter(|number| (1..=u64::from(Self::MAX)).contains(number));
+        number
+            .map(|number| Self::Fixed(number as u32))
+            .ok_or_else(|| {
+                crate::Error::input(format!(
+                    "`{text}` cannot be in flight; give auto or a number from 1 to {}",
+                    Self::MAX
+                ))
+            })
+    }
+}
+
+impl Serialize for InFlight {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Fixed(number) => serializer.serialize_u32(*number),
+        }
+    }
+}
+
+/// What transactions see of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Isolation {
+    /// Each statement sees what was committed before it began.
+    ReadCommitted,
+    /// Each transaction sees what was committed before it began.
+    Snapshot,
+}
+
+impl Isolation {
+    /// Every level.
+    pub const ALL: [Self; 2] = [Self::ReadCommitted, Self::Snapshot];
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "read-committed",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+impl std::str::FromStr for Isolation {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> crate::Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|level| level.name() == text)
+            .ok_or_else(|| {
+                crate::Error::input(format!(
+                    "`{text}` is not an isolation level; choose from {}",
+                    Self::ALL.map(Self::name).join(", ")
+                ))
+            })
+    }
+}

@@ -1,0 +1,281 @@
+//! What to run: the request as given ([`Options`]) and, checked and completed,
+//! as carried out ([`Plan`]).
+
+use std::time::Duration;
+
+use crate::distribution::Distribution;
+use crate::keys::KeyShape;
+use crate::machine;
+use crate::measure::{InFlight, Isolation};
+use crate::mode::Mode;
+use crate::number::{bytes_text, with_commas};
+use crate::values::ValueShape;
+use crate::workload::{OperationKind, Workload};
+use crate::{Error, Result};
+
+/// Records loaded unless asked otherwise, on a machine with memory to spare.
+pub const RECORDS_DEFAULT: u64 = 10_000_000;
+/// Bytes the engine is allowed per record beyond key and value, when records
+/// are chosen to fit the memory.
+const RECORD_OVERHEAD_BYTES: u64 = 72;
+/// The part of the available memory a default load may fill: the rest is for
+/// versions, inserts and other people.
+const MEMORY_PART: u64 = 4;
+/// Bytes of a value unless asked otherwise.
+const VALUE_BYTES: u64 = 8;
+
+/// A YCSB run as asked for. `None` means: what the workload says, or else the
+/// default.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The workload.
+    pub workload: Workload,
+    /// Records to load.
+    pub records: Option<u64>,
+    /// Operations in each transaction.
+    pub operations: Option<u64>,
+    /// Bytes of each key.
+    pub key_bytes: u64,
+    /// Bytes of each value.
+    pub value_bytes: Option<u64>,
+    /// Name of the law by which records are chosen.
+    pub distribution: Option<String>,
+    /// Its exponent.
+    pub theta: Option<f64>,
+    /// Greatest number of records of a scan.
+    pub scan_length: Option<u64>,
+    /// Worker threads.
+    pub workers: u64,
+    /// Transactions in flight per worker.
+    pub in_flight: InFlight,
+    /// Modes to compare; all when empty.
+    pub modes: Vec<Mode>,
+    /// Isolation level.
+    pub isolation: Isolation,
+    /// Seconds for each mode in each repeat.
+    pub seconds: f64,
+    /// Repeats.
+    pub repeats: u64,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// A YCSB run as it will be carried out. Every value is within its bounds.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The workload, with what the request overrides put in.
+    pub workload: Workload,
+    /// Records to load, at least 1.
+    pub records: u64,
+    /// Operations in each transaction, at least 1.
+    pub operations_per_transaction: u32,
+    /// Shape of the keys.
+    pub key: KeyShape,
+    /// Shape of the values.
+    pub value: ValueShape,
+    /// Worker threads, at least 1.
+    pub workers: usize,
+    /// Transactions in flight per worker.
+    pub in_flight: InFlight,
+    /// Modes to compare, each once, at least one.
+    pub modes: Vec<Mode>,
+    /// Isolation level.
+    pub isolation: Isolation,
+    /// Time for each mode in each repeat.
+    pub duration: Duration,
+    /// Repeats, at least 1.
+    pub repeats: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// What the reader should know about the request; a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Records a default load has: [`RECORDS_DEFAULT`], or fewer, so that they fit
+/// a quarter of `available_bytes` with keys and values of these lengths; two
+/// significant digits, at least 1000.
+pub fn records_that_fit(available_bytes: Option<u64>, key_bytes: u64, value_bytes: u64) -> u64 {
+    // Where the memory is not known, a gigabyte is a careful guess.
+    let budget = available_bytes.unwrap_or(4 << 30) / MEMORY_PART;
+    let fitting = budget / (key_bytes + value_bytes + RECORD_OVERHEAD_BYTES);
+    let fitting = fitting.clamp(1000, RECORDS_DEFAULT);
+    let unit = 10_u64.pow(fitting.ilog10() - 1);
+    fitting / unit * unit
+}
+
+impl Options {
+    /// Checks the request and completes it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] that says which value to change.
+    pub fn plan(self) -> Result<Plan> {
+        let mut workload = self.workload;
+        let mut notes = std::mem::take(&mut workload.notes);
+        workload.distribution = distribution(
+            workload.distribution,
+            self.distribution.as_deref(),
+            self.theta,
+        )?;
+        if let Some(length) = self.scan_length {
+            let length = within("--scan-length", length, u64::from(u32::MAX).min(1_000_000))?;
+            workload.scan_length.max = length as u32;
+            workload.scan_length.min = workload.scan_length.min.min(length as u32);
+            if !workload.has(OperationKind::Scan) {
+                notes.push(format!(
+                    "--scan-length has no effect: the workload {} has no scans",
+                    workload.name
+                ));
+            }
+        }
+        let operations = self
+            .operations
+            .unwrap_or_else(|| workload.operations_per_transaction.into());
+        let operations = within("--operations", operations, Workload::OPERATIONS_MAX.into())?;
+        let key = KeyShape::new(as_length(self.key_bytes), workload.insert_order)?;
+        let value_bytes = self
+            .value_bytes
+            .or(workload.value_bytes)
+            .unwrap_or(VALUE_BYTES);
+        let value = ValueShape::new(as_length(value_bytes))?;
+        let available = machine::memory_available_bytes();
+        let records = match self.records.or(workload.records) {
+            Some(records) => within("--records", records, u64::MAX)?,
+            None => records_that_fit(available, self.key_bytes, value_bytes),
+        };
+        check_memory(records, self.key_bytes + value_bytes, available)?;
+        if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
+            return Err(Error::input(format!(
+                "--seconds {} is out of range; give a number above 0 and up to 86400",
+                self.seconds
+            )));
+        }
+        Ok(Plan {
+            records,
+            operations_per_transaction: operations as u32,
+            key,
+            value,
+            workers: within("--workers", self.workers, 1024)? as usize,
+            in_flight: self.in_flight,
+            modes: modes(self.modes, &workload, &mut notes)?,
+            isolation: self.isolation,
+            duration: Duration::from_secs_f64(self.seconds),
+            repeats: within("--repeats", self.repeats, 1000)? as u32,
+            seed: self.seed,
+            workload,
+            notes,
+        })
+    }
+}
+
+fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
+    if (1..=max).contains(&number) {
+        Ok(number)
+    } else {
+        Err(Error::input(format!(
+            "{flag} {number} is out of range; give a number from 1 to {max}"
+        )))
+    }
+}
+
+/// As a length in memory; one too long to be one is refused as out of range by
+/// the shapes just as well.
+fn as_length(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+fn distribution(
+    workload: Distribution,
+    name: Option<&str>,
+    theta: Option<f64>,
+) -> Result<Distribution> {
+    let name = name.unwrap_or(workload.name());
+    let exponent = theta
+        .or(workload.theta())
+        .unwrap_or(Distribution::THETA_DEFAULT);
+    let chosen = Distribution::named(name, exponent)?;
+    if theta.is_some() && chosen.theta().is_none() {
+        return Err(Error::input(
+            "--theta means nothing to the uniform distribution; add --distribution zipfian, \
+             scrambled or latest",
+        ));
+    }
+    Ok(chosen)
+}
+
+/// Refuses what cannot fit whatever the engine does, before minutes of loading.
+fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Result<()> {
+    let Some(available) = available else {
+        return Ok(());
+    };
+    match records.checked_mul(payload_bytes) {
+        Some(needed) if needed <= available => Ok(()),
+        _ => Err(Error::input(format!(
+            "{} records of {payload_bytes} bytes do not fit the {} MiB of memory available; give \
+             fewer --records or shorter values",
+            with_commas(records),
+            with_commas(available >> 20)
+        ))),
+    }
+}
+
+/// The modes that say something about the workload, in canonical order, each
+/// once.
+fn modes(asked: Vec<Mode>, workload: &Workload, notes: &mut Vec<String>) -> Result<Vec<Mode>> {
+    let mut modes = if asked.is_empty() {
+        Mode::ALL.to_vec()
+    } else {
+        asked
+    };
+    modes.sort();
+    modes.dedup();
+    if !workload.has(OperationKind::Read) {
+        let (skipped, kept): (Vec<_>, Vec<_>) =
+            modes.into_iter().partition(|mode| mode.needs_reads());
+        for mode in &skipped {
+            notes.push(format!(
+                "mode {mode} is skipped: the workload {} has no plain reads to batch",
+                workload.name
+            ));
+        }
+        modes = kept;
+    }
+    if modes.is_empty() {
+        return Err(Error::input(format!(
+            "no mode is left to run: the workload {} has no plain reads; add sequential or \
+             interleaved to --modes",
+            workload.name
+        )));
+    }
+    Ok(modes)
+}
+
+impl Plan {
+    /// One line that says what will be run.
+    pub fn description(&self) -> String {
+        let law = match self.workload.distribution.theta() {
+            Some(theta) => format!("{} {theta}", self.workload.distribution.name()),
+            None => self.workload.distribution.name().to_owned(),
+        };
+        let plural = |count: u64, what: &str| {
+            format!(
+                "{} {what}{}",
+                with_commas(count),
+                if count == 1 { "" } else { "s" }
+            )
+        };
+        format!(
+            "YCSB {}: {}, keys {}, values {}, {law}, {} per transaction, {}, {} in flight, {}",
+            self.workload.name,
+            plural(self.records, "record"),
+            bytes_text(self.key.bytes() as u64),
+            bytes_text(self.value.bytes() as u64),
+            plural(self.operations_per_transaction.into(), "operation"),
+            plural(self.workers as u64, "worker"),
+            self.in_flight,
+            self.isolation.name(),
+        )
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

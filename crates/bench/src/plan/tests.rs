@@ -1,0 +1,159 @@
+use super::*;
+
+/// A small request that is right in every respect.
+pub(crate) fn options(workload: &str) -> Options {
+    Options {
+        workload: Workload::named_or_file(workload).unwrap(),
+        records: Some(1000),
+        operations: None,
+        key_bytes: 8,
+        value_bytes: None,
+        distribution: None,
+        theta: None,
+        scan_length: None,
+        workers: 1,
+        in_flight: InFlight::Auto,
+        modes: Vec::new(),
+        isolation: Isolation::Snapshot,
+        seconds: 0.01,
+        repeats: 3,
+        seed: 1,
+    }
+}
+
+fn refusal(change: impl FnOnce(&mut Options)) -> String {
+    let mut options = options("read-only");
+    change(&mut options);
+    options.plan().unwrap_err().to_string()
+}
+
+#[test]
+fn the_workload_says_what_the_request_leaves_open() {
+    let plan = options("read-only").plan().unwrap();
+    assert_eq!(plan.operations_per_transaction, 10);
+    assert_eq!(plan.value.bytes(), 8);
+    assert_eq!(plan.modes, Mode::ALL);
+    let plan = Options {
+        records: None,
+        ..options("read-only")
+    }
+    .plan()
+    .unwrap();
+    assert!((1000..=RECORDS_DEFAULT).contains(&plan.records));
+}
+
+#[test]
+fn the_request_overrides_the_workload() {
+    let plan = Options {
+        operations: Some(3),
+        distribution: Some("latest".to_owned()),
+        theta: Some(0.5),
+        scan_length: Some(7),
+        ..options("e")
+    };
+    let plan = plan.plan().unwrap();
+    assert_eq!(plan.operations_per_transaction, 3);
+    assert_eq!(
+        plan.workload.distribution,
+        Distribution::Latest { theta: 0.5 }
+    );
+    assert_eq!(plan.workload.scan_length.max, 7);
+    let plan = Options {
+        theta: Some(1.2),
+        ..options("a")
+    }
+    .plan()
+    .unwrap();
+    assert_eq!(
+        plan.workload.distribution,
+        Distribution::Scrambled { theta: 1.2 }
+    );
+}
+
+#[test]
+fn multiget_modes_are_skipped_with_a_note_when_there_are_no_reads() {
+    let plan = options("update-only").plan().unwrap();
+    assert!(plan.modes.iter().all(|mode| !mode.needs_reads()));
+    assert_eq!(plan.modes.len(), 4);
+    assert_eq!(plan.notes.len(), 2);
+    assert!(plan.notes[0].contains("amac-multiget"), "{:?}", plan.notes);
+    let only = Options {
+        modes: vec![Mode::AmacMultiget],
+        ..options("scan")
+    };
+    assert!(
+        only.plan()
+            .unwrap_err()
+            .to_string()
+            .contains("no mode is left")
+    );
+}
+
+#[test]
+fn modes_run_once_each_in_canonical_order() {
+    let modes = vec![Mode::Interleaved, Mode::Sequential, Mode::Interleaved];
+    let plan = Options {
+        modes,
+        ..options("a")
+    }
+    .plan()
+    .unwrap();
+    assert_eq!(plan.modes, [Mode::Sequential, Mode::Interleaved]);
+}
+
+#[test]
+fn values_out_of_range_are_refused_by_name() {
+    for (error, words) in [
+        (refusal(|it| it.key_bytes = 7), "keys of 7 bytes"),
+        (refusal(|it| it.value_bytes = Some(0)), "values of 0 bytes"),
+        (refusal(|it| it.operations = Some(0)), "--operations 0"),
+        (refusal(|it| it.workers = 0), "--workers 0"),
+        (refusal(|it| it.repeats = 0), "--repeats 0"),
+        (refusal(|it| it.seconds = 0.0), "--seconds 0"),
+        (refusal(|it| it.seconds = f64::NAN), "--seconds NaN"),
+        (refusal(|it| it.records = Some(0)), "--records 0"),
+        (refusal(|it| it.records = Some(u64::MAX)), "do not fit"),
+        (refusal(|it| it.scan_length = Some(0)), "--scan-length 0"),
+        (refusal(|it| it.theta = Some(0.9)), "--theta"),
+        (
+            refusal(|it| it.distribution = Some("pareto".to_owned())),
+            "pareto",
+        ),
+    ] {
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_scan_length_without_scans_is_noted() {
+    let plan = Options {
+        scan_length: Some(10),
+        ..options("read-only")
+    }
+    .plan()
+    .unwrap();
+    assert!(plan.notes[0].contains("no scans"), "{:?}", plan.notes);
+}
+
+#[test]
+fn default_records_follow_the_memory() {
+    assert_eq!(records_that_fit(Some(64 << 30), 8, 8), RECORDS_DEFAULT);
+    assert_eq!(records_that_fit(Some(1 << 30), 8, 8), 3_000_000);
+    assert_eq!(records_that_fit(Some(1 << 30), 8, 1024), 240_000);
+    assert_eq!(records_that_fit(Some(0), 8, 8), 1000);
+    assert!(records_that_fit(None, 8, 8) <= RECORDS_DEFAULT);
+}
+
+#[test]
+fn the_description_names_what_matters() {
+    let text = options("a").plan().unwrap().description();
+    for word in [
+        "YCSB a",
+        "1,000 records",
+        "scrambled 0.99",
+        "1 operation per",
+        "1 worker,",
+    ] {
+        assert!(text.contains(word), "{text}");
+    }
+}

@@ -1,0 +1,13 @@
+//! JSON: one array, one object per mode or limit.
+
+use serde::Serialize;
+
+use crate::{Error, Result};
+
+/// The objects as an indented array.
+pub(super) fn array<T: Serialize>(objects: &[T]) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(objects)
+        .map_err(|error| Error::run(format!("cannot write the results as JSON: {error}")))?;
+    text.push('\n');
+    Ok(text)
+}

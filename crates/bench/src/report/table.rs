@@ -1,0 +1,113 @@
+//! A table for a terminal, and under it what its columns mean.
+
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle, presets};
+
+use crate::limits::Limit;
+use crate::measure::{Spread, Summary};
+use crate::number::bytes_text;
+
+/// Lines above and below the header and at the end, none between rows.
+const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+
+const LEGEND: &str = "\
+Medians over the repeats. ns/op: time per operation and worker. ±: half the range of Mops/s. x seq:
+operations per second against sequential, taken within each repeat. limit: cache lines touched as
+a share of the random independent lines this machine loads on as many threads. p50 to p99.9: time
+of a transaction in microseconds. ok: every answer was verified.
+";
+
+/// One row per mode.
+pub(super) fn outcome(summaries: &[Summary]) -> String {
+    let mut table = table(&[
+        "mode", "ktxn/s", "Mops/s", "±", "ns/op", "x seq", "limit", "p50", "p99", "p99.9",
+        "aborts", "ok",
+    ]);
+    for summary in summaries {
+        let median = &summary.median;
+        let micros = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
+        table.add_row([
+            median.mode.name().to_owned(),
+            format!("{:.1}", median.transactions_per_second / 1e3),
+            format!("{:.3}", median.operations_per_second / 1e6),
+            spread(&summary.operations_per_second_spread),
+            format!("{:.0}", median.operation_ns()),
+            summary
+                .times_sequential
+                .map_or("-".into(), |ratio| format!("{:.2}", ratio.median)),
+            summary
+                .limit_share
+                .map_or("-".into(), |share| format!("{:.0} %", share * 100.0)),
+            micros(median.latency_ns.p50),
+            micros(median.latency_ns.p99),
+            micros(median.latency_ns.p999),
+            median.aborts.to_string(),
+            if median.verified {
+                "yes".into()
+            } else {
+                "WRONG".into()
+            },
+        ]);
+    }
+    align(&mut table, 1);
+    let limits: Vec<f64> = summaries
+        .iter()
+        .map(|summary| summary.median.limit_lines_per_second)
+        .collect();
+    let limit = match limits.as_slice() {
+        [] => String::new(),
+        limits => {
+            let median = Spread::of(limits).median;
+            format!(
+                "Machine limit: {:.1} million lines per second.\n",
+                median / 1e6
+            )
+        }
+    };
+    format!("{table}\n{limit}{LEGEND}")
+}
+
+/// One row per limit.
+pub(super) fn limits(limits: &[Limit]) -> String {
+    let mut table = table(&["limit", "threads", "memory", "median", "min", "max", "±"]);
+    for limit in limits {
+        let Spread { median, min, max } = limit.spread;
+        let number = |value: f64| match limit.unit {
+            "lines/s" => format!("{:.1} M {}", value / 1e6, limit.unit),
+            unit => format!("{value:.1} {unit}"),
+        };
+        let memory = if limit.bytes == 0 {
+            "-".into()
+        } else {
+            bytes_text(limit.bytes)
+        };
+        table.add_row([
+            limit.measure.to_owned(),
+            limit.workers.to_string(),
+            memory,
+            number(median),
+            number(min),
+            number(max),
+            spread(&limit.spread),
+        ]);
+    }
+    align(&mut table, 1);
+    format!("{table}\n")
+}
+
+fn spread(spread: &Spread) -> String {
+    format!("{:.0} %", spread.relative() * 100.0)
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_header(header.iter().map(Cell::new));
+    table
+}
+
+/// Numbers to the right.
+fn align(table: &mut Table, from: usize) {
+    for column in table.column_iter_mut().skip(from) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}

@@ -1,0 +1,200 @@
+//! What a benchmark measures, behind one trait.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::distribution::Records;
+use crate::limits::Region;
+use crate::measure::Latencies;
+use crate::mode::Mode;
+use crate::operations::OperationSource;
+use crate::plan::Plan;
+use crate::progress::Step;
+use crate::values::Verifier;
+use crate::{Error, Result};
+
+/// A store under measurement. The [`runner`](crate::runner) calls `load` once,
+/// then `run` for each mode of each repeat and `restore` after it.
+pub trait Subject {
+    /// Loads records `0..plan.records` with the keys of `plan.key` and the
+    /// values of `plan.value` at version 0, advancing `step` by records.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when loading fails.
+    fn load(&mut self, step: &Step) -> Result<()>;
+
+    /// Runs transactions in `mode` for `run.duration` on the plan's workers,
+    /// counting only those that committed within it, and verifies every
+    /// answer.
+    ///
+    /// # Errors
+    /// [`Error::Run`] for what is neither an abort (retried) nor a wrong answer
+    /// (reported).
+    fn run(&mut self, mode: Mode, run: &Run) -> Result<RawRun>;
+
+    /// Removes the records `added`, not measured, so that each run meets the
+    /// table as loaded. Some of the numbers may never have been inserted.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when removing fails.
+    fn restore(&mut self, added: Range<u64>) -> Result<()>;
+
+    /// Memory of the store over which to measure the machine's limit; by
+    /// default the runner measures on memory of its own.
+    fn memory(&self) -> Option<Region<'_>> {
+        None
+    }
+}
+
+/// What one run of one mode is to do.
+#[derive(Debug)]
+pub struct Run {
+    /// How long.
+    pub duration: Duration,
+    /// How many records there are; shared by the workers and their sources.
+    pub records: Arc<Records>,
+    /// Distinct for every repeat, equal for the modes within one, which so
+    /// meet the same choices.
+    pub seed: u64,
+    source: OperationSource,
+}
+
+impl Run {
+    /// A run over `records` by the plan's workload, which lasts `duration`.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when there are no records.
+    pub fn new(plan: &Plan, records: Arc<Records>, duration: Duration, seed: u64) -> Result<Self> {
+        let source = OperationSource::new(
+            &plan.workload,
+            plan.operations_per_transaction,
+            Arc::clone(&records),
+            seed,
+            0,
+        )?;
+        Ok(Self {
+            duration,
+            records,
+            seed,
+            source,
+        })
+    }
+
+    /// The transactions of one worker.
+    pub fn source(&self, worker: usize) -> OperationSource {
+        self.source.fork(self.seed, worker as u64)
+    }
+}
+
+/// What one run of one mode found. Workers fill one each, [`merge`](Self::merge)
+/// adds them.
+#[derive(Clone, Debug, Default)]
+pub struct RawRun {
+    /// Transactions committed.
+    pub transactions: u64,
+    /// Operations of those transactions.
+    pub operations: u64,
+    /// Times a transaction was aborted and tried again.
+    pub aborts: u64,
+    /// Time from start to the last counted commit; of workers the longest.
+    pub elapsed: Duration,
+    /// Times of transactions, or of a sample of them.
+    pub latencies: Latencies,
+    /// The check of every answer.
+    pub verifier: Verifier,
+    /// Cache lines touched by those operations, if known.
+    pub lines_touched: Option<u64>,
+    /// Transactions in flight per worker on average, if known.
+    pub in_flight: Option<f64>,
+    /// Anything else worth a column: name in the style of the other fields.
+    pub extra: BTreeMap<String, f64>,
+}
+
+impl RawRun {
+    /// Adds another worker's part: counts are summed, `elapsed` is the longer,
+    /// `in_flight` and `extra` the mean weighted by transactions.
+    pub fn merge(&mut self, other: &Self) {
+        let (ours, theirs) = (self.transactions as f64, other.transactions as f64);
+        let mean = |own: f64, other: f64| {
+            if ours + theirs > 0.0 {
+                (own * ours + other * theirs) / (ours + theirs)
+            } else {
+                own
+            }
+        };
+        self.in_flight = match (self.in_flight, other.in_flight) {
+            (Some(own), Some(other)) => Some(mean(own, other)),
+            (own, other) => own.or(other),
+        };
+        for (name, &value) in &other.extra {
+            let own = self.extra.entry(name.clone()).or_insert(value);
+            *own = mean(*own, value);
+        }
+        self.lines_touched = match (self.lines_touched, other.lines_touched) {
+            (Some(own), Some(other)) => Some(own + other),
+            (own, other) => own.or(other),
+        };
+        self.transactions += other.transactions;
+        self.operations += other.operations;
+        self.aborts += other.aborts;
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.latencies.merge(&other.latencies);
+        self.verifier.merge(&other.verifier);
+    }
+}
+
+/// Weft, set up for `plan`.
+///
+/// # Errors
+/// Always, until the engine's public interface is there to be wired in.
+pub fn weft_subject(plan: &Plan) -> Result<impl Subject> {
+    let _ = plan;
+    Err::<Unwired, _>(Error::run(
+        "the engine is not wired into the benchmark yet; `weft bench limits` works already",
+    ))
+}
+
+/// A subject that cannot exist.
+enum Unwired {}
+
+impl Subject for Unwired {
+    fn load(&mut self, _: &Step) -> Result<()> {
+        match *self {}
+    }
+
+    fn run(&mut self, _: Mode, _: &Run) -> Result<RawRun> {
+        match *self {}
+    }
+
+    fn restore(&mut self, _: Range<u64>) -> Result<()> {
+        match *self {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_parts_are_added() {
+        let part = |transactions, in_flight: f64, seconds| RawRun {
+            transactions,
+            operations: transactions * 10,
+            elapsed: Duration::from_secs(seconds),
+            lines_touched: Some(transactions * 100),
+            in_flight: Some(in_flight),
+            extra: [("waits".to_owned(), in_flight)].into(),
+            ..RawRun::default()
+        };
+        let mut whole = RawRun::default();
+        whole.merge(&part(100, 8.0, 1));
+        whole.merge(&part(300, 16.0, 2));
+        assert_eq!((whole.transactions, whole.operations), (400, 4000));
+        assert_eq!(whole.lines_touched, Some(40_000));
+        assert_eq!(whole.in_flight, Some(14.0));
+        assert_eq!(whole.extra["waits"], 14.0);
+        assert_eq!(whole.elapsed, Duration::from_secs(2));
+    }
+}
