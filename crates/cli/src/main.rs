@@ -1,2 +1,60 @@
-//! The weft command.
-fn main() {}
+//! The `weft` command.
+//!
+//! Reads its arguments, calls a library, writes what comes back: results to
+//! standard output, everything else to standard error. Exit codes: 0 for
+//! success, 1 when something failed, 2 when the request was wrong.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod bench;
+mod limits;
+mod ycsb;
+
+/// Weft, a transactional database engine that never waits.
+#[derive(Debug, Parser)]
+#[command(name = "weft", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    #[command(subcommand)]
+    Bench(bench::Command),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Bench(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A closed standard error leaves the exit code to tell.
+            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+            match error {
+                ::bench::Error::Input(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// Writes results to standard output. A reader that went away early, as
+/// `head` does, has what it wanted.
+fn write_results(text: &str) -> ::bench::Result<()> {
+    let mut output = std::io::stdout().lock();
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(::bench::Error::run(
+            format!("cannot write to standard output: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,19 @@
+//! `weft bench`: which benchmark.
+
+use crate::{limits, ycsb};
+
+/// Measures the engine, or the machine it runs on.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Ycsb(Box<ycsb::Arguments>),
+    Limits(limits::Arguments),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        match self {
+            Self::Ycsb(arguments) => arguments.run(),
+            Self::Limits(arguments) => arguments.run(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `weft bench limits`: what the machine itself can do.
+
+use bench::limits::{Settings, measure};
+use bench::number::parse_count;
+use bench::progress::Progress;
+use bench::report::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft bench limits
+  weft bench limits --bytes 2GiB --workers 2
+  weft bench limits --format json | jq '.[0].median'";
+
+/// Measures what this machine's memory can do, without the engine.
+///
+/// Four numbers, each the median of several repeats: random independent cache
+/// lines per second (the ceiling of any engine that hides cache misses), the
+/// latency of one dependent load, the bandwidth of sequential reads, and the
+/// cost of reading the clock.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Memory to read from, at least 1MiB; larger than all caches to measure memory.
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = parse_count)]
+    bytes: u64,
+
+    /// Threads that read at the same time.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+
+    /// Seconds for each of the measures in each repeat.
+    #[arg(long, value_name = "S", default_value = "0.5")]
+    seconds: f64,
+
+    /// Repeats; the median and the range of them are reported.
+    #[arg(long, value_name = "R", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: u32,
+
+    /// Form of the results: table, csv or json.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        if !(self.seconds > 0.0 && self.seconds <= 3600.0) {
+            return Err(bench::Error::input(format!(
+                "--seconds {} is out of range; give a number above 0 and up to 3600",
+                self.seconds
+            )));
+        }
+        let available = bench::machine::memory_available_bytes().unwrap_or(u64::MAX);
+        if !(1 << 20..=available).contains(&self.bytes) {
+            return Err(bench::Error::input(format!(
+                "--bytes {} is out of range; give 1MiB to {}MiB, the memory available",
+                self.bytes,
+                available >> 20
+            )));
+        }
+        let settings = Settings {
+            bytes: self.bytes,
+            workers: self.workers.into(),
+            seconds: self.seconds,
+            repeats: self.repeats,
+        };
+        let limits = measure(&settings, &Progress::stderr())?;
+        crate::write_results(&self.format.limits(&limits)?)
+    }
+}

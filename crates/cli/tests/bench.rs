@@ -1,0 +1,172 @@
+//! `weft bench` as a user meets it: help, bad input, forms of results.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+fn weft(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+    command.args(arguments.split_whitespace());
+    command
+}
+
+const QUICK: &str = "bench limits --bytes 2MiB --seconds 0.01 --repeats 3";
+
+#[test]
+fn help_names_every_flag_and_shows_examples() {
+    let mut help = weft("bench ycsb --help").assert().success();
+    for word in [
+        "--workload",
+        "--records",
+        "--operations",
+        "--key-bytes",
+        "--value-bytes",
+        "--distribution",
+        "--theta",
+        "--scan-length",
+        "--workers",
+        "--in-flight",
+        "--modes",
+        "--isolation",
+        "--seconds",
+        "--repeats",
+        "--format",
+        "--chart",
+        "--seed",
+        "Examples:",
+        "interleaved-nested",
+        "scrambled",
+        "read-committed",
+    ] {
+        help = help.stdout(contains(word));
+    }
+    let mut help = weft("bench limits --help").assert().success();
+    for word in [
+        "--bytes",
+        "--workers",
+        "--seconds",
+        "--repeats",
+        "--format",
+        "Examples:",
+    ] {
+        help = help.stdout(contains(word));
+    }
+    weft("--help").assert().success().stdout(contains("bench"));
+    weft("bench --help")
+        .assert()
+        .success()
+        .stdout(contains("ycsb").and(contains("limits")));
+}
+
+#[test]
+fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
+    for (arguments, word) in [
+        ("--workload nothing-like-it", "update-only"),
+        ("--records many", "50M"),
+        ("--records 0", "--records 0"),
+        ("--operations 0", "--operations 0"),
+        ("--key-bytes 4", "keys of 4 bytes"),
+        ("--value-bytes 4", "values of 4 bytes"),
+        ("--distribution normal", "scrambled"),
+        ("--distribution zipfian --theta 2", "theta 2"),
+        ("--distribution zipfian --theta -1", "theta -1"),
+        ("--theta 0.9", "uniform"),
+        ("--scan-length 0", "--scan-length 0"),
+        ("--workers 0", "--workers 0"),
+        ("--in-flight lots", "auto"),
+        ("--in-flight 0", "auto"),
+        ("--modes sequential,parallel", "parallel"),
+        ("--workload insert --modes amac-multiget", "no mode is left"),
+        ("--isolation strict", "read-committed"),
+        ("--seconds 0", "--seconds 0"),
+        ("--seconds -1", "--seconds -1"),
+        ("--repeats 0", "--repeats 0"),
+        ("--format xml", "json"),
+        ("--unknown", "--unknown"),
+        ("--records 99999G", "do not fit"),
+    ] {
+        weft(&format!("bench ycsb {arguments}"))
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(word).and(contains("panicked").not()));
+    }
+    weft("bench limits --bytes 1")
+        .assert()
+        .code(2)
+        .stderr(contains("1MiB"));
+    weft("bench limits --seconds 0")
+        .assert()
+        .code(2)
+        .stderr(contains("--seconds"));
+}
+
+#[test]
+fn a_workload_file_is_refused_by_line_and_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mine.properties");
+    std::fs::write(&path, "readproportion=1\nupdateproportions=0\n").unwrap();
+    weft("bench ycsb --workload")
+        .arg(&path)
+        .assert()
+        .code(2)
+        .stderr(contains("line 2").and(contains("updateproportions")));
+    weft("bench ycsb --workload")
+        .arg(directory.path())
+        .assert()
+        .code(2);
+}
+
+#[test]
+fn notes_of_a_workload_file_go_to_standard_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mine.properties");
+    std::fs::write(
+        &path,
+        "recordcount=1000\noperationcount=5\nreadproportion=0\n",
+    )
+    .unwrap();
+    weft("bench ycsb --seconds 0.01 --workload")
+        .arg(&path)
+        .assert()
+        .stderr(contains("operationcount=5 has no effect").and(contains("amac-multiget")));
+}
+
+#[test]
+fn limits_are_written_in_each_format() {
+    weft(QUICK)
+        .assert()
+        .success()
+        .stdout(contains("random independent").and(contains("lines/s")));
+    weft(&format!("{QUICK} --format csv"))
+        .assert()
+        .success()
+        .stdout(predicate::str::starts_with("benchmark,measure,unit").and(contains("GB/s")));
+    let output = weft(&format!("{QUICK} --workers 2 --format json"))
+        .output()
+        .unwrap();
+    let array: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(array.as_array().unwrap().len(), 4);
+    assert_eq!(array[0]["benchmark"], "limits");
+    assert_eq!(array[0]["workers"], 2);
+    assert!(array[0]["median"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    for arguments in [QUICK, "bench ycsb --help"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_weft"))
+            .args(arguments.split_whitespace())
+            .stdout(writer)
+            .stderr(std::process::Stdio::piped())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && !errors.contains("panicked"),
+            "{errors}"
+        );
+    }
+}
