@@ -110,7 +110,7 @@ fn label(summary: &Summary) -> String {
 
 /// The title cut to what fits the width.
 fn shortened(title: &str) -> String {
-    const CHARACTERS: usize = 125;
+    const CHARACTERS: usize = 140;
     if title.chars().count() <= CHARACTERS {
         return title.to_owned();
     }
