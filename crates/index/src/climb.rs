@@ -1,0 +1,171 @@
+//! The way up: from a latched node to its latched parent.
+//!
+//! Nodes have no parent pointers (an interior node has no room for one, and
+//! splits and removals, which alone need it, are one in several operations and
+//! have just touched the path). The parent is found by descending again, without
+//! suspending, and is latched and checked.
+//!
+//! # Order of latches
+//! All latches are taken in one order, so nobody waits in a circle: deeper layer
+//! before upper layer; within a layer lower level before upper level; within a
+//! level left before right. Who waits for a node that is *marked* waits for
+//! somebody who has all the latches he needs, because marking comes after the
+//! last latch.
+//!
+//! # Why the parent is found
+//! The caller holds the latch of a node that is linked: a node's creator keeps
+//! its latch until its parent knows it, and it cannot be unlinked or moved
+//! without its latch. Its layer is not empty, so it cannot be unlinked either.
+//! Descents fail only when others change nodes of the path meanwhile, and then
+//! those made progress.
+
+use crate::{
+    key::{PIECE_BYTES, Piece},
+    node::{Border, Code, Interior, Latch, NodeId},
+    tree::Tree,
+};
+
+/// A latched parent and where its child is.
+pub(crate) struct Parent<'t> {
+    pub(crate) interior: &'t Interior,
+    pub(crate) latch: Latch<'t>,
+    pub(crate) index: usize,
+}
+
+/// A latched border of the upper layer and the slot that names a layer's root.
+pub(crate) struct Link<'t> {
+    pub(crate) border: &'t Border,
+    pub(crate) latch: Latch<'t>,
+    pub(crate) slot: usize,
+}
+
+impl Tree {
+    /// Latches the parent of `child`, a latched node that is not a root. `key`
+    /// leads to its layer and `slice` to it.
+    pub(crate) fn latch_parent(
+        &self,
+        key: &[u8],
+        depth: usize,
+        slice: u64,
+        child: NodeId,
+    ) -> Parent<'_> {
+        loop {
+            let root = self.layer_root(key, depth);
+            if let Some(parent) = self.try_latch_parent(root, slice, child) {
+                return parent;
+            }
+        }
+    }
+
+    fn try_latch_parent(&self, root: NodeId, slice: u64, child: NodeId) -> Option<Parent<'_>> {
+        let mut node = self.nodes.at(root);
+        let mut version = node.word().stable();
+        if !version.is_live_root() {
+            return None;
+        }
+        while !version.is_border() {
+            let interior = node.interior();
+            let next = interior.child_for(slice, version);
+            if interior.word.has_changed_since(version) {
+                return None;
+            }
+            if next == child {
+                let latch = interior.word.latch();
+                let now = latch.version();
+                if now.is_deleted() {
+                    return None;
+                }
+                let index = interior.index_of(child, now.count())?;
+                return Some(Parent {
+                    interior,
+                    latch,
+                    index,
+                });
+            }
+            let next = self.nodes.at(next);
+            let next_version = next.word().stable();
+            if interior.word.has_changed_since(version) {
+                return None;
+            }
+            node = next;
+            version = next_version;
+        }
+        None
+    }
+
+    /// Latches the border of layer `depth - 1` that names `root`, the latched
+    /// root of a layer at `depth > 0`.
+    pub(crate) fn latch_link(&self, key: &[u8], depth: usize, root: NodeId) -> Link<'_> {
+        let piece = Piece::of(&key[(depth - 1) * PIECE_BYTES..]);
+        loop {
+            let upper = self.layer_root(key, depth - 1);
+            let Some(border) = self.border_below(upper, piece.slice) else {
+                continue;
+            };
+            let latch = border.word.latch();
+            if latch.version().is_deleted() {
+                continue;
+            }
+            if let Some(slot) = border.find(piece) {
+                let entry = border.entry(slot);
+                if entry.code == Code::LAYER && entry.layer() == root {
+                    return Link {
+                        border,
+                        latch,
+                        slot,
+                    };
+                }
+            }
+        }
+    }
+
+    /// The root of the layer at `depth` on the way of `key`, which exists.
+    fn layer_root(&self, key: &[u8], depth: usize) -> NodeId {
+        'tree: loop {
+            let mut root = self.root();
+            for upper in 0..depth {
+                let piece = Piece::of(&key[upper * PIECE_BYTES..]);
+                let Some(border) = self.border_below(root, piece.slice) else {
+                    continue 'tree;
+                };
+                let version = border.word.stable();
+                let Some(slot) = border.find(piece) else {
+                    continue 'tree;
+                };
+                let entry = border.entry(slot);
+                if border.word.has_changed_since(version)
+                    || version.is_deleted()
+                    || entry.code != Code::LAYER
+                {
+                    continue 'tree;
+                }
+                root = entry.layer();
+            }
+            return root;
+        }
+    }
+
+    /// The border for `slice`, most probably: it may have moved since.
+    fn border_below(&self, root: NodeId, slice: u64) -> Option<&Border> {
+        let mut node = self.nodes.at(root);
+        let mut version = node.word().stable();
+        if !version.is_live_root() {
+            return None;
+        }
+        while !version.is_border() {
+            let interior = node.interior();
+            let child = interior.child_for(slice, version);
+            if interior.word.has_changed_since(version) {
+                return None;
+            }
+            let child = self.nodes.at(child);
+            let child_version = child.word().stable();
+            if interior.word.has_changed_since(version) {
+                return None;
+            }
+            node = child;
+            version = child_version;
+        }
+        Some(node.border())
+    }
+}

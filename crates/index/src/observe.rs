@@ -1,0 +1,73 @@
+//! What an operation depended on, in terms of node versions.
+//!
+//! A reader that found a key absent, or a range to hold certain keys, depended
+//! on the border nodes it looked at: every insertion, removal or split that
+//! could change the answer changes the version of one of them. A transaction
+//! that wants to be serializable keeps the pairs and asks at commit whether they
+//! are current ([`crate::Tree::is_current`]). Its own insertions change versions
+//! too; they are reported as before and after, so that it can bring its notes up
+//! to date.
+
+use crate::node::{NodeId, Version};
+
+/// A border node at one version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NodeVersion {
+    /// The node. Its memory may serve another purpose as soon as the pin under
+    /// which it was observed is gone.
+    pub node: NodeId,
+    /// The version, to be compared for equality only.
+    pub version: u64,
+}
+
+impl NodeVersion {
+    pub(crate) fn new(node: NodeId, version: Version) -> NodeVersion {
+        NodeVersion {
+            node,
+            version: version.bits(),
+        }
+    }
+}
+
+/// Told which node versions an operation depended on. `()` is told nothing and
+/// costs nothing.
+pub trait Observer {
+    /// False when nothing needs to be reported.
+    const ACTIVE: bool;
+
+    /// The answer depends on `node`.
+    fn depended(&mut self, node: NodeVersion);
+
+    /// The operation itself moved a node from `before` to `after`.
+    fn changed(&mut self, before: NodeVersion, after: NodeVersion);
+
+    /// The operation's change of `from` moved part of its range to a new node:
+    /// who depended on `from` depends on `node` too.
+    fn divided(&mut self, from: NodeId, node: NodeVersion);
+}
+
+impl Observer for () {
+    const ACTIVE: bool = false;
+    #[inline(always)]
+    fn depended(&mut self, _: NodeVersion) {}
+    #[inline(always)]
+    fn changed(&mut self, _: NodeVersion, _: NodeVersion) {}
+    #[inline(always)]
+    fn divided(&mut self, _: NodeId, _: NodeVersion) {}
+}
+
+impl<O: Observer> Observer for &mut O {
+    const ACTIVE: bool = O::ACTIVE;
+    #[inline(always)]
+    fn depended(&mut self, node: NodeVersion) {
+        (**self).depended(node);
+    }
+    #[inline(always)]
+    fn changed(&mut self, before: NodeVersion, after: NodeVersion) {
+        (**self).changed(before, after);
+    }
+    #[inline(always)]
+    fn divided(&mut self, from: NodeId, node: NodeVersion) {
+        (**self).divided(from, node);
+    }
+}

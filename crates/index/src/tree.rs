@@ -1,0 +1,73 @@
+//! The tree: the root of its outermost layer and the nodes' memory.
+
+use std::fmt;
+
+use memory::{Exhausted, Local, Pin};
+
+use crate::{
+    node::{NodeId, NodeRef, Nodes, Version},
+    observe::NodeVersion,
+    sync::{AtomicU32, Ordering},
+};
+
+/// Levels of the outermost layer that are reached without a touch: the root, its
+/// children and theirs. They are at most 1 + 16 + 256 nodes of 192 bytes, and
+/// every operation reads one of each, so they stay in the second-level cache.
+pub(crate) const HOT_LEVELS: u8 = 3;
+
+/// A trie of B+-trees from byte strings to 64-bit values.
+///
+/// Shared between threads by reference. Every operation takes the calling
+/// thread's pin; those that change something also take its [`Local`]. Both must
+/// belong to the arena and the epochs that the tree was made with.
+pub struct Tree {
+    pub(crate) nodes: Nodes,
+    root: AtomicU32,
+}
+
+impl Tree {
+    /// An empty tree in the arena of `local`.
+    ///
+    /// # Errors
+    /// [`Exhausted`] when the arena has no room for one node.
+    pub fn new(local: &Local) -> Result<Tree, Exhausted> {
+        let nodes = Nodes::new(local.arena());
+        let root = nodes.new_border(local, Version::NEW_BORDER.rooted(), 0)?;
+        let root = AtomicU32::new(nodes.border_id(root).0);
+        Ok(Tree { nodes, root })
+    }
+
+    /// Whether nothing has happened to a node since it was observed. Must be
+    /// asked under the pin that was open when it was observed.
+    #[inline]
+    pub fn is_current(&self, _pin: &Pin<'_>, observed: NodeVersion) -> bool {
+        // Equality also fails while the node is in the middle of a change.
+        let node = self.nodes.at(observed.node);
+        node.word().current().bits() == observed.version
+    }
+
+    /// The root of the outermost layer, most probably.
+    #[inline(always)]
+    pub(crate) fn root(&self) -> NodeId {
+        // Acquire: pairs with `set_root`.
+        NodeId(self.root.load(Ordering::Acquire))
+    }
+
+    /// Called with the latch of the old root held.
+    pub(crate) fn set_root(&self, root: NodeId) {
+        // Release: the new root's content comes first.
+        self.root.store(root.0, Ordering::Release);
+    }
+
+    pub(crate) fn root_ref(&self) -> NodeRef<'_> {
+        self.nodes.at(self.root())
+    }
+}
+
+impl fmt::Debug for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tree")
+            .field("root", &self.root())
+            .finish_non_exhaustive()
+    }
+}
