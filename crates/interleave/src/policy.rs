@@ -35,6 +35,10 @@ pub trait Policy: Copy + Default + Send + Sync + 'static {
     /// Whether [`Policy::touch`] can ever suspend.
     const MAY_SUSPEND: bool;
 
+    /// Whether [`Policy::prefetch`] does anything: bodies may skip loops that only
+    /// prefetch.
+    const PREFETCHES: bool = true;
+
     /// What [`Policy::touch`] returns.
     type Touch: Future<Output = ()>;
 
@@ -69,6 +73,7 @@ pub struct Interleaved;
 impl Policy for Sequential {
     const NAME: &'static str = "sequential";
     const MAY_SUSPEND: bool = false;
+    const PREFETCHES: bool = false;
     type Touch = Ready<()>;
 
     #[inline(always)]
@@ -127,6 +132,25 @@ impl Policy for Interleaved {
     fn suspends() -> bool {
         slot::in_suspending_slot()
     }
+}
+
+/// Awaits a body of the form `object.method(arguments)`, an `async fn` whose first
+/// generic parameter is the policy, as a leaf: directly resumable where the
+/// policy suspends now, in place and sequentially where it does not.
+///
+/// A macro, because the three executions are three instances of a generic
+/// function that is not a value.
+#[macro_export]
+macro_rules! leaf {
+    ($policy:ty, $object:ident.$method:ident($($argument:expr),* $(,)?)) => {
+        if !<$policy as $crate::Policy>::MAY_SUSPEND {
+            $crate::run_inline($object.$method::<$policy>($($argument),*))
+        } else if <$policy as $crate::Policy>::suspends() {
+            $crate::Leaf::new($object.$method::<$policy>($($argument),*)).await
+        } else {
+            $crate::run_inline($object.$method::<$crate::Sequential>($($argument),*))
+        }
+    };
 }
 
 /// Lets every other slot in flight have a turn. Outside a suspending slot it

@@ -1,12 +1,15 @@
 //! The one place that chooses between the real atomics and the model checker's.
 
+// Reference counting is not what is checked.
+pub(crate) use std::sync::Arc;
+
 #[cfg(loom)]
 pub(crate) use loom::sync::{
-    Arc, Mutex,
+    Mutex,
     atomic::{AtomicU64, Ordering, fence},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
-    Arc, Mutex,
+    Mutex,
     atomic::{AtomicU64, Ordering, fence},
 };

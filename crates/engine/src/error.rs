@@ -1,0 +1,96 @@
+//! What can go wrong in an operation, in three families: aborts (retry), errors
+//! of use (correct the call), and lack of memory.
+
+use std::fmt;
+
+use memory::Exhausted;
+
+/// The transaction cannot go on; nothing of it remains. Run it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Abort {
+    /// Another open transaction has written the record first.
+    WriteConflict,
+    /// A transaction that committed after this one's snapshot has written the
+    /// record.
+    SnapshotTooOld,
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Abort::WriteConflict => {
+                "another open transaction has written this record; run the transaction again"
+            }
+            Abort::SnapshotTooOld => {
+                "the record was changed after this transaction began; run the transaction again"
+            }
+        })
+    }
+}
+
+impl std::error::Error for Abort {}
+
+/// Why an operation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The transaction was aborted. Retryable; every later operation of this
+    /// transaction says the same.
+    Abort(Abort),
+    /// An insert met a record with the same key. The transaction can go on.
+    DuplicateKey,
+    /// The key is longer than [`crate::KEY_BYTES_MAX`]. The transaction can go on.
+    KeyTooLong {
+        /// Bytes of the key.
+        bytes: usize,
+    },
+    /// The value is longer than [`crate::VALUE_BYTES_MAX`]. The transaction can
+    /// go on.
+    ValueTooLong {
+        /// Bytes of the value.
+        bytes: usize,
+    },
+    /// The memory limit is reached: nothing was changed by this operation, and
+    /// the transaction can go on (reading, deleting) or be rolled back.
+    MemoryExhausted,
+    /// The transaction was already committed or rolled back.
+    Ended,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Abort(abort) => abort.fmt(f),
+            Error::DuplicateKey => {
+                f.write_str("a record with this key exists; use update or upsert to change it")
+            }
+            Error::KeyTooLong { bytes } => write!(
+                f,
+                "the key has {bytes} bytes; at most {} are allowed",
+                crate::KEY_BYTES_MAX
+            ),
+            Error::ValueTooLong { bytes } => write!(
+                f,
+                "the value has {bytes} bytes; at most {} are allowed",
+                crate::VALUE_BYTES_MAX
+            ),
+            Error::MemoryExhausted => Exhausted.fmt(f),
+            Error::Ended => f.write_str("the transaction has already ended; begin a new one"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Exhausted> for Error {
+    fn from(_: Exhausted) -> Error {
+        Error::MemoryExhausted
+    }
+}
+
+impl From<Abort> for Error {
+    fn from(abort: Abort) -> Error {
+        Error::Abort(abort)
+    }
+}

@@ -1,0 +1,218 @@
+//! The indirection array: RID to newest version.
+//!
+//! Indexes name records by RID; an update changes one word here and no index
+//! (paper 000 section 4.1). The array grows by segments that never move, so a
+//! slot's address is stable; small tables have small segments.
+//!
+//! # States of a slot
+//! | word | meaning |
+//! | --- | --- |
+//! | 0 | the RID is not in use |
+//! | 1 (`DEAD`) | the record is gone and its index entry is being removed |
+//! | else | address of the newest version |
+//!
+//! Transitions: 0 → version (insert, before the RID is in any index); version →
+//! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
+//! older than the horizon); `DEAD` → 0 (RID reused, after a grace period).
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicPtr, AtomicUsize},
+};
+
+use memory::{Exhausted, Local, Purpose};
+
+use crate::{
+    sync::{AtomicU64, Ordering},
+    version::Version,
+};
+
+/// Names a record within its table for as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rid(pub u64);
+
+/// What a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    Unused,
+    Dead,
+    Version(Version),
+}
+
+const DEAD: u64 = 1;
+
+/// One record's entry.
+#[repr(transparent)]
+pub(crate) struct Slot(AtomicU64);
+
+impl Slot {
+    #[inline(always)]
+    fn decode(word: u64) -> Head {
+        if word == DEAD {
+            return Head::Dead;
+        }
+        Version::from_word(word).map_or(Head::Unused, Head::Version)
+    }
+
+    /// The newest version. Acquire: pairs with the Release that published it.
+    #[inline(always)]
+    pub(crate) fn head(&self) -> Head {
+        Self::decode(self.0.load(Ordering::Acquire))
+    }
+
+    /// Publishes the first version of a RID that no index names yet.
+    pub(crate) fn publish_first(&self, version: Version) {
+        self.0.store(version.word(), Ordering::Release);
+    }
+
+    /// Replaces `from` by `to` if it is still the head.
+    #[inline]
+    pub(crate) fn replace(&self, from: Version, to: Version) -> bool {
+        let exchanged =
+            self.0
+                .compare_exchange(from.word(), to.word(), Ordering::AcqRel, Ordering::Relaxed);
+        exchanged.is_ok()
+    }
+
+    /// Declares the record gone if `from` is still the head.
+    pub(crate) fn kill(&self, from: Version) -> bool {
+        self.0
+            .compare_exchange(from.word(), DEAD, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Makes the RID reusable.
+    pub(crate) fn clear(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+const FIRST_LOG2: u32 = 10;
+const FULL_LOG2: u32 = 18;
+/// Segments that double, before the full-sized ones.
+const RAMP: usize = (FULL_LOG2 - FIRST_LOG2 + 1) as usize;
+const SEGMENTS_MAX: usize = 1 << 14;
+/// RIDs a session takes at once.
+const RUN: u64 = 64;
+const _: () = assert!((1u64 << FIRST_LOG2).is_multiple_of(RUN));
+
+/// All slots of one table.
+pub(crate) struct IndirectionArray {
+    segments: Box<[AtomicPtr<Slot>]>,
+    /// The first RID that no session has taken.
+    next: Mutex<u64>,
+    /// For statistics.
+    segment_count: AtomicUsize,
+}
+
+impl IndirectionArray {
+    pub(crate) fn new() -> IndirectionArray {
+        let segments = (0..SEGMENTS_MAX).map(|_| AtomicPtr::default()).collect();
+        IndirectionArray {
+            segments,
+            next: Mutex::new(0),
+            segment_count: AtomicUsize::new(0),
+        }
+    }
+
+    /// Segment and offset of a RID: segments of 2^10, 2^10, 2^11, … 2^17, then
+    /// 2^18 slots each.
+    #[inline(always)]
+    fn locate(rid: Rid) -> (usize, usize) {
+        let full = rid.0 >> FULL_LOG2;
+        if full > 0 {
+            return (
+                RAMP - 1 + full as usize,
+                (rid.0 & ((1 << FULL_LOG2) - 1)) as usize,
+            );
+        }
+        let chunk = rid.0 >> FIRST_LOG2;
+        if chunk == 0 {
+            return (0, rid.0 as usize);
+        }
+        let doubling = chunk.ilog2();
+        (
+            1 + doubling as usize,
+            (rid.0 - (1 << (doubling + FIRST_LOG2))) as usize,
+        )
+    }
+
+    fn segment_slots(segment: usize) -> usize {
+        match segment {
+            0 => 1 << FIRST_LOG2,
+            s if s < RAMP => 1 << (FIRST_LOG2 as usize + s - 1),
+            _ => 1 << FULL_LOG2,
+        }
+    }
+
+    /// The slot of a RID that [`IndirectionArray::take_run`] has handed out.
+    #[inline(always)]
+    pub(crate) fn slot(&self, rid: Rid) -> &Slot {
+        let (segment, offset) = Self::locate(rid);
+        let start = self.segments[segment].load(std::sync::atomic::Ordering::Acquire);
+        debug_assert!(!start.is_null(), "RID {rid:?} was never handed out");
+        // SAFETY: RIDs come from `take_run`, which made the segment (Release)
+        // before it returned them, and segments live as long as the table.
+        unsafe { &*start.add(offset) }
+    }
+
+    /// Takes the next run of unused RIDs.
+    pub(crate) fn take_run(&self, local: &Local) -> Result<std::ops::Range<u64>, Exhausted> {
+        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let (segment, offset) = Self::locate(Rid(*next));
+        if segment >= SEGMENTS_MAX {
+            return Err(Exhausted);
+        }
+        if offset == 0 {
+            let bytes = Self::segment_slots(segment) * size_of::<Slot>();
+            let start = local.allocate(bytes, Purpose::Indirection)?;
+            // SAFETY: a fresh block of that size; all-zero slots are `Unused`.
+            unsafe { start.as_ptr().write_bytes(0, bytes) };
+            // Release: pairs with the load in `slot`.
+            self.segments[segment]
+                .store(start.as_ptr().cast(), std::sync::atomic::Ordering::Release);
+            self.segment_count
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        let run = *next..*next + RUN;
+        *next = run.end;
+        Ok(run)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use memory::{Arena, Epochs};
+
+    #[test]
+    fn every_rid_has_its_own_slot() {
+        let mut expected = (0, 0);
+        for rid in 0..(1u64 << FULL_LOG2) * 3 {
+            let (segment, offset) = IndirectionArray::locate(Rid(rid));
+            assert_eq!((segment, offset), expected, "{rid}");
+            expected = if offset + 1 == IndirectionArray::segment_slots(segment) {
+                (segment + 1, 0)
+            } else {
+                (segment, offset + 1)
+            };
+        }
+    }
+
+    #[test]
+    fn runs_do_not_overlap_and_exhaustion_changes_nothing() {
+        let arena = Arena::new(1 << 20).unwrap();
+        let local = Local::new(&arena, &Epochs::new());
+        let array = IndirectionArray::new();
+        let mut end = 0;
+        while let Ok(run) = array.take_run(&local) {
+            assert_eq!(run.start, end);
+            for rid in run.clone() {
+                assert_eq!(array.slot(Rid(rid)).head(), Head::Unused);
+            }
+            end = run.end;
+        }
+        assert!(end > 10_000);
+        assert_eq!(array.take_run(&local), Err(Exhausted));
+    }
+}

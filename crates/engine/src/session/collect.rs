@@ -1,0 +1,214 @@
+//! Cooperative collection: what commits leave behind, freed by the same worker
+//! a little at a time.
+//!
+//! Two queues, both in commit order:
+//! - *superseded versions*: unreachable once the horizon has reached the commit
+//!   that replaced them (see `version.rs` on dangling `next`),
+//! - *tombstones*: once the horizon has reached a deletion, nobody can see the
+//!   record, and its index entry and RID go too.
+//!
+//! # Removing a deleted record
+//! 1. The tombstone `T` is still the slot's head and still stamped with the
+//!    deletion's timestamp (else somebody inserted the key again: then `T` is a
+//!    superseded version in his queue). `T` cannot have been freed and its memory
+//!    reused in between: that takes a horizon beyond a commit that is newer than
+//!    this session's announced floor.
+//! 2. Slot: `T` → `DEAD`. From now on inserts of the key that meet the slot wait
+//!    for step 3; readers see nothing, as before.
+//! 3. The index entry is removed if it still names this RID.
+//! 4. RID and `T` are retired; readers pinned before step 3 may still hold them.
+
+use std::collections::VecDeque;
+
+use interleave::{Sequential, run_inline};
+
+use crate::{
+    database::Database,
+    indirection::{Head, Rid},
+    session::{RidStock, Session},
+    timestamp::{Begin, Timestamp},
+    version::Version,
+};
+
+/// Entries looked at per call, at least.
+const BUDGET: usize = 1024;
+
+/// What a session has to free.
+#[derive(Default)]
+pub(crate) struct Garbage {
+    versions: VecDeque<(Timestamp, Version, u32)>,
+    tombstones: VecDeque<Tombstone>,
+}
+
+// SAFETY: garbage is unreachable but for its owner, see the module text; it is
+// handed over whole when a session ends.
+unsafe impl Send for Garbage {}
+
+struct Tombstone {
+    timestamp: Timestamp,
+    table: u32,
+    rid: Rid,
+    version: Version,
+    key: Box<[u8]>,
+}
+
+impl Garbage {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.versions.is_empty() && self.tombstones.is_empty()
+    }
+
+    /// `version` was replaced by a commit at `timestamp`.
+    #[inline]
+    pub(crate) fn superseded(&mut self, timestamp: Timestamp, version: Version, block_bytes: u32) {
+        self.versions.push_back((timestamp, version, block_bytes));
+    }
+
+    /// `version` deleted the record at `timestamp`.
+    pub(crate) fn deleted(
+        &mut self,
+        timestamp: Timestamp,
+        table: u32,
+        rid: Rid,
+        version: Version,
+        key: &[u8],
+    ) {
+        self.tombstones.push_back(Tombstone {
+            timestamp,
+            table,
+            rid,
+            version,
+            key: key.into(),
+        });
+    }
+
+    fn merge(&mut self, other: Garbage) {
+        self.versions.extend(other.versions);
+        self.tombstones.extend(other.tombstones);
+    }
+}
+
+impl Session {
+    /// Frees a bounded amount of what nobody can see any more.
+    pub(super) fn collect(&self) {
+        self.database.inherit(self);
+        self.reuse_rids();
+        if self.garbage.borrow().is_empty() {
+            return;
+        }
+        let horizon = self.database.horizon.horizon();
+        self.collect_versions(horizon);
+        self.collect_tombstones(horizon);
+    }
+
+    fn collect_versions(&self, horizon: Timestamp) {
+        let mut garbage = self.garbage.borrow_mut();
+        // A quarter of the queue, so that no rate of production outruns it.
+        let budget = BUDGET.max(garbage.versions.len() / 4);
+        let mut collected = 0;
+        while collected < budget {
+            match garbage.versions.front() {
+                Some(&(timestamp, version, block_bytes)) if timestamp <= horizon => {
+                    // SAFETY: every open or future snapshot is at least the
+                    // horizon and sees the version that replaced this one.
+                    unsafe { version.free(&self.memory, block_bytes as usize) };
+                    garbage.versions.pop_front();
+                    collected += 1;
+                }
+                _ => break,
+            }
+        }
+        self.counters
+            .update(|stats| stats.versions_collected += collected as u64);
+    }
+
+    fn collect_tombstones(&self, horizon: Timestamp) {
+        let budget = BUDGET.max(self.garbage.borrow().tombstones.len() / 4);
+        for _ in 0..budget {
+            let tombstone = {
+                let mut garbage = self.garbage.borrow_mut();
+                match garbage.tombstones.front() {
+                    Some(tombstone) if tombstone.timestamp <= horizon => {
+                        garbage.tombstones.pop_front()
+                    }
+                    _ => None,
+                }
+            };
+            let Some(tombstone) = tombstone else { return };
+            self.remove_record(&tombstone);
+        }
+    }
+
+    fn remove_record(&self, tombstone: &Tombstone) {
+        let Some(table) = self.database.table_by_number(tombstone.table) else {
+            return;
+        };
+        let pin = self.memory.pin();
+        let slot = table.records.slot(tombstone.rid);
+        if slot.head() != Head::Version(tombstone.version)
+            || tombstone.version.begin() != Begin::Committed(tombstone.timestamp)
+            || !slot.kill(tombstone.version)
+        {
+            return;
+        }
+        let rid = tombstone.rid;
+        run_inline(table.index.remove::<Sequential>(
+            &self.memory,
+            &pin,
+            &tombstone.key,
+            Some(rid.0),
+        ));
+        self.rids
+            .borrow_mut()
+            .retire(tombstone.table, rid, self.memory.stamp());
+        // SAFETY: unlinked by `kill`, which succeeded for us alone.
+        unsafe { tombstone.version.retire(&self.memory) };
+        self.counters.update(|stats| {
+            stats.records_removed += 1;
+            stats.versions_collected += 1;
+        });
+    }
+
+    fn reuse_rids(&self) {
+        let mut rids = self.rids.borrow_mut();
+        while let Some((table, rid)) = rids.next_reusable(&self.memory) {
+            if let Some(table) = self.database.table_by_number(table) {
+                table.records.slot(rid).clear();
+                rids.put_back(table.number(), rid);
+            }
+        }
+    }
+}
+
+/// What ended sessions left, for the next that collects.
+#[derive(Default)]
+pub(crate) struct Estate {
+    garbage: Garbage,
+    rids: RidStock,
+}
+
+impl Database {
+    /// Takes over what an ending session leaves.
+    pub(crate) fn adopt(&self, garbage: Garbage, rids: &mut RidStock) {
+        let mut estate = self.estate.lock().unwrap_or_else(|e| e.into_inner());
+        estate.garbage.merge(garbage);
+        rids.bequeath(&mut estate.rids);
+        self.has_estate
+            .store(true, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Hands what ended sessions left to `session`.
+    fn inherit(&self, session: &Session) {
+        if !self.has_estate.load(std::sync::atomic::Ordering::Acquire) {
+            return;
+        }
+        if let Ok(mut estate) = self.estate.try_lock() {
+            session
+                .garbage
+                .borrow_mut()
+                .merge(std::mem::take(&mut estate.garbage));
+            estate.rids.bequeath(&mut session.rids.borrow_mut());
+            self.has_estate
+                .store(false, std::sync::atomic::Ordering::Release);
+        }
+    }
+}

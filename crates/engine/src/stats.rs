@@ -1,0 +1,51 @@
+//! Counters of transactions, per session, summed by readers.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// What transactions did since the database was opened.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct TransactionStats { $($(#[$doc])* pub $name: u64),* }
+
+        impl TransactionStats {
+            /// Adds another session's counters.
+            pub fn merge(&mut self, other: &TransactionStats) { $(self.$name += other.$name;)* }
+        }
+
+        #[derive(Default)]
+        pub(crate) struct Published { $($name: AtomicU64),* }
+
+        impl Published {
+            pub(crate) fn publish(&self, stats: &TransactionStats) {
+                $(self.$name.store(stats.$name, Ordering::Relaxed);)*
+            }
+
+            pub(crate) fn read(&self) -> TransactionStats {
+                TransactionStats { $($name: self.$name.load(Ordering::Relaxed)),* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Transactions that committed.
+    commits,
+    /// Transactions rolled back by their user, or dropped unfinished.
+    rollbacks,
+    /// Aborts because another open transaction had written the record.
+    aborts_write_conflict,
+    /// Aborts because a later commit had written the record.
+    aborts_snapshot_too_old,
+    /// Point reads.
+    reads,
+    /// Records inserted, updated or deleted.
+    writes,
+    /// Records handed out by scans.
+    scanned,
+    /// Versions that became unreachable and were freed.
+    versions_collected,
+    /// Deleted records whose index entry was removed.
+    records_removed,
+}

@@ -1,0 +1,239 @@
+//! Transaction status: how others learn whether a version whose `begin` still
+//! names its maker is visible.
+//!
+//! Every session has a table of *contexts*; an open transaction occupies one. Its
+//! status word holds the transaction's sequence number and its phase:
+//!
+//! ```text
+//!  63                 2 1     0
+//! +--------------------+-------+
+//! | sequence           | phase |   Active → Committing → Committed → (next sequence, Active)
+//! +--------------------+-------+          → Aborted    → (next sequence, Active)
+//! ```
+//!
+//! # Commit
+//! 1. `phase = Committing` (SeqCst),
+//! 2. `timestamp = clock.fetch_add(1) + 1` (SeqCst),
+//! 3. `commit_timestamp = timestamp`, `phase = Committed` (Release),
+//! 4. stamp every version (Release), 5. give the context up.
+//!
+//! No step suspends, so whoever waits for 1–3 waits for a running thread, and
+//! never for itself.
+//!
+//! # Reading a version whose maker is in progress
+//! The reader has snapshot `s`, a value it has read from the clock before.
+//! - Status of another sequence: the maker has ended; `begin` is re-read and now
+//!   holds a timestamp or `NEVER` (stamped before the context was given up; the
+//!   Acquire load of the status orders the re-read after that).
+//! - `Active`: if the maker ever commits, its timestamp is > `s`. For if it were
+//!   `<= s`, the reader's load of the clock would have read from step 2 or later,
+//!   hence come after step 1, and could not see `Active` now. Invisible.
+//! - `Committing`: wait for the phase to change.
+//! - `Committed`: compare the commit timestamp.
+//! - `Aborted`: invisible.
+
+use std::sync::OnceLock;
+
+use crate::{
+    sync::{AtomicU64, Ordering},
+    timestamp::{CONTEXTS_MAX, SEQUENCE_MASK, SESSIONS_MAX, Timestamp, TransactionId},
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Active = 0,
+    Committing = 1,
+    Committed = 2,
+    Aborted = 3,
+}
+
+/// One context's status. Written by its owner alone.
+pub(crate) struct Status {
+    word: AtomicU64,
+    commit_timestamp: AtomicU64,
+}
+
+impl Status {
+    pub(crate) fn new() -> Status {
+        Status {
+            word: AtomicU64::new(0),
+            commit_timestamp: AtomicU64::new(0),
+        }
+    }
+
+    fn load(&self) -> (u64, Phase) {
+        // Acquire: pairs with the Release stores of `set`.
+        let word = self.word.load(Ordering::Acquire);
+        let phase = match word & 3 {
+            0 => Phase::Active,
+            1 => Phase::Committing,
+            2 => Phase::Committed,
+            _ => Phase::Aborted,
+        };
+        (word >> 2 & SEQUENCE_MASK, phase)
+    }
+
+    fn set(&self, sequence: u64, phase: Phase) {
+        let word = (sequence & SEQUENCE_MASK) << 2 | phase as u64;
+        if phase == Phase::Committing {
+            // SeqCst, before the clock moves: module text.
+            self.word.store(word, Ordering::SeqCst);
+        } else {
+            self.word.store(word, Ordering::Release);
+        }
+    }
+
+    /// Occupies the context; the new transaction's sequence.
+    pub(crate) fn begin(&self) -> u64 {
+        let sequence = (self.load().0 + 1) & SEQUENCE_MASK;
+        self.set(sequence, Phase::Active);
+        sequence
+    }
+
+    /// Steps 1 to 3 of a commit.
+    pub(crate) fn commit(&self, sequence: u64, clock: &AtomicU64) -> Timestamp {
+        self.set(sequence, Phase::Committing);
+        let timestamp = clock.fetch_add(1, Ordering::SeqCst) + 1;
+        self.commit_timestamp.store(timestamp, Ordering::Relaxed);
+        self.set(sequence, Phase::Committed);
+        Timestamp(timestamp)
+    }
+
+    pub(crate) fn abort(&self, sequence: u64) {
+        self.set(sequence, Phase::Aborted);
+    }
+
+    /// What a reader that met `maker`'s identity should do.
+    pub(crate) fn outcome(&self, maker: TransactionId) -> Outcome {
+        loop {
+            let (sequence, phase) = self.load();
+            if sequence != maker.sequence() {
+                return Outcome::Ended;
+            }
+            match phase {
+                Phase::Active => return Outcome::Active,
+                Phase::Aborted => return Outcome::Aborted,
+                Phase::Committing => wait_a_moment(),
+                Phase::Committed => {
+                    let timestamp = self.commit_timestamp.load(Ordering::Relaxed);
+                    // The context may serve its next transaction by now, and the
+                    // timestamp be that one's: then the status has moved on.
+                    crate::sync::fence(Ordering::Acquire);
+                    if self.load() == (sequence, phase) {
+                        return Outcome::Committed(Timestamp(timestamp));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(loom))]
+fn wait_a_moment() {
+    std::hint::spin_loop();
+}
+#[cfg(loom)]
+fn wait_a_moment() {
+    loom::thread::yield_now();
+}
+
+/// See [`Status::outcome`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Not committed, and not before the reader's snapshot if ever.
+    Active,
+    /// Undone.
+    Aborted,
+    /// Committed, the version not yet stamped.
+    Committed(Timestamp),
+    /// Over; the version says how.
+    Ended,
+}
+
+const CHUNK: usize = 64;
+
+/// The contexts of one session: chunks that never move.
+pub(crate) struct StatusTable {
+    chunks: Box<[OnceLock<Box<[Status; CHUNK]>>]>,
+}
+
+impl StatusTable {
+    fn new() -> StatusTable {
+        StatusTable {
+            chunks: (0..CONTEXTS_MAX / CHUNK).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// The status of a context, made on first use.
+    pub(crate) fn get(&self, context: usize) -> &Status {
+        let chunk = self.chunks[context / CHUNK]
+            .get_or_init(|| Box::new(std::array::from_fn(|_| Status::new())));
+        &chunk[context % CHUNK]
+    }
+}
+
+/// The contexts of all sessions. A session number may serve several sessions one
+/// after the other; its table stays, so that sequences go on.
+pub(crate) struct Statuses {
+    sessions: Box<[OnceLock<StatusTable>]>,
+}
+
+impl Statuses {
+    pub(crate) fn new() -> Statuses {
+        Statuses {
+            sessions: (0..SESSIONS_MAX).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    pub(crate) fn session(&self, number: usize) -> &StatusTable {
+        self.sessions[number].get_or_init(StatusTable::new)
+    }
+
+    pub(crate) fn of(&self, id: TransactionId) -> &Status {
+        self.session(id.session()).get(id.context())
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::{sync::Arc, thread};
+
+    /// A reader whose snapshot includes a commit never takes the committed
+    /// version for invisible, wherever the committer is.
+    #[test]
+    fn a_snapshot_sees_exactly_the_commits_it_includes() {
+        loom::model(|| {
+            let clock = Arc::new(AtomicU64::new(1));
+            let status = Arc::new(Status::new());
+            let begin = Arc::new(AtomicU64::new(0));
+            let sequence = status.begin();
+            let id = TransactionId::new(0, 0, sequence);
+            begin.store(id.word(), Ordering::Release);
+            let committer = {
+                let (clock, status, begin) = (clock.clone(), status.clone(), begin.clone());
+                thread::spawn(move || {
+                    let timestamp = status.commit(sequence, &clock);
+                    begin.store(timestamp.0, Ordering::Release);
+                    // The context goes to the next transaction.
+                    status.begin();
+                })
+            };
+            let snapshot = clock.load(Ordering::Acquire);
+            let visible = loop {
+                use crate::timestamp::Begin;
+                match Begin::decode(begin.load(Ordering::Acquire)) {
+                    Begin::Committed(timestamp) => break timestamp.0 <= snapshot,
+                    Begin::InProgress(maker) => match status.outcome(maker) {
+                        Outcome::Active | Outcome::Aborted => break false,
+                        Outcome::Committed(timestamp) => break timestamp.0 <= snapshot,
+                        Outcome::Ended => {}
+                    },
+                }
+            };
+            // The only commit gets timestamp 2.
+            assert_eq!(visible, snapshot >= 2);
+            committer.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,194 @@
+//! Transactions: multi-version, first updater wins, on snapshots.
+//!
+//! | phase | file |
+//! | --- | --- |
+//! | begin, end, isolation | here |
+//! | which version is visible | `visibility.rs` |
+//! | point reads | `read.rs` |
+//! | insert, update, upsert, delete | `write.rs` |
+//! | ordered scans | `scan.rs` |
+//! | commit and undo | `commit.rs` |
+//!
+//! Every operation has one body, generic over the suspension policy, and runs as
+//! a leaf of the coroutine runtime. All of them take `&self`, so several may be
+//! open at once within a transaction (under a `join`); each of them is atomic with
+//! respect to the others at its suspension points.
+//!
+//! # Rules
+//! - A *pin* is held for the length of an operation, a *snapshot* for that of the
+//!   transaction (snapshot isolation) or of the operation (read committed).
+//! - A touch voids what was read before it: heads of chains are validated by the
+//!   compare-and-swap that installs a version; visible versions stay visible.
+//! - Committing and undoing never suspend.
+
+mod commit;
+mod read;
+mod scan;
+mod visibility;
+mod write;
+
+use std::{cell::Cell, rc::Rc};
+
+use crate::{
+    error::{Abort, Error},
+    session::{Context, Session},
+    timestamp::{Timestamp, TransactionId},
+};
+
+/// What a transaction sees of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Isolation {
+    /// Each operation sees what was committed when it began. Writes overwrite
+    /// later commits; an uncommitted write of another aborts.
+    ReadCommitted,
+    /// All operations see what was committed when the transaction began. A write
+    /// of a record that was changed since aborts (first updater wins).
+    #[default]
+    Snapshot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    Aborted(Abort),
+    Ended,
+}
+
+/// An open transaction. Dropping it rolls it back.
+pub struct Transaction {
+    session: Rc<Session>,
+    context: Rc<Context>,
+    id: TransactionId,
+    isolation: Isolation,
+    state: Cell<State>,
+    reads: Cell<u64>,
+    scanned: Cell<u64>,
+    writes: Cell<u64>,
+}
+
+impl Session {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Error::Ended`] when the database is closed; [`Error::MemoryExhausted`]
+    /// with 65,536 transactions open in this session.
+    #[inline]
+    pub fn begin(self: &Rc<Session>, isolation: Isolation) -> Result<Transaction, Error> {
+        if self.database.is_closed() {
+            return Err(Error::Ended);
+        }
+        let context = self.contexts.take().ok_or(Error::MemoryExhausted)?;
+        let number = context.number;
+        let status = self.statuses().get(number.into());
+        let id = TransactionId::new(self.number, number, status.begin());
+        if isolation == Isolation::Snapshot {
+            context.set_snapshot(self.take_snapshot());
+        }
+        Ok(Transaction {
+            session: self.clone(),
+            context,
+            id,
+            isolation,
+            state: Cell::new(State::Open),
+            reads: Cell::new(0),
+            scanned: Cell::new(0),
+            writes: Cell::new(0),
+        })
+    }
+
+    fn statuses(&self) -> &crate::status::StatusTable {
+        self.database.statuses.session(self.number.into())
+    }
+}
+
+impl Transaction {
+    /// What this transaction sees of others.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Rc<Session> {
+        &self.session
+    }
+
+    /// The transaction's snapshot; under read committed, the present.
+    pub fn snapshot(&self) -> Timestamp {
+        match self.isolation {
+            Isolation::Snapshot => self.context.snapshot(),
+            Isolation::ReadCommitted => self.session.database.now(),
+        }
+    }
+
+    /// Number of records written so far.
+    pub fn write_count(&self) -> usize {
+        self.context.writes.borrow().len()
+    }
+
+    /// The error that every further operation returns, if any.
+    #[inline(always)]
+    fn check_open(&self) -> Result<(), Error> {
+        match self.state.get() {
+            State::Open => Ok(()),
+            State::Aborted(abort) => Err(Error::Abort(abort)),
+            State::Ended => Err(Error::Ended),
+        }
+    }
+
+    /// Opens an operation: its snapshot stays open until the guard goes.
+    #[inline(always)]
+    fn statement(&self) -> Result<Statement<'_>, Error> {
+        self.check_open()?;
+        if self.isolation == Isolation::ReadCommitted && self.context.open_statement() {
+            self.context.set_snapshot(self.session.take_snapshot());
+        }
+        Ok(Statement { transaction: self })
+    }
+
+    /// Remembers that the transaction cannot go on.
+    fn doom(&self, abort: Abort) -> Error {
+        self.undo(State::Aborted(abort));
+        self.session.counters.update(|stats| match abort {
+            Abort::WriteConflict => stats.aborts_write_conflict += 1,
+            Abort::SnapshotTooOld => stats.aborts_snapshot_too_old += 1,
+        });
+        Error::Abort(abort)
+    }
+}
+
+/// An operation under way.
+struct Statement<'t> {
+    transaction: &'t Transaction,
+}
+
+impl Drop for Statement<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let transaction = self.transaction;
+        if transaction.isolation == Isolation::ReadCommitted
+            && transaction.context.close_statement()
+        {
+            transaction.context.drop_snapshot();
+        }
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if self.state.get() == State::Open {
+            self.undo(State::Ended);
+            self.session.counters.update(|stats| stats.rollbacks += 1);
+        }
+        self.session.contexts.give_back(&self.context);
+    }
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction")
+            .field("isolation", &self.isolation)
+            .field("state", &self.state.get())
+            .field("writes", &self.write_count())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! Ordered scans.
+//!
+//! A scan goes border node by border node. The records of one node are fetched
+//! together: first all their slots are prefetched, then all the versions, so that
+//! a node of fifteen records costs two waits, not thirty.
+
+use std::ops::{Bound, ControlFlow};
+
+use index::{Batch, Direction};
+use interleave::{Point, Policy, leaf};
+
+use super::{Statement, Transaction};
+use crate::{
+    error::Error,
+    indirection::{Head, Rid},
+    table::Table,
+    version::Version,
+};
+
+/// Border nodes visited under one pin.
+const NODES_PER_PIN: usize = 64;
+
+impl Transaction {
+    /// Visits the records between two keys in order, the transaction's own
+    /// writes included, until `visit` breaks. Returns the number visited.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`]; [`Error::Abort`] and [`Error::Ended`] if the
+    /// transaction is over.
+    ///
+    /// # Suspension
+    /// Memory waits. Dropping the future is harmless.
+    pub async fn scan<P: Policy>(
+        &self,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64, Error> {
+        for bound in [range.0, range.1] {
+            if let Bound::Included(key) | Bound::Excluded(key) = bound
+                && key.len() > crate::KEY_BYTES_MAX
+            {
+                return Err(Error::KeyTooLong { bytes: key.len() });
+            }
+        }
+        let statement = self.statement()?;
+        let scanned = leaf!(P, statement.scan_body(table, range, direction, visit));
+        self.scanned.set(self.scanned.get() + scanned);
+        Ok(scanned)
+    }
+}
+
+/// A batch from the session's stock, given back at the end.
+struct Borrowed<'t> {
+    transaction: &'t Transaction,
+    batch: Batch,
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        self.transaction.session.batches.borrow_mut().push(batch);
+    }
+}
+
+impl Statement<'_> {
+    #[inline(always)]
+    async fn scan_body<P: Policy>(
+        &self,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> u64 {
+        let transaction = self.transaction;
+        let session = &*transaction.session;
+        let batch = session.batches.borrow_mut().pop().unwrap_or_default();
+        let mut borrowed = Borrowed { transaction, batch };
+        let mut scan = table.index.scan(range, direction);
+        let mut scanned = 0;
+        loop {
+            let pin = session.memory.pin();
+            for _ in 0..NODES_PER_PIN {
+                if !scan.next::<P>(&pin, &mut borrowed.batch).await {
+                    return scanned;
+                }
+                let flow = self
+                    .visit_batch::<P>(table, &borrowed.batch, &mut visit, &mut scanned)
+                    .await;
+                if flow.is_break() {
+                    return scanned;
+                }
+            }
+            // Long scans must not hold reclamation back.
+            scan.release();
+        }
+    }
+
+    #[inline(always)]
+    async fn visit_batch<P: Policy>(
+        &self,
+        table: &Table,
+        batch: &Batch,
+        visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        scanned: &mut u64,
+    ) -> ControlFlow<()> {
+        if P::MAY_SUSPEND || P::PREFETCHES {
+            self.fetch_batch::<P>(table, batch).await;
+        }
+        let transaction = self.transaction;
+        let snapshot = transaction.context.snapshot();
+        for (key, rid) in batch.iter() {
+            let Head::Version(head) = table.records.slot(Rid(rid)).head() else {
+                continue;
+            };
+            let Some(version) = transaction.visible::<P>(head, snapshot).await else {
+                continue;
+            };
+            if let Some(value) = version.payload() {
+                *scanned += 1;
+                visit(key, value)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Brings the slots and newest versions of a batch into the cache.
+    #[inline(always)]
+    async fn fetch_batch<P: Policy>(&self, table: &Table, batch: &Batch) {
+        let mut last: *const u8 = std::ptr::null();
+        for (_, rid) in batch.iter() {
+            last = std::ptr::from_ref(table.records.slot(Rid(rid))).cast();
+            P::prefetch(last, 8);
+        }
+        P::touch(Point("engine: slots of a batch"), last, 8).await;
+        let mut newest: Option<Version> = None;
+        let bytes = table.prefetch_bytes();
+        for (_, rid) in batch.iter() {
+            if let Head::Version(version) = table.records.slot(Rid(rid)).head() {
+                P::prefetch(version.address(), bytes);
+                newest = Some(version);
+            }
+        }
+        if let Some(version) = newest {
+            P::touch(Point("engine: versions of a batch"), version.address(), 8).await;
+        }
+    }
+}

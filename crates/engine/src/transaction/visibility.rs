@@ -1,0 +1,86 @@
+//! Which version of a record a transaction sees.
+
+use interleave::{Point, Policy};
+
+use super::Transaction;
+use crate::{
+    status::Outcome,
+    timestamp::{Begin, Timestamp},
+    version::{HEADER_BYTES, Version},
+};
+
+/// How a version looks to a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// Made by the transaction itself.
+    Own,
+    /// Committed, and part of the snapshot.
+    Visible,
+    /// Committed after the snapshot (or never valid).
+    Newer,
+    /// Made by a transaction that has not committed.
+    Uncommitted,
+}
+
+impl Transaction {
+    /// How `version` looks at `snapshot`.
+    #[inline(always)]
+    pub(super) fn sight(&self, version: Version, snapshot: Timestamp) -> Sight {
+        match version.begin() {
+            Begin::Committed(timestamp) if timestamp <= snapshot => Sight::Visible,
+            Begin::Committed(_) => Sight::Newer,
+            Begin::InProgress(maker) if maker == self.id => Sight::Own,
+            Begin::InProgress(_) => self.sight_in_progress(version, snapshot),
+        }
+    }
+
+    #[cold]
+    fn sight_in_progress(&self, version: Version, snapshot: Timestamp) -> Sight {
+        let of = |timestamp| {
+            if timestamp <= snapshot {
+                Sight::Visible
+            } else {
+                Sight::Newer
+            }
+        };
+        loop {
+            let maker = match version.begin() {
+                Begin::Committed(timestamp) => return of(timestamp),
+                Begin::InProgress(maker) => maker,
+            };
+            match self.session.database.statuses.of(maker).outcome(maker) {
+                Outcome::Active => return Sight::Uncommitted,
+                Outcome::Aborted => return Sight::Newer,
+                Outcome::Committed(timestamp) => return of(timestamp),
+                // Stamped by now: `status.rs`.
+                Outcome::Ended => {}
+            }
+        }
+    }
+
+    /// The version of a chain that this transaction sees, tombstones included.
+    /// `version` must have been touched.
+    ///
+    /// # Suspension
+    /// Before each older version. The chain stays as it is from the visible
+    /// version's predecessors on, because the snapshot is open.
+    #[inline(always)]
+    pub(super) async fn visible<P: Policy>(
+        &self,
+        mut version: Version,
+        snapshot: Timestamp,
+    ) -> Option<Version> {
+        loop {
+            match self.sight(version, snapshot) {
+                Sight::Own | Sight::Visible => return Some(version),
+                Sight::Newer | Sight::Uncommitted => version = version.next()?,
+            }
+            P::touch(
+                Point("engine: older version"),
+                version.address(),
+                HEADER_BYTES,
+            )
+            .await;
+        }
+    }
+}

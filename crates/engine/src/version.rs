@@ -1,0 +1,210 @@
+//! Versions: one state of one record.
+//!
+//! ```text
+//!  0        8        16       20       24
+//! +--------+--------+--------+--------+------------------
+//! | begin  | next   | length | block  | payload ...
+//! +--------+--------+--------+--------+------------------
+//! ```
+//! A chain starts in the indirection array and runs from newest to oldest.
+//!
+//! # Who may touch what, when
+//! - `begin`: written by the transaction that made the version: its identity, at
+//!   the end the commit timestamp (Release; readers load with Acquire) or `NEVER`.
+//! - `next`: written before the version is published, then constant.
+//! - `length`, payload: written by the maker while `begin` holds its identity,
+//!   read by others only after they have loaded a commit timestamp from `begin`.
+//! - `block`: constant.
+//!
+//! # Dangling `next`
+//! Once no snapshot is older than a version, what follows it is freed without
+//! cutting the chain: nobody follows `next` of a version that is visible to him,
+//! and versions newer than the horizon's are visible to everybody.
+
+use std::ptr::NonNull;
+
+use memory::{Exhausted, Local, Purpose};
+
+use crate::{
+    sync::{AtomicU64, Ordering},
+    timestamp::{Begin, Timestamp, TransactionId},
+};
+
+#[repr(C)]
+struct Header {
+    begin: AtomicU64,
+    next: Option<Version>,
+    length: u32,
+    block_bytes: u32,
+}
+
+pub(crate) const HEADER_BYTES: usize = 24;
+const _: () = assert!(size_of::<Header>() == HEADER_BYTES || cfg!(loom));
+
+/// `length` of a version that says "deleted".
+const TOMBSTONE: u32 = u32::MAX;
+
+/// A pointer to a version. Whoever dereferences it (all methods do) must be
+/// protected: by an epoch pin taken before the pointer was read, or by a snapshot
+/// to which the version matters. Only this crate's transaction modules do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Version(NonNull<u8>);
+
+impl Version {
+    /// Bytes of memory of a version with a payload of `bytes`.
+    pub(crate) fn block_bytes_for(bytes: usize) -> usize {
+        HEADER_BYTES + bytes
+    }
+
+    /// A new version with a copy of `payload` (`None`: a tombstone), unpublished.
+    #[inline]
+    pub(crate) fn create(
+        local: &Local,
+        maker: TransactionId,
+        payload: Option<&[u8]>,
+        next: Option<Version>,
+    ) -> Result<Version, Exhausted> {
+        let block_bytes = Self::block_bytes_for(payload.map_or(0, <[u8]>::len));
+        let version = Version(local.allocate(block_bytes, Purpose::Version)?);
+        // SAFETY: the block is fresh, large enough, 16-byte aligned and ours.
+        unsafe {
+            version.0.cast::<Header>().write(Header {
+                begin: AtomicU64::new(maker.word()),
+                next,
+                length: TOMBSTONE,
+                block_bytes: block_bytes as u32,
+            });
+            version.write_payload(payload);
+        }
+        Ok(version)
+    }
+
+    pub(crate) fn from_word(word: u64) -> Option<Version> {
+        NonNull::new(std::ptr::with_exposed_provenance_mut(word as usize)).map(Version)
+    }
+
+    pub(crate) fn word(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    /// For prefetching.
+    #[inline(always)]
+    pub(crate) fn address(self) -> *const u8 {
+        self.0.as_ptr()
+    }
+
+    #[inline(always)]
+    fn header(&self) -> &Header {
+        // SAFETY: the type's contract: the caller is protected, so the block is
+        // alive, and it starts with a header.
+        unsafe { self.0.cast::<Header>().as_ref() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn begin(self) -> Begin {
+        // Acquire: pairs with `stamp`; the payload follows.
+        Begin::decode(self.header().begin.load(Ordering::Acquire))
+    }
+
+    /// Whether the version has a valid commit timestamp.
+    pub(crate) fn is_committed(self) -> bool {
+        matches!(self.begin(), Begin::Committed(timestamp) if timestamp.0 != Begin::NEVER)
+    }
+
+    #[inline(always)]
+    pub(crate) fn next(self) -> Option<Version> {
+        self.header().next
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_tombstone(self) -> bool {
+        self.header().length == TOMBSTONE
+    }
+
+    pub(crate) fn block_bytes(self) -> usize {
+        self.header().block_bytes as usize
+    }
+
+    /// The record's value, `None` for a tombstone. Only when the version is
+    /// committed or one's own.
+    #[inline(always)]
+    pub(crate) fn payload<'v>(&'v self) -> Option<&'v [u8]> {
+        let length = self.header().length;
+        if length == TOMBSTONE {
+            return None;
+        }
+        // SAFETY: `length` payload bytes follow the header; they do not change
+        // once committed, and one's own change only in `overwrite`, which the
+        // owner does not call while it reads.
+        Some(unsafe {
+            std::slice::from_raw_parts(self.0.as_ptr().add(HEADER_BYTES), length as usize)
+        })
+    }
+
+    /// # Safety
+    /// The version is the caller's own, uncommitted, has room, and nobody reads
+    /// its payload.
+    #[inline]
+    unsafe fn write_payload(self, payload: Option<&[u8]>) {
+        let header = self.0.cast::<Header>().as_ptr();
+        // SAFETY: by the caller's promise nothing else accesses these bytes. The
+        // header is written field-wise because others may load `begin` meanwhile.
+        unsafe {
+            match payload {
+                None => (&raw mut (*header).length).write(TOMBSTONE),
+                Some(bytes) => {
+                    (&raw mut (*header).length).write(bytes.len() as u32);
+                    let target = self.0.as_ptr().add(HEADER_BYTES);
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+                }
+            }
+        }
+    }
+
+    /// Changes one's own uncommitted version, if the new payload fits.
+    ///
+    /// # Safety
+    /// The version is the calling transaction's own and uncommitted, and no
+    /// slice from [`Version::payload`] is in use.
+    pub(crate) unsafe fn overwrite(self, payload: Option<&[u8]>) -> bool {
+        let fits = Self::block_bytes_for(payload.map_or(0, <[u8]>::len)) <= self.block_bytes();
+        if fits {
+            // SAFETY: the caller's promise, and it fits. Other transactions see
+            // an identity that is not theirs in `begin` and leave the rest alone.
+            unsafe { self.write_payload(payload) };
+        }
+        fits
+    }
+
+    /// Makes the version valid from `timestamp` on.
+    #[inline(always)]
+    pub(crate) fn stamp(self, timestamp: Timestamp) {
+        // Release: pairs with `begin`.
+        self.header().begin.store(timestamp.0, Ordering::Release);
+    }
+
+    /// Makes the version invalid for everybody.
+    pub(crate) fn stamp_never(self) {
+        self.header().begin.store(Begin::NEVER, Ordering::Release);
+    }
+
+    /// Gives the memory back at once.
+    ///
+    /// # Safety
+    /// Nobody can reach the version any more.
+    #[inline]
+    pub(crate) unsafe fn free(self, local: &Local, block_bytes: usize) {
+        // SAFETY: the caller's promise; `create` allocated it so.
+        unsafe { local.free(self.0, block_bytes, Purpose::Version) };
+    }
+
+    /// Gives the memory back when all pins open now are gone.
+    ///
+    /// # Safety
+    /// The version was unlinked and is retired once.
+    pub(crate) unsafe fn retire(self, local: &Local) {
+        // SAFETY: the caller's promise; `create` allocated it so.
+        unsafe { local.retire(self.0, self.block_bytes(), Purpose::Version) };
+    }
+}
