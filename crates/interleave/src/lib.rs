@@ -23,6 +23,7 @@
 mod config;
 mod inbox;
 mod injection;
+mod leaf;
 mod policy;
 mod prefetch;
 mod root;
@@ -33,6 +34,7 @@ mod stats;
 mod sync;
 mod task;
 mod timer;
+mod touch;
 mod tuner;
 mod wake;
 mod worker;
@@ -40,10 +42,11 @@ mod worker;
 pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, WorkerConfig};
 #[cfg(feature = "simulation")]
 pub use injection::with_injector;
+pub use leaf::Leaf;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline, yield_now};
 pub use runtime::Runtime;
-pub use slot::{Leaf, Touch};
 pub use stats::WorkerStats;
 pub use task::{FromFn, JoinHandle, Lost, Place, Source};
 pub use timer::{Clock, Sleep, sleep};
+pub use touch::Touch;
 pub use worker::{Handle, Worker, WorkerLocal};

@@ -56,16 +56,13 @@
 
 use std::{
     cell::{Cell, UnsafeCell},
-    future::Future,
-    marker::PhantomPinned,
-    pin::Pin,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll, Waker},
 };
 
+pub(crate) use crate::touch::Touch;
 use crate::{
-    policy::Point,
     root::Root,
     timer::Timers,
     wake::{WakeHandle, Waking},
@@ -92,22 +89,22 @@ pub(crate) enum Resumed {
     Done,
 }
 
-type ResumeLeaf = unsafe fn(*const (), &mut Context<'_>) -> bool;
+pub(crate) type ResumeLeaf = unsafe fn(*const (), &mut Context<'_>) -> bool;
 
 #[derive(Clone, Copy)]
-struct Armed {
-    leaf: *const (),
+pub(crate) struct Armed {
+    pub(crate) leaf: *const (),
     /// Polls the leaf's body; true when it has finished.
-    resume: ResumeLeaf,
+    pub(crate) resume: ResumeLeaf,
 }
 
 pub(crate) struct Slot {
-    armed: Cell<Option<Armed>>,
-    wait: Cell<Wait>,
+    pub(crate) armed: Cell<Option<Armed>>,
+    pub(crate) wait: Cell<Wait>,
     /// Something besides the armed leaf waits for memory: resume at the root.
-    ambiguous: Cell<bool>,
+    pub(crate) ambiguous: Cell<bool>,
     /// Whether touches suspend (the worker's adaptive switch).
-    suspends: Cell<bool>,
+    pub(crate) suspends: Cell<bool>,
     /// Address of the wake handle, which identifies contexts of this slot.
     identity: *const (),
     waker: Waker,
@@ -198,7 +195,7 @@ impl Slot {
         }
     }
 
-    fn disarm(&self, leaf: *const ()) {
+    pub(crate) fn disarm(&self, leaf: *const ()) {
         if self
             .armed
             .get()
@@ -232,7 +229,7 @@ impl Drop for Entered {
 
 /// Runs `f` with the slot that is being resumed with this very context (rule 4).
 #[inline(always)]
-fn with_slot<R>(context: &Context<'_>, f: impl FnOnce(&Slot) -> R) -> Option<R> {
+pub(crate) fn with_slot<R>(context: &Context<'_>, f: impl FnOnce(&Slot) -> R) -> Option<R> {
     let current = CURRENT.get();
     if current.is_null() {
         return None;
@@ -254,208 +251,4 @@ pub(crate) fn in_suspending_slot() -> bool {
 /// The timers of the worker that is polling with `context`.
 pub(crate) fn timers(context: &Context<'_>) -> Option<Rc<Timers>> {
     with_slot(context, |slot| slot.timers.clone())
-}
-
-/// A memory wait: pending once, so that other slots run while a prefetch is under
-/// way. Made by [`crate::Policy::touch`] and [`crate::yield_now`].
-#[derive(Debug)]
-#[must_use = "a touch waits only when it is awaited"]
-pub struct Touch {
-    point: Point,
-    suspended: bool,
-}
-
-impl Touch {
-    #[inline(always)]
-    pub(crate) fn new(point: Point) -> Touch {
-        Touch {
-            point,
-            suspended: false,
-        }
-    }
-}
-
-impl Future for Touch {
-    type Output = ();
-
-    #[inline(always)]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.suspended {
-            return Poll::Ready(());
-        }
-        let waits = with_slot(context, |slot| {
-            let suspends = slot.suspends.get();
-            if suspends {
-                slot.wait.set(Wait::Memory);
-                // A leaf around this touch takes the note back and arms itself.
-                slot.ambiguous.set(true);
-            }
-            suspends
-        });
-        crate::injection::passed(self.point);
-        if waits == Some(true) {
-            self.suspended = true;
-            Poll::Pending
-        } else {
-            Poll::Ready(())
-        }
-    }
-}
-
-/// A future that the scheduler resumes directly. Wrap each operation that touches
-/// memory in one; whatever is awaited above it then costs nothing per switch.
-///
-/// A leaf adds nothing to what its body may do: it may wait for events too, and
-/// may be dropped at any time. While it waits for memory, the levels above it
-/// are not polled, so wrappers that act on each poll (tracing spans, task-local
-/// scopes) do not see those resumptions.
-#[must_use = "a leaf runs only when it is awaited"]
-pub struct Leaf<F: Future> {
-    state: UnsafeCell<State<F>>,
-    /// The slot this leaf is, or was last, armed in.
-    slot: Cell<Option<Rc<Slot>>>,
-    _pinned: PhantomPinned,
-}
-
-enum State<F: Future> {
-    Running(F),
-    Finished(F::Output),
-    Taken,
-}
-
-impl<F: Future> Leaf<F> {
-    /// Makes `body` directly resumable.
-    #[inline(always)]
-    pub fn new(body: F) -> Leaf<F> {
-        Leaf {
-            state: UnsafeCell::new(State::Running(body)),
-            slot: Cell::new(None),
-            _pinned: PhantomPinned,
-        }
-    }
-
-    fn address(&self) -> *const () {
-        std::ptr::from_ref(self).cast()
-    }
-
-    /// Resumes the body without the levels above. True when it has finished, its
-    /// output waiting for the next ordinary poll.
-    ///
-    /// # Safety
-    /// `leaf` is the address of an armed, hence pinned and live, `Leaf<F>`, and
-    /// nothing else is using its state.
-    unsafe fn resume(leaf: *const (), context: &mut Context<'_>) -> bool {
-        // SAFETY: the caller's promise. Only a shared reference is made to the
-        // leaf itself.
-        let leaf = unsafe { &*leaf.cast::<Leaf<F>>() };
-        // SAFETY: as above; the exclusive reference ends with this call.
-        let state = unsafe { &mut *leaf.state.get() };
-        let State::Running(body) = state else {
-            // Only running leaves are armed.
-            return true;
-        };
-        // SAFETY: the leaf is pinned and its body is never moved out.
-        match unsafe { Pin::new_unchecked(body) }.poll(context) {
-            Poll::Pending => false,
-            Poll::Ready(output) => {
-                *state = State::Finished(output);
-                true
-            }
-        }
-    }
-
-    #[inline]
-    fn arm(&self, slot: &Slot) {
-        if slot
-            .armed
-            .get()
-            .is_some_and(|armed| !std::ptr::eq(armed.leaf, self.address()))
-        {
-            slot.ambiguous.set(true); // Rule 2: two leaves.
-            return;
-        }
-        let registered = self.slot.take();
-        let here = registered
-            .as_ref()
-            .is_some_and(|other| std::ptr::eq(&**other, slot));
-        if here {
-            self.slot.set(registered);
-        } else {
-            if let Some(other) = registered {
-                other.disarm(self.address());
-            }
-            // SAFETY: slots exist only inside the `Rc` that `Slot::new` made, and
-            // `CURRENT` (where this reference is from) points at that value.
-            let counted = unsafe {
-                Rc::increment_strong_count(std::ptr::from_ref(slot));
-                Rc::from_raw(std::ptr::from_ref(slot))
-            };
-            self.slot.set(Some(counted));
-        }
-        slot.armed.set(Some(Armed {
-            leaf: self.address(),
-            resume: Self::resume,
-        }));
-    }
-
-    #[inline]
-    fn disarm(&self) {
-        if let Some(slot) = self.slot.take() {
-            slot.disarm(self.address());
-        }
-    }
-}
-
-impl<F: Future> Future for Leaf<F> {
-    type Output = F::Output;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let leaf = self.as_ref().get_ref();
-        // SAFETY: `poll` has the leaf exclusively; direct resumption and polling
-        // never overlap (module text).
-        let state = unsafe { &mut *leaf.state.get() };
-        match state {
-            State::Running(body) => {
-                let ambiguous = with_slot(context, |slot| slot.ambiguous.replace(false));
-                // SAFETY: the leaf is pinned and its body is never moved out.
-                match unsafe { Pin::new_unchecked(body) }.poll(context) {
-                    Poll::Ready(output) => {
-                        *state = State::Taken;
-                        leaf.disarm();
-                        with_slot(context, |slot| {
-                            slot.ambiguous.set(ambiguous.unwrap_or(false))
-                        });
-                        Poll::Ready(output)
-                    }
-                    Poll::Pending => {
-                        with_slot(context, |slot| {
-                            // The touch inside noted itself as ambiguous.
-                            let waits_for_memory =
-                                slot.ambiguous.replace(ambiguous.unwrap_or(false));
-                            if waits_for_memory {
-                                leaf.arm(slot);
-                            }
-                        });
-                        Poll::Pending
-                    }
-                }
-            }
-            State::Finished(_) => {
-                leaf.disarm();
-                match std::mem::replace(state, State::Taken) {
-                    State::Finished(output) => Poll::Ready(output),
-                    _ => unreachable!("matched above"),
-                }
-            }
-            State::Taken => panic!("a leaf was polled after it had finished"),
-        }
-    }
-}
-
-impl<F: Future> Drop for Leaf<F> {
-    #[inline]
-    fn drop(&mut self) {
-        self.disarm();
-    }
 }

@@ -1,0 +1,111 @@
+//! Admission: which task gets a slot, and when.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+    sync::atomic::Ordering,
+};
+
+use crate::{
+    config::Scheduling,
+    slot::Slot,
+    task::{Place, drop_panicked},
+    worker::{Whereabouts, Worker, WorkerLocal},
+};
+
+impl<L: WorkerLocal> Worker<L> {
+    pub(super) fn ended(&self) {
+        self.inbox.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Begins tasks while there is room.
+    pub fn admit(&mut self) {
+        if self.config.scheduling == Scheduling::StrictBatch && !self.hot.is_empty() {
+            return;
+        }
+        while self.hot.len() < self.in_flight && self.has_supply() {
+            let Some(slot) = self.vacant() else { return };
+            self.slots[slot.index() as usize].1 = Whereabouts::Hot;
+            self.hot.push(slot.clone());
+            if !self.fill_contained(&slot) {
+                self.hot.pop();
+                self.release(slot.index());
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn has_supply(&self) -> bool {
+        !self.queue.is_empty() || self.source.is_some()
+    }
+
+    pub(super) fn vacant(&mut self) -> Option<Rc<Slot>> {
+        if let Some(index) = self.free.pop() {
+            return Some(self.slots[index as usize].0.clone());
+        }
+        if self.slots.len() >= self.config.open_tasks_max {
+            return None;
+        }
+        let index = self.slots.len() as u32;
+        let slot = Slot::new(
+            index,
+            self.inbox.clone(),
+            self.timers.clone(),
+            self.in_flight > 1,
+        );
+        self.slots.push((slot.clone(), Whereabouts::Free, None));
+        Some(slot)
+    }
+
+    /// [`Worker::fill`] outside the rotation's own containment.
+    pub(super) fn fill_contained(&mut self, slot: &Rc<Slot>) -> bool {
+        match catch_unwind(AssertUnwindSafe(|| self.fill(slot))) {
+            Ok(filled) => filled,
+            Err(payload) => {
+                // Only a source's own code can get here; it is not asked again.
+                drop_panicked(payload, || self.source = None);
+                false
+            }
+        }
+    }
+
+    /// Puts the next task into an empty slot. False when there is none.
+    #[inline]
+    pub(super) fn fill(&mut self, slot: &Rc<Slot>) -> bool {
+        // SAFETY: the slot is empty and not being resumed.
+        let root = unsafe { slot.root() };
+        while let Some((task, ticket)) = self.queue.pop_front() {
+            if ticket.cancelled.load(Ordering::Acquire) {
+                self.stats.tasks_cancelled += 1;
+                self.ended();
+                continue;
+            }
+            task.start(&self.local, Place::new(root));
+            if root.is_empty() {
+                // The closure that makes the future panicked; its handle knows.
+                self.stats.tasks_panicked += 1;
+                self.ended();
+                continue;
+            }
+            self.slots[slot.index() as usize].2 = Some(ticket);
+            return true;
+        }
+        if let Some(source) = &mut self.source {
+            source.next(&self.local, Place::new(root));
+            if !root.is_empty() {
+                return true;
+            }
+            self.source = None;
+        }
+        false
+    }
+
+    pub(super) fn release(&mut self, index: u32) {
+        let (_, place, ticket) = &mut self.slots[index as usize];
+        *place = Whereabouts::Free;
+        if ticket.take().is_some() {
+            self.ended();
+        }
+        self.free.push(index);
+    }
+}

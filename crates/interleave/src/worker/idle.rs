@@ -1,0 +1,41 @@
+//! What a worker does when no slot can be resumed.
+
+use std::time::Duration;
+
+use crate::{
+    timer::Clock,
+    worker::{Worker, WorkerLocal},
+};
+
+impl<L: WorkerLocal> Worker<L> {
+    /// Nothing to resume: poll the inbox for a while, then sleep.
+    pub(super) fn idle(&mut self, at_most: Option<Duration>) {
+        if let Some(tuner) = &mut self.tuner {
+            tuner.interrupt();
+        }
+        self.housekeep();
+        let spin_until = self.clock.now() + Duration::from_micros(self.config.idle_spin_us.into());
+        let at_most = match (at_most, self.timers.next()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        if at_most == Some(Duration::ZERO) || self.stopping && self.is_out_of_work() {
+            return;
+        }
+        while matches!(self.clock, Clock::Real(_)) && self.clock.now() < spin_until {
+            if !self.inbox.is_empty() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let wish = self.local.before_sleep();
+        let at_most = match (at_most, wish) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.stats.sleeps += 1;
+        self.publish();
+        self.inbox.sleep(at_most);
+        self.local.after_sleep();
+    }
+}

@@ -1,0 +1,51 @@
+//! Single steps, for simulators that decide what runs next.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
+
+use crate::{
+    slot::{Resumed, Wait},
+    worker::{Running, Worker, WorkerLocal},
+};
+
+impl<L: WorkerLocal> Worker<L> {
+    /// For simulators: number of slots that could be resumed now.
+    pub fn step_choices(&self) -> usize {
+        self.hot.len()
+    }
+
+    /// For simulators: resumes the `choice`-th of [`Worker::step_choices`].
+    pub fn step(&mut self, choice: usize) {
+        let _running = Running::new();
+        let slot = self.hot[choice].clone();
+        self.since_housekeeping += 1;
+        // SAFETY: as in `rotate_from`.
+        match catch_unwind(AssertUnwindSafe(|| unsafe { slot.resume() })) {
+            Ok(Resumed::Pending(Wait::Memory)) => {}
+            Ok(Resumed::Pending(Wait::Event)) => self.park(choice),
+            Ok(Resumed::Done) => self.finished(choice, false),
+            Err(payload) => self.contain(choice, payload),
+        }
+    }
+
+    /// For simulators: fires due timers, takes messages in, begins tasks.
+    pub fn step_intake(&mut self) {
+        let _running = Running::new();
+        self.receive();
+        self.timers.fire();
+        self.receive();
+        self.admit();
+    }
+
+    /// For simulators: calls the housekeeping of the local.
+    pub fn step_housekeep(&mut self) {
+        self.housekeep();
+    }
+
+    /// For simulators: time until the next timer.
+    pub fn step_next_timer(&self) -> Option<Duration> {
+        self.timers.next()
+    }
+}
