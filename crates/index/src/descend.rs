@@ -63,7 +63,7 @@ impl Tree {
         slice: u64,
     ) -> Option<(&'p Border, Version)> {
         let mut level = if depth == 0 { 0 } else { HOT_LEVELS };
-        if level >= HOT_LEVELS {
+        if depth > 0 {
             P::touch(ROOT_POINT, self.nodes.address(root), TOUCHED).await;
         }
         let mut node = self.nodes.at(root);

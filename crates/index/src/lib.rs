@@ -1,5 +1,7 @@
 //! An ordered index from byte strings to 64-bit values, for transactions that
 //! switch at every probable cache miss.
+#[cfg(feature = "baselines")]
+pub mod baseline;
 mod check;
 mod climb;
 mod descend;

@@ -137,7 +137,6 @@ impl Tree {
 
     /// Latches the left neighbour, if any, then `border`. `None` when there is
     /// nothing to unlink any more.
-    #[expect(clippy::type_complexity, reason = "a pair of what the caller needs")]
     fn latch_with_left<'t>(
         &'t self,
         border: &'t Border,

@@ -150,8 +150,8 @@ impl Interior {
         for (i, &child) in children[kept + 1..].iter().enumerate() {
             right.set_child(i, child);
         }
-        for i in 0..INTERIOR_KEYS {
-            self.set_key(i, if i < kept { keys[i] } else { u64::MAX });
+        for (i, &key) in keys[..INTERIOR_KEYS].iter().enumerate() {
+            self.set_key(i, if i < kept { key } else { u64::MAX });
         }
         for (i, &child) in children[..=kept].iter().enumerate() {
             self.set_child(i, child);

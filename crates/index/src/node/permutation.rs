@@ -96,7 +96,7 @@ mod tests {
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
             let random = (state >> 33) as usize;
-            if model.len() < BORDER_SLOTS && (model.is_empty() || random % 2 == 0) {
+            if model.len() < BORDER_SLOTS && (model.is_empty() || random.is_multiple_of(2)) {
                 let rank = random / 2 % (model.len() + 1);
                 let (next, slot) = permutation.insert(rank);
                 model.insert(rank, slot);

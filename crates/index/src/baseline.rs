@@ -1,0 +1,38 @@
+//! Multi-get, three ways, for comparison. Not what the engine runs.
+//!
+//! All share the node search with the tree; only the control flow is their own:
+//! - [`multi_get_sequential`]: one after the other, no prefetch;
+//! - [`multi_get_amac`]: a hand-written state machine per lookup ([`AmacGet`]),
+//!   a group of them in a ring (asynchronous memory access chaining);
+//! - [`multi_get_coroutines`]: the tree's own `get` as a coroutine, a group of
+//!   them in a ring.
+
+mod amac;
+mod coroutines;
+
+use interleave::{Sequential, run_inline};
+use memory::Pin;
+
+use crate::tree::Tree;
+
+pub use amac::{AmacGet, Step, multi_get_amac};
+pub use coroutines::{AlwaysSuspend, multi_get_coroutines};
+
+/// Looks `keys` up one after the other. `answers[i]` is the value of `keys[i]`.
+///
+/// # Panics
+/// When there are fewer answers than keys.
+pub fn multi_get_sequential<K: AsRef<[u8]>>(
+    tree: &Tree,
+    pin: &Pin<'_>,
+    keys: &[K],
+    answers: &mut [Option<u64>],
+) {
+    assert!(answers.len() >= keys.len());
+    for (key, answer) in keys.iter().zip(answers) {
+        *answer = run_inline(tree.get::<Sequential>(pin, key.as_ref()));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
