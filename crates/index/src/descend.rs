@@ -23,82 +23,144 @@
 //!
 //! When a node has changed but its range has not, the search goes on in it; when
 //! the range may have changed, it starts again from the outermost root.
+//!
+//! # Form
+//! [`Descent`] is the way as a cursor that is advanced from one touch to the next.
+//! The operations, which suspend between, own the loop; so the compiler sees one
+//! flat coroutine, whose state is the cursor.
 
 use interleave::{Point, Policy};
-use memory::Pin;
 
 use crate::{
     node::{Border, INTERIOR_BYTES, Interior, NodeId, Version},
     tree::{HOT_LEVELS, Tree},
 };
 
-pub(crate) const INTERIOR_POINT: Point = Point("index.interior");
-pub(crate) const BORDER_POINT: Point = Point("index.border");
-pub(crate) const ROOT_POINT: Point = Point("index.layer");
+pub(crate) const NODE_POINT: Point = Point("index.node");
 pub(crate) const SLOT_POINT: Point = Point("index.slot");
 pub(crate) const SUFFIX_POINT: Point = Point("index.suffix");
 
+/// A search on its way down one layer.
+///
+/// `TOUCHED` is the part of the border, from its start, that the caller reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Descent<'t, const TOUCHED: usize> {
+    slice: u64,
+    /// The interior node that named `child`, at `version`; `None` at the root.
+    parent: Option<&'t Interior>,
+    version: Version,
+    child: NodeId,
+    level: u8,
+}
+
+/// What comes next on the way.
+pub(crate) enum Onward<'t> {
+    /// Touch this, then advance.
+    Touch(*const u8, usize),
+    /// Arrived at the border; it was responsible for the slice at this version.
+    Border(&'t Border, Version),
+    /// Something has moved: start again from the outermost root.
+    Moved,
+}
+
+impl<'t, const TOUCHED: usize> Descent<'t, TOUCHED> {
+    /// The way from `root`, of the layer at `depth`, to the border for `slice`.
+    #[inline(always)]
+    pub(crate) fn new(root: NodeId, depth: usize, slice: u64) -> Self {
+        Descent {
+            slice,
+            parent: None,
+            version: Version::NEW_BORDER,
+            child: root,
+            level: if depth == 0 { 0 } else { HOT_LEVELS },
+        }
+    }
+
+    /// What to touch before the first `advance`, in layers below the outermost.
+    #[inline(always)]
+    pub(crate) fn root_touch(&self, tree: &Tree) -> Option<(*const u8, usize)> {
+        (self.level >= HOT_LEVELS).then(|| (tree.nodes.address(self.child), TOUCHED))
+    }
+
+    /// Goes on to the next touch or to the border.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, tree: &'t Tree) -> Onward<'t> {
+        loop {
+            // `child` is a validated link, or a root.
+            let node = tree.nodes.at(self.child);
+            let mut version = node.word().stable();
+            let interior = match self.parent {
+                Some(parent) if parent.word.has_changed_since(self.version) => {
+                    // Search the parent again.
+                    let Some(now) = refreshed(parent, self.version) else {
+                        return Onward::Moved;
+                    };
+                    self.level -= 1;
+                    version = now;
+                    parent
+                }
+                None if !version.is_live_root() => return Onward::Moved,
+                _ if version.is_border() => return Onward::Border(node.border(), version),
+                _ => node.interior(),
+            };
+            self.child = loop {
+                let child = interior.child_for(self.slice, version);
+                if !interior.word.has_changed_since(version) {
+                    break child;
+                }
+                match refreshed(interior, version) {
+                    Some(now) => version = now,
+                    None => return Onward::Moved,
+                }
+            };
+            self.parent = Some(interior);
+            self.version = version;
+            self.level = self.level.saturating_add(1);
+            if self.level >= HOT_LEVELS {
+                let bytes = if version.is_over_borders() {
+                    TOUCHED
+                } else {
+                    INTERIOR_BYTES
+                };
+                return Onward::Touch(tree.nodes.address(self.child), bytes);
+            }
+        }
+    }
+}
+
 /// The version under which to go on in an interior node that has changed since
 /// `version`; `None` when its range may have changed.
-#[inline]
-pub(crate) fn refreshed(interior: &Interior, version: Version) -> Option<Version> {
+#[cold]
+fn refreshed(interior: &Interior, version: Version) -> Option<Version> {
     let now = interior.word.stable();
     (!now.has_moved_since(version)).then_some(now)
 }
 
 impl Tree {
-    /// Goes from the root of a layer to the border for `slice`, touching the
-    /// first `TOUCHED` bytes of it. `depth` is the layer's. The border was
-    /// responsible for `slice` at the version returned. `None` when something
-    /// has moved: start again from the outermost root.
+    /// Goes from the root of the layer at `depth` to the border for `slice`,
+    /// touching the first `TOUCHED` bytes of it. The border was responsible for
+    /// `slice` at the version returned. `None` when something has moved: start
+    /// again from the outermost root.
     ///
     /// # Suspension
     /// At each node below the hot levels.
     #[inline]
-    pub(crate) async fn descend<'p, P: Policy, const TOUCHED: usize>(
-        &'p self,
-        _pin: &'p Pin<'_>,
+    pub(crate) async fn descend<P: Policy, const TOUCHED: usize>(
+        &self,
         root: NodeId,
         depth: usize,
         slice: u64,
-    ) -> Option<(&'p Border, Version)> {
-        let mut level = if depth == 0 { 0 } else { HOT_LEVELS };
-        if depth > 0 {
-            P::touch(ROOT_POINT, self.nodes.address(root), TOUCHED).await;
+    ) -> Option<(&Border, Version)> {
+        let mut descent = Descent::<TOUCHED>::new(root, depth, slice);
+        if let Some((address, bytes)) = descent.root_touch(self) {
+            P::touch(NODE_POINT, address, bytes).await;
         }
-        let mut node = self.nodes.at(root);
-        let mut version = node.word().stable();
-        if !version.is_live_root() {
-            return None;
-        }
-        while !version.is_border() {
-            let interior = node.interior();
-            let child = loop {
-                let child = interior.child_for(slice, version);
-                if !interior.word.has_changed_since(version) {
-                    break child;
-                }
-                version = refreshed(interior, version)?;
-            };
-            level = level.saturating_add(1);
-            if level >= HOT_LEVELS {
-                let address = self.nodes.address(child);
-                if version.is_over_borders() {
-                    P::touch(BORDER_POINT, address, TOUCHED).await;
-                } else {
-                    P::touch(INTERIOR_POINT, address, INTERIOR_BYTES).await;
-                }
+        loop {
+            match descent.advance(self) {
+                Onward::Touch(address, bytes) => P::touch(NODE_POINT, address, bytes).await,
+                Onward::Border(border, version) => return Some((border, version)),
+                Onward::Moved => return None,
             }
-            let child = self.nodes.at(child);
-            let child_version = child.word().stable();
-            if interior.word.has_changed_since(version) {
-                version = refreshed(interior, version)?;
-                level -= 1;
-                continue;
-            }
-            node = child;
-            version = child_version;
         }
-        Some((node.border(), version))
     }
 }

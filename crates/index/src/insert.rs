@@ -16,7 +16,7 @@
 //! The split counter and the deleted bit tell the last two from the first.
 //! Memory is taken before anything is marked, so that exhaustion changes nothing.
 
-use std::fmt;
+use std::{fmt, future::Future};
 
 use interleave::Policy;
 use memory::{Exhausted, Local, Pin};
@@ -97,15 +97,14 @@ impl Tree {
     /// # Cancellation
     /// Dropping the future before it is ready has changed nothing.
     #[inline]
-    pub async fn insert<P: Policy>(
+    pub fn insert<P: Policy>(
         &self,
         local: &Local,
         pin: &Pin<'_>,
         key: &[u8],
         value: u64,
-    ) -> Result<Inserted, InsertError> {
+    ) -> impl Future<Output = Result<Inserted, InsertError>> {
         self.insert_observed::<P, ()>(local, pin, key, value, ())
-            .await
     }
 
     /// [`Tree::insert`] that reports the node versions it changed.
@@ -118,7 +117,7 @@ impl Tree {
     pub async fn insert_observed<P: Policy, O: Observer>(
         &self,
         local: &Local,
-        pin: &Pin<'_>,
+        _pin: &Pin<'_>,
         key: &[u8],
         value: u64,
         mut observer: O,
@@ -133,7 +132,7 @@ impl Tree {
             loop {
                 let piece = Piece::of(&key[depth * PIECE_BYTES..]);
                 let Some((border, version)) = self
-                    .descend::<P, BORDER_BYTES>(pin, root, depth, piece.slice)
+                    .descend::<P, BORDER_BYTES>(root, depth, piece.slice)
                     .await
                 else {
                     continue 'tree;

@@ -94,12 +94,6 @@ impl<'n> NodeRef<'n> {
         // SAFETY: as in `word`; the caller saw the kind, which never changes.
         unsafe { self.address.cast().as_ref() }
     }
-
-    /// Where the node starts, for prefetches.
-    #[inline(always)]
-    pub(crate) fn address(self) -> *const u8 {
-        self.address.as_ptr()
-    }
 }
 
 /// Turns names into references and blocks into nodes.

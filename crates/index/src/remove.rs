@@ -1,5 +1,7 @@
 //! Removal of a key. What becomes of an emptied border: `unlink.rs`.
 
+use std::future::Future;
+
 use interleave::Policy;
 use memory::{Local, Pin};
 
@@ -26,15 +28,14 @@ impl Tree {
     /// # Cancellation
     /// Dropping the future before it is ready has changed nothing.
     #[inline]
-    pub async fn remove<P: Policy>(
+    pub fn remove<P: Policy>(
         &self,
         local: &Local,
         pin: &Pin<'_>,
         key: &[u8],
         expected: Option<u64>,
-    ) -> Option<u64> {
+    ) -> impl Future<Output = Option<u64>> {
         self.remove_observed::<P, ()>(local, pin, key, expected, ())
-            .await
     }
 
     /// [`Tree::remove`] that reports the node version it changed. (A border that
@@ -45,7 +46,7 @@ impl Tree {
     pub async fn remove_observed<P: Policy, O: Observer>(
         &self,
         local: &Local,
-        pin: &Pin<'_>,
+        _pin: &Pin<'_>,
         key: &[u8],
         expected: Option<u64>,
         mut observer: O,
@@ -61,7 +62,7 @@ impl Tree {
                 let tail = &key[depth * PIECE_BYTES..];
                 let piece = Piece::of(tail);
                 let Some((border, version)) = self
-                    .descend::<P, BORDER_BYTES>(pin, root, depth, piece.slice)
+                    .descend::<P, BORDER_BYTES>(root, depth, piece.slice)
                     .await
                 else {
                     continue 'tree;

@@ -31,13 +31,13 @@
 
 mod batch;
 
-use std::ops::Bound;
+use std::{future::Future, ops::Bound};
 
 use interleave::Policy;
 use memory::Pin;
 
 use crate::{
-    descend::{BORDER_POINT, SUFFIX_POINT},
+    descend::{NODE_POINT, SUFFIX_POINT},
     key::{PIECE_BYTES, Piece},
     node::{BORDER_BYTES, Border, Code, Entry, NodeId, Version},
     observe::{NodeVersion, Observer},
@@ -151,8 +151,12 @@ impl Scan<'_> {
     /// # Suspension
     /// At each line that is probably not in the cache.
     #[inline]
-    pub async fn next<P: Policy>(&mut self, pin: &Pin<'_>, batch: &mut Batch) -> bool {
-        self.next_observed::<P, ()>(pin, batch, ()).await
+    pub fn next<P: Policy>(
+        &mut self,
+        pin: &Pin<'_>,
+        batch: &mut Batch,
+    ) -> impl Future<Output = bool> {
+        self.next_observed::<P, ()>(pin, batch, ())
     }
 
     /// Forgets the node position. The next step finds its way by name.
@@ -168,7 +172,7 @@ impl Scan<'_> {
     /// As for [`Scan::next`].
     pub async fn next_observed<P: Policy, O: Observer>(
         &mut self,
-        pin: &Pin<'_>,
+        _pin: &Pin<'_>,
         batch: &mut Batch,
         mut observer: O,
     ) -> bool {
@@ -178,7 +182,7 @@ impl Scan<'_> {
                 Place::Exhausted => return false,
                 Place::Next(id) | Place::Prev { node: id, .. } => {
                     let address = self.tree.nodes.address(id);
-                    P::touch(BORDER_POINT, address, BORDER_BYTES).await;
+                    P::touch(NODE_POINT, address, BORDER_BYTES).await;
                     let border = self.tree.nodes.at(id).border();
                     (border, border.word.stable())
                 }
@@ -194,7 +198,7 @@ impl Scan<'_> {
                     let slice = self.slice_wanted();
                     let Some(found) = self
                         .tree
-                        .descend::<P, BORDER_BYTES>(pin, root, depth, slice)
+                        .descend::<P, BORDER_BYTES>(root, depth, slice)
                         .await
                     else {
                         self.place = Place::ByMark;

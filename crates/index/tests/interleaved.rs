@@ -4,6 +4,8 @@
 //! Each key is used by one operation at a time, so its answer is known; the
 //! trees are small, so that operations meet in the same nodes all the time.
 
+#![allow(clippy::print_stdout, reason = "a failing test shows its seed")]
+
 #[path = "support/common.rs"]
 mod common;
 

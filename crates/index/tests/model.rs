@@ -1,5 +1,7 @@
 //! The tree and a `BTreeMap` give the same answers.
 
+#![allow(clippy::print_stdout, reason = "a failing test shows its seed")]
+
 #[path = "support/common.rs"]
 mod common;
 
@@ -223,7 +225,7 @@ fn a_scan_survives_releasing_its_pin_and_changes_in_between() {
                 let key = mix.key(&mut rng, 2000);
                 let value = key.iter().map(|&b| u64::from(b)).sum::<u64>() * 3 + key.len() as u64;
                 run_inline(tree.insert::<Sequential>(local, &local.pin(), &key, value)).unwrap();
-                if value % 2 == 0 {
+                if value.is_multiple_of(2) {
                     stay.insert(key.clone(), value);
                 }
                 keys.push((key, value));
@@ -246,7 +248,7 @@ fn a_scan_survives_releasing_its_pin_and_changes_in_between() {
                 }
                 for _ in 0..60 {
                     let (key, value) = &keys[rng.below(keys.len() as u64) as usize];
-                    if value % 2 == 0 {
+                    if value.is_multiple_of(2) {
                         continue;
                     }
                     let pin = local.pin();

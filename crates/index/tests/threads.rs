@@ -1,6 +1,8 @@
 //! Several threads on one tree. Every key has one owner, who knows what it must
 //! find; everybody scans everything.
 
+#![allow(clippy::print_stdout, reason = "a failing test shows its seed")]
+
 #[path = "support/common.rs"]
 mod common;
 

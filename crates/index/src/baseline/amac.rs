@@ -7,10 +7,10 @@ use interleave::{Policy, Prefetching};
 use memory::{LINE_BYTES, Pin};
 
 use crate::{
-    descend::refreshed,
+    descend::{Descent, Onward},
     key::{PIECE_BYTES, Piece},
-    node::{Border, Code, Entry, INTERIOR_BYTES, Interior, NodeId, NodeRef, SuffixWord, Version},
-    tree::{HOT_LEVELS, Tree},
+    node::{Border, Code, Entry, SuffixWord, Version},
+    tree::Tree,
 };
 
 /// What a step came to.
@@ -25,16 +25,8 @@ pub enum Step {
 /// Where a lookup goes on.
 #[derive(Clone, Copy)]
 enum Stage<'t> {
-    /// At the outermost root.
-    Start,
-    /// At the prefetched root of a deeper layer.
-    Root(NodeRef<'t>),
-    /// At the prefetched child of an interior node.
-    Child {
-        parent: &'t Interior,
-        version: Version,
-        child: NodeRef<'t>,
-    },
+    /// At the outermost root, or at a prefetched node.
+    Descent(Descent<'t, LINE_BYTES>),
     /// At the prefetched line of a border's slot.
     Slot {
         border: &'t Border,
@@ -50,7 +42,6 @@ pub struct AmacGet<'t, 'k> {
     tree: &'t Tree,
     stage: Stage<'t>,
     piece: Piece,
-    level: u8,
     tail: &'k [u8],
     key: &'k [u8],
 }
@@ -59,11 +50,11 @@ impl<'t, 'k> AmacGet<'t, 'k> {
     /// A lookup of `key`; nothing is read yet.
     #[inline]
     pub fn new(tree: &'t Tree, _pin: &Pin<'_>, key: &'k [u8]) -> AmacGet<'t, 'k> {
+        let piece = Piece::of(key);
         AmacGet {
             tree,
-            stage: Stage::Start,
-            piece: Piece::of(key),
-            level: 0,
+            stage: Stage::Descent(Descent::new(tree.root(), 0, piece.slice)),
+            piece,
             tail: key,
             key,
         }
@@ -72,106 +63,33 @@ impl<'t, 'k> AmacGet<'t, 'k> {
     /// Goes on to the next prefetch or to the end.
     #[inline]
     pub fn step(&mut self) -> Step {
-        match self.stage {
-            Stage::Child {
-                parent,
-                version,
-                child,
-            } => {
-                let child_version = child.word().stable();
-                if parent.word.has_changed_since(version) {
-                    return match refreshed(parent, version) {
-                        Some(version) => {
-                            self.level -= 1;
-                            self.search(parent, version)
-                        }
-                        None => self.start(),
-                    };
+        match &mut self.stage {
+            Stage::Descent(descent) => match descent.advance(self.tree) {
+                Onward::Touch(address, bytes) => {
+                    Prefetching::prefetch(address, bytes);
+                    Step::Pending
                 }
-                self.at(child, child_version)
-            }
-            Stage::Slot {
+                Onward::Border(border, version) => self.border(border, version),
+                Onward::Moved => self.start_again(),
+            },
+            &mut Stage::Slot {
                 border,
                 version,
                 candidates,
             } => self.slot(border, version, candidates),
-            Stage::Start => self.start(),
-            Stage::Root(root) => self.root(root),
-            Stage::Suffix(word) => {
+            &mut Stage::Suffix(word) => {
                 let suffix = self.tree.nodes.suffix(word);
                 Step::Done((*suffix.bytes == self.tail[PIECE_BYTES..]).then_some(suffix.value))
             }
         }
     }
 
-    fn start(&mut self) -> Step {
-        self.level = 0;
+    #[cold]
+    fn start_again(&mut self) -> Step {
         self.tail = self.key;
         self.piece = Piece::of(self.key);
-        let root = self.tree.nodes.at(self.tree.root());
-        self.root(root)
-    }
-
-    fn root(&mut self, root: NodeRef<'t>) -> Step {
-        let version = root.word().stable();
-        if !version.is_live_root() {
-            self.stage = Stage::Start;
-            return Step::Pending;
-        }
-        self.at(root, version)
-    }
-
-    #[inline(always)]
-    fn at(&mut self, node: NodeRef<'t>, version: Version) -> Step {
-        if version.is_border() {
-            self.border(node.border(), version)
-        } else {
-            self.search(node.interior(), version)
-        }
-    }
-
-    /// Finds the child in an interior node, on through the hot levels.
-    #[inline(always)]
-    fn search(&mut self, mut interior: &'t Interior, mut version: Version) -> Step {
-        loop {
-            let child = interior.child_for(self.piece.slice, version);
-            if interior.word.has_changed_since(version) {
-                match refreshed(interior, version) {
-                    Some(now) => version = now,
-                    None => {
-                        self.stage = Stage::Start;
-                        return Step::Pending;
-                    }
-                }
-                continue;
-            }
-            let child = self.tree.nodes.at(child);
-            self.level = self.level.saturating_add(1);
-            if self.level >= HOT_LEVELS {
-                let bytes = if version.is_over_borders() {
-                    LINE_BYTES
-                } else {
-                    INTERIOR_BYTES
-                };
-                Prefetching::prefetch(child.address(), bytes);
-                self.stage = Stage::Child {
-                    parent: interior,
-                    version,
-                    child,
-                };
-                return Step::Pending;
-            }
-            let child_version = child.word().stable();
-            if interior.word.has_changed_since(version) {
-                self.stage = Stage::Start;
-                return Step::Pending;
-            }
-            if child_version.is_border() {
-                return self.border(child.border(), child_version);
-            }
-            interior = child.interior();
-            version = child_version;
-        }
+        self.stage = Stage::Descent(Descent::new(self.tree.root(), 0, self.piece.slice));
+        Step::Pending
     }
 
     #[inline(always)]
@@ -209,14 +127,22 @@ impl<'t, 'k> AmacGet<'t, 'k> {
         if border.word.has_changed_since(version) {
             let now = border.word.stable();
             if now.has_moved_since(version) {
-                self.stage = Stage::Start;
-                return Step::Pending;
+                return self.start_again();
             }
             return self.border(border, now);
         }
         match entry.code {
             Code::FREE => Step::Done(None),
-            Code::LAYER => self.enter(entry.layer()),
+            Code::LAYER => {
+                self.tail = &self.tail[PIECE_BYTES..];
+                self.piece = Piece::of(self.tail);
+                let descent = Descent::new(entry.layer(), 1, self.piece.slice);
+                if let Some((address, bytes)) = descent.root_touch(self.tree) {
+                    Prefetching::prefetch(address, bytes);
+                }
+                self.stage = Stage::Descent(descent);
+                Step::Pending
+            }
             Code::SUFFIX => {
                 let word = entry.suffix();
                 if word.suffix_bytes() != self.tail.len() - PIECE_BYTES {
@@ -229,16 +155,6 @@ impl<'t, 'k> AmacGet<'t, 'k> {
             }
             _ => Step::Done(Some(entry.word)),
         }
-    }
-
-    fn enter(&mut self, root: NodeId) -> Step {
-        self.tail = &self.tail[PIECE_BYTES..];
-        self.piece = Piece::of(self.tail);
-        self.level = HOT_LEVELS;
-        let root = self.tree.nodes.at(root);
-        Prefetching::prefetch(root.address(), LINE_BYTES);
-        self.stage = Stage::Root(root);
-        Step::Pending
     }
 }
 
