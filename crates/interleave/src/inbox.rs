@@ -28,7 +28,7 @@ use crossbeam_queue::SegQueue;
 use crate::{
     sleeper::Sleeper,
     stats::Published,
-    task::{Place, Ticket},
+    task::{Place, Ticket, end},
     wake::{WakeHandle, Waking},
     worker::Worker,
 };
@@ -45,6 +45,8 @@ pub(crate) enum Message<L: 'static> {
     Wake(Arc<WakeHandle>),
     Cancel(Arc<Ticket>),
     Order(Order<L>),
+    /// Nothing but the end of a sleep.
+    Rouse,
 }
 
 /// The side of a worker that other threads see.
@@ -91,7 +93,9 @@ impl<L: 'static> Inbox<L> {
     }
 
     fn drain(&self) {
-        while self.queue.pop().is_some() {}
+        while let Some(message) = self.queue.pop() {
+            end(None, || drop(message));
+        }
     }
 
     #[inline]

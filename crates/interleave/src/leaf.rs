@@ -1,27 +1,85 @@
 //! Leaves: operations that the scheduler resumes directly.
+//!
+//! # Leaf resumption
+//! Polling a deeply nested future from the root costs a call and a jump per
+//! level. A [`Leaf`] is a future that, when it returns `Pending` for memory, *arms*
+//! itself: it leaves its address and a resume function in the slot. The next
+//! resumption calls that function; the root is polled again only when the leaf
+//! has finished, and then finds its output ready.
+//!
+//! Rules that make this equivalent to polling from the root:
+//! 1. Each root poll starts with nothing armed, and so does each task. What is
+//!    armed afterwards was polled during this very root poll.
+//! 2. If more than one thing waits for memory in one root poll (two leaves under
+//!    a `join`, a touch outside any leaf), nothing stays armed: `ambiguous`. If all
+//!    of them are inside one leaf, that leaf is armed instead.
+//! 3. A slot that was woken through its waker is resumed at the root, because
+//!    the wake may be for something that is not the leaf.
+//! 4. A leaf arms itself and a touch suspends only if the context they are
+//!    polled with is the slot's own. Combinators that bring their own wakers
+//!    (`FuturesUnordered`) would never be told; under them a touch does not wait.
+//! 5. A leaf that is polled or dropped, by whomever, is disarmed first.
+//! 6. A panic that comes out of a leaf resumed directly does not end the task: the
+//!    root is polled next, and gets the panic from the leaf.
+//!
+//! So whenever a leaf is resumed directly, it is the only thing in the task that
+//! waits, and polling the root would have led to it and nowhere else.
+//!
+//! # Safety argument
+//! The resume function is called with the leaf's address, from the scheduler,
+//! while no other reference into the task is in use:
+//! - *The address is valid.* The leaf is pinned when it arms itself, so it does
+//!   not move before its drop, and its drop disarms it (rule 5). A leaf holds a
+//!   reference count on the slot it is armed in, so disarming never meets a freed
+//!   slot, even when the leaf was smuggled out of the task in an `Rc` or `Box`.
+//! - *One thread.* Leaves are not `Send` (they hold that `Rc`), and slots are only
+//!   reached through the thread-local `CURRENT` that the worker on this very
+//!   thread has set, checked against the context's waker.
+//! - *Aliasing.* The leaf's state sits in an `UnsafeCell`, the leaf is `!Unpin`, and
+//!   so are the futures that contain it; the `&mut` references that `poll` makes to
+//!   `!Unpin` futures do not claim uniqueness. Intrusive waiter lists (tokio's
+//!   semaphores) rest on the same rule. Between polls no reference exists at all.
+//!   `tests/leaf.rs` runs under Miri with tree borrows.
+//! - *Reentrancy.* A direct resumption goes past whatever guards the leaf above: a
+//!   task that keeps the leaf in an `Rc<RefCell<Pin<Box<_>>>>` locks the cell when it
+//!   polls, the scheduler does not. So the leaf's body, or anything it calls, may
+//!   get at the leaf, in safe code. Two facts close this. While the body of a leaf
+//!   runs *directly*, its slot says so (`direct`): polling the leaf then panics, and
+//!   dropping it aborts the process, since nothing else keeps its memory from
+//!   being freed under the running body. While the body runs under an *ordinary
+//!   poll*, the poller holds the leaf exclusively and it is not armed anywhere
+//!   (rule 5), so that no worker that the body runs can resume it.
 
 use std::{
     cell::{Cell, UnsafeCell},
     future::Future,
     marker::PhantomPinned,
+    panic::resume_unwind,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll},
 };
 
-use crate::slot::{Armed, Slot, with_slot};
+use crate::{
+    slot::{Armed, Slot, with_slot},
+    task::drop_quietly,
+};
 
 /// A future that the scheduler resumes directly. Wrap each operation that touches
 /// memory in one; whatever is awaited above it then costs nothing per switch.
 ///
 /// A leaf adds nothing to what its body may do: it may wait for events too, and
-/// may be dropped at any time. While it waits for memory, the levels above it
-/// are not polled, so wrappers that act on each poll (tracing spans, task-local
-/// scopes) do not see those resumptions.
+/// may be dropped at any time (but not from within its own body: that aborts the
+/// process). While it waits for memory, the levels above it are not polled, so
+/// wrappers that act on each poll (tracing spans, task-local scopes) do not see
+/// those resumptions. Wrappers that catch panics do see the body's panics.
+///
+/// # Panics
+/// When polled from within its own body, or again after it has finished.
 #[must_use = "a leaf runs only when it is awaited"]
 pub struct Leaf<F: Future> {
     state: UnsafeCell<State<F>>,
-    /// The slot this leaf is, or was last, armed in.
+    /// The slot this leaf was armed in since it was last polled.
     slot: Cell<Option<Rc<Slot>>>,
     _pinned: PhantomPinned,
 }
@@ -30,6 +88,12 @@ enum State<F: Future> {
     Running(F),
     Finished(F::Output),
     Taken,
+}
+
+impl<F: Future> std::fmt::Debug for Leaf<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Leaf").finish_non_exhaustive()
+    }
 }
 
 impl<F: Future> Leaf<F> {
@@ -51,13 +115,14 @@ impl<F: Future> Leaf<F> {
     /// output waiting for the next ordinary poll.
     ///
     /// # Safety
-    /// `leaf` is the address of an armed, hence pinned and live, `Leaf<F>`, and
-    /// nothing else is using its state.
+    /// `leaf` is the address of an armed, hence pinned and live, `Leaf<F>`, whose
+    /// slot is marked as direct during the call.
     unsafe fn resume(leaf: *const (), context: &mut Context<'_>) -> bool {
         // SAFETY: the caller's promise. Only a shared reference is made to the
         // leaf itself.
         let leaf = unsafe { &*leaf.cast::<Leaf<F>>() };
-        // SAFETY: as above; the exclusive reference ends with this call.
+        // SAFETY: armed, so no ordinary poll is using the state; marked as direct,
+        // so none will (module text). The reference ends with this call.
         let state = unsafe { &mut *leaf.state.get() };
         let State::Running(body) = state else {
             // Only running leaves are armed.
@@ -73,45 +138,94 @@ impl<F: Future> Leaf<F> {
         }
     }
 
-    #[inline]
     fn arm(&self, slot: &Slot) {
-        if slot
-            .armed
-            .get()
-            .is_some_and(|armed| !std::ptr::eq(armed.leaf, self.address()))
-        {
-            slot.ambiguous.set(true); // Rule 2: two leaves.
-            return;
-        }
-        let registered = self.slot.take();
-        let here = registered
-            .as_ref()
-            .is_some_and(|other| std::ptr::eq(&**other, slot));
-        if here {
-            self.slot.set(registered);
-        } else {
-            if let Some(other) = registered {
-                other.disarm(self.address());
-            }
-            // SAFETY: slots exist only inside the `Rc` that `Slot::new` made, and
-            // `CURRENT` (where this reference is from) points at that value.
-            let counted = unsafe {
-                Rc::increment_strong_count(std::ptr::from_ref(slot));
-                Rc::from_raw(std::ptr::from_ref(slot))
-            };
-            self.slot.set(Some(counted));
-        }
+        self.slot.set(slot.counted());
         slot.armed.set(Some(Armed {
             leaf: self.address(),
             resume: Self::resume,
         }));
     }
 
+    /// Disarms before an ordinary poll (rule 5), and lets out the panic of the
+    /// last direct resumption (rule 6).
     #[inline]
-    fn disarm(&self) {
+    fn part(&self) {
         if let Some(slot) = self.slot.take() {
-            slot.disarm(self.address());
+            self.part_from(slot);
         }
+    }
+
+    fn part_from(&self, slot: Rc<Slot>) {
+        if slot.is_inside(self.address()) {
+            self.slot.set(Some(slot));
+            panic!("a leaf was polled from within its own body");
+        }
+        if let Some(payload) = slot.part(self.address()) {
+            drop(slot);
+            resume_unwind(payload);
+        }
+    }
+
+    /// Polls the body in a root poll of `slot`, and arms the leaf if that makes
+    /// sense (rule 2).
+    #[inline]
+    fn poll_in(
+        &self,
+        slot: &Slot,
+        body: Pin<&mut F>,
+        context: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        let outside = Outside::new(slot);
+        let polled = body.poll(context);
+        let waits_beyond_an_inner_leaf = slot.ambiguous.get();
+        if polled.is_ready() {
+            // Whatever waited inside has been given up.
+            slot.armed.set(None);
+        } else if waits_beyond_an_inner_leaf {
+            self.arm(slot);
+        }
+        outside.merge();
+        polled
+    }
+}
+
+/// What had been noted before a leaf's body was polled.
+struct Outside<'s> {
+    slot: &'s Slot,
+    armed: Option<Armed>,
+    ambiguous: bool,
+}
+
+impl<'s> Outside<'s> {
+    #[inline]
+    fn new(slot: &'s Slot) -> Outside<'s> {
+        Outside {
+            slot,
+            armed: slot.armed.take(),
+            ambiguous: slot.ambiguous.replace(false),
+        }
+    }
+
+    #[inline]
+    fn merge(self) {
+        let Outside {
+            slot,
+            armed: outside,
+            ambiguous,
+        } = self;
+        std::mem::forget(self);
+        let inside = slot.armed.take();
+        slot.ambiguous
+            .set(ambiguous || outside.is_some() && inside.is_some());
+        slot.armed.set(outside.or(inside));
+    }
+}
+
+impl Drop for Outside<'_> {
+    /// The body has panicked. Somebody above may catch that; then nothing that
+    /// was noted in this root poll is to be relied upon.
+    fn drop(&mut self) {
+        self.slot.ambiguous.set(true);
     }
 }
 
@@ -121,42 +235,28 @@ impl<F: Future> Future for Leaf<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let leaf = self.as_ref().get_ref();
-        // SAFETY: `poll` has the leaf exclusively; direct resumption and polling
-        // never overlap (module text).
+        leaf.part();
+        // SAFETY: `poll` has the leaf exclusively, and it is not armed, so nothing
+        // but this call uses its state (module text).
         let state = unsafe { &mut *leaf.state.get() };
         match state {
             State::Running(body) => {
-                let ambiguous = with_slot(context, |slot| slot.ambiguous.replace(false));
                 // SAFETY: the leaf is pinned and its body is never moved out.
-                match unsafe { Pin::new_unchecked(body) }.poll(context) {
-                    Poll::Ready(output) => {
-                        *state = State::Taken;
-                        leaf.disarm();
-                        with_slot(context, |slot| {
-                            slot.ambiguous.set(ambiguous.unwrap_or(false))
-                        });
-                        Poll::Ready(output)
-                    }
-                    Poll::Pending => {
-                        with_slot(context, |slot| {
-                            // The touch inside noted itself as ambiguous.
-                            let waits_for_memory =
-                                slot.ambiguous.replace(ambiguous.unwrap_or(false));
-                            if waits_for_memory {
-                                leaf.arm(slot);
-                            }
-                        });
-                        Poll::Pending
-                    }
+                let body = unsafe { Pin::new_unchecked(body) };
+                let polled = with_slot(context, |slot, context| match slot {
+                    // Inside a leaf that is resumed directly, that one stays armed.
+                    Some(slot) if !slot.is_direct() => leaf.poll_in(slot, body, context),
+                    _ => body.poll(context),
+                });
+                if polled.is_ready() {
+                    *state = State::Taken;
                 }
+                polled
             }
-            State::Finished(_) => {
-                leaf.disarm();
-                match std::mem::replace(state, State::Taken) {
-                    State::Finished(output) => Poll::Ready(output),
-                    _ => unreachable!("matched above"),
-                }
-            }
+            State::Finished(_) => match std::mem::replace(state, State::Taken) {
+                State::Finished(output) => Poll::Ready(output),
+                _ => unreachable!("matched above"),
+            },
             State::Taken => panic!("a leaf was polled after it had finished"),
         }
     }
@@ -165,6 +265,24 @@ impl<F: Future> Future for Leaf<F> {
 impl<F: Future> Drop for Leaf<F> {
     #[inline]
     fn drop(&mut self) {
-        self.disarm();
+        if let Some(slot) = self.slot.take() {
+            dropped(&slot, self.address());
+        }
     }
+}
+
+fn dropped(slot: &Slot, leaf: *const ()) {
+    if slot.is_inside(leaf) {
+        dropped_inside();
+    }
+    if let Some(payload) = slot.part(leaf) {
+        drop_quietly(payload);
+    }
+}
+
+/// Ends the process: a panic cannot leave an `extern "C"` function. Returning or
+/// unwinding would let the leaf's memory be freed under its running body.
+#[cold]
+extern "C" fn dropped_inside() -> ! {
+    panic!("a leaf was dropped from within its own body");
 }

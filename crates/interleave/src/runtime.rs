@@ -18,7 +18,9 @@ use crate::{
     worker::{Handle, Worker, WorkerLocal},
 };
 
-/// A group of workers, one thread each. Dropping it shuts them down gracefully.
+/// A group of workers, one thread each. Dropping it shuts them down gracefully,
+/// and waits for that, except on one of its own threads: then the workers end
+/// when their tasks have.
 pub struct Runtime<L: WorkerLocal> {
     handles: Arc<[Handle<L>]>,
     threads: Vec<thread::JoinHandle<()>>,
@@ -39,7 +41,8 @@ impl<L: WorkerLocal> Runtime<L> {
     /// stays on the i-th core that this process may use.
     ///
     /// # Errors
-    /// What the system says when it refuses a thread.
+    /// `InvalidInput` when there are no workers or [`WorkerConfig::validate`]
+    /// refuses `config`; what the system says when it refuses a thread.
     pub fn start(
         name: &str,
         workers: usize,
@@ -47,6 +50,13 @@ impl<L: WorkerLocal> Runtime<L> {
         config: WorkerConfig,
         local: impl Fn(usize) -> L + Send + Sync + 'static,
     ) -> io::Result<Runtime<L>> {
+        if workers == 0 {
+            let message = "workers is 0; a runtime needs at least one";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        config
+            .validate()
+            .map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))?;
         let local = Arc::new(local);
         let cores = if pin {
             core_affinity::get_core_ids().unwrap_or_default()
@@ -121,6 +131,15 @@ impl<L: WorkerLocal> Runtime<L> {
     fn join(&mut self) {
         for handle in self.handles.iter() {
             handle.order(Worker::stop);
+        }
+        let this = thread::current().id();
+        if self
+            .threads
+            .iter()
+            .any(|worker| worker.thread().id() == this)
+        {
+            // The last owner was a task. Waiting here would wait for that task.
+            self.threads.clear();
         }
         for thread in self.threads.drain(..) {
             // A worker contains its tasks' panics; should one have died all the

@@ -1,11 +1,11 @@
-//! Slots: where a root future lives, how it is resumed, and how leaves are
-//! resumed without walking down from the root.
+//! Slots: where a root future lives and how it is resumed.
 //!
 //! # What a slot is
 //! A worker owns slots. A slot holds one task's root future in storage that is
 //! reused from task to task, the waker that names the slot, and two notes that a
 //! poll leaves behind for the scheduler: *which kind of wait* made it return
-//! `Pending`, and *which leaf*, if exactly one, is to be resumed directly.
+//! `Pending`, and *which leaf*, if exactly one, is to be resumed directly. Why that
+//! is allowed is the subject of `leaf.rs`.
 //!
 //! # The three kinds of wait, as seen here
 //! - *Memory*: a [`Touch`] was polled under the slot's own context and noted
@@ -13,50 +13,23 @@
 //! - *Device* and *event*: everything else. Nothing was noted, the slot leaves the
 //!   hot rotation, and whoever completes the wait calls the waker.
 //!
-//! # Leaf resumption
-//! Polling a deeply nested future from the root costs a call and a jump per
-//! level. A [`Leaf`] is a future that, when it returns `Pending` for memory, *arms*
-//! itself: it leaves its address and a resume function in the slot. The next
-//! resumption calls that function; the root is polled again only when the leaf
-//! has finished, and then finds its output ready.
-//!
-//! Rules that make this equivalent to polling from the root:
-//! 1. Each root poll starts with nothing armed. What is armed afterwards was
-//!    polled during this very root poll.
-//! 2. If more than one thing waits for memory in one root poll (two leaves under
-//!    a `join`, a touch outside any leaf), nothing stays armed: `ambiguous`.
-//! 3. A slot that was woken through its waker is resumed at the root, because
-//!    the wake may be for something that is not the leaf.
-//! 4. A leaf arms itself and a touch suspends only if the context they are
-//!    polled with is the slot's own. Combinators that bring their own wakers
-//!    (`FuturesUnordered`) would never be told; under them a touch does not wait.
-//! 5. A leaf that is dropped or finishes is disarmed first.
-//!
-//! So whenever a leaf is resumed directly, it is the only thing in the task that
-//! waits, and polling the root would have led to it and nowhere else.
-//!
-//! # Safety argument
-//! The resume function is called with the leaf's address, from the scheduler,
-//! while no other reference into the task is in use:
-//! - *The address is valid.* The leaf is pinned when it arms itself, so it does
-//!   not move before its drop, and its drop disarms it (rule 5). A leaf holds a
-//!   reference count on the slot it is armed in, so disarming never meets a freed
-//!   slot, even when the leaf was smuggled out of the task in an `Rc` or `Box`.
-//! - *One thread.* Leaves are not `Send` (they hold that `Rc`), and slots are only
-//!   reached through the thread-local `CURRENT` that the worker on this very
-//!   thread has set, checked against the context's waker.
-//! - *Aliasing.* The leaf's state sits in an `UnsafeCell`, the leaf is `!Unpin`, and
-//!   so are the futures that contain it; the `&mut` references that `poll` makes to
-//!   `!Unpin` futures do not claim uniqueness. Intrusive waiter lists (tokio's
-//!   semaphores) rest on the same rule. Between polls no reference exists at all.
-//!   Within a direct resumption the only path to the leaf's state is the resumed
-//!   call itself: the root is not polled until it has returned.
-//! - *Reentrancy.* A leaf's body could only poll the leaf itself again through
-//!   aliased pins, which safe code cannot make.
+//! # Fields, and who may touch them when
+//! Only the worker's thread reaches a slot. `root` is borrowed by a root poll and,
+//! between resumptions, by the worker; nobody else. All other state is in cells.
+//! - `armed`: the leaf to resume directly. Set by leaves during a root poll, cleared
+//!   by [`Slot::poll_root`], by a wake, by the leaf itself and by [`Slot::vacate`], so
+//!   that a slot never carries a leaf of one task over to the next.
+//! - `direct`: true exactly while the armed leaf's body is on the stack, called from
+//!   [`Slot::resume`]. Left true when that call unwinds, which is how
+//!   [`Slot::postpone`] knows whose panic it was.
+//! - `fallen`: the panic of a leaf that was resumed directly, kept until the root
+//!   polls that leaf.
+//! - `wait`, `ambiguous`: notes of the current poll, see `leaf.rs`.
 
 use std::{
+    any::Any,
     cell::{Cell, UnsafeCell},
-    rc::Rc,
+    rc::{Rc, Weak},
     sync::Arc,
     task::{Context, Poll, Waker},
 };
@@ -64,6 +37,7 @@ use std::{
 pub(crate) use crate::touch::Touch;
 use crate::{
     root::Root,
+    task::drop_quietly,
     timer::Timers,
     wake::{WakeHandle, Waking},
 };
@@ -89,6 +63,9 @@ pub(crate) enum Resumed {
     Done,
 }
 
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
 pub(crate) type ResumeLeaf = unsafe fn(*const (), &mut Context<'_>) -> bool;
 
 #[derive(Clone, Copy)]
@@ -98,13 +75,21 @@ pub(crate) struct Armed {
     pub(crate) resume: ResumeLeaf,
 }
 
+struct Fallen {
+    leaf: *const (),
+    payload: Payload,
+}
+
 pub(crate) struct Slot {
+    this: Weak<Slot>,
     pub(crate) armed: Cell<Option<Armed>>,
-    pub(crate) wait: Cell<Wait>,
+    direct: Cell<bool>,
+    fallen: Cell<Option<Box<Fallen>>>,
+    wait: Cell<Wait>,
     /// Something besides the armed leaf waits for memory: resume at the root.
     pub(crate) ambiguous: Cell<bool>,
     /// Whether touches suspend (the worker's adaptive switch).
-    pub(crate) suspends: Cell<bool>,
+    suspends: Cell<bool>,
     /// Address of the wake handle, which identifies contexts of this slot.
     identity: *const (),
     waker: Waker,
@@ -122,8 +107,11 @@ impl Slot {
     ) -> Rc<Slot> {
         let wake = WakeHandle::new(index, waking);
         let waker = wake.clone().into_waker();
-        Rc::new(Slot {
+        Rc::new_cyclic(|this| Slot {
+            this: this.clone(),
             armed: Cell::new(None),
+            direct: Cell::new(false),
+            fallen: Cell::new(None),
             wait: Cell::new(Wait::Event),
             ambiguous: Cell::new(false),
             suspends: Cell::new(suspends),
@@ -143,7 +131,12 @@ impl Slot {
         self.wake.index()
     }
 
-    /// The next resumption polls the root (rule 3).
+    /// A counted reference, for a leaf that arms itself.
+    pub(crate) fn counted(&self) -> Option<Rc<Slot>> {
+        self.this.upgrade()
+    }
+
+    /// The next resumption polls the root (rule 3 of `leaf.rs`).
     pub(crate) fn disarm_any(&self) {
         self.armed.set(None);
     }
@@ -158,6 +151,19 @@ impl Slot {
         unsafe { &mut *self.root.get() }
     }
 
+    /// Drops the task, if there is one, and all notes about it.
+    ///
+    /// # Safety
+    /// As for [`Slot::root`].
+    pub(crate) unsafe fn vacate(&self) {
+        self.armed.set(None);
+        self.direct.set(false);
+        self.forget_fallen();
+        // SAFETY: the caller's promise. What the task's drop runs has no access to
+        // the worker, hence none to this storage.
+        unsafe { self.root() }.clear();
+    }
+
     /// Resumes the armed leaf, or polls the root.
     ///
     /// # Safety
@@ -169,8 +175,12 @@ impl Slot {
         self.wait.set(Wait::Event);
         let mut context = Context::from_waker(&self.waker);
         if let Some(armed) = self.armed.get() {
-            // SAFETY: armed leaves are alive, pinned and alone: module text.
-            if !unsafe { (armed.resume)(armed.leaf, &mut context) } {
+            self.direct.set(true);
+            // SAFETY: armed leaves are alive, pinned and alone (`leaf.rs`), and
+            // `direct` keeps them so until the call has returned.
+            let finished = unsafe { (armed.resume)(armed.leaf, &mut context) };
+            self.direct.set(false);
+            if !finished {
                 return Resumed::Pending(self.wait.get());
             }
         }
@@ -185,7 +195,12 @@ impl Slot {
         // SAFETY: the callers promise that no other resumption of this slot runs,
         // and nobody else borrows the root meanwhile.
         match unsafe { (*self.root.get()).poll(context) } {
-            Poll::Ready(()) => Resumed::Done,
+            Poll::Ready(()) => {
+                // The next task must not find a leaf that this one left behind.
+                self.armed.set(None);
+                self.forget_fallen();
+                Resumed::Done
+            }
             Poll::Pending => {
                 if self.ambiguous.get() {
                     self.armed.set(None);
@@ -195,13 +210,71 @@ impl Slot {
         }
     }
 
-    pub(crate) fn disarm(&self, leaf: *const ()) {
-        if self
-            .armed
+    /// Notes that a touch was polled. Whether it is to wait.
+    #[inline(always)]
+    pub(crate) fn touched(&self) -> bool {
+        let suspends = self.suspends.get();
+        if suspends {
+            self.wait.set(Wait::Memory);
+            // A leaf around the touch takes this back and arms itself.
+            self.ambiguous.set(true);
+        }
+        suspends
+    }
+
+    /// Whether the armed leaf's body is on the stack.
+    #[inline]
+    pub(crate) fn is_direct(&self) -> bool {
+        self.direct.get()
+    }
+
+    /// Whether the body of `leaf` is on the stack, called directly.
+    pub(crate) fn is_inside(&self, leaf: *const ()) -> bool {
+        self.direct.get() && self.is_armed(leaf)
+    }
+
+    fn is_armed(&self, leaf: *const ()) -> bool {
+        self.armed
             .get()
             .is_some_and(|armed| std::ptr::eq(armed.leaf, leaf))
-        {
+    }
+
+    /// Forgets `leaf`; returns the panic that came out of it when it was last
+    /// resumed.
+    pub(crate) fn part(&self, leaf: *const ()) -> Option<Payload> {
+        if self.is_armed(leaf) {
             self.armed.set(None);
+        }
+        let fallen = self.fallen.take()?;
+        if std::ptr::eq(fallen.leaf, leaf) {
+            return Some(fallen.payload);
+        }
+        self.fallen.set(Some(fallen));
+        None
+    }
+
+    /// Takes in the panic that has come out of [`Slot::resume`]. If it came
+    /// straight from a leaf, it is kept until the root polls that leaf and gets it
+    /// from there, so that whoever catches panics in between has the chance.
+    /// Otherwise it is returned: the task is over.
+    pub(crate) fn postpone(&self, payload: Payload) -> Option<Payload> {
+        match (self.direct.replace(false), self.armed.take()) {
+            (true, Some(armed)) => {
+                self.forget_fallen();
+                self.fallen.set(Some(Box::new(Fallen {
+                    leaf: armed.leaf,
+                    payload,
+                })));
+                None
+            }
+            _ => Some(payload),
+        }
+    }
+
+    #[inline]
+    fn forget_fallen(&self) {
+        if let Some(fallen) = self.fallen.take() {
+            drop_quietly(fallen.payload);
         }
     }
 }
@@ -227,17 +300,19 @@ impl Drop for Entered {
     }
 }
 
-/// Runs `f` with the slot that is being resumed with this very context (rule 4).
+/// Runs `f` with the slot that is being resumed with this very context, if it is
+/// one (rule 4 of `leaf.rs`).
 #[inline(always)]
-pub(crate) fn with_slot<R>(context: &Context<'_>, f: impl FnOnce(&Slot) -> R) -> Option<R> {
+pub(crate) fn with_slot<R>(
+    context: &mut Context<'_>,
+    f: impl FnOnce(Option<&Slot>, &mut Context<'_>) -> R,
+) -> R {
     let current = CURRENT.get();
-    if current.is_null() {
-        return None;
-    }
     // SAFETY: `Entered` keeps the pointer current only while the slot is borrowed
     // by the resumption below us on this thread's stack.
-    let slot = unsafe { &*current };
-    std::ptr::eq(context.waker().data(), slot.identity).then(|| f(slot))
+    let slot = unsafe { current.as_ref() };
+    let own = slot.filter(|slot| std::ptr::eq(context.waker().data(), slot.identity));
+    f(own, context)
 }
 
 /// Whether the running code is in a slot whose touches suspend.
@@ -248,7 +323,10 @@ pub(crate) fn in_suspending_slot() -> bool {
     !current.is_null() && unsafe { (*current).suspends.get() }
 }
 
-/// The timers of the worker that is polling with `context`.
-pub(crate) fn timers(context: &Context<'_>) -> Option<Rc<Timers>> {
-    with_slot(context, |slot| slot.timers.clone())
+/// The timers of the worker whose slot is being resumed on this thread. Whose
+/// waker is in use does not matter: a timer calls the waker it was given.
+pub(crate) fn timers() -> Option<Rc<Timers>> {
+    let current = CURRENT.get();
+    // SAFETY: as in `with_slot`.
+    unsafe { current.as_ref() }.map(|slot| slot.timers.clone())
 }

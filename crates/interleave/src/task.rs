@@ -1,7 +1,6 @@
 //! Tasks: what is submitted, how its result comes back, how it is cancelled.
 
 use std::{
-    any::Any,
     cell::RefCell,
     fmt,
     future::Future,
@@ -10,7 +9,7 @@ use std::{
     rc::Rc,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     task::{Context, Poll},
 };
@@ -18,6 +17,7 @@ use std::{
 use crate::{
     inbox::{Inbox, Message, Start},
     root::Root,
+    slot::Payload,
     worker,
 };
 
@@ -95,42 +95,70 @@ where
 pub(crate) struct Ticket {
     /// Nobody waits for the task any more.
     pub(crate) cancelled: AtomicBool,
+    /// Index of the slot that runs it. Written and read by the worker alone; it
+    /// says nothing about whether the task still runs.
+    pub(crate) slot: AtomicU32,
 }
-
-type Report = Box<dyn FnOnce(Lost)>;
 
 thread_local! {
-    /// Message of the panic whose task is being dropped on this thread.
+    /// Message of the panic that ends the task which [`end`] is dropping.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// Completions that were dropped while the panic was still unwinding, when
-    /// its message could not be known.
-    static UNREPORTED: RefCell<Vec<Report>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `drop_task` so that the completions in it, and those that went down
-/// with the unwinding, report `payload`.
-pub(crate) fn drop_panicked(payload: Box<dyn Any + Send>, drop_task: impl FnOnce()) {
-    let message = payload
+/// Drops a task by `drop_task`, of which no panic comes out. With a `payload`, the
+/// task ends because of it, and its handle is told so.
+pub(crate) fn end(payload: Option<Payload>, drop_task: impl FnOnce()) {
+    /// What an outer `end` on this stack had set.
+    struct Outer(Option<String>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            set_panic(self.0.take());
+        }
+    }
+    let outer = Outer(set_panic(payload.as_ref().map(message)));
+    if let Err(second) = catch_unwind(AssertUnwindSafe(drop_task)) {
+        drop_quietly(second);
+    }
+    drop(outer);
+    if let Some(payload) = payload {
+        drop_quietly(payload);
+    }
+}
+
+/// Sets the message of the panic, returns the one before. A worker may be dropped
+/// while its thread ends and the thread-local is gone; nobody needs it then.
+fn set_panic(message: Option<String>) -> Option<String> {
+    PANIC
+        .try_with(|panic| panic.replace(message))
+        .ok()
+        .flatten()
+}
+
+fn message(payload: &Payload) -> String {
+    payload
         .downcast_ref::<&str>()
         .map(|message| (*message).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is not text".to_owned());
-    PANIC.set(Some(message.clone()));
-    drop_task();
-    PANIC.set(None);
-    for report in UNREPORTED.take() {
-        report(Lost::Panicked(message.clone()));
+        .unwrap_or_else(|| "a value that is not text".to_owned())
+}
+
+/// Drops what a panic carried. Its drop may panic in turn, and the payload of that
+/// again; the chain is cut by leaking the second.
+pub(crate) fn drop_quietly(payload: Payload) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
     }
-    // A payload's own drop may panic as well; it must not reach the worker.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
 }
 
 /// The sending end of a result. Dropped unused, it says why.
-struct Completion<T: Send + 'static>(Option<oneshot::Sender<Result<T, Lost>>>);
+struct Completion<T: Send + 'static> {
+    sender: Option<oneshot::Sender<Result<T, Lost>>>,
+    lost: Lost,
+}
 
 impl<T: Send + 'static> Completion<T> {
-    fn send(mut self, value: T) {
-        if let Some(sender) = self.0.take() {
+    fn send(&mut self, value: T) {
+        if let Some(sender) = self.sender.take() {
             // The receiver may be gone; then nobody wants the value.
             let _ = sender.send(Ok(value));
         }
@@ -139,15 +167,44 @@ impl<T: Send + 'static> Completion<T> {
 
 impl<T: Send + 'static> Drop for Completion<T> {
     fn drop(&mut self) {
-        if let Some(sender) = self.0.take() {
-            if std::thread::panicking() {
-                let report: Report = Box::new(|lost| {
-                    let _ = sender.send(Err(lost));
-                });
-                return UNREPORTED.with_borrow_mut(|unreported| unreported.push(report));
-            }
-            let lost = PANIC.take().map_or(Lost::Closed, Lost::Panicked);
-            let _ = sender.send(Err(lost));
+        if let Some(sender) = self.sender.take() {
+            let _ = sender.send(Err(self.lost.clone()));
+        }
+    }
+}
+
+/// The root future of a submitted task.
+///
+/// Written by hand because an `async` block that panics drops what it holds while
+/// still unwinding, when nobody knows the message yet. This one keeps the
+/// completion until [`end`] drops it.
+struct Task<F: Future<Output: Send + 'static>> {
+    /// Structurally pinned. Dropped before the completion speaks: a task has
+    /// cleaned up when its handle hears of it.
+    future: Option<F>,
+    completion: Completion<F::Output>,
+}
+
+impl<F: Future<Output: Send + 'static>> Future for Task<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: `future` is not moved below; assigning `None` drops it in place.
+        let task = unsafe { self.get_unchecked_mut() };
+        let future = task.future.as_mut().expect("polled after it had finished");
+        // SAFETY: pinned with the task.
+        let value = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(context));
+        task.future = None;
+        task.completion.send(value);
+        Poll::Ready(())
+    }
+}
+
+impl<F: Future<Output: Send + 'static>> Drop for Task<F> {
+    fn drop(&mut self) {
+        // Taken before anything else is dropped: the message is for this task.
+        if let Some(message) = set_panic(None) {
+            self.completion.lost = Lost::Panicked(message);
         }
     }
 }
@@ -165,18 +222,20 @@ where
     F: Future<Output = T> + 'static,
 {
     fn start(self: Box<Self>, local: &Rc<L>, place: Place<'_>) {
-        let Submitted { make, completion } = *self;
-        let future = match catch_unwind(AssertUnwindSafe(|| make(local))) {
-            Ok(future) => future,
-            Err(payload) => return drop_panicked(payload, || drop(completion)),
-        };
-        place.put(|| async move {
-            // Declared first, so dropped last: a cancelled task has cleaned up
-            // when its handle hears of it.
-            let completion = completion;
-            let value = future.await;
-            completion.send(value);
-        });
+        let Submitted {
+            make,
+            mut completion,
+        } = *self;
+        match catch_unwind(AssertUnwindSafe(|| make(local))) {
+            Ok(future) => place.put(|| Task {
+                future: Some(future),
+                completion,
+            }),
+            Err(payload) => {
+                completion.lost = Lost::Panicked(message(&payload));
+                drop_quietly(payload);
+            }
+        }
     }
 }
 
@@ -191,10 +250,14 @@ where
     let (sender, receiver) = oneshot::async_channel();
     let ticket = Arc::new(Ticket {
         cancelled: AtomicBool::new(false),
+        slot: AtomicU32::new(u32::MAX),
     });
     let task = Submitted {
         make,
-        completion: Completion(Some(sender)),
+        completion: Completion {
+            sender: Some(sender),
+            lost: Lost::Closed,
+        },
     };
     inbox.open.fetch_add(1, Ordering::Relaxed);
     inbox.send(Message::Start(Box::new(task), ticket.clone()));

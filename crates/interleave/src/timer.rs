@@ -2,8 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    cmp::Reverse,
-    collections::BinaryHeap,
+    collections::BTreeMap,
     future::Future,
     pin::Pin,
     rc::Rc,
@@ -11,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::slot;
+use crate::{slot, task::end};
 
 /// The clock of a worker: real, or moved by a simulator.
 #[derive(Clone, Debug)]
@@ -37,83 +36,63 @@ impl Clock {
     }
 }
 
+/// Deadline, and a number that keeps equal deadlines in order.
+type Key = (Duration, u64);
+
 pub(crate) struct Timers {
     clock: Clock,
-    /// Earliest first; the second number keeps equal deadlines in order.
-    heap: RefCell<BinaryHeap<Reverse<Entry>>>,
+    /// A tree rather than a heap: a sleep that is given up (the usual end of a
+    /// time limit) is taken out at once.
+    pending: RefCell<BTreeMap<Key, Waker>>,
     sequence: Cell<u64>,
-}
-
-struct Entry {
-    deadline: Duration,
-    sequence: u64,
-    waker: Waker,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        (self.deadline, self.sequence) == (other.deadline, other.sequence)
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
-        (self.deadline, self.sequence).cmp(&(other.deadline, other.sequence))
-    }
 }
 
 impl Timers {
     pub(crate) fn new(clock: Clock) -> Rc<Timers> {
         Rc::new(Timers {
             clock,
-            heap: RefCell::new(BinaryHeap::new()),
+            pending: RefCell::new(BTreeMap::new()),
             sequence: Cell::new(0),
         })
     }
 
-    fn insert(&self, deadline: Duration, waker: Waker) {
+    fn insert(&self, deadline: Duration, waker: Waker) -> Key {
         let sequence = self.sequence.get();
         self.sequence.set(sequence + 1);
-        self.heap.borrow_mut().push(Reverse(Entry {
-            deadline,
-            sequence,
-            waker,
-        }));
+        let key = (deadline, sequence);
+        self.pending.borrow_mut().insert(key, waker);
+        key
     }
 
-    /// Wakes everything that is due. True if anything was.
-    pub(crate) fn fire(&self) -> bool {
-        if self.heap.borrow().is_empty() {
-            return false;
+    fn remove(&self, key: Key) {
+        // The waker may be foreign; its drop must not find the map borrowed.
+        let waker = self.pending.borrow_mut().remove(&key);
+        drop(waker);
+    }
+
+    /// Wakes everything that is due.
+    pub(crate) fn fire(&self) {
+        if self.pending.borrow().is_empty() {
+            return;
         }
         let now = self.clock.now();
-        let mut fired = false;
-        loop {
-            let due = {
-                let mut heap = self.heap.borrow_mut();
-                match heap.peek() {
-                    Some(Reverse(entry)) if entry.deadline <= now => heap.pop(),
-                    _ => None,
-                }
-            };
-            let Some(Reverse(entry)) = due else {
-                return fired;
-            };
-            entry.waker.wake();
-            fired = true;
+        while let Some(waker) = self.due(now) {
+            // Perhaps the waker of a combinator: foreign code.
+            end(None, || waker.wake());
         }
+    }
+
+    fn due(&self, now: Duration) -> Option<Waker> {
+        let mut pending = self.pending.borrow_mut();
+        let entry = pending.first_entry()?;
+        (entry.key().0 <= now).then(|| entry.remove())
     }
 
     /// Time until the next deadline.
     pub(crate) fn next(&self) -> Option<Duration> {
-        let heap = self.heap.borrow();
-        heap.peek()
-            .map(|Reverse(entry)| entry.deadline.saturating_sub(self.clock.now()))
+        let pending = self.pending.borrow();
+        let (&(deadline, _), _) = pending.first_key_value()?;
+        Some(deadline.saturating_sub(self.clock.now()))
     }
 }
 
@@ -128,35 +107,59 @@ pub fn sleep(duration: Duration) -> Sleep {
 }
 
 /// See [`sleep`].
-#[derive(Debug)]
 #[must_use = "a sleep waits only when it is awaited"]
 pub struct Sleep {
     duration: Duration,
     deadline: Option<Duration>,
-    /// The waker in the heap, so that spurious polls do not add another.
-    registered: Option<Waker>,
+    registered: Option<Registered>,
+}
+
+/// An entry among a worker's timers.
+struct Registered {
+    timers: Rc<Timers>,
+    key: Key,
+    /// The waker in that entry, so that spurious polls do not add another.
+    waker: Waker,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.timers.remove(self.key);
+    }
+}
+
+impl std::fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sleep")
+            .field("duration", &self.duration)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Some(timers) = slot::timers(context) else {
+        let Some(timers) = slot::timers() else {
             return Poll::Ready(());
         };
         let now = timers.clock.now();
         let duration = self.duration;
-        let deadline = *self.deadline.get_or_insert(now + duration);
+        let deadline = *self
+            .deadline
+            .get_or_insert_with(|| now.saturating_add(duration));
         if deadline <= now {
+            self.registered = None;
             return Poll::Ready(());
         }
-        if !self
-            .registered
-            .as_ref()
-            .is_some_and(|waker| waker.will_wake(context.waker()))
-        {
-            timers.insert(deadline, context.waker().clone());
-            self.registered = Some(context.waker().clone());
+        let stands = self.registered.as_ref().is_some_and(|registered| {
+            registered.waker.will_wake(context.waker()) && Rc::ptr_eq(&registered.timers, &timers)
+        });
+        if !stands {
+            let waker = context.waker().clone();
+            let key = timers.insert(deadline, waker.clone());
+            self.registered = Some(Registered { timers, key, waker });
         }
         Poll::Pending
     }

@@ -1,4 +1,4 @@
-//! The wait for memory.
+//! The wait for memory: [`Touch`].
 
 use std::{
     future::Future,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     policy::Point,
-    slot::{Wait, with_slot},
+    slot::{Slot, with_slot},
 };
 
 /// A memory wait: pending once, so that other slots run while a prefetch is under
@@ -38,17 +38,9 @@ impl Future for Touch {
         if self.suspended {
             return Poll::Ready(());
         }
-        let waits = with_slot(context, |slot| {
-            let suspends = slot.suspends.get();
-            if suspends {
-                slot.wait.set(Wait::Memory);
-                // A leaf around this touch takes the note back and arms itself.
-                slot.ambiguous.set(true);
-            }
-            suspends
-        });
+        let waits = with_slot(context, |slot, _| slot.is_some_and(Slot::touched));
         crate::injection::passed(self.point);
-        if waits == Some(true) {
+        if waits {
             self.suspended = true;
             Poll::Pending
         } else {

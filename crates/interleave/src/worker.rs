@@ -10,9 +10,17 @@
 //! into one, [`Worker::run_until`] lends it for one task, and the `step_*`
 //! functions let a simulator decide what runs next.
 //!
-//! A panic in a task ends that task: it is caught around the rotation (so that
-//! the rotation itself pays nothing), the slot's future is dropped, the others
-//! go on.
+//! # What foreign code may do
+//! Tasks, sources, orders and the values they own may panic wherever they are
+//! called or dropped, and cancel or submit tasks from there:
+//! - A panic in a task ends that task: it is caught around the rotation (so that
+//!   the rotation itself pays nothing), the slot's future is dropped, the others
+//!   go on. A panic of a leaf that was resumed directly first goes to the root.
+//! - Whatever else is foreign is called or dropped within [`end`], or has its
+//!   own place where a panic is caught. Only the worker's [`WorkerLocal`] is trusted.
+//! - Such code never gets hold of the worker itself: what it sends arrives in the
+//!   inbox and is looked at between two rounds. Hence [`Slot::root`] is borrowed
+//!   once at a time. Orders do get the worker, between rounds, and may call anything.
 
 mod admission;
 mod handle;
@@ -25,19 +33,21 @@ mod steps;
 use std::{
     cell::Cell,
     collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
+    future::Future,
+    pin::Pin,
     rc::Rc,
     sync::Arc,
+    task::{Context, Poll, Wake},
     time::Duration,
 };
 
 pub use self::{handle::Handle, local::WorkerLocal};
 use crate::{
     config::{InFlight, WorkerConfig},
-    inbox::{Inbox, Start},
+    inbox::{Inbox, Message, Start},
     slot::Slot,
     stats::WorkerStats,
-    task::{JoinHandle, Source, Ticket, drop_panicked},
+    task::{JoinHandle, Lost, Source, Ticket, end},
     timer::{Clock, Timers},
     tuner::Tuner,
 };
@@ -89,6 +99,8 @@ pub struct Worker<L: 'static> {
     hot: Vec<Rc<Slot>>,
     queue: VecDeque<(Box<dyn Start<L>>, Arc<Ticket>)>,
     source: Option<Box<dyn Source<L>>>,
+    /// The source is being called, or has panicked when it was.
+    asks_source: bool,
     in_flight: usize,
     tuner: Option<Tuner>,
     stopping: bool,
@@ -110,6 +122,7 @@ impl<L: WorkerLocal> Worker<L> {
             hot: Vec::new(),
             queue: VecDeque::new(),
             source: None,
+            asks_source: false,
             in_flight: 1,
             tuner: None,
             stopping: false,
@@ -135,6 +148,7 @@ impl<L: WorkerLocal> Worker<L> {
     /// Changes the configuration from the next round on.
     pub fn configure(&mut self, config: WorkerConfig) {
         self.config = config;
+        self.config.open_tasks_max = config.open_tasks_max.max(1);
         self.tuner = match config.in_flight {
             InFlight::Auto => Some(Tuner::new()),
             InFlight::Fixed(_) => None,
@@ -162,7 +176,7 @@ impl<L: WorkerLocal> Worker<L> {
     /// Ends [`Worker::run`] once every task that was sent before has ended.
     pub fn stop(&mut self) {
         self.stopping = true;
-        self.source = None;
+        self.drop_source();
     }
 
     /// Works until [`Worker::stop`].
@@ -174,29 +188,42 @@ impl<L: WorkerLocal> Worker<L> {
         self.publish();
     }
 
-    /// Works until `task` has ended, and returns its result. Other tasks make
-    /// progress meanwhile and stay where they are afterwards.
-    pub fn run_until<T>(&mut self, task: JoinHandle<T, L>) -> Result<T, crate::task::Lost> {
-        {
-            let _running = Running::new();
+    /// Works until `task`, of this worker or another, has ended, and returns its
+    /// result. This worker's other tasks make progress meanwhile and stay where
+    /// they are afterwards.
+    ///
+    /// # Errors
+    /// As awaiting the task.
+    pub fn run_until<T>(&mut self, mut task: JoinHandle<T, L>) -> Result<T, Lost> {
+        let _running = Running::new();
+        // A task of another worker would not rouse this one.
+        let rouser = Arc::new(Rouser(self.inbox.clone())).into();
+        loop {
+            let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&rouser));
+            if let Poll::Ready(result) = polled {
+                self.publish();
+                return result;
+            }
             while !task.is_ready() {
                 self.round(None);
             }
-            self.publish();
         }
-        pollster::block_on(task)
     }
 
-    /// Works until nothing is left to do but wait for events from outside (its
-    /// own timers are waited for).
+    /// Works until nothing is left to do but wait for events from outside. Its own
+    /// timers are waited for, unless the clock is moved by hand.
     pub fn run_until_idle(&mut self) {
         let _running = Running::new();
         loop {
-            let timers_only = self.hot.is_empty() && self.inbox.is_empty() && !self.has_supply();
-            match (timers_only, self.timers.next()) {
-                (true, None) => return self.publish(),
-                (true, timer) => self.round(timer),
-                (false, _) => self.round(Some(Duration::ZERO)),
+            let begins = self.has_supply() && self.has_vacancy();
+            if !self.hot.is_empty() || !self.inbox.is_empty() || begins {
+                self.round(Some(Duration::ZERO));
+                continue;
+            }
+            let by_hand = matches!(self.clock, Clock::Manual(_));
+            match self.timers.next() {
+                Some(wait) if wait.is_zero() || !by_hand => self.round(Some(wait)),
+                _ => return self.publish(),
             }
         }
     }
@@ -236,18 +263,29 @@ impl<L: WorkerLocal> Worker<L> {
     }
 }
 
+/// Ends a worker's sleep, or its spinning, to look again.
+struct Rouser<L: 'static>(Arc<Inbox<L>>);
+
+impl<L: 'static> Wake for Rouser<L> {
+    fn wake(self: Arc<Self>) {
+        self.0.send(Message::Rouse);
+    }
+}
+
 impl<L: 'static> Drop for Worker<L> {
     fn drop(&mut self) {
-        self.queue.clear();
-        self.source = None;
+        // What is dropped here may want to block on a task; it is refused.
+        let _running = Running::new();
+        // First: what is dropped here may send tasks, which nobody would run.
+        self.inbox.close();
+        while let Some((task, _)) = self.queue.pop_front() {
+            end(None, || drop(task));
+        }
+        let source = self.source.take();
+        end(None, || drop(source));
         for (slot, ..) in &self.slots {
             // SAFETY: the worker is being dropped, hence nothing is resumed.
-            let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { slot.root() }.clear()));
-            if let Err(payload) = dropped {
-                drop_panicked(payload, || ());
-            }
+            end(None, || unsafe { slot.vacate() });
         }
-        // Last: futures that were dropped may have woken or sent something.
-        self.inbox.close();
     }
 }

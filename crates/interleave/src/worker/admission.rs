@@ -9,8 +9,8 @@ use std::{
 use crate::{
     config::Scheduling,
     slot::Slot,
-    task::{Place, drop_panicked},
-    worker::{Whereabouts, Worker, WorkerLocal},
+    task::{Place, drop_quietly, end},
+    worker::{Running, Whereabouts, Worker, WorkerLocal},
 };
 
 impl<L: WorkerLocal> Worker<L> {
@@ -20,6 +20,7 @@ impl<L: WorkerLocal> Worker<L> {
 
     /// Begins tasks while there is room.
     pub fn admit(&mut self) {
+        let _running = Running::new();
         if self.config.scheduling == Scheduling::StrictBatch && !self.hot.is_empty() {
             return;
         }
@@ -32,6 +33,11 @@ impl<L: WorkerLocal> Worker<L> {
                 self.release(slot.index());
             }
         }
+    }
+
+    /// Whether a task could begin if there is one.
+    pub(super) fn has_vacancy(&self) -> bool {
+        !self.free.is_empty() || self.slots.len() < self.config.open_tasks_max
     }
 
     #[inline]
@@ -62,10 +68,29 @@ impl<L: WorkerLocal> Worker<L> {
         match catch_unwind(AssertUnwindSafe(|| self.fill(slot))) {
             Ok(filled) => filled,
             Err(payload) => {
-                // Only a source's own code can get here; it is not asked again.
-                drop_panicked(payload, || self.source = None);
+                drop_quietly(payload);
+                self.source_panicked();
+                // The source may have put a task there before it panicked.
+                // SAFETY: the slot is not being resumed.
+                end(None, || unsafe { slot.vacate() });
                 false
             }
+        }
+    }
+
+    /// Drops the source if it is what has panicked: it is not asked again.
+    /// Whether it was.
+    pub(super) fn source_panicked(&mut self) -> bool {
+        let asked = std::mem::take(&mut self.asks_source);
+        if asked {
+            self.drop_source();
+        }
+        asked
+    }
+
+    pub(super) fn drop_source(&mut self) {
+        if let Some(source) = self.source.take() {
+            end(None, || drop(source));
         }
     }
 
@@ -78,6 +103,7 @@ impl<L: WorkerLocal> Worker<L> {
             if ticket.cancelled.load(Ordering::Acquire) {
                 self.stats.tasks_cancelled += 1;
                 self.ended();
+                end(None, || drop(task));
                 continue;
             }
             task.start(&self.local, Place::new(root));
@@ -87,15 +113,19 @@ impl<L: WorkerLocal> Worker<L> {
                 self.ended();
                 continue;
             }
+            ticket.slot.store(slot.index(), Ordering::Relaxed);
             self.slots[slot.index() as usize].2 = Some(ticket);
             return true;
         }
         if let Some(source) = &mut self.source {
+            // Should it panic, whoever catches that finds this set.
+            self.asks_source = true;
             source.next(&self.local, Place::new(root));
+            self.asks_source = false;
             if !root.is_empty() {
                 return true;
             }
-            self.source = None;
+            self.drop_source();
         }
         false
     }

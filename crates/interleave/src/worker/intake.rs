@@ -1,20 +1,25 @@
 //! Intake: what other threads sent, taken in between two rounds.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use crate::{
     inbox::Message,
-    task::{Ticket, drop_panicked},
-    worker::{Whereabouts, Worker, WorkerLocal},
+    task::{Ticket, end},
+    worker::{Running, Whereabouts, Worker, WorkerLocal},
 };
+
+/// Messages taken in at once, so that one that sends itself again (an order that
+/// wants to run every round) does not keep the rotation from running.
+const MESSAGES_PER_ROUND_MAX: u32 = 4096;
 
 impl<L: WorkerLocal> Worker<L> {
     /// Takes in what other threads sent.
     pub fn receive(&mut self) {
-        while !self.inbox.is_empty() {
+        let _running = Running::new();
+        for _ in 0..MESSAGES_PER_ROUND_MAX {
+            if self.inbox.is_empty() {
+                return;
+            }
             match self.inbox.receive() {
                 None => return,
                 Some(Message::Start(task, ticket)) => self.queue.push_back((task, ticket)),
@@ -23,7 +28,9 @@ impl<L: WorkerLocal> Worker<L> {
                     self.woken(handle.index());
                 }
                 Some(Message::Cancel(ticket)) => self.cancel(&ticket),
-                Some(Message::Order(order)) => order(self),
+                Some(Message::Rouse) => {}
+                // Foreign code: its panic is its sender's affair, not the tasks'.
+                Some(Message::Order(order)) => end(None, || order(self)),
             }
         }
     }
@@ -48,30 +55,30 @@ impl<L: WorkerLocal> Worker<L> {
             .iter()
             .position(|(_, queued)| Arc::ptr_eq(queued, ticket))
         {
-            self.queue.remove(at);
+            if let Some((task, _)) = self.queue.remove(at) {
+                end(None, || drop(task));
+            }
             self.ended();
             self.stats.tasks_cancelled += 1;
             return;
         }
-        let found = self
+        let index = ticket.slot.load(Ordering::Relaxed);
+        let Some((slot, place, _)) = self
             .slots
-            .iter()
-            .position(|(_, _, t)| t.as_ref().is_some_and(|t| Arc::ptr_eq(t, ticket)));
-        let Some(index) = found else { return };
-        if let Some(at) = self
-            .hot
-            .iter()
-            .position(|slot| slot.index() == index as u32)
+            .get(index as usize)
+            .filter(|(_, _, holder)| holder.as_ref().is_some_and(|t| Arc::ptr_eq(t, ticket)))
+        else {
+            return; // It has ended.
+        };
+        let slot = slot.clone();
+        if *place == Whereabouts::Hot
+            && let Some(at) = self.hot.iter().position(|hot| hot.index() == index)
         {
             self.hot.swap_remove(at);
         }
         self.stats.tasks_cancelled += 1;
-        let slot = self.slots[index].0.clone();
         // SAFETY: no slot is being resumed: this runs between rounds.
-        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { slot.root() }.clear()));
-        if let Err(payload) = dropped {
-            drop_panicked(payload, || ());
-        }
-        self.release(index as u32);
+        end(None, || unsafe { slot.vacate() });
+        self.release(index);
     }
 }

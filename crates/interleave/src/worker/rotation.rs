@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     config::Scheduling,
-    slot::{Resumed, Slot, Wait},
-    task::drop_panicked,
+    slot::{Payload, Resumed, Slot, Wait},
+    task::end,
     worker::{Whereabouts, Worker, WorkerLocal},
 };
 
@@ -19,22 +19,28 @@ impl<L: WorkerLocal> Worker<L> {
     pub(super) fn rotate(&mut self) {
         let mut cursor = 0;
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.rotate_from(&mut cursor))) {
-            self.contain(cursor, payload);
+            if self.contain(cursor, payload) {
+                cursor += 1;
+            }
         }
     }
 
-    /// Ends the task at `cursor`, which has panicked.
-    pub(super) fn contain(&mut self, cursor: usize, payload: Box<dyn std::any::Any + Send>) {
-        self.stats.tasks_panicked += 1;
+    /// Takes in a panic that came out of the turn of the slot at `cursor`. True if
+    /// the slot stays in the rotation, to get the panic through its root; else its
+    /// task has ended.
+    #[cold]
+    pub(super) fn contain(&mut self, cursor: usize, payload: Payload) -> bool {
+        let Some(payload) = self.hot[cursor].postpone(payload) else {
+            return true;
+        };
+        if !self.source_panicked() {
+            self.stats.tasks_panicked += 1;
+        }
         let slot = self.hot.swap_remove(cursor);
-        drop_panicked(payload, || {
-            // SAFETY: the slot's resumption has just unwound.
-            let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { slot.root() }.clear()));
-            if let Err(second) = dropped {
-                drop_panicked(second, || ());
-            }
-        });
+        // SAFETY: the slot's resumption has just unwound.
+        end(Some(payload), || unsafe { slot.vacate() });
         self.release(slot.index());
+        false
     }
 
     #[inline]

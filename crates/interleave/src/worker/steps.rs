@@ -17,6 +17,9 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     /// For simulators: resumes the `choice`-th of [`Worker::step_choices`].
+    ///
+    /// # Panics
+    /// When there is no such slot.
     pub fn step(&mut self, choice: usize) {
         let _running = Running::new();
         let slot = self.hot[choice].clone();
@@ -26,7 +29,9 @@ impl<L: WorkerLocal> Worker<L> {
             Ok(Resumed::Pending(Wait::Memory)) => {}
             Ok(Resumed::Pending(Wait::Event)) => self.park(choice),
             Ok(Resumed::Done) => self.finished(choice, false),
-            Err(payload) => self.contain(choice, payload),
+            Err(payload) => {
+                self.contain(choice, payload);
+            }
         }
     }
 
