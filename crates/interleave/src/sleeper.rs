@@ -82,4 +82,39 @@ mod tests {
             assert!(!parks || roused);
         });
     }
+
+    /// Two senders, and a worker that sleeps twice: neither the second message
+    /// nor one that comes between the two sleeps is slept through.
+    #[test]
+    fn several_messages_and_several_sleeps() {
+        loom::model(|| {
+            let sleeper = Arc::new(Sleeper::new());
+            let sent = Arc::new(loom::sync::atomic::AtomicUsize::new(0));
+            let senders: Vec<_> = (0..2)
+                .map(|_| {
+                    let (sleeper, sent) = (sleeper.clone(), sent.clone());
+                    loom::thread::spawn(move || {
+                        sent.fetch_add(1, Ordering::Relaxed);
+                        sleeper.must_rouse()
+                    })
+                })
+                .collect();
+            let mut received = 0;
+            let mut parks = false;
+            for _ in 0..2 {
+                parks = sleeper.announce(|| sent.load(Ordering::Relaxed) == received);
+                if parks {
+                    break;
+                }
+                sleeper.asleep.store(false, Ordering::Relaxed);
+                received = sent.load(Ordering::Relaxed);
+            }
+            let rousers = senders
+                .into_iter()
+                .filter_map(|sender| sender.join().unwrap().then_some(()))
+                .count();
+            // Messages that the last look did not see have been announced.
+            assert!(!parks || received == 2 || rousers > 0);
+        });
+    }
 }
