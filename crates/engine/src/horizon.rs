@@ -103,10 +103,6 @@ impl Floor {
     pub(crate) fn go_idle(&self) {
         self.0.store(IDLE, Ordering::Release);
     }
-
-    pub(crate) fn is_idle(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == IDLE
-    }
 }
 
 #[cfg(all(test, loom))]

@@ -29,7 +29,7 @@ use crate::{
 
 /// Names a record within its table for as long as it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Rid(pub u64);
+pub(crate) struct Rid(pub(crate) u64);
 
 /// What a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

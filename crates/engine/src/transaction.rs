@@ -21,6 +21,8 @@
 //!   compare-and-swap that installs a version; visible versions stay visible.
 //! - Committing and undoing never suspend.
 
+#[cfg(feature = "baselines")]
+mod baseline;
 mod commit;
 mod read;
 mod scan;

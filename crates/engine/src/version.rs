@@ -129,7 +129,7 @@ impl Version {
     /// The record's value, `None` for a tombstone. Only when the version is
     /// committed or one's own.
     #[inline(always)]
-    pub(crate) fn payload<'v>(&'v self) -> Option<&'v [u8]> {
+    pub(crate) fn payload(&self) -> Option<&[u8]> {
         let length = self.header().length;
         if length == TOMBSTONE {
             return None;

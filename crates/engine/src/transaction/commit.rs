@@ -61,16 +61,22 @@ impl Transaction {
         drop(self);
     }
 
-    /// Takes every write back, newest first.
+    /// Ends the transaction without effect.
     pub(super) fn undo(&self, end: State) {
         debug_assert_eq!(self.state.get(), State::Open);
         self.state.set(end);
-        let session = &*self.session;
-        session
+        self.session
             .database
             .statuses
             .of(self.id)
             .abort(self.id.sequence());
+        self.take_writes_back();
+        self.context.drop_snapshot();
+    }
+
+    /// Takes every write back, newest first.
+    pub(super) fn take_writes_back(&self) {
+        let session = &*self.session;
         let keys = self.context.keys.borrow();
         for write in self.context.writes.borrow_mut().drain(..).rev() {
             let pin = session.memory.pin();
@@ -111,6 +117,5 @@ impl Transaction {
             // SAFETY: unlinked just now; readers pinned before may still hold it.
             unsafe { write.version.retire(&session.memory) };
         }
-        self.context.drop_snapshot();
     }
 }

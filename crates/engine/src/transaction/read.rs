@@ -57,7 +57,7 @@ impl Transaction {
 
 impl Statement<'_> {
     #[inline(always)]
-    async fn get_body<P: Policy>(
+    pub(super) async fn get_body<P: Policy>(
         &self,
         table: &Table,
         key: &[u8],

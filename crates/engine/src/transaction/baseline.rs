@@ -1,0 +1,60 @@
+//! Multi-gets within one transaction, for comparison with interleaving across
+//! transactions. Not what the engine runs, and only with the feature
+//! `baselines`.
+//!
+//! Both take the transaction's keys at once, which is the change of interface
+//! that coroutine-to-transaction spares the application (paper 000 section 1.1).
+
+mod amac;
+
+use std::{
+    future::Future,
+    task::{Context, Poll, Waker},
+};
+
+use index::baseline::AlwaysSuspend;
+
+use super::Transaction;
+use crate::{error::Error, table::Table};
+
+impl Transaction {
+    /// Reads `keys` as a group of coroutines, all in flight at once, without a
+    /// scheduler. `read` is given each key's position and value.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    pub fn multi_get_coroutines<K: AsRef<[u8]>>(
+        &self,
+        table: &Table,
+        keys: &[K],
+        mut read: impl FnMut(usize, &[u8]),
+    ) -> Result<(), Error> {
+        let statement = self.statement()?;
+        let read = std::cell::RefCell::new(&mut read);
+        let mut group: Box<[_]> = keys
+            .iter()
+            .enumerate()
+            .map(|(index, key)| {
+                let read = &read;
+                let visit = move |value: &[u8]| (read.borrow_mut())(index, value);
+                Some(statement.get_body::<AlwaysSuspend>(table, key.as_ref(), visit))
+            })
+            .collect();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut live = group.len();
+        while live > 0 {
+            for place in &mut group {
+                let Some(body) = place else { continue };
+                // SAFETY: the future lies in a boxed slice, which does not move,
+                // and is dropped in place when `place` is assigned.
+                let body = unsafe { std::pin::Pin::new_unchecked(body) };
+                if let Poll::Ready(_found) = body.poll(&mut context) {
+                    *place = None;
+                    live -= 1;
+                }
+            }
+        }
+        self.reads.set(self.reads.get() + keys.len() as u64);
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The comparison baselines answer as `get` does.
+#![cfg(feature = "baselines")]
+
+use engine::{Database, DatabaseConfig, Isolation, Session};
+use interleave::{Sequential, run_inline};
+
+#[test]
+fn amac_and_coroutine_groups_answer_as_single_gets_do() {
+    let database = Database::new(DatabaseConfig {
+        memory_bytes_max: 64 << 20,
+    })
+    .unwrap();
+    let table = database.create_table("t").unwrap();
+    let session = Session::new(&database).unwrap();
+    let load = session.begin(Isolation::Snapshot).unwrap();
+    let key = |i: u64| match i % 3 {
+        0 => i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes().to_vec(),
+        1 => format!("a key with a long common prefix {i:06}").into_bytes(),
+        _ => vec![b'x'; (i % 100) as usize],
+    };
+    for i in (0..5000).step_by(2) {
+        run_inline(load.upsert::<Sequential>(&table, &key(i), &i.to_le_bytes())).unwrap();
+    }
+    load.commit().unwrap();
+    // Versions newer than the reader's snapshot, and uncommitted ones.
+    let reader = session.begin(Isolation::Snapshot).unwrap();
+    let writer = session.begin(Isolation::Snapshot).unwrap();
+    for i in (0..5000).step_by(10) {
+        run_inline(writer.upsert::<Sequential>(&table, &key(i), b"newer")).unwrap();
+    }
+    writer.commit().unwrap();
+    let open = session.begin(Isolation::Snapshot).unwrap();
+    for i in (1..5000).step_by(10) {
+        run_inline(open.upsert::<Sequential>(&table, &key(i), b"uncommitted")).unwrap();
+    }
+    for group in (0..5000).collect::<Vec<u64>>().chunks(10) {
+        let keys: Vec<Vec<u8>> = group.iter().map(|&i| key(i)).collect();
+        let single: Vec<Option<Vec<u8>>> = keys
+            .iter()
+            .map(|key| {
+                run_inline(reader.get::<Sequential, _>(&table, key, <[u8]>::to_vec)).unwrap()
+            })
+            .collect();
+        let mut amac = vec![None; keys.len()];
+        reader
+            .multi_get_amac(&table, &keys, |i, value| amac[i] = Some(value.to_vec()))
+            .unwrap();
+        let mut coroutines = vec![None; keys.len()];
+        reader
+            .multi_get_coroutines(&table, &keys, |i, value| {
+                coroutines[i] = Some(value.to_vec())
+            })
+            .unwrap();
+        assert_eq!(amac, single);
+        assert_eq!(coroutines, single);
+    }
+}
