@@ -16,6 +16,7 @@
 mod border;
 mod interior;
 mod permutation;
+mod search;
 mod suffix;
 mod version;
 

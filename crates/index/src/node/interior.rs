@@ -12,7 +12,9 @@
 //!
 //! There is no parent pointer; `climb.rs` finds parents again.
 
-use super::{INTERIOR_BYTES, INTERIOR_KEYS, Latch, NodeId, Version, VersionWord};
+use super::{
+    INTERIOR_BYTES, INTERIOR_KEYS, Latch, NodeId, Version, VersionWord, search::count_at_most,
+};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 const CHILDREN: usize = INTERIOR_KEYS + 1;
@@ -63,14 +65,7 @@ impl Interior {
     /// The index of the child that holds `slice`, if `version` still stands.
     #[inline(always)]
     pub(crate) fn child_index(&self, slice: u64, version: Version) -> usize {
-        // Branch-free, in two chains so that the additions overlap.
-        let (mut even, mut odd) = (0, 0);
-        for pair in self.keys.chunks_exact(2) {
-            even += usize::from(pair[0].load(Ordering::Relaxed) <= slice);
-            odd += usize::from(pair[1].load(Ordering::Relaxed) <= slice);
-        }
-        even += usize::from(self.key(INTERIOR_KEYS - 1) <= slice);
-        (even + odd).min(version.count())
+        count_at_most(self, slice).min(version.count())
     }
 
     /// The child that holds `slice`, if `version` still stands.
