@@ -1,0 +1,214 @@
+//! What runs transactions on a worker, and the retry loop.
+
+use std::{
+    cell::Cell,
+    fmt,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use engine::Session;
+use interleave::{Policy, WorkerLocal};
+
+use crate::{
+    error::{Error, Result},
+    options::Isolation,
+    table::Catalogue,
+    transaction::Transaction,
+};
+
+/// What all workers of a database share.
+pub(crate) struct Shared {
+    pub(crate) engine: Arc<engine::Database>,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) isolation: Isolation,
+    pub(crate) retries_max: u32,
+    pub(crate) opened: Instant,
+    closed: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(options: &crate::Options) -> Result<Arc<Shared>> {
+        let engine = engine::Database::new(engine::DatabaseConfig {
+            memory_bytes_max: options.memory_bytes_effective(),
+        })
+        .map_err(|_| Error::MemoryExhausted)?;
+        Ok(Arc::new(Shared {
+            engine,
+            catalogue: Catalogue::default(),
+            isolation: options.isolation,
+            retries_max: options.retries_max,
+            opened: Instant::now(),
+            closed: AtomicBool::new(false),
+        }))
+    }
+
+    /// Refuses new work from now on. True the first time.
+    pub(crate) fn close(&self) -> bool {
+        !self.closed.swap(true, Ordering::SeqCst)
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(Error::Closed);
+        }
+        Ok(())
+    }
+}
+
+/// A worker's side of a database: its session and what retries need.
+pub(crate) struct WorkerState {
+    pub(crate) session: Rc<Session>,
+    pub(crate) shared: Arc<Shared>,
+    /// State of the generator that spreads backoffs. Seeded by the worker's
+    /// number, so that a simulation repeats itself.
+    spread: Cell<u64>,
+}
+
+impl WorkerState {
+    pub(crate) fn new(shared: &Arc<Shared>, number: usize) -> Option<WorkerState> {
+        Some(WorkerState {
+            session: Session::new(&shared.engine)?,
+            shared: shared.clone(),
+            spread: Cell::new(0x9e37_79b9_7f4a_7c15 ^ number as u64),
+        })
+    }
+
+    /// A number below `bound`.
+    fn below(&self, bound: u64) -> u64 {
+        let mut x = self.spread.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.spread.set(x);
+        x % bound
+    }
+}
+
+impl WorkerLocal for WorkerState {
+    fn housekeep(&self) {
+        self.session.housekeep();
+    }
+
+    fn before_sleep(&self) -> Option<Duration> {
+        self.session.before_sleep()
+    }
+
+    fn after_sleep(&self) {
+        self.session.after_sleep();
+    }
+
+    fn progress(&self) -> Option<u64> {
+        self.session.progress()
+    }
+}
+
+/// Aborts after which a transaction is run again at once, after a turn of all
+/// others in flight.
+const YIELDS: u32 = 3;
+const BACKOFF_US_MAX: u64 = 1000;
+
+/// Begins and runs transactions on the worker it belongs to. Given to the sources
+/// of [`crate::WorkerHandle::supply`]; cheap to clone, bound to its thread.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) state: Rc<WorkerState>,
+}
+
+impl Context {
+    /// Begins a transaction, without retries. It must be committed, or it is
+    /// rolled back.
+    ///
+    /// # Errors
+    /// [`Error::Closed`]; [`Error::MemoryExhausted`] with 65,536 transactions
+    /// open on this worker.
+    #[inline]
+    pub fn begin<P: Policy>(&self, isolation: Isolation) -> Result<Transaction<P>> {
+        match self.state.session.begin(isolation) {
+            Ok(transaction) => Ok(Transaction::new(transaction)),
+            Err(engine::Error::Ended) => Err(Error::Closed),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs `closure` in a transaction and commits it; again after aborts.
+    ///
+    /// # Errors
+    /// Those of the closure; [`Error::RetriesExhausted`]; as for
+    /// [`Context::begin`].
+    #[inline]
+    pub async fn run<P: Policy, T>(
+        &self,
+        isolation: Isolation,
+        closure: &impl AsyncFn(&Transaction<P>) -> Result<T>,
+    ) -> Result<T> {
+        let (value, _aborts) = self.run_counting(isolation, closure).await?;
+        Ok(value)
+    }
+
+    /// As [`Context::run`]; also tells how many attempts were aborted.
+    ///
+    /// # Errors
+    /// As for [`Context::run`].
+    #[inline]
+    pub async fn run_counting<P: Policy, T>(
+        &self,
+        isolation: Isolation,
+        closure: &impl AsyncFn(&Transaction<P>) -> Result<T>,
+    ) -> Result<(T, u32)> {
+        let mut aborts = 0;
+        loop {
+            let transaction = self.begin::<P>(isolation)?;
+            let outcome = match closure(&transaction).await {
+                Ok(value) => transaction.commit().map(|()| value),
+                Err(error) => {
+                    transaction.rollback();
+                    Err(error)
+                }
+            };
+            let error = match outcome {
+                Ok(value) => return Ok((value, aborts)),
+                Err(error) => error,
+            };
+            let Some(abort) = error.abort() else {
+                return Err(error);
+            };
+            aborts += 1;
+            if aborts > self.state.shared.retries_max {
+                return Err(Error::RetriesExhausted {
+                    attempts: aborts,
+                    last: abort,
+                });
+            }
+            self.back_off(aborts).await;
+        }
+    }
+
+    /// Lets the transaction that was in the way go on.
+    ///
+    /// A yield is the cheapest way if it is on this worker, but does nothing
+    /// where the worker keeps a single transaction in flight, or if the other one
+    /// waits for a client. Later attempts therefore sleep, as an event, longer
+    /// each time.
+    async fn back_off(&self, aborts: u32) {
+        if aborts <= YIELDS {
+            return interleave::yield_now().await;
+        }
+        let doublings = (aborts - YIELDS).min(10);
+        let longest = (1_u64 << doublings).min(BACKOFF_US_MAX);
+        // Between half of it and all of it: transactions that met once should
+        // not meet again.
+        let microseconds = longest / 2 + self.state.below(longest / 2 + 1);
+        interleave::sleep(Duration::from_micros(microseconds.max(1))).await;
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,287 @@
+//! A database with worker threads.
+
+use std::{
+    cell::Cell,
+    fmt,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use interleave::{Interleaved, Policy, Runtime};
+
+use crate::{
+    context::{Context, Shared, WorkerState},
+    error::Result,
+    key::Key,
+    options::{Isolation, Options},
+    run::Running,
+    stats::Stats,
+    table::{Table, TypeTag},
+    transaction::Transaction,
+    value::Value,
+    worker::WorkerHandle,
+};
+
+thread_local! {
+    /// Whether this thread is a worker of some database, and must not wait for
+    /// one.
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A database. Cheap to clone; all clones are the same database, which is closed
+/// when the last of them is dropped.
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    workers: Box<[WorkerHandle]>,
+    next_worker: AtomicUsize,
+    /// Gone once the database is closed.
+    runtime: Mutex<Option<Runtime<WorkerState>>>,
+}
+
+impl Database {
+    /// Opens an empty database in memory and starts its workers.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidOption`]; [`crate::Error::System`] if the system
+    /// refuses threads, [`crate::Error::MemoryExhausted`] if it refuses address
+    /// space.
+    pub fn open(options: Options) -> Result<Database> {
+        options.validate()?;
+        let shared = Shared::new(&options)?;
+        let for_workers = shared.clone();
+        let runtime = Runtime::start(
+            "weft",
+            options.workers,
+            options.pin_workers,
+            options.worker_config(),
+            move |number| {
+                IS_WORKER.set(true);
+                WorkerState::new(&for_workers, number)
+                    .expect("a database has fewer workers than sessions")
+            },
+        )?;
+        let workers = runtime.handles().iter().cloned();
+        let workers = workers.map(|handle| WorkerHandle { handle }).collect();
+        Ok(Database {
+            inner: Arc::new(Inner {
+                shared,
+                workers,
+                next_worker: AtomicUsize::new(0),
+                runtime: Mutex::new(Some(runtime)),
+            }),
+        })
+    }
+
+    /// Makes a table.
+    ///
+    /// # Errors
+    /// [`crate::Error::TableExists`], [`crate::Error::MemoryExhausted`],
+    /// [`crate::Error::Closed`].
+    pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        self.shared().create_table(name)
+    }
+
+    /// Opens a table that exists.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchTable`]; [`crate::Error::WrongType`] if it was
+    /// created with other types; [`crate::Error::Closed`].
+    pub fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        self.shared().open_table(name)
+    }
+
+    /// All tables by name, with their types.
+    pub fn tables(&self) -> Vec<(String, TypeTag)> {
+        self.shared().catalogue.list()
+    }
+
+    /// Runs `closure` in a transaction on one of the workers and commits it. After
+    /// aborts it is run again, so it should have no effects besides those on
+    /// tables. If it returns an error or panics, the transaction is rolled back.
+    ///
+    /// The transaction is sent off at once; the returned future only waits for it
+    /// and can be awaited in any runtime.
+    ///
+    /// # Errors
+    /// Those of the closure; [`crate::Error::RetriesExhausted`],
+    /// [`crate::Error::Panicked`], [`crate::Error::Closed`].
+    ///
+    /// # Cancellation
+    /// Dropping the returned future rolls the transaction back.
+    pub fn run<T, F>(&self, closure: F) -> Running<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Transaction) -> Result<T> + Send + 'static,
+    {
+        self.run_with::<Interleaved, T, F>(self.shared().isolation, closure)
+    }
+
+    /// As [`Database::run`], with an isolation level and a suspension policy of
+    /// its own.
+    ///
+    /// # Errors
+    /// As for [`Database::run`].
+    ///
+    /// # Cancellation
+    /// As for [`Database::run`].
+    pub fn run_with<P, T, F>(&self, isolation: Isolation, closure: F) -> Running<T>
+    where
+        P: Policy,
+        T: Send + 'static,
+        F: AsyncFn(&Transaction<P>) -> Result<T> + Send + 'static,
+    {
+        if let Err(closed) = self.shared().check_open() {
+            return Running::refused(closed);
+        }
+        Running::submitted(self.pick().handle.submit(move |state| {
+            let context = Context {
+                state: state.clone(),
+            };
+            async move { context.run(isolation, &closure).await }
+        }))
+    }
+
+    /// As [`Database::run`], blocking the calling thread.
+    ///
+    /// # Errors
+    /// As for [`Database::run`]; [`crate::Error::WouldBlockWorker`] on a worker's
+    /// thread, that is, inside a transaction.
+    pub fn run_blocking<T, F>(&self, closure: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Transaction) -> Result<T> + Send + 'static,
+    {
+        self.run(closure).wait()
+    }
+
+    /// The workers, for closed loops and configurations of their own.
+    pub fn workers(&self) -> &[WorkerHandle] {
+        &self.inner.workers
+    }
+
+    /// Counters and levels since the database was opened.
+    pub fn stats(&self) -> Stats {
+        let mut workers = interleave::WorkerStats::default();
+        for worker in self.workers() {
+            workers.merge(&worker.stats());
+        }
+        Stats::collect(self.shared(), self.workers().len(), &workers)
+    }
+
+    /// Memory by purpose.
+    pub fn memory(&self) -> engine::Usage {
+        self.shared().engine.memory()
+    }
+
+    /// The arena that holds all records, for measurements on the same memory.
+    #[doc(hidden)]
+    pub fn arena(&self) -> &Arc<memory::Arena> {
+        self.shared().engine.arena()
+    }
+
+    /// Closes the database: refuses new work, lets transactions that were
+    /// submitted end, rolls interactive ones back, and ends the workers. Returns
+    /// when all that is done; on a worker's own thread (inside a transaction) it
+    /// returns at once and the rest happens behind it. Closing again does
+    /// nothing.
+    pub fn close(&self) {
+        self.shared().close();
+        if IS_WORKER.get() {
+            let inner = self.inner.clone();
+            elsewhere(move || inner.shut_down());
+        } else {
+            self.inner.shut_down();
+        }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    /// The less loaded of two workers chosen in turn.
+    fn pick(&self) -> &WorkerHandle {
+        let workers = self.workers();
+        let turn = self.inner.next_worker.fetch_add(1, Ordering::Relaxed);
+        let (a, b) = (
+            &workers[turn % workers.len()],
+            &workers[(turn + 1) % workers.len()],
+        );
+        if b.open_transactions() < a.open_transactions() {
+            b
+        } else {
+            a
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        self.check_open()?;
+        self.catalogue.create(&self.engine, name)
+    }
+
+    pub(crate) fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        self.check_open()?;
+        self.catalogue.open(&self.engine, name)
+    }
+}
+
+impl Inner {
+    /// Waits for the workers to end, whoever closes first; not on one of them.
+    fn shut_down(&self) {
+        // Held to the end: whoever else closes waits here.
+        let mut runtime = self.runtime.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(runtime) = runtime.take() {
+            runtime.shut_down();
+            self.shared.engine.close();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.close();
+        let runtime = self.runtime.get_mut().unwrap_or_else(|e| e.into_inner());
+        let Some(runtime) = runtime.take() else {
+            return;
+        };
+        let shared = self.shared.clone();
+        let shut_down = move || {
+            runtime.shut_down();
+            shared.engine.close();
+        };
+        if IS_WORKER.get() {
+            // The last clone was in a transaction's closure; a worker cannot
+            // wait for itself to end.
+            elsewhere(shut_down);
+        } else {
+            shut_down();
+        }
+    }
+}
+
+/// Runs `work` on a thread of its own.
+fn elsewhere(work: impl FnOnce() + Send + 'static) {
+    // Should the system refuse the thread, `work` is dropped with what it owns.
+    let _ = thread::Builder::new()
+        .name("weft-close".to_owned())
+        .spawn(work);
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database")
+            .field("workers", &self.workers().len())
+            .field("tables", &self.tables())
+            .field("memory", &self.memory())
+            .finish_non_exhaustive()
+    }
+}

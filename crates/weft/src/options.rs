@@ -1,0 +1,123 @@
+//! Settings of a database, checked when it is opened.
+
+mod memory_limit;
+
+use interleave::{InFlight, Scheduling, WorkerConfig};
+
+use crate::error::{Error, InvalidOption, Result};
+pub use engine::Isolation;
+
+const WORKERS_MAX: usize = 1024;
+const MEMORY_BYTES_MIN: usize = 1 << 20;
+const OPEN_TRANSACTIONS_MAX: usize = 1 << 16;
+
+/// Settings of a database. Start from [`Options::default`] and change fields:
+///
+/// ```
+/// let options = weft::Options { workers: 2, ..weft::Options::default() };
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Worker threads. 1 to 1024; default: the number of cores this process may
+    /// use. [`crate::Database::open_local`] starts none and ignores it.
+    pub workers: usize,
+    /// Whether worker `i` stays on the i-th core that this process may use.
+    /// Default: no. Helps on machines that do nothing else.
+    pub pin_workers: bool,
+    /// Hard limit on memory for records, versions and indexes, in bytes, at
+    /// least 1 MiB. Default `None`: 80 % of the memory this process may use
+    /// (the machine's, or its control group's). Memory is taken as it is needed.
+    pub memory_bytes_max: Option<usize>,
+    /// Transactions that each worker keeps in flight to overlap cache misses.
+    /// `Fixed(1)` to `Fixed(1024)`; default `Auto`: found while running.
+    pub in_flight: InFlight,
+    /// When the next transaction takes the place of a finished one. Default
+    /// `Pipelined`: at once.
+    pub scheduling: Scheduling,
+    /// Isolation of transactions that do not name one. Default `Snapshot`.
+    pub isolation: Isolation,
+    /// How often a transaction is run again after an abort before
+    /// [`Error::RetriesExhausted`]. Default 1000; 0 never retries.
+    pub retries_max: u32,
+    /// Transactions open at once per worker, waiting ones included; more wait in
+    /// a queue. 1 to 65,536, default 65,536.
+    pub open_transactions_max: usize,
+    /// How long a worker with nothing to do polls before it sleeps, in
+    /// microseconds. Default 20. More answers a first request sooner and uses
+    /// more processor time.
+    pub idle_spin_us: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let worker = WorkerConfig::default();
+        Options {
+            workers: workers.min(WORKERS_MAX),
+            pin_workers: false,
+            memory_bytes_max: None,
+            in_flight: worker.in_flight,
+            scheduling: worker.scheduling,
+            isolation: Isolation::default(),
+            retries_max: 1000,
+            open_transactions_max: OPEN_TRANSACTIONS_MAX,
+            idle_spin_us: worker.idle_spin_us,
+        }
+    }
+}
+
+impl Options {
+    /// The memory limit that holds: [`Options::memory_bytes_max`] or its
+    /// default on this machine.
+    pub fn memory_bytes_effective(&self) -> usize {
+        self.memory_bytes_max
+            .unwrap_or_else(|| (memory_limit::usable_bytes() / 5 * 4).max(MEMORY_BYTES_MIN))
+    }
+
+    /// The part of the options that concerns one worker.
+    pub fn worker_config(&self) -> WorkerConfig {
+        WorkerConfig {
+            in_flight: self.in_flight,
+            scheduling: self.scheduling,
+            open_tasks_max: self.open_transactions_max,
+            idle_spin_us: self.idle_spin_us,
+        }
+    }
+
+    pub(crate) fn validate(&self) -> Result<()> {
+        within("workers", self.workers, 1, WORKERS_MAX)?;
+        self.validate_local()
+    }
+
+    /// As `validate`, without the field that concerns threads.
+    pub(crate) fn validate_local(&self) -> Result<()> {
+        if let InFlight::Fixed(in_flight) = self.in_flight {
+            within("in_flight", in_flight, 1, interleave::IN_FLIGHT_MAX)?;
+        }
+        if let Some(bytes) = self.memory_bytes_max {
+            within("memory_bytes_max", bytes, MEMORY_BYTES_MIN, usize::MAX)?;
+        }
+        within(
+            "open_transactions_max",
+            self.open_transactions_max,
+            1,
+            OPEN_TRANSACTIONS_MAX,
+        )
+    }
+}
+
+fn within(field: &'static str, value: usize, least: usize, most: usize) -> Result<()> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let range = if most == usize::MAX {
+        format!("at least {least}")
+    } else {
+        format!("between {least} and {most}")
+    };
+    Err(Error::from(Box::new(InvalidOption {
+        field,
+        value: value.to_string(),
+        range,
+    })))
+}

@@ -1,0 +1,137 @@
+//! Statistics of a database.
+
+use std::{fmt, time::Duration};
+
+use engine::Usage;
+use interleave::WorkerStats;
+
+use crate::context::Shared;
+
+/// What a database did since it was opened, and how it stands. Workers publish
+/// their counters every few milliseconds under load and before they sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Time since the database was opened.
+    pub uptime: Duration,
+    /// Worker threads (1 for a local database).
+    pub workers: u64,
+    /// Transactions that committed.
+    pub commits: u64,
+    /// Transactions rolled back by their closure, or dropped unfinished.
+    pub rollbacks: u64,
+    /// Aborts because another open transaction had written the record.
+    pub aborts_write_conflict: u64,
+    /// Aborts because a later commit had written the record.
+    pub aborts_snapshot_too_old: u64,
+    /// Transactions whose closure panicked.
+    pub panics: u64,
+    /// Transactions cancelled because nobody waited for them any more.
+    pub cancellations: u64,
+    /// Point reads of committed transactions.
+    pub reads: u64,
+    /// Records inserted, updated or deleted by committed transactions.
+    pub writes: u64,
+    /// Records handed out by scans of committed transactions.
+    pub scanned: u64,
+    /// Waits for memory: suspensions behind a prefetch.
+    pub waits_memory: u64,
+    /// Waits for another transaction, a client or a timer.
+    pub waits_event: u64,
+    /// Times a transaction was resumed.
+    pub resumptions: u64,
+    /// Transactions that the workers keep in flight now, summed.
+    pub in_flight: u64,
+    /// Times a worker went to sleep.
+    pub sleeps: u64,
+    /// Bytes of the largest transaction's frame.
+    pub frame_bytes_max: u64,
+    /// Versions that became unreachable and were freed.
+    pub versions_collected: u64,
+    /// Deleted records whose index entry was removed.
+    pub records_removed: u64,
+    /// Memory by purpose.
+    pub memory: Usage,
+}
+
+impl Stats {
+    pub(crate) fn collect(shared: &Shared, count: usize, workers: &WorkerStats) -> Stats {
+        let transactions = shared.engine.stats();
+        Stats {
+            uptime: shared.opened.elapsed(),
+            workers: count as u64,
+            commits: transactions.commits,
+            rollbacks: transactions.rollbacks,
+            aborts_write_conflict: transactions.aborts_write_conflict,
+            aborts_snapshot_too_old: transactions.aborts_snapshot_too_old,
+            panics: workers.tasks_panicked,
+            cancellations: workers.tasks_cancelled,
+            reads: transactions.reads,
+            writes: transactions.writes,
+            scanned: transactions.scanned,
+            waits_memory: workers.waits_memory,
+            waits_event: workers.waits_event,
+            resumptions: workers.resumptions,
+            in_flight: workers.in_flight,
+            sleeps: workers.sleeps,
+            // Summed over workers by `WorkerStats::merge`, as all fields are.
+            frame_bytes_max: workers.frame_bytes_max / count.max(1) as u64,
+            versions_collected: transactions.versions_collected,
+            records_removed: transactions.records_removed,
+            memory: shared.engine.memory(),
+        }
+    }
+
+    /// Aborts for whatever reason.
+    pub fn aborts(&self) -> u64 {
+        self.aborts_write_conflict + self.aborts_snapshot_too_old
+    }
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        writeln!(
+            f,
+            "up {:.1} s, {} workers, {} transactions in flight at most",
+            self.uptime.as_secs_f64(),
+            self.workers,
+            self.in_flight
+        )?;
+        writeln!(
+            f,
+            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots), {} panicked, {} cancelled",
+            self.commits,
+            self.rollbacks,
+            self.aborts(),
+            self.aborts_write_conflict,
+            self.aborts_snapshot_too_old,
+            self.panics,
+            self.cancellations
+        )?;
+        writeln!(
+            f,
+            "operations    {} reads, {} writes, {} records scanned",
+            self.reads, self.writes, self.scanned
+        )?;
+        writeln!(
+            f,
+            "waits         {} for memory, {} for events; {} resumptions, {} sleeps",
+            self.waits_memory, self.waits_event, self.resumptions, self.sleeps
+        )?;
+        writeln!(
+            f,
+            "collected     {} versions, {} deleted records",
+            self.versions_collected, self.records_removed
+        )?;
+        write!(
+            f,
+            "memory        {:.1} MiB of {:.0} MiB: {:.1} index, {:.1} indirection, {:.1} versions",
+            mebibytes(self.memory.claimed_bytes),
+            mebibytes(self.memory.limit_bytes),
+            mebibytes(self.memory.index_bytes),
+            mebibytes(self.memory.indirection_bytes),
+            mebibytes(self.memory.version_bytes)
+        )
+    }
+}

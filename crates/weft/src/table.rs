@@ -1,0 +1,166 @@
+//! Tables: typed handles, and the catalogue that remembers their types.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, Mutex, MutexGuard, Weak},
+};
+
+use engine::TableError;
+
+use crate::{
+    error::{Error, Result, WrongType},
+    key::Key,
+    value::Value,
+};
+
+/// The types of a table's keys and values, by the names that their codecs give
+/// themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct TypeTag {
+    /// [`Key::type_name`].
+    pub key: Cow<'static, str>,
+    /// [`Value::type_name`].
+    pub value: Cow<'static, str>,
+}
+
+impl TypeTag {
+    /// The tag of tables with these types.
+    pub fn of<K: Key, V: Value>() -> TypeTag {
+        TypeTag {
+            key: K::type_name(),
+            value: V::type_name(),
+        }
+    }
+}
+
+impl fmt::Display for TypeTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "values of type {} under keys of type {}",
+            self.value, self.key
+        )
+    }
+}
+
+/// A handle on a table with keys of type `K` and values of type `V`.
+///
+/// Cheap to clone. It can be used in transactions of the database it came from;
+/// elsewhere they say [`Error::ForeignTable`]. It does not keep the database
+/// open.
+pub struct Table<K, V> {
+    table: Arc<engine::Table>,
+    /// Names the database; never upgraded.
+    database: Weak<engine::Database>,
+    _types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<K, V> Table<K, V> {
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        self.table.name()
+    }
+
+    /// What lies beneath, for the comparison baselines of the benchmark.
+    #[doc(hidden)]
+    pub fn engine(&self) -> &engine::Table {
+        &self.table
+    }
+
+    /// The engine's table, if it is one of `database`. As long as this handle
+    /// lives, no other database can have the address that it compares.
+    #[inline(always)]
+    pub(crate) fn within(&self, database: &Arc<engine::Database>) -> Option<&engine::Table> {
+        std::ptr::eq(self.database.as_ptr(), Arc::as_ptr(database)).then_some(&*self.table)
+    }
+
+    #[cold]
+    pub(crate) fn foreign(&self) -> Error {
+        Error::ForeignTable(self.name().to_owned())
+    }
+}
+
+impl<K, V> Clone for Table<K, V> {
+    fn clone(&self) -> Table<K, V> {
+        Table {
+            table: self.table.clone(),
+            database: self.database.clone(),
+            _types: PhantomData,
+        }
+    }
+}
+
+impl<K: Key, V: Value> fmt::Debug for Table<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("name", &self.name())
+            .field("key", &K::type_name())
+            .field("value", &V::type_name())
+            .finish()
+    }
+}
+
+/// Types of all tables by name.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue {
+    types: Mutex<BTreeMap<String, TypeTag>>,
+}
+
+impl Catalogue {
+    fn types(&self) -> MutexGuard<'_, BTreeMap<String, TypeTag>> {
+        self.types.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub(crate) fn create<K: Key, V: Value>(
+        &self,
+        database: &Arc<engine::Database>,
+        name: &str,
+    ) -> Result<Table<K, V>> {
+        // Held while the table is made: nobody finds it without its types.
+        let mut types = self.types();
+        let table = database.create_table(name).map_err(|error| match error {
+            TableError::Exists(name) => Error::TableExists(name),
+            // Nothing else can go wrong with a new table.
+            _ => Error::MemoryExhausted,
+        })?;
+        types.insert(name.to_owned(), TypeTag::of::<K, V>());
+        Ok(typed(database, table))
+    }
+
+    pub(crate) fn open<K: Key, V: Value>(
+        &self,
+        database: &Arc<engine::Database>,
+        name: &str,
+    ) -> Result<Table<K, V>> {
+        let types = self.types();
+        let (Some(found), Some(table)) = (types.get(name), database.table(name)) else {
+            return Err(Error::NoSuchTable(name.to_owned()));
+        };
+        let expected = TypeTag::of::<K, V>();
+        if *found != expected {
+            return Err(Error::from(Box::new(WrongType {
+                table: name.to_owned(),
+                expected,
+                found: found.clone(),
+            })));
+        }
+        Ok(typed(database, table))
+    }
+
+    pub(crate) fn list(&self) -> Vec<(String, TypeTag)> {
+        let types = self.types();
+        types.iter().map(|(n, t)| (n.clone(), t.clone())).collect()
+    }
+}
+
+fn typed<K, V>(database: &Arc<engine::Database>, table: Arc<engine::Table>) -> Table<K, V> {
+    Table {
+        table,
+        database: Arc::downgrade(database),
+        _types: PhantomData,
+    }
+}

@@ -1,0 +1,107 @@
+//! Transactions: typed operations on the engine's.
+//!
+//! | operations | file |
+//! | --- | --- |
+//! | begin, end, isolation | here |
+//! | `get`, `get_with`, `contains` | `read.rs` |
+//! | `multi_get` | `multi_get.rs` |
+//! | `insert`, `update`, `upsert`, `delete` | `write.rs` |
+//! | `scan` | `scan.rs` |
+//! | `range`, a stream of rows | `rows.rs` |
+
+mod multi_get;
+mod read;
+mod rows;
+mod scan;
+mod write;
+
+use std::{fmt, marker::PhantomData};
+
+use interleave::{Interleaved, Policy};
+
+pub use self::{multi_get::MULTI_GET_WIDTH, rows::Rows, scan::Scan};
+use crate::{error::Result, options::Isolation, table::Table};
+
+/// An open transaction. Dropping it rolls it back.
+///
+/// The closures that [`crate::Database::run`] takes are given one; it is committed
+/// when they return `Ok`. All operations take `&self`, so several may be under way
+/// at once (`join`); each sees the effects of those that ended before it began.
+///
+/// `P` decides how operations reach memory: [`Interleaved`] (the default) lets
+/// other transactions run during cache misses, the others are for comparison.
+///
+/// # Errors
+/// After [`crate::Error::Abort`] every further operation says the same: return it, and
+/// the transaction is run again. After other errors it can go on.
+///
+/// # Suspension
+/// All operations may suspend. They leave nothing behind when their future is
+/// dropped, except that a write may have happened or not, which the transaction's
+/// commit or rollback covers.
+pub struct Transaction<P: Policy = Interleaved> {
+    inner: engine::Transaction,
+    _policy: PhantomData<P>,
+}
+
+impl<P: Policy> Transaction<P> {
+    #[inline]
+    pub(crate) fn new(inner: engine::Transaction) -> Transaction<P> {
+        Transaction {
+            inner,
+            _policy: PhantomData,
+        }
+    }
+
+    /// What this transaction sees of others.
+    pub fn isolation(&self) -> Isolation {
+        self.inner.isolation()
+    }
+
+    /// Number of records written so far.
+    pub fn write_count(&self) -> usize {
+        self.inner.write_count()
+    }
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// [`Error::Abort`] if an operation was aborted: nothing of the transaction
+    /// remains.
+    #[inline]
+    pub fn commit(self) -> Result<()> {
+        self.inner.commit()?;
+        Ok(())
+    }
+
+    /// Rolls back. Dropping the transaction does the same.
+    pub fn rollback(self) {
+        self.inner.rollback();
+    }
+
+    /// What lies beneath, for the comparison baselines of the benchmark.
+    #[doc(hidden)]
+    pub fn engine(&self) -> &engine::Transaction {
+        &self.inner
+    }
+
+    /// The engine's table, or why it cannot be used here.
+    #[inline(always)]
+    fn table<'t, K, V>(&self, table: &'t Table<K, V>) -> Option<&'t engine::Table> {
+        table.within(self.inner.session().database())
+    }
+
+    fn checked<'t, K, V>(&self, table: &'t Table<K, V>) -> Result<&'t engine::Table> {
+        self.table(table).ok_or_else(|| table.foreign())
+    }
+}
+
+impl<P: Policy> fmt::Debug for Transaction<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction")
+            .field("isolation", &self.isolation())
+            .field("policy", &P::NAME)
+            .field("writes", &self.write_count())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,178 @@
+//! Ordered scans with a callback.
+
+use std::{
+    marker::PhantomData,
+    ops::{Bound, ControlFlow},
+};
+
+use engine::Direction;
+use interleave::Policy;
+
+use super::Transaction;
+use crate::{
+    error::{DecodeError, Result},
+    key::{Key, KeyBuffer, KeyRange},
+    table::Table,
+    value::Value,
+};
+
+/// A scan over a range of keys, made by [`Transaction::scan`]. It does nothing
+/// until one of its consuming methods is awaited.
+#[must_use = "a scan visits nothing until for_each, collect or count is awaited"]
+pub struct Scan<'t, P: Policy, K, V> {
+    transaction: &'t Transaction<P>,
+    table: &'t Table<K, V>,
+    bounds: (Bound<KeyBuffer>, Bound<KeyBuffer>),
+    direction: Direction,
+    _types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<P: Policy> Transaction<P> {
+    /// A scan of the records with keys in `range`, in the order of their keys,
+    /// this transaction's own writes included.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # let db = weft::Database::open(weft::Options { workers: 1, ..Default::default() })?;
+    /// # let table: weft::Table<u64, u64> = db.create_table("t")?;
+    /// # let sum = db.run_blocking(async move |txn: &weft::Transaction| {
+    /// # for key in 1..=5 { txn.insert(&table, &key, &(key * 10)).await?; }
+    /// let mut sum = 0;
+    /// txn.scan(&table, 2..4)
+    ///     .for_each(|_key, value| {
+    ///         sum += value;
+    ///         ControlFlow::Continue(())
+    ///     })
+    ///     .await?;
+    /// # Ok(sum) })?;
+    /// # assert_eq!(sum, 50);
+    /// # Ok::<(), weft::Error>(())
+    /// ```
+    pub fn scan<'t, K: Key, V: Value>(
+        &'t self,
+        table: &'t Table<K, V>,
+        range: impl KeyRange<K>,
+    ) -> Scan<'t, P, K, V> {
+        Scan {
+            transaction: self,
+            table,
+            bounds: range.encoded_bounds(),
+            direction: Direction::Forward,
+            _types: PhantomData,
+        }
+    }
+}
+
+impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
+    /// From the greatest key to the least.
+    pub fn rev(mut self) -> Self {
+        self.direction = match self.direction {
+            Direction::Forward => Direction::Backward,
+            Direction::Backward => Direction::Forward,
+        };
+        self
+    }
+
+    /// Calls `visit` for every record until it breaks. Returns the number of
+    /// records visited.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// Waits for memory, never while `visit` runs. Dropping the future is
+    /// harmless.
+    pub async fn for_each(self, mut visit: impl FnMut(K, V) -> ControlFlow<()>) -> Result<u64> {
+        let mut failure: Option<DecodeError> = None;
+        let visited = self
+            .for_each_bytes(|key, value| match decode(key, value) {
+                Ok((key, value)) => visit(key, value),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
+            })
+            .await?;
+        failure.map_or(Ok(visited), |error| Err(error.into()))
+    }
+
+    /// As [`Scan::for_each`], with keys and values as they are stored and
+    /// nothing copied.
+    ///
+    /// # Errors
+    /// As for [`Scan::for_each`], without decoding.
+    ///
+    /// # Suspension
+    /// As for [`Scan::for_each`].
+    pub async fn for_each_bytes(
+        self,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let table = self.transaction.checked(self.table)?;
+        let (lower, upper) = &self.bounds;
+        let range = (
+            lower.as_ref().map(AsRef::as_ref),
+            upper.as_ref().map(AsRef::as_ref),
+        );
+        if is_empty(range) {
+            return Ok(0);
+        }
+        let scan = self
+            .transaction
+            .inner
+            .scan::<P>(table, range, self.direction, visit);
+        Ok(scan.await?)
+    }
+
+    /// All records of the range.
+    ///
+    /// # Errors
+    /// As for [`Scan::for_each`].
+    ///
+    /// # Suspension
+    /// As for [`Scan::for_each`].
+    pub async fn collect(self) -> Result<Vec<(K, V)>> {
+        let mut rows = Vec::new();
+        self.for_each(|key, value| {
+            rows.push((key, value));
+            ControlFlow::Continue(())
+        })
+        .await?;
+        Ok(rows)
+    }
+
+    /// The number of records in the range.
+    ///
+    /// # Errors
+    /// As for [`Scan::for_each`], without decoding.
+    ///
+    /// # Suspension
+    /// As for [`Scan::for_each`].
+    pub async fn count(self) -> Result<u64> {
+        self.for_each_bytes(|_, _| ControlFlow::Continue(())).await
+    }
+}
+
+impl<P: Policy, K, V> std::fmt::Debug for Scan<'_, P, K, V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan")
+            .field("table", &self.table.name())
+            .field("bounds", &self.bounds)
+            .field("direction", &self.direction)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) fn decode<K: Key, V: Value>(key: &[u8], value: &[u8]) -> Result<(K, V), DecodeError> {
+    Ok((K::decode_key(key)?, V::decode(value)?))
+}
+
+/// Whether no key can lie between the bounds.
+pub(super) fn is_empty(range: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+    use Bound::{Excluded, Included};
+    match range {
+        (Included(lower), Included(upper)) => lower > upper,
+        (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => lower >= upper,
+        _ => false,
+    }
+}

@@ -1,0 +1,96 @@
+//! Workers, as their users see them.
+
+use std::{
+    fmt,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use interleave::{FromFn, Handle, WorkerConfig, WorkerStats};
+
+use crate::context::{Context, WorkerState};
+
+/// One worker of a database: to give it a closed loop of transactions, or a
+/// configuration of its own. See [`crate::Database::workers`].
+#[derive(Clone)]
+pub struct WorkerHandle {
+    pub(crate) handle: Handle<WorkerState>,
+}
+
+impl WorkerHandle {
+    /// Changes the worker's configuration from its next round on.
+    pub fn configure(&self, config: WorkerConfig) {
+        self.handle.order(move |worker| worker.configure(config));
+    }
+
+    /// Has the worker draw transactions from a source whenever it has room:
+    /// benchmarks and bulk loading without a submission, an allocation or a
+    /// thread switch per transaction.
+    ///
+    /// `make` is called once on the worker's thread; what it returns is called for
+    /// each next task, until it returns `None` or the database is closed. It is
+    /// then dropped: a guard in it tells when. Tasks that it made before may
+    /// still be under way. A source replaces the one before it.
+    ///
+    /// ```
+    /// # use weft::*;
+    /// # let db = Database::open(Options { workers: 1, ..Options::default() })?;
+    /// let table: Table<u64, u64> = db.create_table("squares")?;
+    /// let (done, wait) = std::sync::mpsc::channel::<()>();
+    /// let squares = table.clone();
+    /// db.workers()[0].supply(move |context: Context| {
+    ///     let mut numbers = 0..1000_u64;
+    ///     move || {
+    ///         let number = numbers.next()?;
+    ///         let (context, squares, done) = (context.clone(), squares.clone(), done.clone());
+    ///         Some(async move {
+    ///             let txn = context.begin::<Interleaved>(Isolation::Snapshot).unwrap();
+    ///             txn.insert(&squares, &number, &(number * number)).await.unwrap();
+    ///             txn.commit().unwrap();
+    ///             drop(done);
+    ///         })
+    ///     }
+    /// });
+    /// wait.recv().unwrap_err(); // The last sender has gone: all tasks have ended.
+    /// let count = db.run_blocking(async move |txn: &Transaction| txn.scan(&table, ..).count().await)?;
+    /// assert_eq!(count, 1000);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn supply<M, S, F>(&self, make: M)
+    where
+        M: FnOnce(Context) -> S + Send + 'static,
+        S: FnMut() -> Option<F> + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        self.handle.order(move |worker| {
+            let state = worker.local().clone();
+            if state.shared.check_open().is_err() {
+                return;
+            }
+            let context = Context { state };
+            // A panic in here would end the worker, not just the source. Its
+            // message has been printed by the panic hook.
+            if let Ok(mut source) = catch_unwind(AssertUnwindSafe(|| make(context))) {
+                worker.set_source(FromFn(move |_: &_| source()));
+            }
+        });
+    }
+
+    /// Transactions submitted to this worker that have not ended.
+    pub fn open_transactions(&self) -> u64 {
+        self.handle.open_tasks()
+    }
+
+    /// The worker's counters, at most milliseconds old.
+    pub fn stats(&self) -> WorkerStats {
+        self.handle.stats()
+    }
+}
+
+impl fmt::Debug for WorkerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerHandle")
+            .field("open_transactions", &self.open_transactions())
+            .finish_non_exhaustive()
+    }
+}
