@@ -50,3 +50,8 @@ pub use task::{FromFn, JoinHandle, Lost, Place, Source};
 pub use timer::{Clock, Sleep, sleep};
 pub use touch::Touch;
 pub use worker::{Handle, Worker, WorkerLocal};
+
+/// The README's example, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

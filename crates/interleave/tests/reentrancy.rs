@@ -142,23 +142,12 @@ fn a_worker_run_from_within_a_leaf_cannot_resume_that_leaf() {
             touch().await;
         }
     })));
-    let polled_once = {
-        let shared = shared.clone();
-        async move {
-            poll_fn(|context| {
-                let mut leaf = shared.borrow_mut();
-                assert!(leaf.as_mut().unwrap().as_mut().poll(context).is_pending());
-                Poll::Ready(())
-            })
-            .await;
-            touch().await;
-        }
-    };
     // Armed in the inner worker: the leaf alone waits after this first step.
+    let armed = shared.clone();
     let mut first = with_task(2, async move {
-        let mut once = std::pin::pin!(polled_once);
         poll_fn(|context| {
-            let _ = once.as_mut().poll(context);
+            let mut leaf = armed.borrow_mut();
+            assert!(leaf.as_mut().unwrap().as_mut().poll(context).is_pending());
             Poll::<()>::Pending
         })
         .await;

@@ -10,7 +10,7 @@ use crate::{
 
 /// Messages taken in at once, so that one that sends itself again (an order that
 /// wants to run every round) does not keep the rotation from running.
-const MESSAGES_PER_ROUND_MAX: u32 = 4096;
+const MESSAGES_PER_ROUND_MAX: u32 = 1024;
 
 impl<L: WorkerLocal> Worker<L> {
     /// Takes in what other threads sent.

@@ -1,0 +1,151 @@
+//! Interleaves lookups in a structure of your own: the hash table of the README,
+//! looked up sequentially, with prefetches alone, and interleaved.
+//!
+//! `cargo run --release -p interleave --example own_structure [entries] [lookups]`
+//!
+//! From the first `use` to the end of `sum_interleaved` the code is the README's,
+//! word for word; `tests/readme.rs` compares.
+
+#![allow(clippy::print_stdout, reason = "a program that reports to people")]
+
+use interleave::{
+    Clock, FromFn, InFlight, Interleaved, Leaf, Point, Policy, Worker, WorkerConfig, WorkerLocal,
+};
+use std::{cell::Cell, rc::Rc};
+
+struct Entry {
+    key: u64,
+    value: u64,
+    next: Option<u32>,
+}
+struct Table {
+    heads: Vec<Option<u32>>,
+    entries: Vec<Entry>,
+}
+
+impl Table {
+    async fn get<P: Policy>(&self, key: u64) -> Option<u64> {
+        let head = &self.heads[bucket(key, self.heads.len())];
+        P::touch(Point("head"), head, size_of::<Option<u32>>()).await;
+        let mut next = *head;
+        while let Some(at) = next {
+            let entry = &self.entries[at as usize];
+            P::touch(Point("entry"), entry, size_of::<Entry>()).await;
+            if entry.key == key {
+                return Some(entry.value);
+            }
+            next = entry.next;
+        }
+        None
+    }
+}
+
+impl WorkerLocal for Table {}
+
+fn sum_interleaved(table: Rc<Table>, mut keys: impl Iterator<Item = u64> + 'static) -> u64 {
+    let config = WorkerConfig {
+        in_flight: InFlight::Fixed(24),
+        ..WorkerConfig::default()
+    };
+    let mut worker = Worker::new(config, table, Clock::real());
+    let sum = Rc::new(Cell::new(0));
+    let total = sum.clone();
+    worker.set_source(FromFn(move |table: &Rc<Table>| {
+        let (table, sum, key) = (table.clone(), total.clone(), keys.next()?);
+        Some(async move {
+            let value = Leaf::new(table.get::<Interleaved>(key)).await;
+            sum.set(sum.get() + value.unwrap_or(0));
+        })
+    }));
+    worker.run_until_idle();
+    sum.get()
+}
+
+fn sum_in_place<P: Policy>(table: &Table, keys: impl Iterator<Item = u64>) -> u64 {
+    keys.map(|key| interleave::run_inline(table.get::<P>(key)).unwrap_or(0))
+        .sum()
+}
+
+fn bucket(key: u64, buckets: usize) -> usize {
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % buckets
+}
+
+fn build(entries: usize) -> Table {
+    let mut table = Table {
+        heads: vec![None; entries / 4],
+        entries: Vec::with_capacity(entries),
+    };
+    for number in 0..entries {
+        // Neighbours in the table are no neighbours in the key space.
+        let key = scattered(number as u64, entries);
+        let head = &mut table.heads[bucket(key, entries / 4)];
+        let next = head.replace(number as u32);
+        table.entries.push(Entry {
+            key,
+            value: key ^ 7,
+            next,
+        });
+    }
+    table
+}
+
+/// A permutation of 0..entries, if `entries` is a power of two.
+fn scattered(number: u64, entries: usize) -> u64 {
+    number.wrapping_mul(0x2545_F491_4F6C_DD1D) & (entries as u64 - 1)
+}
+
+/// Keys in random order; about one in eight is not in the table.
+fn keys(lookups: usize, entries: usize) -> impl Iterator<Item = u64> + 'static {
+    let mut state = 0x853C_49E6_748F_EA9B_u64;
+    (0..lookups).map(move |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % (entries as u64 + entries as u64 / 8)
+    })
+}
+
+fn main() {
+    let argument = |at| std::env::args().nth(at).and_then(|text| text.parse().ok());
+    let entries = argument(1).unwrap_or(1usize << 23).next_power_of_two();
+    let lookups = argument(2).unwrap_or(1usize << 20);
+    println!("{entries} entries, {lookups} lookups, nanoseconds per lookup:");
+    let table = Rc::new(build(entries));
+    let time = |run: &dyn Fn() -> u64| {
+        let start = std::time::Instant::now();
+        let sum = run();
+        (start.elapsed().as_nanos() as f64 / lookups as f64, sum)
+    };
+    let modes: [(&str, &dyn Fn() -> u64); 3] = [
+        ("sequential", &|| {
+            sum_in_place::<interleave::Sequential>(&table, keys(lookups, entries))
+        }),
+        ("prefetching", &|| {
+            sum_in_place::<interleave::Prefetching>(&table, keys(lookups, entries))
+        }),
+        ("interleaved", &|| {
+            sum_interleaved(table.clone(), keys(lookups, entries))
+        }),
+    ];
+    // Alternating, so that a noisy moment hits all of them; the median counts.
+    let mut times = [const { Vec::new() }; 3];
+    let mut sums = Vec::new();
+    for _ in 0..3 {
+        for ((_, run), times) in modes.iter().zip(&mut times) {
+            let (ns, sum) = time(run);
+            times.push(ns);
+            sums.push(sum);
+        }
+    }
+    assert!(sums.iter().all(|&sum| sum == sums[0]), "answers differ");
+    let median = times.map(|mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    for ((name, _), ns) in modes.iter().zip(median) {
+        println!(
+            "{name:12} {ns:8.1}   {:5.2} times sequential",
+            median[0] / ns
+        );
+    }
+}
