@@ -9,6 +9,9 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Mode {
+    /// Reads without a transaction: the same index, slot and version, nothing
+    /// else. The yardstick for `sequential`; read-only workloads only.
+    Bare,
     /// One transaction after the other, no prefetch instruction.
     Sequential,
     /// One transaction after the other, each node prefetched whole.
@@ -27,7 +30,8 @@ pub enum Mode {
 
 impl Mode {
     /// Every mode, in the order reports show them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::Bare,
         Self::Sequential,
         Self::Prefetch,
         Self::AmacMultiget,
@@ -39,6 +43,7 @@ impl Mode {
     /// The name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Bare => "bare",
             Self::Sequential => "sequential",
             Self::Prefetch => "prefetch",
             Self::AmacMultiget => "amac-multiget",
@@ -52,6 +57,11 @@ impl Mode {
     /// workload without any.
     pub fn needs_reads(self) -> bool {
         matches!(self, Self::AmacMultiget | Self::CoroutineMultiget)
+    }
+
+    /// Whether the mode says nothing about a workload that also writes or scans.
+    pub fn needs_reads_alone(self) -> bool {
+        self == Self::Bare
     }
 
     /// Whether several transactions are in flight on one worker.

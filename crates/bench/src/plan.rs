@@ -239,6 +239,12 @@ fn modes(asked: Vec<Mode>, workload: &Workload, notes: &mut Vec<String>) -> Resu
         }
         modes = kept;
     }
+    let only_reads = OperationKind::ALL
+        .into_iter()
+        .all(|kind| kind == OperationKind::Read || !workload.has(kind));
+    if !only_reads {
+        modes.retain(|mode| !mode.needs_reads_alone());
+    }
     if modes.is_empty() {
         return Err(Error::input(format!(
             "no mode is left to run: the workload {} has no plain reads; add sequential or \

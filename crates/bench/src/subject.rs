@@ -1,10 +1,18 @@
 //! What a benchmark measures, behind one trait.
 
+mod closed_loop;
+mod counting;
+mod grouped;
+mod nested;
+mod transaction;
+mod weft;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::Result;
 use crate::distribution::Records;
 use crate::limits::Region;
 use crate::measure::Latencies;
@@ -13,7 +21,6 @@ use crate::operations::OperationSource;
 use crate::plan::Plan;
 use crate::progress::Step;
 use crate::values::Verifier;
-use crate::{Error, Result};
 
 /// A store under measurement. The [`runner`](crate::runner) calls `load` once,
 /// then `run` for each mode of each repeat and `restore` after it.
@@ -22,7 +29,7 @@ pub trait Subject {
     /// values of `plan.value` at version 0, advancing `step` by records.
     ///
     /// # Errors
-    /// [`Error::Run`] when loading fails.
+    /// [`Error::Run`](crate::Error::Run) when loading fails.
     fn load(&mut self, step: &Step) -> Result<()>;
 
     /// Runs transactions in `mode` for `run.duration` on the plan's workers,
@@ -30,7 +37,7 @@ pub trait Subject {
     /// answer.
     ///
     /// # Errors
-    /// [`Error::Run`] for what is neither an abort (retried) nor a wrong answer
+    /// [`Error::Run`](crate::Error::Run) for what is neither an abort (retried) nor a wrong answer
     /// (reported).
     fn run(&mut self, mode: Mode, run: &Run) -> Result<RawRun>;
 
@@ -38,7 +45,7 @@ pub trait Subject {
     /// table as loaded. Some of the numbers may never have been inserted.
     ///
     /// # Errors
-    /// [`Error::Run`] when removing fails.
+    /// [`Error::Run`](crate::Error::Run) when removing fails.
     fn restore(&mut self, added: Range<u64>) -> Result<()>;
 
     /// Memory of the store over which to measure the machine's limit; by
@@ -65,7 +72,7 @@ impl Run {
     /// A run over `records` by the plan's workload, which lasts `duration`.
     ///
     /// # Errors
-    /// [`Error::Input`] when there are no records.
+    /// [`Error::Input`](crate::Error::Input) when there are no records.
     pub fn new(plan: &Plan, records: Arc<Records>, duration: Duration, seed: u64) -> Result<Self> {
         let source = OperationSource::new(
             &plan.workload,
@@ -148,29 +155,9 @@ impl RawRun {
 /// Weft, set up for `plan`.
 ///
 /// # Errors
-/// Always, until the engine's public interface is there to be wired in.
+/// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
 pub fn weft_subject(plan: &Plan) -> Result<impl Subject> {
-    let _ = plan;
-    Err::<Unwired, _>(Error::run(
-        "the engine is not wired into the benchmark yet; `weft bench limits` works already",
-    ))
-}
-
-/// A subject that cannot exist.
-enum Unwired {}
-
-impl Subject for Unwired {
-    fn load(&mut self, _: &Step) -> Result<()> {
-        match *self {}
-    }
-
-    fn run(&mut self, _: Mode, _: &Run) -> Result<RawRun> {
-        match *self {}
-    }
-
-    fn restore(&mut self, _: Range<u64>) -> Result<()> {
-        match *self {}
-    }
+    weft::WeftSubject::open(plan)
 }
 
 #[cfg(test)]

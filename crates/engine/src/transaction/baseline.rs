@@ -6,6 +6,7 @@
 //! that coroutine-to-transaction spares the application (paper 000 section 1.1).
 
 mod amac;
+mod bare;
 
 use std::{
     future::Future,
