@@ -16,6 +16,8 @@ use interleave::{Policy, WorkerLocal};
 
 use crate::{
     error::{Error, Result},
+    interactive::Registry,
+    local::Jobs,
     options::Isolation,
     table::Catalogue,
     transaction::Transaction,
@@ -28,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) isolation: Isolation,
     pub(crate) retries_max: u32,
     pub(crate) opened: Instant,
+    pub(crate) interactive: Registry,
     closed: AtomicBool,
 }
 
@@ -43,13 +46,15 @@ impl Shared {
             isolation: options.isolation,
             retries_max: options.retries_max,
             opened: Instant::now(),
+            interactive: Registry::default(),
             closed: AtomicBool::new(false),
         }))
     }
 
-    /// Refuses new work from now on. True the first time.
-    pub(crate) fn close(&self) -> bool {
-        !self.closed.swap(true, Ordering::SeqCst)
+    /// Refuses new work from now on, and ends what waits for clients.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.interactive.close_all();
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
@@ -64,6 +69,8 @@ impl Shared {
 pub(crate) struct WorkerState {
     pub(crate) session: Rc<Session>,
     pub(crate) shared: Arc<Shared>,
+    /// Used by local databases only.
+    pub(crate) jobs: Jobs,
     /// State of the generator that spreads backoffs. Seeded by the worker's
     /// number, so that a simulation repeats itself.
     spread: Cell<u64>,
@@ -74,6 +81,7 @@ impl WorkerState {
         Some(WorkerState {
             session: Session::new(&shared.engine)?,
             shared: shared.clone(),
+            jobs: Jobs::default(),
             spread: Cell::new(0x9e37_79b9_7f4a_7c15 ^ number as u64),
         })
     }

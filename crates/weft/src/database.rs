@@ -1,13 +1,11 @@
 //! A database with worker threads.
 
 use std::{
-    cell::Cell,
     fmt,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
 };
 
 use interleave::{Interleaved, Policy, Runtime};
@@ -20,16 +18,11 @@ use crate::{
     run::Running,
     stats::Stats,
     table::{Table, TypeTag},
+    thread::{Working, is_worker},
     transaction::Transaction,
     value::Value,
     worker::WorkerHandle,
 };
-
-thread_local! {
-    /// Whether this thread is a worker of some database, and must not wait for
-    /// one.
-    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
-}
 
 /// A database. Cheap to clone; all clones are the same database, which is closed
 /// when the last of them is dropped.
@@ -63,7 +56,7 @@ impl Database {
             options.pin_workers,
             options.worker_config(),
             move |number| {
-                IS_WORKER.set(true);
+                Working::forever();
                 WorkerState::new(&for_workers, number)
                     .expect("a database has fewer workers than sessions")
             },
@@ -194,7 +187,7 @@ impl Database {
     /// nothing.
     pub fn close(&self) {
         self.shared().close();
-        if IS_WORKER.get() {
+        if is_worker() {
             let inner = self.inner.clone();
             elsewhere(move || inner.shut_down());
         } else {
@@ -202,12 +195,12 @@ impl Database {
         }
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.inner.shared
     }
 
     /// The less loaded of two workers chosen in turn.
-    fn pick(&self) -> &WorkerHandle {
+    pub(crate) fn pick(&self) -> &WorkerHandle {
         let workers = self.workers();
         let turn = self.inner.next_worker.fetch_add(1, Ordering::Relaxed);
         let (a, b) = (
@@ -258,7 +251,7 @@ impl Drop for Inner {
             runtime.shut_down();
             shared.engine.close();
         };
-        if IS_WORKER.get() {
+        if is_worker() {
             // The last clone was in a transaction's closure; a worker cannot
             // wait for itself to end.
             elsewhere(shut_down);
@@ -271,7 +264,7 @@ impl Drop for Inner {
 /// Runs `work` on a thread of its own.
 fn elsewhere(work: impl FnOnce() + Send + 'static) {
     // Should the system refuse the thread, `work` is dropped with what it owns.
-    let _ = thread::Builder::new()
+    let _ = std::thread::Builder::new()
         .name("weft-close".to_owned())
         .spawn(work);
 }

@@ -3,11 +3,14 @@
 mod context;
 mod database;
 mod error;
+mod interactive;
 mod key;
+mod local;
 mod options;
 mod run;
 mod stats;
 mod table;
+mod thread;
 mod transaction;
 mod value;
 mod worker;
@@ -16,10 +19,12 @@ pub use context::Context;
 pub use database::Database;
 pub use engine::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX};
 pub use error::{Abort, DecodeError, Error, InvalidOption, Result, WrongType};
+pub use interactive::{BlockingTransaction, InteractiveTransaction};
 pub use interleave::{
     InFlight, Interleaved, Policy, Prefetching, Scheduling, Sequential, WorkerConfig, WorkerStats,
 };
 pub use key::{AsKey, Key, KeyBuffer, KeyRange};
+pub use local::LocalDatabase;
 pub use options::{Isolation, Options};
 pub use run::Running;
 pub use stats::Stats;

@@ -1,0 +1,256 @@
+//! A database without threads: the calling thread does all the work.
+
+use std::{
+    cell::{Cell, RefCell, RefMut},
+    collections::HashMap,
+    fmt,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+};
+
+use interleave::{Clock, FromFn, JoinHandle, Worker, WorkerConfig};
+
+use crate::{
+    context::{Context, Shared, WorkerState},
+    database::Database,
+    error::{Error, Result},
+    key::Key,
+    options::Options,
+    stats::Stats,
+    table::{Table, TypeTag},
+    thread::Working,
+    transaction::Transaction,
+    value::Value,
+};
+
+/// A database whose only worker is the calling thread, whenever that is in one of
+/// its methods. Made by [`Database::open_local`]. Neither closures nor results
+/// need be `Send`.
+///
+/// Transactions that run together ([`LocalDatabase::run_all`],
+/// [`LocalDatabase::supply`]) overlap each other's cache misses as on any
+/// worker.
+///
+/// # Errors
+/// A method that runs transactions says [`Error::WouldBlockWorker`] when it is
+/// called from within a transaction of the same database.
+pub struct LocalDatabase {
+    shared: Arc<Shared>,
+    worker: RefCell<Worker<WorkerState>>,
+    state: Rc<WorkerState>,
+    next_job: Cell<u64>,
+}
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// What is to run on the worker of this very thread, and so need not be `Send`.
+/// The worker's inbox, which other threads may reach, carries only the number.
+#[derive(Default)]
+pub(crate) struct Jobs {
+    waiting: RefCell<HashMap<u64, Task>>,
+}
+
+/// A job under way, and where its result will be.
+struct Job<T> {
+    task: JoinHandle<(), WorkerState>,
+    result: Rc<Cell<Option<T>>>,
+}
+
+impl Database {
+    /// Opens an empty database in memory without threads. [`Options::workers`] and
+    /// [`Options::pin_workers`] have no effect.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`]; [`Error::MemoryExhausted`] if the system refuses
+    /// address space.
+    pub fn open_local(options: Options) -> Result<LocalDatabase> {
+        options.validate_local()?;
+        let shared = Shared::new(&options)?;
+        let state = WorkerState::new(&shared, 0).expect("a new database has sessions to give away");
+        let state = Rc::new(state);
+        let worker = Worker::new(options.worker_config(), state.clone(), Clock::real());
+        Ok(LocalDatabase {
+            shared,
+            worker: RefCell::new(worker),
+            state,
+            next_job: Cell::new(0),
+        })
+    }
+}
+
+impl LocalDatabase {
+    /// Makes a table. See [`Database::create_table`].
+    ///
+    /// # Errors
+    /// [`Error::TableExists`], [`Error::MemoryExhausted`].
+    pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        self.shared.create_table(name)
+    }
+
+    /// Opens a table that exists. See [`Database::open_table`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`], [`Error::WrongType`].
+    pub fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        self.shared.open_table(name)
+    }
+
+    /// All tables by name, with their types.
+    pub fn tables(&self) -> Vec<(String, TypeTag)> {
+        self.shared.catalogue.list()
+    }
+
+    /// Runs `closure` in a transaction and commits it; again after aborts. See
+    /// [`Database::run`].
+    ///
+    /// # Errors
+    /// Those of the closure; [`Error::RetriesExhausted`], [`Error::Panicked`]; as
+    /// for the type.
+    pub fn run<T, F>(&self, closure: F) -> Result<T>
+    where
+        T: 'static,
+        F: AsyncFn(&Transaction) -> Result<T> + 'static,
+    {
+        self.block_on(self.transaction(closure))?
+    }
+
+    /// Runs all `closures`, each in a transaction of its own, as many at once as
+    /// [`Options::in_flight`] says. The results are in the closures' order.
+    ///
+    /// # Errors
+    /// As for the type. What goes wrong in a transaction is in its result.
+    pub fn run_all<T, F>(&self, closures: impl IntoIterator<Item = F>) -> Result<Vec<Result<T>>>
+    where
+        T: 'static,
+        F: AsyncFn(&Transaction) -> Result<T> + 'static,
+    {
+        let mut worker = self.worker()?;
+        let closures = closures.into_iter();
+        let jobs: Vec<_> = closures
+            .map(|closure| self.submit(&worker, self.transaction(closure)))
+            .collect();
+        let _working = Working::begin();
+        Ok(jobs
+            .into_iter()
+            .map(|job| finish(&mut worker, job).and_then(|result| result))
+            .collect())
+    }
+
+    /// Runs any future on this thread's worker, for example one that begins
+    /// transactions in a [`LocalDatabase::context`].
+    ///
+    /// # Errors
+    /// [`Error::Panicked`]; as for the type.
+    pub fn block_on<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Result<T> {
+        let mut worker = self.worker()?;
+        let job = self.submit(&worker, future);
+        let _working = Working::begin();
+        finish(&mut worker, job)
+    }
+
+    /// To begin and run transactions by hand.
+    pub fn context(&self) -> Context {
+        Context {
+            state: self.state.clone(),
+        }
+    }
+
+    /// Gives the worker a source of tasks, to be worked off by
+    /// [`LocalDatabase::run_until_idle`]. See [`crate::WorkerHandle::supply`].
+    ///
+    /// # Errors
+    /// As for the type.
+    pub fn supply<S, F>(&self, make: impl FnOnce(Context) -> S) -> Result<()>
+    where
+        S: FnMut() -> Option<F> + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let mut source = make(self.context());
+        self.worker()?.set_source(FromFn(move |_: &_| source()));
+        Ok(())
+    }
+
+    /// Works until nothing is left to do.
+    ///
+    /// # Errors
+    /// As for the type.
+    pub fn run_until_idle(&self) -> Result<()> {
+        let mut worker = self.worker()?;
+        let _working = Working::begin();
+        worker.run_until_idle();
+        Ok(())
+    }
+
+    /// Changes the worker's configuration.
+    ///
+    /// # Errors
+    /// As for the type.
+    pub fn configure(&self, config: WorkerConfig) -> Result<()> {
+        self.worker()?.configure(config);
+        Ok(())
+    }
+
+    /// Counters and levels since the database was opened.
+    pub fn stats(&self) -> Stats {
+        self.state.session.tend();
+        let worker = self.worker.try_borrow();
+        let worker = worker.map(|worker| worker.handle().stats());
+        Stats::collect(&self.shared, 1, &worker.unwrap_or_default())
+    }
+
+    /// Memory by purpose.
+    pub fn memory(&self) -> engine::Usage {
+        self.shared.engine.memory()
+    }
+
+    fn worker(&self) -> Result<RefMut<'_, Worker<WorkerState>>> {
+        self.worker
+            .try_borrow_mut()
+            .map_err(|_| Error::WouldBlockWorker)
+    }
+
+    /// The future that runs `closure` in a transaction.
+    fn transaction<T, F>(&self, closure: F) -> impl Future<Output = Result<T>> + use<T, F>
+    where
+        F: AsyncFn(&Transaction) -> Result<T> + 'static,
+    {
+        let context = self.context();
+        let isolation = self.shared.isolation;
+        async move { context.run(isolation, &closure).await }
+    }
+
+    fn submit<T: 'static>(
+        &self,
+        worker: &Worker<WorkerState>,
+        future: impl Future<Output = T> + 'static,
+    ) -> Job<T> {
+        let number = self.next_job.get();
+        self.next_job.set(number + 1);
+        let result = Rc::new(Cell::new(None));
+        let place = result.clone();
+        let task: Task = Box::pin(async move { place.set(Some(future.await)) });
+        self.state.jobs.waiting.borrow_mut().insert(number, task);
+        let task = worker.handle().submit(move |state: &Rc<WorkerState>| {
+            let job = state.jobs.waiting.borrow_mut().remove(&number);
+            job.expect("a job is begun once, by the thread that submitted it")
+        });
+        Job { task, result }
+    }
+}
+
+fn finish<T>(worker: &mut Worker<WorkerState>, job: Job<T>) -> Result<T> {
+    worker.run_until(job.task)?;
+    // A task that has ended without a panic has left its result.
+    job.result.take().ok_or(Error::Closed)
+}
+
+impl fmt::Debug for LocalDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalDatabase")
+            .field("tables", &self.tables())
+            .field("memory", &self.memory())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,44 @@
+//! Which threads must not block.
+
+use std::cell::Cell;
+
+use crate::error::{Error, Result};
+
+thread_local! {
+    /// How many workers of whatever databases run on this thread.
+    static WORKERS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// This thread is a worker while this lives.
+pub(crate) struct Working(());
+
+impl Working {
+    pub(crate) fn begin() -> Working {
+        WORKERS.set(WORKERS.get() + 1);
+        Working(())
+    }
+
+    /// This thread is a worker to its end.
+    pub(crate) fn forever() {
+        std::mem::forget(Working::begin());
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        WORKERS.set(WORKERS.get() - 1);
+    }
+}
+
+/// Whether this thread is a worker, and must not wait for one.
+pub(crate) fn is_worker() -> bool {
+    WORKERS.get() > 0
+}
+
+/// Blocks on `future`, unless that would keep a worker from its work.
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    if is_worker() {
+        return Err(Error::WouldBlockWorker);
+    }
+    pollster::block_on(future)
+}
