@@ -39,7 +39,9 @@
 //!   so are the futures that contain it; the `&mut` references that `poll` makes to
 //!   `!Unpin` futures do not claim uniqueness. Intrusive waiter lists (tokio's
 //!   semaphores) rest on the same rule. Between polls no reference exists at all.
-//!   `tests/leaf.rs` runs under Miri with tree borrows.
+//!   `tests/leaf.rs` and `tests/reentrancy.rs` pass under Miri with tree borrows
+//!   (`MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance"`), which found
+//!   that a count on the slot must be taken from its own `Weak`, not from a `&Slot`.
 //! - *Reentrancy.* A direct resumption goes past whatever guards the leaf above: a
 //!   task that keeps the leaf in an `Rc<RefCell<Pin<Box<_>>>>` locks the cell when it
 //!   polls, the scheduler does not. So the leaf's body, or anything it calls, may

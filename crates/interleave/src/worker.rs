@@ -36,7 +36,7 @@ use std::{
     future::Future,
     pin::Pin,
     rc::Rc,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     task::{Context, Poll, Wake},
     time::Duration,
 };
@@ -280,12 +280,16 @@ impl<L: 'static> Drop for Worker<L> {
         self.inbox.close();
         while let Some((task, _)) = self.queue.pop_front() {
             end(None, || drop(task));
+            self.inbox.open.fetch_sub(1, Ordering::Relaxed);
         }
         let source = self.source.take();
         end(None, || drop(source));
-        for (slot, ..) in &self.slots {
+        for (slot, _, ticket) in &self.slots {
             // SAFETY: the worker is being dropped, hence nothing is resumed.
             end(None, || unsafe { slot.vacate() });
+            if ticket.is_some() {
+                self.inbox.open.fetch_sub(1, Ordering::Relaxed);
+            }
         }
     }
 }
