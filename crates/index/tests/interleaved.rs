@@ -197,6 +197,7 @@ fn run(mix: Mix, span: u64, in_flight: usize, operations: u64, seed: u64) {
 fn interleaved_operations_of_one_thread_keep_their_promises() {
     for (index, mix) in MIXES.into_iter().enumerate() {
         for (span, in_flight, operations) in [(12, 8, 12_000), (150, 24, 8000), (4000, 64, 8000)] {
+            let operations = if cfg!(miri) { 80 } else { operations };
             run(mix, span, in_flight, operations, 77 + index as u64);
         }
     }

@@ -33,7 +33,7 @@ fn work(tree: &Tree, local: &Local, me: u64, mix: Mix, span: u64, rounds: u64, s
     while done < rounds {
         let key = mix.key(&mut rng, span);
         let pin = local.pin();
-        if rng.below(500) == 0 {
+        if rng.below(if cfg!(miri) { 20 } else { 500 }) == 0 {
             scan(tree, local, me, &mine, &mut rng);
         }
         if owner(&key) != me {
@@ -45,7 +45,7 @@ fn work(tree: &Tree, local: &Local, me: u64, mix: Mix, span: u64, rounds: u64, s
         }
         done += 1;
         // Waves of growth and of shrinking.
-        if rng.below(10) < [2, 8][(done / 1500) as usize % 2] {
+        if rng.below(10) < [2, 8][(done / if cfg!(miri) { 30 } else { 1500 }) as usize % 2] {
             let removed = run_inline(tree.remove::<Sequential>(local, &pin, &key, None));
             assert_eq!(removed, mine.remove(&key), "{key:?}");
         } else {
@@ -131,6 +131,10 @@ fn run(mix: Mix, span: u64, rounds: u64) {
 
 #[test]
 fn owners_find_what_they_wrote() {
+    if cfg!(miri) {
+        // Slow, but sees every data race.
+        return run(Mix::Deep, 40, 30);
+    }
     for mix in MIXES {
         for span in [30, 600, 20_000] {
             run(mix, span, 6000);

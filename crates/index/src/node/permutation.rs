@@ -91,7 +91,7 @@ mod tests {
         let mut state = 7u64;
         let mut model: Vec<usize> = Vec::new();
         let mut permutation = Permutation::EMPTY;
-        for _ in 0..20_000 {
+        for _ in 0..if cfg!(miri) { 300 } else { 20_000 } {
             state = state
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
