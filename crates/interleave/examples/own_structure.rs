@@ -130,7 +130,7 @@ fn main() {
     // Alternating, so that a noisy moment hits all of them; the median counts.
     let mut times = [const { Vec::new() }; 3];
     let mut sums = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..5 {
         for ((_, run), times) in modes.iter().zip(&mut times) {
             let (ns, sum) = time(run);
             times.push(ns);
