@@ -81,6 +81,8 @@ pub struct Scan<'t> {
     /// The pieces above the layer of `place`.
     prefix: Vec<u8>,
     place: Place,
+    /// The epoch of the pin under which `place` was found.
+    epoch: u64,
 }
 
 /// Where the scan is, by name.
@@ -136,6 +138,7 @@ impl Tree {
             end: end.map(<[u8]>::to_vec),
             prefix: Vec::new(),
             place: Place::ByMark,
+            epoch: 0,
         }
     }
 }
@@ -144,9 +147,8 @@ impl Scan<'_> {
     /// Fills `batch` with the next keys in order: at least one, all of one
     /// border node at one version. False when the range is exhausted.
     ///
-    /// Between calls the scan remembers a node, which is only valid under the
-    /// same pin. If `pin` is not the one of the previous call, or was given up
-    /// meanwhile, call [`Scan::release`] first.
+    /// Between calls the scan remembers a node. It notices when a pin of
+    /// another epoch is used and then finds its way by name.
     ///
     /// # Suspension
     /// At each line that is probably not in the cache.
@@ -172,11 +174,16 @@ impl Scan<'_> {
     /// As for [`Scan::next`].
     pub async fn next_observed<P: Policy, O: Observer>(
         &mut self,
-        _pin: &Pin<'_>,
+        pin: &Pin<'_>,
         batch: &mut Batch,
         mut observer: O,
     ) -> bool {
         batch.clear();
+        // A node found under a pin of another epoch may be gone by now.
+        if self.epoch != pin.epoch() {
+            self.release();
+            self.epoch = pin.epoch();
+        }
         while batch.is_empty() {
             let (border, version) = match self.place {
                 Place::Exhausted => return false,

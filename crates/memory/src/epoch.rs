@@ -133,7 +133,7 @@ impl Participant {
         }
         let active = &self.active[(epoch & 1) as usize];
         active.set(active.get() + 1);
-        Pin { active }
+        Pin { active, epoch }
     }
 
     #[cold]
@@ -244,6 +244,17 @@ impl Drop for Participant {
 #[derive(Debug)]
 pub struct Pin<'p> {
     active: &'p Cell<u32>,
+    epoch: u64,
+}
+
+impl Pin<'_> {
+    /// The epoch the pin was taken in. Memory that was reachable under one pin
+    /// is still in place under a later pin of the same epoch (of any
+    /// participant): had it been reclaimed, the epoch would have moved on by two.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
 }
 
 impl Drop for Pin<'_> {

@@ -92,8 +92,8 @@ impl Statement<'_> {
                     return scanned;
                 }
             }
-            // Long scans must not hold reclamation back.
-            scan.release();
+            // Long scans must not hold reclamation back: the pin goes, and the
+            // scan finds its way again if the epoch has moved on.
         }
     }
 
