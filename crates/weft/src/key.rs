@@ -27,12 +27,17 @@ mod buffer;
 mod bytes;
 mod numbers;
 mod optional;
+mod prefix;
 mod range;
 mod tuples;
 
 use std::borrow::Cow;
 
-pub use self::{buffer::KeyBuffer, range::KeyRange};
+pub use self::{
+    buffer::KeyBuffer,
+    prefix::{KeyPrefix, Prefix},
+    range::KeyRange,
+};
 use crate::error::DecodeError;
 
 /// A type that can be a table's key.

@@ -1,4 +1,132 @@
 //! Weft: a transactional database engine whose transactions are coroutines.
+//!
+//! Where a classical engine waits (for memory, for another transaction, for a
+//! client) a Weft worker goes on with another transaction. You write ordinary
+//! `async` closures; while one of them misses the cache, the others run.
+//!
+//! # A tour
+//!
+//! ## Open, write, read
+//! A [`Database`] holds typed [`Table`]s. [`Database::run`] runs a closure in a
+//! transaction, on one of the database's workers, and commits it when the closure
+//! returns `Ok`:
+//!
+//! ```
+//! use weft::{Database, Error, Options, Table, Transaction};
+//!
+//! let db = Database::open(Options::default())?;
+//! let accounts: Table<u64, i64> = db.create_table("accounts")?;
+//!
+//! let ours = accounts.clone();
+//! let before = db.run_blocking(async move |txn: &Transaction| {
+//!     let balance = txn.get(&ours, &1).await?.unwrap_or(0);
+//!     txn.upsert(&ours, &1, &(balance + 5)).await?;
+//!     Ok(balance)
+//! })?;
+//! assert_eq!(before, 0);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! [`Database::run`] itself returns a future for any async runtime;
+//! [`Database::run_blocking`] waits for it. Table handles are cheap to clone: move
+//! one into each closure.
+//!
+//! ## What a transaction sees
+//! At [`Isolation::Snapshot`] (the default) a transaction reads what was committed
+//! when it began, and its own writes. If it writes a record that another has
+//! written since, it is *aborted*: the operation says [`Error::Abort`], `?` hands
+//! that on, and `run` runs the closure again on a newer snapshot, at most
+//! [`Options::retries_max`] times. A closure should therefore have no effects
+//! besides those on tables, or bear that they are repeated.
+//!
+//! ## Errors
+//! Three families. *Aborts* ([`Error::is_retryable`]) end the transaction, and `run`
+//! repeats it. After *errors of use* ([`Error::DuplicateKey`],
+//! [`Error::KeyTooLong`], [`Error::MemoryExhausted`], ...) the transaction can go on,
+//! if the closure does not return them. Your own errors travel as
+//! [`Error::application`]. Whatever error a closure returns, its transaction is
+//! rolled back; a panic is contained likewise ([`Error::Panicked`]):
+//!
+//! ```
+//! # use weft::{Database, Error, Options, Table, Transaction};
+//! # let db = Database::open(Options { workers: 1, ..Options::default() })?;
+//! let stock: Table<String, u32> = db.create_table("stock")?;
+//! let sold = db.run_blocking(async move |txn: &Transaction| {
+//!     let left = txn.get(&stock, "loom").await?.unwrap_or(0);
+//!     let left = left.checked_sub(1).ok_or_else(|| Error::application("sold out"))?;
+//!     txn.update(&stock, "loom", &left).await
+//! });
+//! assert!(matches!(sold, Err(Error::Application(_))));
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! ## Keys and values
+//! A [`Key`] is a type whose encoding sorts as its values do: integers, text, bytes,
+//! options, tuples of these, and types of your own. A [`Value`] is a type with a
+//! codec. What is borrowed can stay borrowed: a table with `String` keys is asked
+//! with a `&str`, one with `(u64, String)` keys with a `(u64, &str)`. A table
+//! remembers its types, and opens with no others ([`Error::WrongType`]).
+//!
+//! ## Ranges
+//! [`Transaction::scan`] visits records in the order of their keys;
+//! [`Transaction::range`] streams them. [`Prefix`] stands for all keys with the
+//! same first parts:
+//!
+//! ```
+//! # use weft::{Database, Error, Options, Prefix, Table, Transaction};
+//! # let db = Database::open(Options { workers: 1, ..Options::default() })?;
+//! let orders: Table<(u64, u32), String> = db.create_table("orders")?;
+//! db.run_blocking(async move |txn: &Transaction| {
+//!     txn.insert(&orders, &(7, 1), "yarn").await?;
+//!     txn.insert(&orders, &(7, 2), "shuttle").await?;
+//!     txn.insert(&orders, &(8, 1), "loom").await?;
+//!
+//!     let mut rows = txn.range(&orders, Prefix((7_u64,))).rev();
+//!     let ((customer, order), item) = rows.next().await?.expect("two orders");
+//!     assert_eq!((customer, order, &*item), (7, 2, "shuttle"));
+//!
+//!     assert_eq!(txn.scan(&orders, (7, 2)..).count().await?, 2);
+//!     Ok(())
+//! })?;
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! ## Driving a transaction from outside
+//! [`Database::begin`] gives an [`InteractiveTransaction`], whose operations are
+//! awaited one by one from any thread or runtime;
+//! [`Database::begin_blocking`] gives its blocking twin:
+//!
+//! ```
+//! # use weft::{Database, Error, Options, Table};
+//! # let db = Database::open(Options { workers: 1, ..Options::default() })?;
+//! # let accounts: Table<u64, i64> = db.create_table("accounts")?;
+//! let txn = db.begin_blocking()?;
+//! txn.insert(&accounts, &2, &100)?;
+//! txn.commit()?; // Dropping it instead would roll it back.
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! ## Without threads
+//! [`Database::open_local`] gives a [`LocalDatabase`] that works on the calling
+//! thread, only while it is called.
+//!
+//! ## Suspension and cancellation
+//! Operations suspend, closures may await anything else as well (a timer, a channel,
+//! another runtime's future): the worker then parks the transaction and goes on.
+//! A closure must not *block* its thread, since all transactions of its worker
+//! would wait; calls of this crate that would are refused with
+//! [`Error::WouldBlockWorker`]. Dropping the future of [`Database::run`], or an
+//! interactive transaction, rolls the transaction back.
+//!
+//! An open transaction holds back the collection of old versions: do not keep one
+//! open while a person thinks.
+//!
+//! ## Many at once
+//! A worker overlaps the cache misses of the transactions that it has in flight, so
+//! keep several submitted. [`Transaction::multi_get`] overlaps the reads of a single
+//! transaction. [`WorkerHandle::supply`] feeds a worker without a submission per
+//! transaction, for bulk loading and benchmarks. [`Database::stats`] tells what is
+//! going on.
 
 mod context;
 mod database;
@@ -23,7 +151,7 @@ pub use interactive::{BlockingTransaction, InteractiveTransaction};
 pub use interleave::{
     InFlight, Interleaved, Policy, Prefetching, Scheduling, Sequential, WorkerConfig, WorkerStats,
 };
-pub use key::{AsKey, Key, KeyBuffer, KeyRange};
+pub use key::{AsKey, Key, KeyBuffer, KeyPrefix, KeyRange, Prefix};
 pub use local::LocalDatabase;
 pub use options::{Isolation, Options};
 pub use run::Running;

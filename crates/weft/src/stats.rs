@@ -90,10 +90,9 @@ impl Stats {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         writeln!(
             f,
-            "up {:.1} s, {} workers, {} transactions in flight at most",
+            "up {:.1} s, {} worker(s), up to {} transaction(s) in flight",
             self.uptime.as_secs_f64(),
             self.workers,
             self.in_flight
@@ -126,12 +125,43 @@ impl fmt::Display for Stats {
         )?;
         write!(
             f,
-            "memory        {:.1} MiB of {:.0} MiB: {:.1} index, {:.1} indirection, {:.1} versions",
-            mebibytes(self.memory.claimed_bytes),
-            mebibytes(self.memory.limit_bytes),
-            mebibytes(self.memory.index_bytes),
-            mebibytes(self.memory.indirection_bytes),
-            mebibytes(self.memory.version_bytes)
+            "memory        {} of {}: {} index, {} indirection, {} versions",
+            Bytes(self.memory.claimed_bytes),
+            Bytes(self.memory.limit_bytes),
+            Bytes(self.memory.index_bytes),
+            Bytes(self.memory.indirection_bytes),
+            Bytes(self.memory.version_bytes)
         )
+    }
+}
+
+/// A number of bytes for people: three digits or a few more, and a unit.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut amount = self.0 as f64;
+        for unit in ["B", "KiB", "MiB"] {
+            if amount < 1024.0 {
+                let digits = usize::from(unit != "B" && amount < 100.0);
+                return write!(f, "{amount:.digits$} {unit}");
+            }
+            amount /= 1024.0;
+        }
+        write!(f, "{amount:.1} GiB")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bytes;
+
+    #[test]
+    fn bytes_read_well() {
+        let shown = [0, 1023, 1024, 150 << 10, 3 << 19, 20 << 30].map(|b| Bytes(b).to_string());
+        assert_eq!(
+            shown,
+            ["0 B", "1023 B", "1.0 KiB", "150 KiB", "1.5 MiB", "20.0 GiB"]
+        );
     }
 }

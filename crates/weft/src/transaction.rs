@@ -66,8 +66,8 @@ impl<P: Policy> Transaction<P> {
     /// Commits.
     ///
     /// # Errors
-    /// [`Error::Abort`] if an operation was aborted: nothing of the transaction
-    /// remains.
+    /// [`crate::Error::Abort`] if an operation was aborted: nothing of the
+    /// transaction remains.
     #[inline]
     pub fn commit(self) -> Result<()> {
         self.inner.commit()?;

@@ -1,0 +1,45 @@
+//! With its memory exhausted a database refuses writes and keeps serving reads,
+//! in the very transaction that was refused and in others.
+
+use weft::{Database, Error, Options, Table, Transaction};
+
+const VALUE_BYTES: usize = 4000;
+
+#[test]
+fn exhausted_memory_is_an_error_and_reads_go_on() {
+    let db = Database::open(Options {
+        workers: 2,
+        memory_bytes_max: Some(8 << 20),
+        ..Options::default()
+    })
+    .unwrap();
+    let table: Table<u64, Vec<u8>> = db.create_table("t").unwrap();
+
+    let mut records = 0;
+    let refused = loop {
+        let ours = table.clone();
+        let result = db.run_blocking(async move |txn: &Transaction| {
+            txn.insert(&ours, &records, &[1; VALUE_BYTES]).await
+        });
+        match result {
+            Ok(()) => records += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, Error::MemoryExhausted));
+    assert!(records > 500, "only {records} records fit into 8 MiB");
+
+    let ours = table.clone();
+    let count = db.run_blocking(async move |txn: &Transaction| txn.scan(&ours, ..).count().await);
+    assert_eq!(count.unwrap(), records);
+    let txn = db.begin_blocking().unwrap();
+    assert!(matches!(
+        txn.insert(&table, &records, &vec![1; VALUE_BYTES]),
+        Err(Error::MemoryExhausted)
+    ));
+    assert_eq!(
+        txn.get(&table, &0).unwrap().map(|value| value.len()),
+        Some(VALUE_BYTES)
+    );
+    txn.commit().unwrap();
+}

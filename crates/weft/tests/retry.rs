@@ -1,0 +1,108 @@
+//! Aborted transactions are run again, until they commit or the limit is reached.
+
+use weft::{Database, Error, Options, Table, Transaction};
+
+fn open() -> Database {
+    Database::open(Options {
+        workers: 2,
+        memory_bytes_max: Some(256 << 20),
+        ..Options::default()
+    })
+    .unwrap()
+}
+
+#[test]
+fn concurrent_increments_are_all_counted() {
+    const TIMES: u64 = 1000;
+    let db = open();
+    let table: Table<u8, u64> = db.create_table("counters").unwrap();
+    let clients: Vec<_> = (0..2)
+        .map(|_| {
+            let (db, table) = (db.clone(), table.clone());
+            std::thread::spawn(move || {
+                for _ in 0..TIMES {
+                    let table = table.clone();
+                    db.run_blocking(async move |txn: &Transaction| {
+                        let count = txn.get(&table, &0).await?.unwrap_or(0);
+                        txn.upsert(&table, &0, &(count + 1)).await
+                    })
+                    .unwrap();
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().unwrap();
+    }
+    let count = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &0).await);
+    assert_eq!(count.unwrap(), Some(2 * TIMES));
+}
+
+#[test]
+fn a_batch_of_conflicting_transactions_commits_whatever_is_in_flight() {
+    for in_flight in [weft::InFlight::Fixed(1), weft::InFlight::Fixed(32)] {
+        let db = Database::open(Options {
+            workers: 2,
+            in_flight,
+            ..Options::default()
+        })
+        .unwrap();
+        let table: Table<u8, u64> = db.create_table("counters").unwrap();
+        let running: Vec<_> = (0..500)
+            .map(|_| {
+                let table = table.clone();
+                db.run(async move |txn: &Transaction| {
+                    let count = txn.get(&table, &0).await?.unwrap_or(0);
+                    txn.upsert(&table, &0, &(count + 1)).await
+                })
+            })
+            .collect();
+        for running in running {
+            running.wait().unwrap();
+        }
+        let count = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &0).await);
+        assert_eq!(count.unwrap(), Some(500));
+    }
+}
+
+#[test]
+fn retries_end_at_the_limit() {
+    let db = Database::open(Options {
+        workers: 1,
+        retries_max: 5,
+        ..Options::default()
+    })
+    .unwrap();
+    let table: Table<u8, u64> = db.create_table("t").unwrap();
+    let holder = db.begin_blocking().unwrap();
+    holder.insert(&table, &0, &1).unwrap();
+    let ours = table.clone();
+    let result = db.run_blocking(async move |txn: &Transaction| txn.upsert(&ours, &0, &2).await);
+    let Err(Error::RetriesExhausted { attempts, last }) = result else {
+        panic!("{result:?}");
+    };
+    assert_eq!((attempts, last), (6, weft::Abort::WriteConflict));
+    holder.commit().unwrap();
+    db.run_blocking(async move |txn: &Transaction| txn.upsert(&table, &0, &2).await)
+        .unwrap();
+}
+
+#[test]
+fn an_abort_that_the_closure_ignores_is_retried_all_the_same() {
+    let db = open();
+    let table: Table<u8, u64> = db.create_table("t").unwrap();
+    let holder = db.begin_blocking().unwrap();
+    holder.insert(&table, &0, &1).unwrap();
+    let (sender, attempts) = std::sync::mpsc::channel();
+    let ours = table.clone();
+    let running = db.run(async move |txn: &Transaction| {
+        let _ = txn.upsert(&ours, &0, &2).await;
+        let _ = sender.send(());
+        Ok(())
+    });
+    attempts.recv().unwrap();
+    holder.commit().unwrap();
+    running.wait().unwrap();
+    let value = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &0).await);
+    assert_eq!(value.unwrap(), Some(2));
+}
