@@ -1,1 +1,45 @@
-//! sim
+//! Seeded simulation of a whole database: many workers on one thread, every
+//! choice from one seed, and checkers for what comes out.
+//!
+//! ```
+//! let report = sim::run(1, &sim::Parameters::default()).unwrap_or_else(|f| panic!("{f}"));
+//! assert!(report.committed > 0);
+//! ```
+//!
+//! | what | where |
+//! | --- | --- |
+//! | one run, many runs | [`run()`], [`run_many()`] |
+//! | what a run consists of | [`Parameters`], [`Faults`] |
+//! | the same workloads on threads | [`run_threads()`] |
+//! | what transactions did and were told | [`history`] |
+//! | which histories are right | [`check`] |
+//! | bugs that the checkers must find | [`Planted`] |
+//! | bytes as operations, for fuzzers | [`fuzz`] |
+//!
+//! A failed run is a [`Failure`]; it prints seed, parameters and the command that
+//! repeats it.
+
+pub mod check;
+mod client;
+mod dice;
+mod failure;
+pub mod fuzz;
+pub mod history;
+mod parameters;
+mod parking;
+mod plant;
+mod report;
+mod seeds;
+mod simulation;
+mod threads;
+mod together;
+mod workload;
+mod world;
+
+pub use dice::Dice;
+pub use failure::{Failure, Reason};
+pub use parameters::{Faults, Levels, PRESETS, Parameters, Planted};
+pub use report::Report;
+pub use seeds::run_many;
+pub use simulation::run;
+pub use threads::run_threads;

@@ -1,0 +1,78 @@
+//! A long simulation: `cargo run --release -p sim --example simulate -- --seeds 10000`.
+//!
+//! Progress goes to standard error; the process fails with the first seed that
+//! does.
+
+use std::{env, io::Write, process::ExitCode};
+
+use sim::{PRESETS, Parameters, run_many};
+
+const HELP: &str = "\
+Runs seeded simulations of a whole database and checks what comes out.
+
+  --seeds N      how many seeds (default 1000)
+  --first S      the first seed (default 1)
+  --preset NAME  snapshot, read-committed, mixed, faults or scarce
+                 (default: each of them)
+  --points       lists how often each suspension point was passed
+";
+
+struct Options {
+    seeds: u64,
+    first: u64,
+    presets: Vec<String>,
+    points: bool,
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options {
+        seeds: 1000,
+        first: 1,
+        presets: PRESETS.map(str::to_owned).to_vec(),
+        points: false,
+    };
+    let mut arguments = env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        let number = |text: String| text.parse().map_err(|_| format!("{text:?} is no number"));
+        match argument.as_str() {
+            "--seeds" => options.seeds = number(value()?)?,
+            "--first" => options.first = number(value()?)?,
+            "--preset" => options.presets = vec![value()?],
+            "--points" => options.points = true,
+            _ => return Err(HELP.to_owned()),
+        }
+    }
+    Ok(options)
+}
+
+fn simulate(options: &Options) -> Result<(), String> {
+    let mut err = std::io::stderr();
+    for name in &options.presets {
+        let parameters =
+            Parameters::preset(name).ok_or(format!("no parameter set is called {name:?}"))?;
+        let sum = run_many(options.first, options.seeds, &parameters, |seed, sum| {
+            if seed % 100 == 0 {
+                let _ = writeln!(err, "{name}: seed {seed}, {} committed", sum.committed);
+            }
+        })
+        .map_err(|failure| failure.to_string())?;
+        let _ = writeln!(err, "{name}: {} seeds, {sum}", options.seeds);
+        if options.points {
+            for (point, times) in &sum.points {
+                let _ = writeln!(err, "  {times:>10}  {point}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|options| simulate(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            let _ = writeln!(std::io::stderr(), "{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Checkers: whether a history is one that the engine may produce.
+//!
+//! Commit timestamps give the order of all commits, so nothing has to be searched
+//! for: the committed states are rebuilt (`versions.rs`) and every operation is
+//! held against the state that it should have seen.
+//!
+//! | rule | file |
+//! | --- | --- |
+//! | every answer is that of the transaction's state | `answers.rs` |
+//! | concurrent writers: first updater wins, no dirty write, no groundless abort | `writes.rs` |
+//! | lists only grow; claims of workloads hold | `claims.rs` |
+//! | memory is what the surviving records need | `memory.rs` |
+//!
+//! Transactions that did not commit are checked as well: what they were told
+//! before their end must have been right.
+
+mod answers;
+mod claims;
+mod explain;
+mod memory;
+mod versions;
+mod writes;
+
+use std::fmt;
+
+use crate::history::Record;
+
+pub use self::{memory::version_bytes, versions::Versions};
+
+/// What a checker may assume of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// All workers ran on one thread: between two suspensions nothing else
+    /// happened, and the clocks of the history are exact.
+    pub one_thread: bool,
+    /// Operations may be told that memory is exhausted.
+    pub memory_is_scarce: bool,
+}
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// The transaction that shows it.
+    pub transaction: u64,
+    /// What happened.
+    pub story: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: transaction {}: {}",
+            self.rule, self.transaction, self.story
+        )
+    }
+}
+
+impl std::error::Error for Violation {}
+
+impl Violation {
+    fn new(rule: &'static str, record: &Record, story: impl fmt::Display) -> Violation {
+        Violation {
+            rule,
+            transaction: record.number,
+            story: format!(
+                "{story} ({} at {:?}, snapshot {}, {:?})",
+                record.label, record.isolation, record.snapshot, record.outcome
+            ),
+        }
+    }
+}
+
+/// Checks a history against all rules.
+///
+/// # Errors
+/// The first violation.
+pub fn history(records: &[Record], rules: &Rules) -> Result<(), Violation> {
+    let versions = Versions::of(records)?;
+    for record in records {
+        answers::check(&versions, records, record, rules)?;
+        claims::check(record)?;
+    }
+    writes::first_updater_wins(&versions, records)?;
+    writes::no_dirty_write(records)?;
+    if rules.one_thread {
+        writes::aborts_have_a_cause(&versions, records)?;
+    }
+    claims::lists_only_grow(&versions, records)
+}
+
+/// A key or value for people.
+fn shown(bytes: &[u8]) -> String {
+    let mut text = bytes.iter().take(16).map(u8::to_string).collect::<Vec<_>>();
+    if bytes.len() > 16 {
+        text.push(format!(".. {} bytes", bytes.len()));
+    }
+    format!("[{}]", text.join(" "))
+}
+
+#[cfg(test)]
+mod tests;

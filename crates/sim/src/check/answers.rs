@@ -1,0 +1,98 @@
+//! Every answer is that of the state that the transaction should see: its
+//! snapshot (or, under read committed, a state during the operation) and its own
+//! writes.
+//!
+//! On one thread a read under read committed must be of the state in which the
+//! operation began. A write may be decided later, so any state up to its end
+//! will do.
+//!
+//! Of two operations that run at once, the one that ends second may have looked
+//! before or after the first took effect. The order of their effects is that of
+//! their ends.
+
+use engine::{Direction, Error, Isolation};
+
+use super::{
+    Rules, Violation,
+    explain::explain,
+    versions::{Own, Versions, View},
+};
+use crate::history::{Action, Event, Record};
+
+/// Checks one transaction.
+pub(super) fn check(
+    versions: &Versions,
+    records: &[Record],
+    record: &Record,
+    rules: &Rules,
+) -> Result<(), Violation> {
+    let mut own = Own::new();
+    let mut own_before = Own::new();
+    for (index, event) in record.events.iter().enumerate() {
+        if let Action::Failed { error, .. } = &event.action {
+            let expected = match error {
+                Error::Abort(_) => true,
+                Error::MemoryExhausted => rules.memory_is_scarce,
+                _ => false,
+            };
+            if !expected {
+                let story = format!("an operation failed: {error}");
+                return Err(Violation::new("unexpected error", record, story));
+            }
+        }
+        let (first, last) = states(record, event, rules);
+        let fits = |own: &Own| {
+            (first..=last).any(|at| answers(&View { versions, at, own }, &event.action))
+        };
+        if !(fits(&own) || event.joined && fits(&own_before)) {
+            let view = View {
+                versions,
+                at: first,
+                own: &own,
+            };
+            return Err(explain(&view, records, record, &event.action));
+        }
+        if record.events.get(index + 1).is_some_and(|next| next.joined) {
+            own_before = own.clone();
+        }
+        if let Some((key, value)) = event.action.effect() {
+            own.insert(key.clone(), value.cloned());
+        }
+    }
+    Ok(())
+}
+
+/// The states that an operation may have seen, first and last.
+fn states(record: &Record, event: &Event, rules: &Rules) -> (u64, u64) {
+    let reads = matches!(event.action, Action::Get { .. } | Action::Scan { .. });
+    match record.isolation {
+        Isolation::Snapshot => (record.snapshot, record.snapshot),
+        Isolation::ReadCommitted if reads && rules.one_thread => (event.clock.0, event.clock.0),
+        Isolation::ReadCommitted => event.clock,
+    }
+}
+
+/// Whether an operation would have ended like this in that state.
+fn answers(view: &View<'_>, action: &Action) -> bool {
+    match action {
+        Action::Get { key, found } => view.get(key) == found.as_ref(),
+        Action::Scan {
+            range,
+            direction,
+            limit,
+            found,
+        } => {
+            let mut expected = view.scan(range);
+            if *direction == Direction::Backward {
+                expected.reverse();
+            }
+            expected.truncate(*limit);
+            found.iter().map(|(key, value)| (key, value)).eq(expected)
+        }
+        Action::Insert { key, done, .. } => view.get(key).is_none() == *done,
+        Action::Update { key, done, .. } | Action::Delete { key, done } => {
+            view.get(key).is_some() == *done
+        }
+        Action::Upsert { .. } | Action::Abandoned { .. } | Action::Failed { .. } => true,
+    }
+}

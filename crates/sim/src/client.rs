@@ -1,0 +1,354 @@
+//! A client: one transaction that writes down what it does and is told.
+//!
+//! A client that is dropped in the middle (cancelled, or by a panic) still hands
+//! in its record. Dropping the transaction comes after that record's `ended`, so
+//! no other transaction's success is taken for a dirty write.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::Future,
+    ops::{Bound, ControlFlow},
+    rc::Rc,
+};
+
+use engine::{Direction, Error, Isolation, Session, Transaction};
+use interleave::{Policy, Sequential, run_inline};
+
+use crate::{
+    history::{Action, Claim, Event, Key, Outcome, Record, Value},
+    parameters::Planted,
+    together::{join, within},
+    world::World,
+};
+
+/// A range of keys.
+pub(crate) type Range = (Bound<Key>, Bound<Key>);
+
+/// One transaction and its record. See the module text.
+pub(crate) struct Client<'w> {
+    world: &'w World,
+    transaction: Option<Transaction>,
+    record: RefCell<Option<Record>>,
+    values: Cell<u16>,
+}
+
+/// The moment at which an operation began.
+struct Start {
+    clock: u64,
+    order: u64,
+}
+
+impl<'w> Client<'w> {
+    /// Begins a transaction.
+    pub(crate) fn begin(
+        world: &'w World,
+        session: &Rc<Session>,
+        isolation: Isolation,
+        number: u64,
+        label: &'static str,
+    ) -> Result<Client<'w>, Error> {
+        let transaction = session.begin(isolation)?;
+        let record = Record {
+            number,
+            label,
+            isolation,
+            snapshot: transaction.snapshot().0,
+            events: Vec::new(),
+            claims: Vec::new(),
+            outcome: Outcome::Unfinished,
+            ended: 0,
+        };
+        Ok(Client {
+            world,
+            transaction: Some(transaction),
+            record: RefCell::new(Some(record)),
+            values: Cell::new(0),
+        })
+    }
+
+    /// A number that no other value of the run has.
+    pub(crate) fn unique(&self) -> u64 {
+        let sequence = self.values.get();
+        self.values.set(sequence + 1);
+        let number = self.with_record(|record| record.number);
+        number << 16 | u64::from(sequence)
+    }
+
+    /// A value of its own, of 8 bytes and some.
+    pub(crate) fn value(&self, padding: usize) -> Value {
+        let mut value = self.unique().to_be_bytes().to_vec();
+        value.resize(8 + padding, 0xcc);
+        value
+    }
+
+    pub(crate) fn isolation(&self) -> Isolation {
+        self.with_record(|record| record.isolation)
+    }
+
+    /// Reads a record.
+    pub(crate) async fn get<P: Policy>(&self, key: &[u8]) -> Result<Option<Value>, Error> {
+        let start = self.start();
+        let result = if self.misbehaves(Planted::LateRead) {
+            let late = self.transaction().session().begin(Isolation::Snapshot)?;
+            run_inline(late.get::<Sequential, _>(&self.world.table, key, <[u8]>::to_vec))
+        } else {
+            let table = &self.world.table;
+            self.transaction()
+                .get::<P, _>(table, key, <[u8]>::to_vec)
+                .await
+        };
+        self.finish(start, Some(key), result, |found| Action::Get {
+            key: key.to_vec(),
+            found: found.clone(),
+        })
+    }
+
+    /// Visits the records of `range`, `limit` at most.
+    pub(crate) async fn scan<P: Policy>(
+        &self,
+        range: Range,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Vec<(Key, Value)>, Error> {
+        let start = self.start();
+        let mut found = Vec::new();
+        let bounds = (
+            range.0.as_ref().map(Vec::as_slice),
+            range.1.as_ref().map(Vec::as_slice),
+        );
+        let result = self
+            .transaction()
+            .scan::<P>(&self.world.table, bounds, direction, |key, value| {
+                found.push((key.to_vec(), value.to_vec()));
+                if found.len() == limit {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })
+            .await;
+        self.finish(start, None, result.map(|_| found), |found| Action::Scan {
+            range,
+            direction,
+            limit,
+            found: found.clone(),
+        })
+    }
+
+    /// Inserts a record; false if there is one.
+    pub(crate) async fn insert<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
+        let start = self.start();
+        let table = &self.world.table;
+        let result = match self.transaction().insert::<P>(table, key, value).await {
+            Ok(()) => Ok(true),
+            Err(Error::DuplicateKey) => Ok(false),
+            Err(error) => Err(error),
+        };
+        self.finish(start, Some(key), result, |&done| Action::Insert {
+            key: key.to_vec(),
+            value: value.to_vec(),
+            done,
+        })
+    }
+
+    /// Updates a record; whether there is one.
+    pub(crate) async fn update<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
+        let start = self.start();
+        let table = &self.world.table;
+        let result = self.transaction().update::<P>(table, key, value).await;
+        self.finish(start, Some(key), result, |&done| Action::Update {
+            key: key.to_vec(),
+            value: value.to_vec(),
+            done,
+        })
+    }
+
+    /// Writes a record.
+    pub(crate) async fn upsert<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        let start = self.start();
+        let result = if self.misbehaves(Planted::DropWrite) {
+            Ok(())
+        } else {
+            let table = &self.world.table;
+            self.transaction().upsert::<P>(table, key, value).await
+        };
+        self.finish(start, Some(key), result, |()| Action::Upsert {
+            key: key.to_vec(),
+            value: value.to_vec(),
+        })
+    }
+
+    /// Begins to write a record, loses patience after `turns` suspensions and
+    /// looks what has become of it.
+    pub(crate) async fn upsert_within<P: Policy>(
+        &self,
+        turns: usize,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), Error> {
+        let start = self.start();
+        if let Some(result) = within(turns, self.upsert::<P>(key, value)).await {
+            return result;
+        }
+        let table = &self.world.table;
+        let transaction = self.transaction();
+        let done = run_inline(transaction.get::<Sequential, _>(table, key, |it| it == value));
+        self.finish(
+            start,
+            Some(key),
+            done.map(|done| done == Some(true)),
+            |&done| Action::Abandoned {
+                key: key.to_vec(),
+                value: value.to_vec(),
+                done,
+            },
+        )?;
+        Ok(())
+    }
+
+    /// Deletes a record; whether there was one.
+    pub(crate) async fn delete<P: Policy>(&self, key: &[u8]) -> Result<bool, Error> {
+        let start = self.start();
+        let result = self.transaction().delete::<P>(&self.world.table, key).await;
+        self.finish(start, Some(key), result, |&done| Action::Delete {
+            key: key.to_vec(),
+            done,
+        })
+    }
+
+    /// Runs two operations at once.
+    pub(crate) async fn both<A, B>(
+        &self,
+        a: impl Future<Output = Result<A, Error>>,
+        b: impl Future<Output = Result<B, Error>>,
+    ) -> Result<(A, B), Error> {
+        let events = self.with_record(|record| record.events.len());
+        let (a, b) = join(a, b).await;
+        self.with_record(|record| {
+            if record.events.len() == events + 2 {
+                record.events[events + 1].joined = true;
+            }
+        });
+        Ok((a?, b?))
+    }
+
+    /// Notes something that must hold.
+    pub(crate) fn claim(&self, what: &'static str, expected: u64, found: u64) {
+        let claim = Claim {
+            what,
+            expected,
+            found,
+        };
+        self.with_record(|record| record.claims.push(claim));
+    }
+
+    /// Commits.
+    pub(crate) fn commit(mut self) -> Result<(), Error> {
+        let ended = self.world.recorder.next();
+        let transaction = self.transaction.take().expect("only the end takes it");
+        let result = transaction.commit();
+        let outcome = match result {
+            Ok(timestamp) => Outcome::Committed(timestamp.0),
+            Err(_) => Outcome::Aborted,
+        };
+        self.hand_in(outcome, ended);
+        result.map(drop)
+    }
+
+    /// Rolls back.
+    pub(crate) fn rollback(mut self) {
+        let ended = self.world.recorder.next();
+        self.transaction.take();
+        self.hand_in(Outcome::RolledBack, ended);
+    }
+
+    fn transaction(&self) -> &Transaction {
+        self.transaction.as_ref().expect("only the end takes it")
+    }
+
+    fn with_record<R>(&self, change: impl FnOnce(&mut Record) -> R) -> R {
+        change(
+            self.record
+                .borrow_mut()
+                .as_mut()
+                .expect("only the end takes it"),
+        )
+    }
+
+    fn misbehaves(&self, planted: Planted) -> bool {
+        self.world.parameters.planted == Some(planted)
+            && self.with_record(|record| record.number > 0 && record.number.is_multiple_of(5))
+    }
+
+    fn start(&self) -> Start {
+        Start {
+            order: self.world.recorder.next(),
+            clock: self.world.database.now().0,
+        }
+    }
+
+    fn finish<R>(
+        &self,
+        start: Start,
+        key: Option<&[u8]>,
+        result: Result<R, Error>,
+        action: impl FnOnce(&R) -> Action,
+    ) -> Result<R, Error> {
+        let clock = self.world.database.now().0;
+        let order = self.world.recorder.next();
+        let action = match &result {
+            Ok(result) => action(result),
+            Err(error) => Action::Failed {
+                key: key.map(<[u8]>::to_vec),
+                error: *error,
+            },
+        };
+        let event = Event {
+            clock: (start.clock, clock),
+            order: (start.order, order),
+            joined: false,
+            action,
+        };
+        self.with_record(|record| record.events.push(event));
+        result
+    }
+
+    fn hand_in(&self, outcome: Outcome, ended: u64) {
+        if let Some(mut record) = self.record.borrow_mut().take() {
+            record.outcome = outcome;
+            record.ended = ended;
+            self.world.recorder.push(record);
+        }
+    }
+}
+
+impl Drop for Client<'_> {
+    fn drop(&mut self) {
+        if self.record.borrow().is_none() {
+            return;
+        }
+        let aborted = self.with_record(|record| {
+            let failures = record.events.iter().map(|event| &event.action);
+            failures
+                .filter(|action| {
+                    matches!(
+                        action,
+                        Action::Failed {
+                            error: Error::Abort(_),
+                            ..
+                        }
+                    )
+                })
+                .count()
+                > 0
+        });
+        let outcome = if aborted {
+            Outcome::Aborted
+        } else {
+            Outcome::Unfinished
+        };
+        let ended = self.world.recorder.next();
+        self.transaction.take();
+        self.hand_in(outcome, ended);
+    }
+}

@@ -1,0 +1,71 @@
+//! How a run can fail, and what a person needs to see it again.
+
+use std::fmt;
+
+use crate::{check::Violation, parameters::Parameters};
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The history breaks a rule.
+    Violation(Violation),
+    /// Tasks do not end, although nothing holds them.
+    Stuck(String),
+    /// Garbage remains although nobody can need it.
+    Garbage(String),
+    /// Memory in use is not what the surviving records need.
+    Memory(String),
+    /// Counters of engine and history disagree.
+    Counters(String),
+    /// A task panicked, and nobody made it.
+    Panicked(String),
+    /// The run could not be set up or inspected.
+    Setup(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Violation(violation) => violation.fmt(f),
+            Reason::Stuck(what) => write!(f, "stuck: {what}"),
+            Reason::Garbage(what) => write!(f, "garbage remains: {what}"),
+            Reason::Memory(what) => write!(f, "memory: {what}"),
+            Reason::Counters(what) => write!(f, "counters: {what}"),
+            Reason::Panicked(what) => write!(f, "a task panicked: {what}"),
+            Reason::Setup(what) => write!(f, "the run could not be set up: {what}"),
+        }
+    }
+}
+
+/// A failed run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The seed that shows it again.
+    pub seed: u64,
+    /// With these parameters.
+    pub parameters: Box<Parameters>,
+    /// What went wrong.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: {}", self.seed, self.reason)?;
+        writeln!(f, "{}", self.parameters)?;
+        match self.parameters.preset_name() {
+            Some(name) => write!(
+                f,
+                "replay: cargo run -p sim --example simulate -- --preset {name} --first {} --seeds 1",
+                self.seed
+            ),
+            None => write!(
+                f,
+                "replay: sim::run({}, &parameters) with these parameters",
+                self.seed
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,49 @@
+//! Collects the records of one run, from any thread.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use super::Record;
+
+/// The history of one run, while it is being written.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    order: AtomicU64,
+    records: Mutex<Vec<Record>>,
+}
+
+impl Recorder {
+    /// The next number of the history's order.
+    pub fn next(&self) -> u64 {
+        // SeqCst: the order must agree with what happens on all threads.
+        self.order.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Adds a transaction that has ended.
+    pub fn push(&self, record: Record) {
+        self.records
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .push(record);
+    }
+
+    /// Number of transactions that have ended.
+    pub fn len(&self) -> usize {
+        self.records.lock().unwrap_or_else(|e| e.into_inner()).len()
+    }
+
+    /// Whether no transaction has ended.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes the history, by transaction number.
+    pub fn take(&self) -> Vec<Record> {
+        let mut records =
+            std::mem::take(&mut *self.records.lock().unwrap_or_else(|e| e.into_inner()));
+        records.sort_by_key(|record| record.number);
+        records
+    }
+}

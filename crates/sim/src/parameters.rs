@@ -1,0 +1,181 @@
+//! What a run consists of, besides its seed.
+
+use std::fmt;
+
+/// Isolation levels of a run's transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// Snapshot isolation only.
+    Snapshot,
+    /// Read committed only.
+    ReadCommitted,
+    /// Each transaction draws one (transfers always take a snapshot).
+    Mixed,
+}
+
+/// How likely faults are, in tenths of a percent unless said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// A panic at a suspension point, per 100,000 points passed.
+    pub panic_per_100_000: u32,
+    /// A task is cancelled, per step of the simulation.
+    pub cancel: u32,
+    /// A worker is dropped with all its tasks and another takes its place, per
+    /// step, in 100,000ths.
+    pub restart_per_100_000: u32,
+    /// A transaction rolls back at its end.
+    pub rollback: u32,
+    /// A transaction parks between two operations.
+    pub park: u32,
+    /// A write is given up in the middle.
+    pub abandon: u32,
+    /// Two operations of a transaction run at once.
+    pub join: u32,
+}
+
+impl Faults {
+    /// None at all.
+    pub const NONE: Faults = Faults {
+        panic_per_100_000: 0,
+        cancel: 0,
+        restart_per_100_000: 0,
+        rollback: 0,
+        park: 0,
+        abandon: 0,
+        join: 0,
+    };
+
+    /// All kinds.
+    pub const ALL: Faults = Faults {
+        panic_per_100_000: 120,
+        cancel: 1,
+        restart_per_100_000: 15,
+        rollback: 60,
+        park: 60,
+        abandon: 60,
+        join: 100,
+    };
+}
+
+/// A bug put into the harness on purpose, which the checkers must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// Some transactions read at a newer snapshot than theirs.
+    LateRead,
+    /// Some transactions lose their upserts.
+    DropWrite,
+    /// Two writers' commit timestamps are exchanged in the history.
+    SwapCommits,
+    /// One transaction's snapshot is made older in the history.
+    AgeSnapshot,
+    /// A record is inserted at the end that no history knows of.
+    HiddenRecord,
+}
+
+/// Everything that, with a seed, determines a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Transactions begun.
+    pub transactions: u64,
+    /// Most workers; a run has 1 to this many.
+    pub workers_max: usize,
+    /// Most tasks in flight per worker; each has 2 to this many.
+    pub in_flight_max: usize,
+    /// Isolation levels.
+    pub levels: Levels,
+    /// Lists that are appended to.
+    pub lists: usize,
+    /// Bank accounts.
+    pub accounts: usize,
+    /// Keys that come and go.
+    pub presence_keys: usize,
+    /// Registers.
+    pub registers: usize,
+    /// How likely the four workloads are: append, bank, presence, register.
+    pub mix: [u32; 4],
+    /// Faults.
+    pub faults: Faults,
+    /// Memory limit of the database, in bytes. Below
+    /// [`Parameters::AMPLE_MEMORY_BYTES`] operations may be told that memory is
+    /// exhausted.
+    pub memory_bytes_max: usize,
+    /// A bug to plant.
+    pub planted: Option<Planted>,
+}
+
+impl Parameters {
+    /// Enough memory for every run of at most some ten thousand transactions.
+    pub const AMPLE_MEMORY_BYTES: usize = 64 << 20;
+
+    /// Whether operations may be told that memory is exhausted.
+    pub(crate) fn memory_is_scarce(&self) -> bool {
+        self.memory_bytes_max < Self::AMPLE_MEMORY_BYTES
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            transactions: 150,
+            workers_max: 4,
+            in_flight_max: 8,
+            levels: Levels::Snapshot,
+            lists: 4,
+            accounts: 8,
+            presence_keys: 120,
+            registers: 6,
+            mix: [3, 2, 4, 2],
+            faults: Faults::NONE,
+            memory_bytes_max: Parameters::AMPLE_MEMORY_BYTES,
+            planted: None,
+        }
+    }
+}
+
+/// Names of parameter sets, as the example's command line takes them.
+pub const PRESETS: [&str; 5] = ["snapshot", "read-committed", "mixed", "faults", "scarce"];
+
+impl Parameters {
+    /// The parameter set of a name of [`PRESETS`].
+    pub fn preset(name: &str) -> Option<Parameters> {
+        let default = Parameters::default();
+        let faulty = Parameters {
+            levels: Levels::Mixed,
+            faults: Faults::ALL,
+            ..default
+        };
+        Some(match name {
+            "snapshot" => default,
+            "read-committed" => Parameters {
+                levels: Levels::ReadCommitted,
+                ..default
+            },
+            "mixed" => Parameters {
+                levels: Levels::Mixed,
+                ..default
+            },
+            "faults" => faulty,
+            "scarce" => Parameters {
+                memory_bytes_max: 1 << 20,
+                ..faulty
+            },
+            _ => return None,
+        })
+    }
+
+    /// The name of the set that this is, if it is one.
+    pub fn preset_name(&self) -> Option<&'static str> {
+        PRESETS
+            .into_iter()
+            .find(|name| Parameters::preset(name).as_ref() == Some(self))
+    }
+}
+
+impl fmt::Display for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.preset_name() {
+            Some(name) => write!(f, "parameter set {name:?}: {self:?}"),
+            None => write!(f, "{self:?}"),
+        }
+    }
+}

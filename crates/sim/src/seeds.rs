@@ -1,0 +1,73 @@
+//! Many runs, one after the other, and somebody who notices when one of them
+//! does not come back.
+
+use std::{
+    io::Write,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    thread,
+    time::Duration,
+};
+
+use crate::{failure::Failure, parameters::Parameters, report::Report, simulation::run};
+
+/// No run takes that long. One that does is in an endless loop, which only ending
+/// the process can stop.
+const RUN_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// Runs `seeds` simulations from seed `first` on; `progress` is told after each.
+///
+/// # Errors
+/// The first failure.
+///
+/// # Panics
+/// Aborts the process, having named the seed, if a run does not end.
+pub fn run_many(
+    first: u64,
+    seeds: u64,
+    parameters: &Parameters,
+    mut progress: impl FnMut(u64, &Report),
+) -> Result<Report, Failure> {
+    let watch = Watch::new(*parameters);
+    let mut sum = Report::default();
+    for seed in first..first.saturating_add(seeds) {
+        watch.begins(seed);
+        sum.merge(&run(seed, parameters)?);
+        progress(seed, &sum);
+    }
+    Ok(sum)
+}
+
+/// Aborts the process when nothing is heard for too long.
+struct Watch(Sender<u64>);
+
+impl Watch {
+    fn new(parameters: Parameters) -> Watch {
+        let (sender, receiver) = channel();
+        thread::spawn(move || watch(&receiver, &parameters));
+        Watch(sender)
+    }
+
+    fn begins(&self, seed: u64) {
+        // The watch lives as long as this end does.
+        let _ = self.0.send(seed);
+    }
+}
+
+fn watch(seeds: &Receiver<u64>, parameters: &Parameters) {
+    let mut running = None;
+    loop {
+        match seeds.recv_timeout(RUN_TIME_MAX) {
+            Ok(seed) => running = Some(seed),
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                let failure = Failure {
+                    seed: running.unwrap_or_default(),
+                    parameters: Box::new(*parameters),
+                    reason: crate::Reason::Stuck("in an endless loop".to_owned()),
+                };
+                let _ = writeln!(std::io::stderr(), "{failure}");
+                std::process::abort();
+            }
+        }
+    }
+}

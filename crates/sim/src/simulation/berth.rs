@@ -1,0 +1,117 @@
+//! One simulated worker, and what it is doing.
+
+use std::{cell::Cell, future::Future, rc::Rc, sync::Arc, time::Duration};
+
+use engine::Session;
+use interleave::{
+    Clock, Handle, InFlight, JoinHandle, Scheduling, Worker, WorkerConfig, WorkerLocal,
+};
+
+use crate::{dice::Dice, failure::Reason, world::World};
+
+/// A worker whose steps are chosen from outside.
+pub(super) struct Berth {
+    worker: Worker<Session>,
+    handle: Handle<Session>,
+    naps: bool,
+}
+
+impl Berth {
+    pub(super) fn new(
+        world: &Arc<World>,
+        clock: &Rc<Cell<Duration>>,
+        dice: &mut Dice,
+    ) -> Result<Berth, Reason> {
+        let session = Session::new(&world.database)
+            .ok_or_else(|| Reason::Setup("no session is to be had".to_owned()))?;
+        let scheduling = if dice.chance(800) {
+            Scheduling::Pipelined
+        } else {
+            Scheduling::StrictBatch
+        };
+        let config = WorkerConfig {
+            in_flight: InFlight::Fixed(dice.between(2, world.parameters.in_flight_max)),
+            scheduling,
+            open_tasks_max: dice.between(4, 60),
+            idle_spin_us: 0,
+        };
+        let worker = Worker::new(config, session, Clock::Manual(clock.clone()));
+        Ok(Berth {
+            handle: worker.handle(),
+            worker,
+            naps: false,
+        })
+    }
+
+    pub(super) fn session(&self) -> Rc<Session> {
+        self.worker.local().clone()
+    }
+
+    pub(super) fn open_tasks(&self) -> u64 {
+        self.handle.open_tasks()
+    }
+
+    pub(super) fn has_tasks(&self) -> bool {
+        self.open_tasks() > 0
+    }
+
+    pub(super) fn submit<M, F>(&self, make: M) -> JoinHandle<(), Session>
+    where
+        M: FnOnce(&Rc<Session>) -> F + Send + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        self.handle.submit(make)
+    }
+
+    /// Resumes any slot, if there is one.
+    pub(super) fn resume(&mut self, dice: &mut Dice) {
+        let choices = self.worker.step_choices();
+        if choices > 0 {
+            self.wake();
+            self.worker.step(dice.below(choices));
+        }
+    }
+
+    pub(super) fn take_in(&mut self) {
+        self.wake();
+        self.worker.step_intake();
+    }
+
+    pub(super) fn housekeep(&mut self) {
+        self.wake();
+        self.worker.step_housekeep();
+    }
+
+    /// Goes to sleep as a worker does that has nothing to resume. It has parked
+    /// transactions, perhaps.
+    pub(super) fn nap(&mut self) {
+        if self.worker.step_choices() == 0 && !self.naps {
+            self.worker.step_housekeep();
+            self.worker.local().before_sleep();
+            self.naps = true;
+        }
+    }
+
+    fn wake(&mut self) {
+        if std::mem::take(&mut self.naps) {
+            self.worker.local().after_sleep();
+        }
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Duration> {
+        self.worker.step_next_timer()
+    }
+
+    /// Whether the session, with nothing open, has nothing left to free.
+    pub(super) fn is_clean(&mut self) -> bool {
+        self.wake();
+        self.naps = true;
+        self.worker.local().before_sleep().is_none()
+    }
+
+    /// Tasks that panicked.
+    pub(super) fn panicked(&mut self) -> u64 {
+        self.housekeep();
+        self.handle.stats().tasks_panicked
+    }
+}

@@ -1,0 +1,95 @@
+//! The same workloads on real threads: not repeatable, but with true races. The
+//! history is put in order by commit timestamps.
+
+use std::sync::Arc;
+
+use engine::Session;
+use interleave::{InFlight, Runtime, WorkerConfig};
+
+use crate::{
+    check::{self, Rules},
+    dice::Dice,
+    failure::{Failure, Reason},
+    parameters::Parameters,
+    report::Report,
+    workload::{self, transact},
+    world::World,
+};
+
+/// Runs one round of transactions on `workers` threads and checks its history.
+/// The seed decides what transactions do, not how they meet.
+///
+/// # Errors
+/// The first thing that was not as it must be.
+pub fn run_threads(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, Failure> {
+    round(seed, workers, parameters).map_err(|reason| Failure {
+        seed,
+        parameters: Box::new(*parameters),
+        reason,
+    })
+}
+
+fn round(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, Reason> {
+    let mut dice = Dice::new(seed);
+    let world = World::new(parameters);
+    let config = WorkerConfig {
+        in_flight: InFlight::Fixed(dice.between(2, parameters.in_flight_max)),
+        ..WorkerConfig::default()
+    };
+    let load_failed = |error| Reason::Setup(format!("loading failed: {error}"));
+    {
+        let session = Session::new(&world.database).expect("a session is to be had");
+        workload::load(&world, &session, &mut dice).map_err(load_failed)?;
+    }
+    let database = world.database.clone();
+    let runtime = Runtime::start("sim", workers, false, config, move |_| {
+        let session = Session::new(&database).expect("a session is to be had");
+        std::rc::Rc::into_inner(session).expect("nobody else has it yet")
+    })
+    .map_err(|error| Reason::Setup(error.to_string()))?;
+    let tasks: Vec<_> = (1..=parameters.transactions)
+        .map(|number| {
+            let (world, seed) = (world.clone(), dice.seed());
+            let task = runtime.pick().submit(move |session| {
+                let session = session.clone();
+                async move { transact(&world, session, number, seed, false).await }
+            });
+            (number, task)
+        })
+        .collect();
+    for (number, task) in tasks {
+        task.wait()
+            .map_err(|lost| Reason::Panicked(format!("transaction {number}: {lost}")))?;
+    }
+    runtime.shut_down();
+    judge(&world, parameters)
+}
+
+fn judge(world: &Arc<World>, parameters: &Parameters) -> Result<Report, Reason> {
+    let session = Session::new(&world.database).expect("a session is to be had");
+    workload::inspect(world, &session, parameters.transactions + 1)
+        .map_err(|error| Reason::Setup(format!("inspecting failed: {error}")))?;
+    let records = world.recorder.take();
+    let rules = Rules {
+        one_thread: false,
+        memory_is_scarce: parameters.memory_is_scarce(),
+    };
+    check::history(&records, &rules).map_err(Reason::Violation)?;
+    // The heir of all ended sessions frees what they left.
+    for _ in 0..8 {
+        session.tend();
+        interleave::WorkerLocal::before_sleep(&*session);
+    }
+    let (live, needed) = (
+        world.database.memory().version_bytes,
+        check::version_bytes(&records),
+    );
+    if live != needed {
+        return Err(Reason::Memory(format!(
+            "{live} bytes of versions are live, surviving records need {needed}"
+        )));
+    }
+    let mut report = Report::default();
+    report.count(&records);
+    Ok(report)
+}

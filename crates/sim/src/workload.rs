@@ -1,0 +1,178 @@
+//! Workloads: what the transactions of a run do.
+//!
+//! | workload | keys | file |
+//! | --- | --- | --- |
+//! | append unique elements to lists | `a…` | `append.rs` |
+//! | transfers between accounts, audits | `b…` | `bank.rs` |
+//! | keys come and go under scans | `p…` | `presence.rs` |
+//! | registers with unique values | `r…` | `register.rs` |
+
+pub(crate) mod append;
+pub(crate) mod bank;
+mod presence;
+mod register;
+
+use std::{ops::Bound, rc::Rc, time::Duration};
+
+use engine::{Error, Isolation, Session};
+use interleave::{Interleaved, Policy, Prefetching, Sequential, run_inline, sleep, yield_now};
+
+use crate::{
+    client::{Client, Range},
+    dice::Dice,
+    parameters::Levels,
+    world::World,
+};
+
+/// Who decides about the pauses and whims of a transaction.
+pub(crate) struct Mood<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) dice: Dice,
+    /// Whether event waits may last until the simulation ends them.
+    pub(crate) parks: bool,
+}
+
+impl Mood<'_> {
+    /// Between two operations: goes on, or lets others go first.
+    pub(crate) async fn pause(&mut self) {
+        if self.dice.chance(100) {
+            yield_now().await;
+        }
+        if self.parks && self.dice.chance(self.world.parameters.faults.park) {
+            if self.dice.chance(300) {
+                let microseconds = self.dice.between(1, 5000) as u64;
+                sleep(Duration::from_micros(microseconds)).await;
+            } else {
+                self.world.parking.park().await;
+            }
+        }
+    }
+
+    /// Whether to run two operations at once.
+    pub(crate) fn joins(&mut self) -> bool {
+        self.dice.chance(self.world.parameters.faults.join)
+    }
+
+    /// A length to pad a value by: from nothing to several cache lines.
+    pub(crate) fn padding(&mut self) -> usize {
+        [0, 0, 0, 8, 33, 100, 300][self.dice.below(7)]
+    }
+}
+
+/// All keys that begin with `prefix`.
+pub(crate) fn prefixed(prefix: u8) -> Range {
+    (
+        Bound::Included(vec![prefix]),
+        Bound::Excluded(vec![prefix + 1]),
+    )
+}
+
+/// Runs transaction `number`, from its own seed, to its end.
+pub(crate) async fn transact(
+    world: &World,
+    session: Rc<Session>,
+    number: u64,
+    seed: u64,
+    parks: bool,
+) {
+    let mut mood = Mood {
+        world,
+        dice: Dice::new(seed),
+        parks,
+    };
+    // An abort is not retried: the next transaction is as good.
+    let _ = match mood.dice.below(12) {
+        0 => attempt::<Sequential>(&mut mood, &session, number).await,
+        1 => attempt::<Prefetching>(&mut mood, &session, number).await,
+        _ => attempt::<Interleaved>(&mut mood, &session, number).await,
+    };
+}
+
+async fn attempt<P: Policy>(
+    mood: &mut Mood<'_>,
+    session: &Rc<Session>,
+    number: u64,
+) -> Result<(), Error> {
+    let workload = mood.dice.weighted(&mood.world.parameters.mix);
+    let isolation = match mood.world.parameters.levels {
+        Levels::Snapshot => Isolation::Snapshot,
+        Levels::ReadCommitted => Isolation::ReadCommitted,
+        // The total of all accounts holds only if no transfer is lost.
+        Levels::Mixed if workload <= 1 || mood.dice.chance(500) => Isolation::Snapshot,
+        Levels::Mixed => Isolation::ReadCommitted,
+    };
+    let label = ["append", "bank", "presence", "register"][workload];
+    let client = Client::begin(mood.world, session, isolation, number, label)?;
+    mood.pause().await;
+    match workload {
+        0 => append::run::<P>(&client, mood).await?,
+        1 => bank::run::<P>(&client, mood).await?,
+        2 => presence::run::<P>(&client, mood).await?,
+        _ => register::run::<P>(&client, mood).await?,
+    }
+    mood.pause().await;
+    if mood.dice.chance(mood.world.parameters.faults.rollback) {
+        client.rollback();
+        return Ok(());
+    }
+    client.commit()
+}
+
+/// Loads what the workloads expect to be there, as transaction 0.
+pub(crate) fn load(world: &World, session: &Rc<Session>, dice: &mut Dice) -> Result<(), Error> {
+    let client = Client::begin(world, session, Isolation::Snapshot, 0, "load")?;
+    run_inline(async {
+        bank::load(&client, world).await?;
+        presence::load(&client, world, dice).await
+    })?;
+    client.commit()
+}
+
+/// Reads everything, in both directions, as the last transaction.
+pub(crate) fn inspect(world: &World, session: &Rc<Session>, number: u64) -> Result<(), Error> {
+    let client = Client::begin(world, session, Isolation::Snapshot, number, "inspect")?;
+    run_inline(async {
+        let all = || (Bound::Unbounded, Bound::Unbounded);
+        let forward = client
+            .scan::<Sequential>(all(), engine::Direction::Forward, usize::MAX)
+            .await?;
+        client
+            .scan::<Sequential>(all(), engine::Direction::Backward, usize::MAX)
+            .await?;
+        for (key, _) in &forward {
+            client.get::<Sequential>(key).await?;
+        }
+        Ok::<(), Error>(())
+    })?;
+    client.commit()
+}
+
+/// Deletes everything, a few records at a time. False when memory for the
+/// tombstones is lacking.
+pub(crate) fn clear(world: &World, session: &Rc<Session>) -> Result<bool, Error> {
+    loop {
+        let transaction = session.begin(Isolation::Snapshot)?;
+        let mut keys = Vec::new();
+        run_inline(transaction.scan::<Sequential>(
+            &world.table,
+            (Bound::Unbounded, Bound::Unbounded),
+            engine::Direction::Forward,
+            |key, _| {
+                keys.push(key.to_vec());
+                std::ops::ControlFlow::Continue(())
+            },
+        ))?;
+        if keys.is_empty() {
+            return Ok(true);
+        }
+        for key in keys.iter().take(50) {
+            match run_inline(transaction.delete::<Sequential>(&world.table, key)) {
+                Ok(_) => {}
+                Err(Error::MemoryExhausted) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        transaction.commit()?;
+        session.tend();
+    }
+}
