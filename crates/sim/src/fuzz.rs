@@ -1,26 +1,20 @@
 //! Bytes as operations, for fuzzers and for tests with random bytes.
 //!
-//! [`engine_operations`] runs a few open transactions of one session side by side
-//! and checks their history as that of a simulation. Without suspensions every
-//! answer is determined, aborts included.
+//! | what | where |
+//! | --- | --- |
+//! | open transactions of one session | [`engine_operations`] |
+//! | keys of all types: order and round trip | [`key_encoding`] |
+//!
+//! The targets themselves, and how to run them: `fuzz/README.md` at the root of
+//! the repository.
 
-use std::ops::Bound;
+mod keys;
+mod operations;
 
-use engine::{Direction, Error, Isolation, Session};
-use interleave::{Sequential, WorkerLocal, run_inline};
+pub use keys::key_encoding;
+pub use operations::{engine_operations, try_engine_operations};
 
-use crate::{
-    check::{self, Rules},
-    client::Client,
-    history::Key,
-    parameters::{Parameters, Planted},
-    workload,
-    world::World,
-};
-
-const OPEN_MAX: usize = 4;
-
-/// The operations' source. Reads zeros at its end.
+/// A source of choices. Reads zeros at its end.
 struct Source<'d>(&'d [u8]);
 
 impl Source<'_> {
@@ -38,134 +32,7 @@ impl Source<'_> {
         usize::from(self.byte()) % bound.max(1)
     }
 
-    /// One of some fifty keys, several of them the beginning of others.
-    fn key(&mut self) -> Key {
-        let choice = self.byte();
-        let mut key = vec![b'k'; usize::from(choice >> 4) * 2];
-        key.extend(std::iter::repeat_n(
-            choice & 3,
-            usize::from(choice >> 2 & 1),
-        ));
-        key
-    }
-
-    fn bound(&mut self) -> Bound<Key> {
-        match self.byte() % 3 {
-            0 => Bound::Unbounded,
-            1 => Bound::Included(self.key()),
-            _ => Bound::Excluded(self.key()),
-        }
-    }
-}
-
-/// Runs the operations that `data` encodes.
-///
-/// # Panics
-/// When an answer is not what it must be, or memory is lost.
-pub fn engine_operations(data: &[u8]) {
-    if let Err(message) = try_engine_operations(data, None) {
-        panic!("{message}");
-    }
-}
-
-/// As [`engine_operations`], with a bug in it.
-///
-/// # Errors
-/// What is wrong.
-pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<(), String> {
-    let mut source = Source(data);
-    let scarce = source.byte().is_multiple_of(8);
-    let world = World::new(&Parameters {
-        memory_bytes_max: if scarce {
-            1 << 20
-        } else {
-            Parameters::AMPLE_MEMORY_BYTES
-        },
-        planted,
-        ..Parameters::default()
-    });
-    let session = Session::new(&world.database).ok_or("no session is to be had")?;
-    let mut number = 0;
-    let mut open = Vec::new();
-    while !source.0.is_empty() {
-        let room = open.len() < OPEN_MAX;
-        if open.is_empty() || room && source.byte().is_multiple_of(8) {
-            number += 1;
-            let isolation = if source.byte().is_multiple_of(3) {
-                Isolation::ReadCommitted
-            } else {
-                Isolation::Snapshot
-            };
-            let client = Client::begin(&world, &session, isolation, number, "fuzz");
-            open.push(client.map_err(|error| error.to_string())?);
-        }
-        step(&mut source, &session, &mut open);
-    }
-    open.clear();
-    workload::inspect(&world, &session, number + 1).map_err(|error| error.to_string())?;
-    let records = world.recorder.take();
-    let rules = Rules {
-        one_thread: true,
-        memory_is_scarce: scarce,
-    };
-    check::history(&records, &rules).map_err(|violation| violation.to_string())?;
-    for _ in 0..100 {
-        session.tend();
-        if session.before_sleep().is_none() {
-            break;
-        }
-    }
-    let (live, needed) = (
-        world.database.memory().version_bytes,
-        check::version_bytes(&records),
-    );
-    if live != needed {
-        return Err(format!(
-            "{live} bytes of versions are live, surviving records need {needed}"
-        ));
-    }
-    Ok(())
-}
-
-fn step(source: &mut Source<'_>, session: &Session, open: &mut Vec<Client<'_>>) {
-    let index = source.below(open.len());
-    let client = &open[index];
-    let result = match source.byte() % 16 {
-        0..=2 => run_inline(client.get::<Sequential>(&source.key())).map(drop),
-        3..=4 => {
-            let (key, value) = (source.key(), client.value(source.below(200)));
-            run_inline(client.insert::<Sequential>(&key, &value)).map(drop)
-        }
-        5..=6 => {
-            let (key, value) = (source.key(), client.value(source.below(200)));
-            run_inline(client.upsert::<Sequential>(&key, &value))
-        }
-        7 => {
-            let (key, value) = (source.key(), client.value(source.below(200)));
-            run_inline(client.update::<Sequential>(&key, &value)).map(drop)
-        }
-        8..=9 => run_inline(client.delete::<Sequential>(&source.key())).map(drop),
-        direction @ 10..=11 => {
-            let direction = [Direction::Forward, Direction::Backward][usize::from(direction & 1)];
-            let range = (source.bound(), source.bound());
-            let limit = source.below(40) + 1;
-            run_inline(client.scan::<Sequential>(range, direction, limit)).map(drop)
-        }
-        12 => {
-            session.tend();
-            Ok(())
-        }
-        13 => {
-            open.swap_remove(index).rollback();
-            Ok(())
-        }
-        _ => {
-            // Aborted clients are not kept, so it cannot fail.
-            let _ = open.swap_remove(index).commit();
-            Ok(())
-        }
-    };
-    if let Err(Error::Abort(_)) = result {
-        drop(open.swap_remove(index));
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }

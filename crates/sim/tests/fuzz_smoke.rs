@@ -22,6 +22,20 @@ fn random_engine_operations_find_nothing() {
 }
 
 #[test]
+fn random_index_operations_find_nothing() {
+    for seed in 0..INPUTS / 2 {
+        index::fuzz::run(&input(seed));
+    }
+}
+
+#[test]
+fn random_keys_find_nothing() {
+    for seed in 0..INPUTS * 4 {
+        fuzz::key_encoding(&input(seed));
+    }
+}
+
+#[test]
 fn a_planted_bug_is_found() {
     for planted in [Planted::LateRead, Planted::DropWrite] {
         let found = (0..INPUTS)
