@@ -17,7 +17,7 @@ use super::{
     explain::explain,
     versions::{Own, Versions, View},
 };
-use crate::history::{Action, Event, Record};
+use crate::history::{Action, Record};
 
 /// Checks one transaction.
 pub(super) fn check(
@@ -40,7 +40,7 @@ pub(super) fn check(
                 return Err(Violation::new("unexpected error", record, story));
             }
         }
-        let (first, last) = states(record, event, rules);
+        let (first, last) = states(record, index, rules);
         let fits = |own: &Own| {
             (first..=last).any(|at| answers(&View { versions, at, own }, &event.action))
         };
@@ -63,12 +63,20 @@ pub(super) fn check(
 }
 
 /// The states that an operation may have seen, first and last.
-fn states(record: &Record, event: &Event, rules: &Rules) -> (u64, u64) {
+fn states(record: &Record, index: usize, rules: &Rules) -> (u64, u64) {
+    let event = &record.events[index];
     let reads = matches!(event.action, Action::Get { .. } | Action::Scan { .. });
+    // Operations at once have one snapshot, that of the one that began first.
+    let partner = match record.events.get(index + 1) {
+        _ if event.joined => &record.events[index - 1],
+        Some(next) if next.joined => next,
+        _ => event,
+    };
+    let began = event.clock.0.min(partner.clock.0);
     match record.isolation {
         Isolation::Snapshot => (record.snapshot, record.snapshot),
-        Isolation::ReadCommitted if reads && rules.one_thread => (event.clock.0, event.clock.0),
-        Isolation::ReadCommitted => event.clock,
+        Isolation::ReadCommitted if reads && rules.one_thread => (began, began),
+        Isolation::ReadCommitted => (began, event.clock.1),
     }
 }
 
