@@ -1,7 +1,7 @@
 //! Histories: what transactions did and what they were told.
 //!
 //! A [`Record`] is one transaction's side of the story, written down by its
-//! [`crate::Client`] in the order in which its operations ended. Checkers
+//! client (`client.rs`) in the order in which its operations ended. Checkers
 //! (`check.rs`) see nothing else.
 //!
 //! Two clocks run through a history. The database's *clock* counts commits: a
