@@ -37,7 +37,6 @@ use crate::{
 };
 
 pub(crate) const NODE_POINT: Point = Point("index.node");
-pub(crate) const SLOT_POINT: Point = Point("index.slot");
 pub(crate) const SUFFIX_POINT: Point = Point("index.suffix");
 
 /// A search on its way down one layer.
@@ -78,8 +77,8 @@ impl<'t, const TOUCHED: usize> Descent<'t, TOUCHED> {
 
     /// What to touch before the first `advance`, in layers below the outermost.
     #[inline(always)]
-    pub(crate) fn root_touch(&self, tree: &Tree) -> Option<(*const u8, usize)> {
-        (self.level >= HOT_LEVELS).then(|| (tree.nodes.address(self.child), TOUCHED))
+    pub(crate) fn root_touch(&self, tree: &Tree) -> (*const u8, usize) {
+        (tree.nodes.address(self.child), TOUCHED)
     }
 
     /// Goes on to the next touch or to the border.
@@ -152,7 +151,8 @@ impl Tree {
         slice: u64,
     ) -> Option<(&Border, Version)> {
         let mut descent = Descent::<TOUCHED>::new(root, depth, slice);
-        if let Some((address, bytes)) = descent.root_touch(self) {
+        if depth > 0 {
+            let (address, bytes) = descent.root_touch(self);
             P::touch(NODE_POINT, address, bytes).await;
         }
         loop {

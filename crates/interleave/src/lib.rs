@@ -30,6 +30,7 @@ mod root;
 mod runtime;
 mod sleeper;
 mod slot;
+mod stage;
 mod stats;
 mod sync;
 mod task;
@@ -43,12 +44,12 @@ pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, WorkerConfig};
 #[cfg(feature = "simulation")]
 pub use injection::with_injector;
 pub use leaf::Leaf;
-pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline, yield_now};
+pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;
 pub use stats::WorkerStats;
 pub use task::{FromFn, JoinHandle, Lost, Place, Source};
 pub use timer::{Clock, Sleep, sleep};
-pub use touch::Touch;
+pub use touch::{Touch, YieldNow, yield_now};
 pub use worker::{Handle, Worker, WorkerLocal};
 
 /// The README's example, compiled and run with the tests.

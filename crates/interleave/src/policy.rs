@@ -18,10 +18,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::{
-    prefetch::prefetch,
-    slot::{self, Touch},
-};
+use crate::{prefetch::prefetch, slot, touch::Touch};
 
 /// The name of a suspension point, for simulators, statistics and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,12 +148,6 @@ macro_rules! leaf {
             $crate::run_inline($object.$method::<$crate::Sequential>($($argument),*))
         }
     };
-}
-
-/// Lets every other slot in flight have a turn. Outside a suspending slot it
-/// returns at once.
-pub fn yield_now() -> Touch {
-    Touch::new(Point("yield"))
 }
 
 /// Runs a body of a policy that never suspends, in place.

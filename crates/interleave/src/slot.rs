@@ -8,7 +8,7 @@
 //! is allowed is the subject of `leaf.rs`.
 //!
 //! # The three kinds of wait, as seen here
-//! - *Memory*: a [`Touch`] was polled under the slot's own context and noted
+//! - *Memory*: a [`Touch`](crate::Touch) was polled under the slot's own context and noted
 //!   `Wait::Memory`. The scheduler comes back without being told to.
 //! - *Device* and *event*: everything else. Nothing was noted, the slot leaves the
 //!   hot rotation, and whoever completes the wait calls the waker.
@@ -34,9 +34,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-pub(crate) use crate::touch::Touch;
 use crate::{
     root::Root,
+    stage::Stage,
     task::drop_quietly,
     timer::Timers,
     wake::{WakeHandle, Waking},
@@ -86,6 +86,8 @@ pub(crate) struct Slot {
     direct: Cell<bool>,
     fallen: Cell<Option<Box<Fallen>>>,
     wait: Cell<Wait>,
+    /// Where the slot waits, or last waited, for memory.
+    stage: Cell<Stage>,
     /// Something besides the armed leaf waits for memory: resume at the root.
     pub(crate) ambiguous: Cell<bool>,
     /// Whether touches suspend (the worker's adaptive switch).
@@ -113,6 +115,7 @@ impl Slot {
             direct: Cell::new(false),
             fallen: Cell::new(None),
             wait: Cell::new(Wait::Event),
+            stage: Cell::default(),
             ambiguous: Cell::new(false),
             suspends: Cell::new(suspends),
             identity: waker.data(),
@@ -210,11 +213,24 @@ impl Slot {
         }
     }
 
+    /// Where the slot waits, or last waited, for memory.
+    #[inline(always)]
+    pub(crate) fn stage(&self) -> Stage {
+        self.stage.get()
+    }
+
+    /// A new task begins: it waits nowhere yet.
+    #[inline(always)]
+    pub(crate) fn set_stage(&self, stage: Stage) {
+        self.stage.set(stage);
+    }
+
     /// Notes that a touch was polled. Whether it is to wait.
     #[inline(always)]
-    pub(crate) fn touched(&self) -> bool {
+    pub(crate) fn touched(&self, stage: Stage) -> bool {
         let suspends = self.suspends.get();
         if suspends {
+            self.stage.set(stage);
             self.wait.set(Wait::Memory);
             // A leaf around the touch takes this back and arms itself.
             self.ambiguous.set(true);

@@ -6,25 +6,23 @@ use std::{
     task::{Context, Poll},
 };
 
-use crate::{
-    policy::Point,
-    slot::{Slot, with_slot},
-};
+use crate::{policy::Point, slot::with_slot, stage::Stage};
 
 /// A memory wait: pending once, so that other slots run while a prefetch is under
 /// way. Made by [`crate::Policy::touch`] and [`crate::yield_now`].
 #[derive(Debug)]
 #[must_use = "a touch waits only when it is awaited"]
 pub struct Touch {
-    point: Point,
+    stage: Stage,
     suspended: bool,
 }
 
 impl Touch {
     #[inline(always)]
     pub(crate) fn new(point: Point) -> Touch {
+        crate::injection::passed(point);
         Touch {
-            point,
+            stage: Stage::of(point),
             suspended: false,
         }
     }
@@ -38,13 +36,51 @@ impl Future for Touch {
         if self.suspended {
             return Poll::Ready(());
         }
-        let waits = with_slot(context, |slot, _| slot.is_some_and(Slot::touched));
-        crate::injection::passed(self.point);
-        if waits {
+        let stage = self.stage;
+        if with_slot(context, |slot, _| {
+            slot.is_some_and(|slot| slot.touched(stage))
+        }) {
             self.suspended = true;
             Poll::Pending
         } else {
             Poll::Ready(())
         }
+    }
+}
+
+/// Lets every other slot have a turn: as a wait for memory where the worker
+/// keeps several tasks in flight, else as an event, so that messages and parked
+/// tasks come to their right too. Outside a worker it returns at once.
+pub fn yield_now() -> YieldNow {
+    YieldNow { suspended: false }
+}
+
+/// See [`yield_now`].
+#[derive(Debug)]
+#[must_use = "a yield waits only when it is awaited"]
+pub struct YieldNow {
+    suspended: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        const POINT: Point = Point("yield");
+        if self.suspended {
+            return Poll::Ready(());
+        }
+        crate::injection::passed(POINT);
+        let in_slot = with_slot(context, |slot, _| {
+            slot.map(|slot| slot.touched(Stage::of(POINT)))
+        });
+        let Some(waits_for_memory) = in_slot else {
+            return Poll::Ready(());
+        };
+        self.suspended = true;
+        if !waits_for_memory {
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
     }
 }

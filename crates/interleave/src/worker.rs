@@ -1,7 +1,7 @@
 //! The worker: one thread's scheduler.
 //!
-//! A worker has a *hot rotation* (slots that wait for memory, resumed one after
-//! the other, round and round), parked slots (waiting for an event, found again
+//! A worker has a *hot rotation* (slots that wait for memory, resumed a
+//! cohort at a time, so that nobody waits for ever), parked slots (waiting for an event, found again
 //! through their wakers) and a queue of tasks that wait for room. Nothing in the
 //! rotation allocates, takes a latch or touches memory that other threads write;
 //! inbox, timers and housekeeping are looked at once per round or more rarely.
@@ -46,6 +46,7 @@ use crate::{
     config::{InFlight, WorkerConfig},
     inbox::{Inbox, Message, Start},
     slot::Slot,
+    stage::Cohorts,
     stats::WorkerStats,
     task::{JoinHandle, Lost, Source, Ticket, end},
     timer::{Clock, Timers},
@@ -97,6 +98,7 @@ pub struct Worker<L: 'static> {
     slots: Vec<(Rc<Slot>, Whereabouts, Option<Arc<Ticket>>)>,
     free: Vec<u32>,
     hot: Vec<Rc<Slot>>,
+    cohorts: Cohorts,
     queue: VecDeque<(Box<dyn Start<L>>, Arc<Ticket>)>,
     source: Option<Box<dyn Source<L>>>,
     /// The source is being called, or has panicked when it was.
@@ -120,6 +122,7 @@ impl<L: WorkerLocal> Worker<L> {
             slots: Vec::new(),
             free: Vec::new(),
             hot: Vec::new(),
+            cohorts: Cohorts::default(),
             queue: VecDeque::new(),
             source: None,
             asks_source: false,

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use index::Step;
 use interleave::{Point, Policy, leaf};
 
 use super::{Statement, Transaction};
@@ -10,6 +11,10 @@ use crate::{
     indirection::{Head, Rid},
     table::Table,
 };
+
+/// While the index is walked. One point for all of it: lookups of different
+/// transactions then go on together.
+pub(super) const INDEX_POINT: Point = Point("engine: index");
 
 /// Lines beyond this are left to the hardware's own prefetcher.
 const PREFETCH_BYTES_MAX: usize = 4096;
@@ -65,7 +70,13 @@ impl Statement<'_> {
     ) -> Option<()> {
         let transaction = self.transaction;
         let pin = transaction.session.memory.pin();
-        let rid = table.index.get::<P>(&pin, key).await?;
+        let mut lookup = table.index.lookup(&pin, key);
+        let rid = loop {
+            match lookup.step() {
+                Step::Touch(address, bytes) => P::touch(INDEX_POINT, address, bytes).await,
+                Step::Done(rid) => break rid?,
+            }
+        };
         let slot = table.records.slot(Rid(rid));
         P::touch(Point("engine: slot"), slot, size_of_val(slot)).await;
         let Head::Version(version) = slot.head() else {

@@ -21,10 +21,10 @@
 
 use std::sync::atomic::Ordering;
 
-use index::{InsertError, Inserted};
+use index::{InsertError, Inserted, Step};
 use interleave::{Interleaved, Point, Policy, leaf};
 
-use super::{Isolation, Statement, Transaction, visibility::Sight};
+use super::{Isolation, Statement, Transaction, read::INDEX_POINT, visibility::Sight};
 use crate::{
     error::{Abort, Error},
     indirection::{Head, Rid, Slot},
@@ -183,8 +183,13 @@ impl Statement<'_> {
         value: Option<&[u8]>,
     ) -> Result<Written, Error> {
         let pin = self.transaction.session.memory.pin();
-        let Some(rid) = table.index.get::<P>(&pin, key).await else {
-            return Ok(Written::Refused);
+        let mut lookup = table.index.lookup(&pin, key);
+        let rid = loop {
+            match lookup.step() {
+                Step::Touch(address, bytes) => P::touch(INDEX_POINT, address, bytes).await,
+                Step::Done(Some(rid)) => break rid,
+                Step::Done(None) => return Ok(Written::Refused),
+            }
         };
         let rid = Rid(rid);
         let slot = table.records.slot(rid);

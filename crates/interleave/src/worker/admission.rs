@@ -9,6 +9,7 @@ use std::{
 use crate::{
     config::Scheduling,
     slot::Slot,
+    stage::Stage,
     task::{Place, drop_quietly, end},
     worker::{Running, Whereabouts, Worker, WorkerLocal},
 };
@@ -27,6 +28,7 @@ impl<L: WorkerLocal> Worker<L> {
         while self.hot.len() < self.in_flight && self.has_supply() {
             let Some(slot) = self.vacant() else { return };
             self.slots[slot.index() as usize].1 = Whereabouts::Hot;
+            slot.set_stage(Stage::default());
             self.hot.push(slot.clone());
             if !self.fill_contained(&slot) {
                 self.hot.pop();

@@ -1,10 +1,12 @@
-//! The hot rotation: one turn for every slot that waits for memory.
+//! The hot rotation: turns for the slots that wait for memory, a cohort at a time
+//! (see `stage.rs`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     config::Scheduling,
     slot::{Payload, Resumed, Slot, Wait},
+    stage::Stage,
     task::end,
     worker::{Whereabouts, Worker, WorkerLocal},
 };
@@ -15,10 +17,16 @@ const STARTS_PER_ROUND_MAX: u32 = 32;
 const TASK_WEIGHT: u64 = 16;
 
 impl<L: WorkerLocal> Worker<L> {
-    /// One turn for every slot in the hot rotation.
+    /// One turn for every slot of the cohort that is to go on next.
     pub(super) fn rotate(&mut self) {
+        let stage = match &*self.hot {
+            [slot] => slot.stage(),
+            slots => self.cohorts.choose(slots.iter().map(|slot| slot.stage())),
+        };
         let mut cursor = 0;
-        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.rotate_from(&mut cursor))) {
+        while let Err(payload) =
+            catch_unwind(AssertUnwindSafe(|| self.rotate_from(&mut cursor, stage)))
+        {
             if self.contain(cursor, payload) {
                 cursor += 1;
             }
@@ -44,11 +52,17 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     #[inline]
-    pub(super) fn rotate_from(&mut self, cursor: &mut usize) {
+    pub(super) fn rotate_from(&mut self, cursor: &mut usize, stage: Stage) {
         let refill = self.config.scheduling == Scheduling::Pipelined;
         let mut starts_left = STARTS_PER_ROUND_MAX;
         while *cursor < self.hot.len() {
             let slot: *const Slot = &*self.hot[*cursor];
+            // A task that has just taken a finished one's place waits nowhere
+            // yet; its slot is still at the cohort's stage, so it begins at once.
+            if self.hot[*cursor].stage() != stage {
+                *cursor += 1;
+                continue;
+            }
             self.since_housekeeping += 1;
             self.stats.resumptions += 1;
             // SAFETY: the slot is kept by `slots`, whose entries are never removed

@@ -121,7 +121,9 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
             .transaction
             .inner
             .scan::<P>(table, range, self.direction, visit);
-        Ok(scan.await?)
+        // Boxed: its frame is large, and every transaction that may scan would
+        // carry it along. An allocation is little beside a scan.
+        Ok(Box::pin(scan).await?)
     }
 
     /// All records of the range.
