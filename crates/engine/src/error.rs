@@ -54,6 +54,8 @@ pub enum Error {
     /// The memory limit is reached: nothing was changed by this operation, and
     /// the transaction can go on (reading, deleting) or be rolled back.
     MemoryExhausted,
+    /// The table belongs to another database. The transaction can go on.
+    ForeignTable,
     /// The transaction was already committed or rolled back.
     Ended,
 }
@@ -76,6 +78,9 @@ impl fmt::Display for Error {
                 crate::VALUE_BYTES_MAX
             ),
             Error::MemoryExhausted => Exhausted.fmt(f),
+            Error::ForeignTable => {
+                f.write_str("the table belongs to another database; open it in this one")
+            }
             Error::Ended => f.write_str("the transaction has already ended; begin a new one"),
         }
     }

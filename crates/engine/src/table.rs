@@ -1,10 +1,10 @@
 //! Tables: an index from keys to RIDs and an indirection array from RIDs to
 //! version chains.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, atomic::AtomicUsize};
 
 use index::Tree;
-use memory::{Exhausted, Local};
+use memory::{Arena, Exhausted, Local};
 
 use crate::{indirection::IndirectionArray, version::HEADER_BYTES};
 
@@ -12,6 +12,8 @@ use crate::{indirection::IndirectionArray, version::HEADER_BYTES};
 pub struct Table {
     name: String,
     number: u32,
+    /// Where its nodes live; tells which database it belongs to.
+    arena: Arc<Arena>,
     pub(crate) index: Tree,
     pub(crate) records: IndirectionArray,
     /// Bytes of a recently written version: how much to prefetch before its
@@ -24,6 +26,7 @@ impl Table {
         Ok(Table {
             name: name.to_owned(),
             number,
+            arena: local.arena(),
             index: Tree::new(local)?,
             records: IndirectionArray::new(),
             version_bytes_hint: AtomicUsize::new(HEADER_BYTES + 8),
@@ -33,6 +36,13 @@ impl Table {
     /// The table's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the table belongs to the database with this arena. The address
+    /// compared cannot be another database's while the table keeps it.
+    #[inline(always)]
+    pub(crate) fn is_in(&self, arena: &Arc<Arena>) -> bool {
+        Arc::ptr_eq(&self.arena, arena)
     }
 
     /// The table's number in its database, from 0.

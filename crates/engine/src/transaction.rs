@@ -34,13 +34,15 @@ use std::{cell::Cell, rc::Rc};
 use crate::{
     error::{Abort, Error},
     session::{Context, Session},
+    table::Table,
     timestamp::{Timestamp, TransactionId},
 };
 
 /// What a transaction sees of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Isolation {
-    /// Each operation sees what was committed when it began. Writes overwrite
+    /// Each operation sees what was committed when it began (operations that
+    /// overlap, under a `join`, when the first of them began). Writes overwrite
     /// later commits; an uncommitted write of another aborts.
     ReadCommitted,
     /// All operations see what was committed when the transaction began. A write
@@ -137,10 +139,14 @@ impl Transaction {
         }
     }
 
-    /// Opens an operation: its snapshot stays open until the guard goes.
+    /// Opens an operation on `table`: its snapshot stays open until the guard
+    /// goes.
     #[inline(always)]
-    fn statement(&self) -> Result<Statement<'_>, Error> {
+    fn statement(&self, table: &Table) -> Result<Statement<'_>, Error> {
         self.check_open()?;
+        if !table.is_in(&self.session.database.arena) {
+            return Err(Error::ForeignTable);
+        }
         if self.isolation == Isolation::ReadCommitted && self.context.open_statement() {
             self.context.set_snapshot(self.session.take_snapshot());
         }
@@ -149,6 +155,9 @@ impl Transaction {
 
     /// Remembers that the transaction cannot go on.
     fn doom(&self, abort: Abort) -> Error {
+        if let Err(over) = self.check_open() {
+            return over;
+        }
         self.undo(State::Aborted(abort));
         self.session.counters.update(|stats| match abort {
             Abort::WriteConflict => stats.aborts_write_conflict += 1,

@@ -66,7 +66,12 @@ impl Version {
         next: Option<Version>,
     ) -> Result<Version, Exhausted> {
         let block_bytes = Self::block_bytes_for(payload.map_or(0, <[u8]>::len));
-        let version = Version(local.allocate(block_bytes, Purpose::Version)?);
+        let block = match payload {
+            Some(_) => local.allocate(block_bytes, Purpose::Version),
+            // Without a tombstone nothing could be freed at the limit.
+            None => local.allocate_urgent(block_bytes, Purpose::Version),
+        };
+        let version = Version(block?);
         // SAFETY: the block is fresh, large enough, 16-byte aligned and ours.
         unsafe {
             version.0.cast::<Header>().write(Header {
@@ -110,6 +115,11 @@ impl Version {
     /// Whether the version has a valid commit timestamp.
     pub(crate) fn is_committed(self) -> bool {
         matches!(self.begin(), Begin::Committed(timestamp) if timestamp.0 != Begin::NEVER)
+    }
+
+    /// Whether the version was undone, or replaced by its own maker.
+    pub(crate) fn was_taken_back(self) -> bool {
+        self.begin() == Begin::Committed(Timestamp(Begin::NEVER))
     }
 
     #[inline(always)]

@@ -345,3 +345,14 @@ fn an_old_snapshot_keeps_its_history_until_it_ends() {
     // One live record remains, in one block of 32 bytes.
     assert_eq!((after, before > 100 * 32), (32, true));
 }
+
+#[test]
+fn a_table_of_another_database_is_refused() {
+    // It was accepted once: its node numbers were followed in the wrong arena.
+    let (s, other) = (Setup::new(), Setup::new());
+    let txn = s.begin(Isolation::Snapshot);
+    let read = txn.get::<Sequential, _>(&other.table, b"x", <[u8]>::to_vec);
+    assert_eq!(run_inline(read), Err(Error::ForeignTable));
+    s.put(&txn, "x", "1").unwrap();
+    txn.commit().unwrap();
+}

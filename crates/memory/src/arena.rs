@@ -8,6 +8,8 @@
 //! Invariants:
 //! - *Bounded*: claimed chunks never exceed the limit given at creation; the
 //!   claim that would is refused with [`Exhausted`] and changes nothing.
+//! - *Deletes go on*: a small part of the limit is kept for urgent claims, those
+//!   of blocks without which nothing could be freed any more (tombstones).
 //! - *One class per block for life*: a freed block serves its class again.
 //! - *Stable addresses*: blocks lie in one reservation, whose base never moves.
 
@@ -96,6 +98,8 @@ struct Accounts {
 pub struct Arena {
     region: Region,
     limit_bytes: usize,
+    /// The part of the limit that is kept for urgent claims.
+    reserve_bytes: usize,
     claimed_bytes: AtomicUsize,
     central: Box<[Mutex<Vec<Block>>]>,
     accounts: Mutex<Accounts>,
@@ -109,8 +113,10 @@ pub(crate) struct Block(pub(crate) NonNull<u8>);
 unsafe impl Send for Block {}
 
 /// Address space wished for: what 32-bit line numbers can name (256 GiB).
-const RESERVE_BYTES: usize = 1 << 38;
+const ADDRESS_BYTES: usize = 1 << 38;
 const CHUNK_BYTES_MIN: usize = 64 << 10;
+/// Most that is kept for urgent claims: a thirty-second of the limit, up to this.
+const RESERVE_BYTES_MAX: usize = 16 << 20;
 
 impl Arena {
     /// An arena that never claims more than `limit_bytes`. Only address space
@@ -121,11 +127,13 @@ impl Arena {
     pub fn new(limit_bytes: usize) -> Result<Arc<Arena>, Exhausted> {
         let wish = limit_bytes
             .saturating_add(HUGE_PAGE_BYTES)
-            .min(RESERVE_BYTES);
+            .min(ADDRESS_BYTES);
         let region = Region::reserve(wish).ok_or(Exhausted)?;
         let central = (0..CLASS_COUNT).map(|_| Mutex::new(Vec::new())).collect();
+        let limit_bytes = limit_bytes.min(region.bytes());
         Ok(Arc::new(Arena {
-            limit_bytes: limit_bytes.min(region.bytes()),
+            limit_bytes,
+            reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
             region,
             claimed_bytes: AtomicUsize::new(0),
             central,
@@ -167,11 +175,13 @@ impl Arena {
 
     /// Claims a chunk for blocks of `class`, wishing for `wish` bytes (rounded
     /// down to what the limit leaves). The memory is zero. Returns its start
-    /// and its length in bytes, at least one block.
+    /// and its length in bytes, at least one block. An urgent claim may use the
+    /// reserve.
     pub(crate) fn claim_chunk(
         &self,
         class: usize,
         wish: usize,
+        urgent: bool,
     ) -> Result<(NonNull<u8>, usize), Exhausted> {
         let block = block_bytes(class);
         let wish = wish
@@ -179,9 +189,11 @@ impl Arena {
             .max(block)
             .next_multiple_of(4096);
         let least = block.max(4096).next_multiple_of(4096);
+        let kept = if urgent { 0 } else { self.reserve_bytes };
+        let limit = self.limit_bytes.saturating_sub(kept);
         let mut claimed = self.claimed_bytes.load(Ordering::Relaxed);
         loop {
-            let left = self.limit_bytes.saturating_sub(claimed) / 4096 * 4096;
+            let left = limit.saturating_sub(claimed) / 4096 * 4096;
             let bytes = wish.min(left);
             if bytes < least {
                 return Err(Exhausted);

@@ -60,6 +60,7 @@ impl Cache {
         &mut self,
         bytes: usize,
         purpose: Purpose,
+        urgent: bool,
     ) -> Result<NonNull<u8>, Exhausted> {
         if bytes > BLOCK_BYTES_MAX {
             return Err(Exhausted);
@@ -75,14 +76,14 @@ impl Cache {
         } else if stock.rest_bytes >= block_bytes {
             stock.bump(block_bytes)
         } else {
-            self.refill(class)?
+            self.refill(class, urgent)?
         };
         self.account.add(purpose, block_bytes as i64);
         Ok(block)
     }
 
     #[cold]
-    fn refill(&mut self, class: usize) -> Result<NonNull<u8>, Exhausted> {
+    fn refill(&mut self, class: usize, urgent: bool) -> Result<NonNull<u8>, Exhausted> {
         let block_bytes = block_bytes(class);
         let stock = &mut self.stocks[class];
         self.arena
@@ -90,7 +91,9 @@ impl Cache {
         if let Some(block) = stock.free.pop() {
             return Ok(block);
         }
-        let (rest, rest_bytes) = self.arena.claim_chunk(class, stock.chunk_bytes_next)?;
+        let (rest, rest_bytes) = self
+            .arena
+            .claim_chunk(class, stock.chunk_bytes_next, urgent)?;
         stock.rest = rest;
         stock.rest_bytes = rest_bytes;
         stock.chunk_bytes_next = rest_bytes * 2;

@@ -32,7 +32,20 @@ impl Local {
     /// [`Exhausted`] at the arena's limit.
     #[inline]
     pub fn allocate(&self, bytes: usize, purpose: Purpose) -> Result<NonNull<u8>, Exhausted> {
-        self.cache.borrow_mut().allocate(bytes, purpose)
+        self.cache.borrow_mut().allocate(bytes, purpose, false)
+    }
+
+    /// [`Local::allocate`] that may use the arena's reserve: for what must be
+    /// allocated before anything can be freed.
+    ///
+    /// # Errors
+    /// [`Exhausted`] when the reserve is used up too.
+    pub fn allocate_urgent(
+        &self,
+        bytes: usize,
+        purpose: Purpose,
+    ) -> Result<NonNull<u8>, Exhausted> {
+        self.cache.borrow_mut().allocate(bytes, purpose, true)
     }
 
     /// Takes back a block that was never published, or is provably unreachable.
@@ -158,6 +171,18 @@ mod tests {
         // SAFETY: allocated above with this size and purpose, never shared.
         unsafe { local.free(blocks.pop().unwrap(), 4096, Purpose::Version) };
         assert!(local.allocate(4096, Purpose::Version).is_ok());
+    }
+
+    #[test]
+    fn urgent_blocks_are_to_be_had_when_others_are_not() {
+        let local = local(4 << 20);
+        while local.allocate(4096, Purpose::Version).is_ok() {}
+        while local.allocate(16, Purpose::Version).is_ok() {}
+        assert!(local.allocate(32, Purpose::Version).is_err());
+        for _ in 0..1000 {
+            assert!(local.allocate_urgent(32, Purpose::Version).is_ok());
+        }
+        assert!(local.arena().usage().claimed_bytes <= 4 << 20);
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Transaction {
         keys: &[K],
         mut read: impl FnMut(usize, &[u8]),
     ) -> Result<(), Error> {
-        let statement = self.statement()?;
+        let statement = self.statement(table)?;
         let read = std::cell::RefCell::new(&mut read);
         let mut group: Box<[_]> = keys
             .iter()

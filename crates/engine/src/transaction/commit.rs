@@ -71,7 +71,6 @@ impl Transaction {
             .of(self.id)
             .abort(self.id.sequence());
         self.take_writes_back();
-        self.context.drop_snapshot();
     }
 
     /// Takes every write back, newest first.
@@ -91,6 +90,20 @@ impl Transaction {
                         replaced,
                         "an uncommitted head is replaced by its maker alone"
                     );
+                    // Whoever queued the tombstone may have found it covered, and
+                    // forgotten it.
+                    if old.is_tombstone()
+                        && let crate::timestamp::Begin::Committed(timestamp) = old.begin()
+                    {
+                        let key = &keys[write.key.0 as usize..write.key.1 as usize];
+                        session.garbage.borrow_mut().deleted(
+                            timestamp,
+                            write.table,
+                            write.rid,
+                            old,
+                            key,
+                        );
+                    }
                 }
                 WriteKind::Record => {
                     let killed = slot.kill(write.version);

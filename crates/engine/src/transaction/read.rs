@@ -49,13 +49,16 @@ impl Transaction {
         if key.len() > crate::KEY_BYTES_MAX {
             return Err(Error::KeyTooLong { bytes: key.len() });
         }
-        let statement = self.statement()?;
+        let statement = self.statement(table)?;
         self.reads.set(self.reads.get() + 1);
         let mut output = None;
         leaf!(
             P,
             statement.get_body(table, key, |value| output = Some(read(value)))
         );
+        // A sibling under the same `join` may have aborted the transaction, and
+        // taken its writes back.
+        self.check_open()?;
         Ok(output)
     }
 }
@@ -89,7 +92,7 @@ impl Statement<'_> {
         )
         .await;
         let version = transaction
-            .visible::<P>(version, transaction.context.snapshot())
+            .visible::<P>(slot, version, transaction.context.snapshot())
             .await?;
         version.payload().map(read)
     }

@@ -44,9 +44,10 @@ impl Transaction {
                 return Err(Error::KeyTooLong { bytes: key.len() });
             }
         }
-        let statement = self.statement()?;
+        let statement = self.statement(table)?;
         let scanned = leaf!(P, statement.scan_body(table, range, direction, visit));
         self.scanned.set(self.scanned.get() + scanned);
+        self.check_open()?;
         Ok(scanned)
     }
 }
@@ -111,10 +112,11 @@ impl Statement<'_> {
         let transaction = self.transaction;
         let snapshot = transaction.context.snapshot();
         for (key, rid) in batch.iter() {
-            let Head::Version(head) = table.records.slot(Rid(rid)).head() else {
+            let slot = table.records.slot(Rid(rid));
+            let Head::Version(head) = slot.head() else {
                 continue;
             };
-            let Some(version) = transaction.visible::<P>(head, snapshot).await else {
+            let Some(version) = transaction.visible::<P>(slot, head, snapshot).await else {
                 continue;
             };
             if let Some(value) = version.payload() {

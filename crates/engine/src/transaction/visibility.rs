@@ -4,6 +4,7 @@ use interleave::{Point, Policy};
 
 use super::Transaction;
 use crate::{
+    indirection::{Head, Slot},
     status::Outcome,
     timestamp::{Begin, Timestamp},
     version::{HEADER_BYTES, Version},
@@ -67,12 +68,19 @@ impl Transaction {
     #[inline(always)]
     pub(super) async fn visible<P: Policy>(
         &self,
+        slot: &Slot,
         mut version: Version,
         snapshot: Timestamp,
     ) -> Option<Version> {
         loop {
             match self.sight(version, snapshot) {
                 Sight::Own | Sight::Visible => return Some(version),
+                // Taken back, perhaps because a sibling under the same `join` has
+                // replaced it by another version of this transaction.
+                Sight::Newer if version.was_taken_back() => match slot.head() {
+                    Head::Version(head) => version = head,
+                    Head::Unused | Head::Dead => return None,
+                },
                 Sight::Newer | Sight::Uncommitted => version = version.next()?,
             }
             P::touch(

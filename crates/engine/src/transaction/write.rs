@@ -73,8 +73,12 @@ impl Transaction {
         value: &[u8],
     ) -> Result<(), Error> {
         check(key, Some(value))?;
-        let statement = self.statement()?;
-        match leaf!(P, statement.put_body(table, key, value, Intent::Insert))? {
+        let statement = self.statement(table)?;
+        let written = leaf!(P, statement.put_body(table, key, value, Intent::Insert))?;
+        // A sibling under the same `join` may have aborted the transaction: what
+        // was found (or not) is then without its writes.
+        self.check_open()?;
+        match written {
             Written::Done => Ok(()),
             Written::Refused | Written::Dying => Err(Error::DuplicateKey),
         }
@@ -95,7 +99,7 @@ impl Transaction {
         value: &[u8],
     ) -> Result<(), Error> {
         check(key, Some(value))?;
-        let statement = self.statement()?;
+        let statement = self.statement(table)?;
         leaf!(P, statement.put_body(table, key, value, Intent::Put)).map(drop)
     }
 
@@ -114,8 +118,10 @@ impl Transaction {
         value: &[u8],
     ) -> Result<bool, Error> {
         check(key, Some(value))?;
-        let statement = self.statement()?;
-        Ok(leaf!(P, statement.change_body(table, key, Some(value)))? == Written::Done)
+        let statement = self.statement(table)?;
+        let written = leaf!(P, statement.change_body(table, key, Some(value)))?;
+        self.check_open()?;
+        Ok(written == Written::Done)
     }
 
     /// Deletes a record; whether there was one.
@@ -128,8 +134,10 @@ impl Transaction {
     #[inline]
     pub async fn delete<P: Policy>(&self, table: &Table, key: &[u8]) -> Result<bool, Error> {
         check(key, None)?;
-        let statement = self.statement()?;
-        Ok(leaf!(P, statement.change_body(table, key, None))? == Written::Done)
+        let statement = self.statement(table)?;
+        let written = leaf!(P, statement.change_body(table, key, None))?;
+        self.check_open()?;
+        Ok(written == Written::Done)
     }
 }
 
@@ -250,6 +258,12 @@ impl Statement<'_> {
                         None,
                         Some(key),
                     );
+                    // A sibling under the same `join` may have aborted the
+                    // transaction while the index was being searched.
+                    if let Err(over) = transaction.check_open() {
+                        transaction.take_writes_back();
+                        return Err(over);
+                    }
                     return Ok(Written::Done);
                 }
                 Ok(Inserted::Present(present)) => {
@@ -306,6 +320,11 @@ impl Statement<'_> {
             // The operation may have been suspended while a sibling under the
             // same `join` aborted the transaction.
             transaction.check_open()?;
+            // The chain may have changed during the last wait. What was taken back
+            // meanwhile must not be mistaken for a conflict.
+            if slot.head() != Head::Version(head) {
+                continue;
+            }
             let snapshot = transaction.context.snapshot();
             let sight = transaction.sight(head, snapshot);
             let changeable = match sight {
@@ -317,7 +336,7 @@ impl Statement<'_> {
             };
             if !changeable {
                 // Nothing there for this snapshot: nothing to conflict about.
-                if intent == Intent::Change && !transaction.sees_record::<P>(head).await {
+                if intent == Intent::Change && !transaction.sees_record::<P>(slot, head).await {
                     return Ok(Written::Refused);
                 }
                 let abort = if sight == Sight::Newer {
@@ -347,7 +366,8 @@ impl Statement<'_> {
             let version = Version::create(memory, transaction.id, value, Some(head))?;
             if slot.replace(head, version) {
                 let old = (head, head.block_bytes() as u32);
-                let key = value.is_none().then_some(key);
+                // Commit needs the key of a deletion, undo that of a tombstone.
+                let key = (value.is_none() || head.is_tombstone()).then_some(key);
                 transaction.remember(
                     WriteKind::Version,
                     table,
@@ -367,8 +387,8 @@ impl Statement<'_> {
 
 impl Transaction {
     /// Whether the snapshot sees a live record in the chain.
-    async fn sees_record<P: Policy>(&self, head: Version) -> bool {
-        let visible = self.visible::<P>(head, self.context.snapshot()).await;
+    async fn sees_record<P: Policy>(&self, slot: &Slot, head: Version) -> bool {
+        let visible = self.visible::<P>(slot, head, self.context.snapshot()).await;
         visible.is_some_and(|version| !version.is_tombstone())
     }
 

@@ -17,7 +17,7 @@ pub trait WorkerLocal: 'static {
     /// Called after sleep, before any task is resumed.
     fn after_sleep(&self) {}
 
-    /// A running total of useful work, for [`InFlight::Auto`]. `None`: finished
+    /// A running total of useful work, for [`InFlight::Auto`](crate::InFlight::Auto). `None`: finished
     /// tasks are counted.
     fn progress(&self) -> Option<u64> {
         None

@@ -94,7 +94,7 @@ impl Transaction {
         keys: &[K],
         mut read: impl FnMut(usize, &[u8]),
     ) -> Result<(), Error> {
-        let _statement = self.statement()?;
+        let _statement = self.statement(table)?;
         let pin = self.session.memory.pin();
         let snapshot = self.context.snapshot();
         let mut group: Vec<Read<'_, '_>> = keys
