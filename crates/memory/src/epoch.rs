@@ -41,7 +41,7 @@ use crate::sync::{Arc, AtomicU64, Mutex, Ordering, fence};
 
 const IDLE: u64 = u64::MAX;
 
-/// When something was retired; compare with [`Participant::is_past`].
+/// When something was retired; compare with [`crate::Local::is_past`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(u64);
 
