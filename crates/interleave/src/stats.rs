@@ -16,6 +16,7 @@ macro_rules! counters {
         }
 
         #[derive(Default)]
+        #[repr(align(128))]
         pub(crate) struct Published { $($name: AtomicU64),* }
 
         impl Published {

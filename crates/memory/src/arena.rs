@@ -72,6 +72,7 @@ impl std::error::Error for Exhausted {}
 
 /// Live bytes of one thread's cache. Written by its owner alone (a block may be
 /// freed elsewhere, hence the sign), read by anybody who sums.
+#[repr(align(128))]
 pub(crate) struct Account([AtomicI64; Purpose::COUNT]);
 
 impl Account {

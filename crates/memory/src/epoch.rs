@@ -53,6 +53,8 @@ pub struct Epochs {
     orphans: Mutex<VecDeque<(Stamp, Retired)>>,
 }
 
+/// On lines of its own: its owner writes it while others read theirs.
+#[repr(align(128))]
 struct Announcement(AtomicU64);
 
 /// Something to reclaim: an address and a word that tells what it is.
