@@ -74,8 +74,7 @@ impl Stats {
             resumptions: workers.resumptions,
             in_flight: workers.in_flight,
             sleeps: workers.sleeps,
-            // Summed over workers by `WorkerStats::merge`, as all fields are.
-            frame_bytes_max: workers.frame_bytes_max / count.max(1) as u64,
+            frame_bytes_max: workers.frame_bytes_max,
             versions_collected: transactions.versions_collected,
             records_removed: transactions.records_removed,
             memory: shared.engine.memory(),

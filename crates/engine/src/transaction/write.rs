@@ -354,10 +354,6 @@ impl Statement<'_> {
             if refused {
                 return Ok(Written::Refused);
             }
-            // The chain may have changed during the last wait.
-            if slot.head() != Head::Version(head) {
-                continue;
-            }
             if sight == Sight::Own {
                 transaction.rewrite(slot, head, key, value)?;
                 return Ok(Written::Done);
