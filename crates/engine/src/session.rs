@@ -54,10 +54,10 @@ pub struct Session {
     garbage_poll: Cell<Duration>,
 }
 
-/// The session's counters, in plain cells.
+/// The session's counters.
 #[derive(Default)]
 pub(crate) struct Counters {
-    stats: Cell<TransactionStats>,
+    stats: RefCell<TransactionStats>,
     /// Operations of committed transactions: the worker's useful work.
     pub(crate) useful: Cell<u64>,
 }
@@ -65,9 +65,7 @@ pub(crate) struct Counters {
 impl Counters {
     #[inline(always)]
     pub(crate) fn update(&self, change: impl FnOnce(&mut TransactionStats)) {
-        let mut stats = self.stats.get();
-        change(&mut stats);
-        self.stats.set(stats);
+        change(&mut self.stats.borrow_mut());
     }
 }
 
@@ -127,7 +125,7 @@ impl Session {
         }
         self.memory.quiesce();
         self.collect();
-        self.published.publish(&self.counters.stats.get());
+        self.published.publish(&self.counters.stats.borrow());
     }
 
     /// Stops holding the horizon and the epochs back. False while transactions
@@ -182,7 +180,7 @@ impl Drop for Session {
         let orphans = std::mem::take(&mut *self.garbage.borrow_mut());
         self.database.adopt(orphans, self.rids.get_mut());
         self.database.horizon.deregister(&self.floor);
-        self.published.publish(&self.counters.stats.get());
+        self.published.publish(&self.counters.stats.borrow());
         self.database.return_session_number(self.number);
     }
 }

@@ -36,8 +36,8 @@ use crate::{
     tree::{HOT_LEVELS, Tree},
 };
 
-pub(crate) const NODE_POINT: Point = Point("index.node");
-pub(crate) const SUFFIX_POINT: Point = Point("index.suffix");
+pub(crate) const NODE_POINT: Point = Point::new("index.node");
+pub(crate) const SUFFIX_POINT: Point = Point::new("index.suffix");
 
 /// A search on its way down one layer.
 ///
@@ -73,6 +73,12 @@ impl<'t, const TOUCHED: usize> Descent<'t, TOUCHED> {
             child: root,
             level: if depth == 0 { 0 } else { HOT_LEVELS },
         }
+    }
+
+    /// How deep into the layer the cursor is.
+    #[inline(always)]
+    pub(crate) fn level(&self) -> u8 {
+        self.level
     }
 
     /// What to touch before the first `advance`, in layers below the outermost.
@@ -157,7 +163,9 @@ impl Tree {
         }
         loop {
             match descent.advance(self) {
-                Onward::Touch(address, bytes) => P::touch(NODE_POINT, address, bytes).await,
+                Onward::Touch(address, bytes) => {
+                    P::touch(NODE_POINT.at(descent.level()), address, bytes).await;
+                }
                 Onward::Border(border, version) => return Some((border, version)),
                 Onward::Moved => return None,
             }

@@ -56,6 +56,7 @@ pub struct Lookup<'t, 'k> {
     key: &'k [u8],
     /// The border, at its version, that shows the key to be absent.
     absent_from: Option<(&'t Border, Version)>,
+    touches: u8,
 }
 
 impl<'t, 'k> Lookup<'t, 'k> {
@@ -70,13 +71,21 @@ impl<'t, 'k> Lookup<'t, 'k> {
             tail: key,
             key,
             absent_from: None,
+            touches: 0,
         }
+    }
+
+    /// Touches so far: how deep into its work the lookup is.
+    #[inline(always)]
+    pub fn touches(&self) -> u8 {
+        self.touches
     }
 
     /// Goes on to the next touch or to the end. Whoever calls brings the memory
     /// it is told to touch into the cache, or not, before it calls again.
     #[inline(always)]
     pub fn step(&mut self) -> Step {
+        self.touches = self.touches.wrapping_add(1);
         loop {
             let step = match &mut self.stage {
                 Stage::Descent(descent) => match descent.advance(self.tree) {

@@ -17,7 +17,7 @@ use crate::{
 ///
 /// With debug assertions only the root is hot, so that tests of small trees
 /// suspend wherever large ones do.
-pub(crate) const HOT_LEVELS: u8 = if cfg!(debug_assertions) { 1 } else { 4 };
+pub(crate) const HOT_LEVELS: u8 = if cfg!(debug_assertions) { 1 } else { 3 };
 
 /// A trie of B+-trees from byte strings to 64-bit values.
 ///

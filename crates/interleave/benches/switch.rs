@@ -32,7 +32,7 @@ async fn operation(seed: u64, touches: u64) -> u64 {
     let mut sum = seed;
     for _ in 0..touches {
         let line = &LINES[sum as usize % LINES.len()];
-        Interleaved::touch(Point("line"), line, 8).await;
+        Interleaved::touch(Point::new("line"), line, 8).await;
         sum = sum.wrapping_add(*line);
     }
     sum

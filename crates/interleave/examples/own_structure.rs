@@ -26,11 +26,11 @@ struct Table {
 impl Table {
     async fn get<P: Policy>(&self, key: u64) -> Option<u64> {
         let head = &self.heads[bucket(key, self.heads.len())];
-        P::touch(Point("head"), head, size_of::<Option<u32>>()).await;
+        P::touch(Point::new("head"), head, size_of::<Option<u32>>()).await;
         let mut next = *head;
         while let Some(at) = next {
             let entry = &self.entries[at as usize];
-            P::touch(Point("entry"), entry, size_of::<Entry>()).await;
+            P::touch(Point::new("entry"), entry, size_of::<Entry>()).await;
             if entry.key == key {
                 return Some(entry.value);
             }

@@ -88,8 +88,8 @@ pub struct Leaf<F: Future> {
 
 enum State<F: Future> {
     Running(F),
-    Finished(F::Output),
-    Taken,
+    /// The output, until it is taken.
+    Finished(Option<F::Output>),
 }
 
 impl<F: Future> std::fmt::Debug for Leaf<F> {
@@ -113,28 +113,31 @@ impl<F: Future> Leaf<F> {
         std::ptr::from_ref(self).cast()
     }
 
-    /// Resumes the body without the levels above. True when it has finished, its
-    /// output waiting for the next ordinary poll.
+    /// Polls the body: from an ordinary poll, or directly, without the levels
+    /// above. True when it has finished; its output is in the state. (One place
+    /// for both, so that the compiler puts the body right here.)
     ///
     /// # Safety
-    /// `leaf` is the address of an armed, hence pinned and live, `Leaf<F>`, whose
-    /// slot is marked as direct during the call.
-    unsafe fn resume(leaf: *const (), context: &mut Context<'_>) -> bool {
+    /// `leaf` is the address of a pinned and live `Leaf<F>`. Either an ordinary
+    /// poll has it exclusively, or it is armed, and its slot marked as direct
+    /// during the call.
+    #[inline(never)]
+    unsafe fn advance(leaf: *const (), context: &mut Context<'_>) -> bool {
         // SAFETY: the caller's promise. Only a shared reference is made to the
         // leaf itself.
         let leaf = unsafe { &*leaf.cast::<Leaf<F>>() };
-        // SAFETY: armed, so no ordinary poll is using the state; marked as direct,
-        // so none will (module text). The reference ends with this call.
+        // SAFETY: this call alone uses the state: an ordinary poll is exclusive
+        // and finds the leaf disarmed; a direct one keeps ordinary ones away
+        // (module text). The reference ends with this call.
         let state = unsafe { &mut *leaf.state.get() };
         let State::Running(body) = state else {
-            // Only running leaves are armed.
             return true;
         };
         // SAFETY: the leaf is pinned and its body is never moved out.
         match unsafe { Pin::new_unchecked(body) }.poll(context) {
             Poll::Pending => false,
             Poll::Ready(output) => {
-                *state = State::Finished(output);
+                *state = State::Finished(Some(output));
                 true
             }
         }
@@ -144,7 +147,7 @@ impl<F: Future> Leaf<F> {
         self.slot.set(slot.counted());
         slot.armed.set(Some(Armed {
             leaf: self.address(),
-            resume: Self::resume,
+            resume: Self::advance,
         }));
     }
 
@@ -169,25 +172,24 @@ impl<F: Future> Leaf<F> {
     }
 
     /// Polls the body in a root poll of `slot`, and arms the leaf if that makes
-    /// sense (rule 2).
+    /// sense (rule 2). True when it has finished.
+    ///
+    /// # Safety
+    /// An ordinary poll has the leaf exclusively.
     #[inline]
-    fn poll_in(
-        &self,
-        slot: &Slot,
-        body: Pin<&mut F>,
-        context: &mut Context<'_>,
-    ) -> Poll<F::Output> {
+    unsafe fn poll_in(&self, slot: &Slot, context: &mut Context<'_>) -> bool {
         let outside = Outside::new(slot);
-        let polled = body.poll(context);
+        // SAFETY: the caller's promise.
+        let finished = unsafe { Self::advance(self.address(), context) };
         let waits_beyond_an_inner_leaf = slot.ambiguous.get();
-        if polled.is_ready() {
+        if finished {
             // Whatever waited inside has been given up.
             slot.armed.set(None);
         } else if waits_beyond_an_inner_leaf {
             self.arm(slot);
         }
         outside.merge();
-        polled
+        finished
     }
 }
 
@@ -238,28 +240,28 @@ impl<F: Future> Future for Leaf<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let leaf = self.as_ref().get_ref();
         leaf.part();
-        // SAFETY: `poll` has the leaf exclusively, and it is not armed, so nothing
-        // but this call uses its state (module text).
-        let state = unsafe { &mut *leaf.state.get() };
-        match state {
-            State::Running(body) => {
-                // SAFETY: the leaf is pinned and its body is never moved out.
-                let body = unsafe { Pin::new_unchecked(body) };
-                let polled = with_slot(context, |slot, context| match slot {
-                    // Inside a leaf that is resumed directly, that one stays armed.
-                    Some(slot) if !slot.is_direct() => leaf.poll_in(slot, body, context),
-                    _ => body.poll(context),
-                });
-                if polled.is_ready() {
-                    *state = State::Taken;
-                }
-                polled
+        // SAFETY: `poll` has the leaf exclusively, and it is not armed. The same
+        // holds for the other blocks below.
+        let running = matches!(unsafe { &*leaf.state.get() }, State::Running(_));
+        if running {
+            let finished = with_slot(context, |slot, context| match slot {
+                // Inside a leaf that is resumed directly, that one stays armed.
+                // SAFETY: as above.
+                Some(slot) if !slot.is_direct() => unsafe { leaf.poll_in(slot, context) },
+                // SAFETY: as above.
+                _ => unsafe { Self::advance(leaf.address(), context) },
+            });
+            if !finished {
+                return Poll::Pending;
             }
-            State::Finished(_) => match std::mem::replace(state, State::Taken) {
-                State::Finished(output) => Poll::Ready(output),
-                _ => unreachable!("matched above"),
+        }
+        // SAFETY: as above.
+        match unsafe { &mut *leaf.state.get() } {
+            State::Finished(output) => match output.take() {
+                Some(output) => Poll::Ready(output),
+                None => panic!("a leaf was polled after it had finished"),
             },
-            State::Taken => panic!("a leaf was polled after it had finished"),
+            State::Running(_) => unreachable!("it has finished"),
         }
     }
 }

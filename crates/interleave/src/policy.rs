@@ -20,9 +20,45 @@ use std::{
 
 use crate::{prefetch::prefetch, slot, touch::Touch};
 
-/// The name of a suspension point, for simulators, statistics and messages.
+/// A suspension point: its name, for simulators and messages, and how deep into
+/// its work a body is that comes by more than once. Slots that wait at the same
+/// point and depth are resumed together (see `stage.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Point(pub &'static str);
+pub struct Point {
+    name: &'static str,
+    /// A number that differs between most points and between depths of one.
+    pub(crate) place: u8,
+}
+
+impl Point {
+    /// The point called `name`.
+    #[inline(always)]
+    pub const fn new(name: &'static str) -> Point {
+        let (bytes, mut place, mut at) = (name.as_bytes(), 0_u32, 0);
+        while at < bytes.len() {
+            place = (place ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
+            at += 1;
+        }
+        Point {
+            name,
+            place: (place >> 16) as u8,
+        }
+    }
+
+    /// The same point, `depth` levels down a structure or rounds into a loop.
+    #[inline(always)]
+    pub const fn at(self, depth: u8) -> Point {
+        Point {
+            name: self.name,
+            place: self.place.wrapping_add(depth),
+        }
+    }
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+}
 
 /// How a body reaches memory that may not be in the cache.
 pub trait Policy: Copy + Default + Send + Sync + 'static {

@@ -29,6 +29,7 @@
 use std::{
     any::Any,
     cell::{Cell, UnsafeCell},
+    ptr::NonNull,
     rc::{Rc, Weak},
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -80,11 +81,16 @@ struct Fallen {
     payload: Payload,
 }
 
+/// What a direct resumption needs comes first and is one line.
+#[repr(C, align(64))]
 pub(crate) struct Slot {
-    this: Weak<Slot>,
     pub(crate) armed: Cell<Option<Armed>>,
+    /// The worker's rotation: who comes after this slot.
+    pub(crate) next: Cell<Option<NonNull<Slot>>>,
+    waker: Waker,
+    /// Address of the wake handle, which identifies contexts of this slot.
+    identity: *const (),
     direct: Cell<bool>,
-    fallen: Cell<Option<Box<Fallen>>>,
     wait: Cell<Wait>,
     /// Where the slot waits, or last waited, for memory.
     stage: Cell<Stage>,
@@ -92,9 +98,8 @@ pub(crate) struct Slot {
     pub(crate) ambiguous: Cell<bool>,
     /// Whether touches suspend (the worker's adaptive switch).
     suspends: Cell<bool>,
-    /// Address of the wake handle, which identifies contexts of this slot.
-    identity: *const (),
-    waker: Waker,
+    this: Weak<Slot>,
+    fallen: Cell<Option<Box<Fallen>>>,
     wake: Arc<WakeHandle>,
     root: UnsafeCell<Root>,
     timers: Rc<Timers>,
@@ -112,6 +117,7 @@ impl Slot {
         Rc::new_cyclic(|this| Slot {
             this: this.clone(),
             armed: Cell::new(None),
+            next: Cell::new(None),
             direct: Cell::new(false),
             fallen: Cell::new(None),
             wait: Cell::new(Wait::Event),
@@ -217,12 +223,6 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn stage(&self) -> Stage {
         self.stage.get()
-    }
-
-    /// A new task begins: it waits nowhere yet.
-    #[inline(always)]
-    pub(crate) fn set_stage(&self, stage: Stage) {
-        self.stage.set(stage);
     }
 
     /// Notes that a touch was polled. Whether it is to wait.

@@ -1,64 +1,225 @@
-//! Stages: which code a suspended slot goes on with.
+//! Stages and cohorts: which slots go on together.
 //!
 //! The price of switching between coroutines is less the instructions than the
-//! branch predictor: every resumption ends in indirect jumps to wherever the
-//! coroutine left off, and when slots are resumed in turn, each at another place,
-//! those jumps are mispredicted. So the worker resumes *cohorts*: all slots that
-//! wait at the same suspension point, one after the other (after Larus and
-//! Parkes, "Using Cohort Scheduling to Enhance Server Performance", 2002). Cohorts
-//! form by themselves: the largest goes on and takes in whoever waits where it
-//! arrives. A stage that was passed over gains weight until its turn comes, so
-//! nobody starves.
+//! branch predictor. Every resumption ends in jumps to wherever the coroutine
+//! left off, and when slots are resumed in turn, each at another place, those
+//! jumps are mispredicted; worse, a mispredicted branch on memory that has not
+//! arrived yet keeps the processor from running ahead into the next coroutine.
+//! So the worker resumes *cohorts*: all slots that wait at the same suspension
+//! point and depth, one after the other (after Larus and Parkes, "Using Cohort
+//! Scheduling to Enhance Server Performance", 2002). Cohorts form by themselves:
+//! the largest goes on and takes in whoever waits where it arrives, so that
+//! slots that do the same work soon go in step. A stage that was passed over
+//! gains weight until its turn comes, so nobody starves.
 //!
-//! A stage is a small number derived from the point's name. Two points that share
-//! one are resumed together, which is harmless.
+//! Each stage has a queue of its own. To go through all slots and skip those of
+//! other stages would be a badly predicted branch again.
 
 use crate::policy::Point;
 
-const STAGES: usize = 16;
+const STAGES: usize = 64;
 
-/// Where a slot waits.
+/// Where a slot waits: a small number made of the point's name and depth. Two
+/// points that share one are resumed together, which is harmless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stage(u8);
 
 impl Stage {
-    /// Constant after linking: names are static and keep their addresses.
+    /// Constant where the point is.
     #[inline(always)]
     pub(crate) fn of(point: Point) -> Stage {
-        Stage((point.0.as_ptr().addr() >> 3) as u8 % STAGES as u8)
+        Stage((point.place as usize % STAGES) as u8)
+    }
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        usize::from(self.0) % STAGES
     }
 }
 
-/// Chooses which stage goes on next.
-#[derive(Debug, Default)]
-pub(crate) struct Cohorts {
-    /// Times each stage was passed over while somebody waited there.
-    passed_over: [u16; STAGES],
+/// Choices after which a single slot outweighs all others together. Less
+/// patience would move it on before the others come by and take it in; more
+/// would let it wait for longer than a few rounds of them.
+const PATIENCE: u32 = 32;
+
+/// What can be chained: a name of something that has room for the name of the
+/// next one.
+pub(crate) trait Chained: Copy + PartialEq {
+    fn next(self) -> Option<Self>;
+    fn set_next(self, next: Self);
 }
 
-impl Cohorts {
-    /// The stage to resume, given where each slot waits (at least one).
-    pub(crate) fn choose(&mut self, waiting: impl ExactSizeIterator<Item = Stage>) -> Stage {
-        // Within some eight choices even a single slot outweighs all others. Less
-        // patience would move it on before the others come by and take it in.
-        let impatience = (waiting.len() / 8).max(1) as u32;
-        let mut counts = [0_u32; STAGES];
-        for stage in waiting {
-            counts[usize::from(stage.0) % STAGES] += 1;
+/// The slots that wait at one stage, chained.
+#[derive(Clone, Copy, Debug)]
+struct Queue<T> {
+    first: Option<T>,
+    last: Option<T>,
+    len: u32,
+    /// Times the stage was passed over while somebody waited there.
+    passed_over: u32,
+}
+
+/// The slots that wait for memory, by stage, and the cohort that is having its
+/// turns. (Chained, because the slots' own lines are at hand; arrays of names
+/// would be as many lines more.)
+#[derive(Debug)]
+pub(crate) struct Cohorts<T> {
+    /// Bit `i`: somebody waits at stage `i`.
+    occupied: u64,
+    /// Of the cohort, those that have not had their turn, from the first to the
+    /// last of them.
+    cohort: Option<T>,
+    cohort_last: Option<T>,
+    /// The one that has its turn or had it last.
+    current: Option<T>,
+    /// All that wait, or are in the cohort and have not left.
+    len: usize,
+    waiting: [Queue<T>; STAGES],
+}
+
+impl<T: Chained> Cohorts<T> {
+    pub(crate) fn new() -> Cohorts<T> {
+        const { assert!(STAGES == u64::BITS as usize) };
+        Cohorts {
+            occupied: 0,
+            cohort: None,
+            cohort_last: None,
+            current: None,
+            len: 0,
+            waiting: [Queue {
+                first: None,
+                last: None,
+                len: 0,
+                passed_over: 0,
+            }; STAGES],
         }
-        let (mut best, mut weight) = (0, 0);
-        for (stage, &count) in counts.iter().enumerate() {
-            if count > 0 {
-                let age = &mut self.passed_over[stage];
-                let own = count + u32::from(*age) * impatience;
-                *age = age.saturating_add(1);
-                if own > weight {
-                    (best, weight) = (stage, own);
-                }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A slot joins.
+    #[inline]
+    pub(crate) fn join(&mut self, slot: T, stage: Stage) {
+        self.len += 1;
+        self.wait(slot, stage);
+    }
+
+    /// A slot that has had its turn waits for the next one.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, slot: T, stage: Stage) {
+        let queue = &mut self.waiting[stage.index()];
+        self.occupied |= 1 << stage.index();
+        queue.len += 1;
+        match queue.last {
+            None => queue.first = Some(slot),
+            Some(last) => last.set_next(slot),
+        }
+        queue.last = Some(slot);
+    }
+
+    /// A slot that has had its turn leaves.
+    #[inline]
+    pub(crate) fn leave(&mut self) {
+        self.len -= 1;
+    }
+
+    /// Takes out a slot that waits. Whether it did.
+    pub(crate) fn remove(&mut self, slot: T) -> bool {
+        let found = (0..STAGES).any(|stage| self.take_out(stage, |_, other| other == slot).is_some());
+        self.len -= usize::from(found);
+        found
+    }
+
+    /// For simulators: gives the `choice`-th slot that waits its turn.
+    pub(crate) fn choose_nth(&mut self, choice: usize) -> T {
+        assert!(choice < self.len, "there are {} choices", self.len);
+        let (mut stage, mut choice) = (0, choice as u32);
+        while choice >= self.waiting[stage].len {
+            choice -= self.waiting[stage].len;
+            stage += 1;
+        }
+        self.take_out(stage, |at, _| at == choice)
+            .expect("the stage has so many")
+    }
+
+    /// Takes the slot that `is_it` names, by place or itself, out of its stage.
+    fn take_out(&mut self, stage: usize, is_it: impl Fn(u32, T) -> bool) -> Option<T> {
+        let queue = &mut self.waiting[stage];
+        let (mut next, len) = (queue.first.take(), std::mem::take(&mut queue.len));
+        queue.last = None;
+        self.occupied &= !(1 << stage);
+        let mut taken = None;
+        for at in 0..len {
+            let slot = next.expect("as many are chained");
+            next = slot.next();
+            if is_it(at, slot) {
+                taken = Some(slot);
+            } else {
+                self.wait(slot, Stage(stage as u8));
             }
         }
-        self.passed_over[best] = 0;
-        Stage(best as u8)
+        taken
+    }
+
+    /// Makes the slots that are to go on next the cohort; returns how many they
+    /// are. The last cohort has had its turns.
+    #[inline]
+    pub(crate) fn choose(&mut self) -> u32 {
+        debug_assert!(self.cohort.is_none());
+        if self.occupied == 0 {
+            return 0;
+        }
+        let stage = if self.occupied.is_power_of_two() {
+            self.occupied.trailing_zeros() as usize
+        } else {
+            self.heaviest()
+        };
+        self.occupied &= !(1 << stage);
+        let queue = &mut self.waiting[stage];
+        queue.passed_over = 0;
+        (self.cohort, self.cohort_last) = (queue.first.take(), queue.last.take());
+        std::mem::take(&mut queue.len)
+    }
+
+    /// The largest stage, waiting time considered.
+    fn heaviest(&mut self) -> usize {
+        let (mut best, mut weight) = (0, 0);
+        let mut stages = self.occupied;
+        while stages != 0 {
+            let stage = stages.trailing_zeros() as usize;
+            stages &= stages - 1;
+            let queue = &mut self.waiting[stage];
+            let own = queue.len * PATIENCE + queue.passed_over * self.len as u32;
+            queue.passed_over += 1;
+            if own > weight {
+                (best, weight) = (stage, own);
+            }
+        }
+        best
+    }
+
+    /// The next slot of the cohort to have its turn.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<T> {
+        let slot = self.cohort?;
+        // What comes after the last one is out of date.
+        let is_last = self.cohort_last == Some(slot);
+        self.cohort = if is_last { None } else { slot.next() };
+        self.current = Some(slot);
+        Some(slot)
+    }
+
+    /// The slot that is having its turn.
+    pub(crate) fn current(&self) -> T {
+        self.current.expect("a cohort is having its turns")
     }
 }
 
@@ -66,25 +227,92 @@ impl Cohorts {
 mod tests {
     use super::*;
 
+    use std::cell::Cell;
+
+    thread_local! {
+        static NEXT: [Cell<Option<u8>>; 16] = const { [const { Cell::new(None) }; 16] };
+    }
+
+    impl Chained for u8 {
+        fn next(self) -> Option<u8> {
+            NEXT.with(|next| next[usize::from(self)].get())
+        }
+
+        fn set_next(self, next: u8) {
+            NEXT.with(|all| all[usize::from(self)].set(Some(next)));
+        }
+    }
+
+    /// Who has a turn next.
+    fn chosen(cohorts: &mut Cohorts<u8>) -> Vec<u8> {
+        let size = cohorts.choose();
+        let turns: Vec<u8> = std::iter::from_fn(|| cohorts.next()).collect();
+        assert_eq!(turns.len(), size as usize);
+        turns
+    }
+
     #[test]
     fn the_largest_cohort_goes_first_and_nobody_starves() {
-        let mut cohorts = Cohorts::default();
-        let mut waits: Vec<Stage> = vec![Stage(3); 15];
-        waits.push(Stage(7));
-        assert_eq!(cohorts.choose(waits.iter().copied()), Stage(3));
-        let turns = (1..).find(|_| cohorts.choose(waits.iter().copied()) == Stage(7));
-        assert!(turns.unwrap() <= 10, "{turns:?}");
+        let mut cohorts = Cohorts::new();
+        (0..15).for_each(|slot| cohorts.join(slot, Stage(3)));
+        cohorts.join(15, Stage(7));
+        let mut choices = 0;
+        loop {
+            let turns = chosen(&mut cohorts);
+            choices += 1;
+            if turns == [15] {
+                break;
+            }
+            assert_eq!(turns, Vec::from_iter(0..15));
+            turns.iter().for_each(|&slot| cohorts.wait(slot, Stage(3)));
+        }
+        assert!((10..=40).contains(&choices), "{choices}");
     }
 
     #[test]
     fn two_cohorts_that_never_meet_take_turns() {
-        let mut cohorts = Cohorts::default();
-        let waits: Vec<Stage> = (0..16).map(|i| Stage(if i < 9 { 1 } else { 2 })).collect();
-        let chosen: Vec<Stage> = (0..100)
-            .map(|_| cohorts.choose(waits.iter().copied()))
-            .collect();
-        let first = chosen.iter().filter(|&&stage| stage == Stage(1)).count();
+        let mut cohorts = Cohorts::new();
+        (0..9).for_each(|slot| cohorts.join(slot, Stage(1)));
+        (9..16).for_each(|slot| cohorts.join(slot, Stage(2)));
+        let mut larger = 0;
+        for _ in 0..200 {
+            let turns = chosen(&mut cohorts);
+            let stage = if turns[0] < 9 { Stage(1) } else { Stage(2) };
+            turns.iter().for_each(|&slot| cohorts.wait(slot, stage));
+            larger += u32::from(stage == Stage(1));
+        }
         // The larger one has more turns, not all.
-        assert!((50..=70).contains(&first), "{first}");
+        assert!((100..=180).contains(&larger), "{larger}");
+    }
+
+    #[test]
+    fn slots_that_do_the_same_work_come_to_go_in_step() {
+        const STEPS: u8 = 8;
+        let mut cohorts = Cohorts::new();
+        (0..16).for_each(|slot| cohorts.join(slot, Stage(slot % STEPS)));
+        let mut at: Vec<u8> = (0..16).map(|slot| slot % STEPS).collect();
+        for _ in 0..100 {
+            for slot in chosen(&mut cohorts) {
+                let step = &mut at[usize::from(slot)];
+                *step = (*step + 1) % STEPS;
+                cohorts.wait(slot, Stage(*step));
+            }
+        }
+        assert!(at.iter().all(|&step| step == at[0]), "{at:?}");
+    }
+
+    #[test]
+    fn slots_are_taken_out_wherever_they_wait() {
+        let mut cohorts = Cohorts::new();
+        cohorts.join(1, Stage(5));
+        cohorts.join(2, Stage(9));
+        cohorts.join(3, Stage(9));
+        assert_eq!(cohorts.choose_nth(1), 2);
+        cohorts.leave();
+        assert!(cohorts.remove(1) && !cohorts.remove(1));
+        assert_eq!(cohorts.len(), 1);
+        assert_eq!(chosen(&mut cohorts), [3]);
+        cohorts.leave();
+        assert!(cohorts.is_empty() && cohorts.choose() == 0);
     }
 }

@@ -66,7 +66,7 @@ impl Future for YieldNow {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        const POINT: Point = Point("yield");
+        const POINT: Point = Point::new("yield");
         if self.suspended {
             return Poll::Ready(());
         }

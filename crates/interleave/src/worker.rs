@@ -1,10 +1,11 @@
 //! The worker: one thread's scheduler.
 //!
-//! A worker has a *hot rotation* (slots that wait for memory, resumed a
-//! cohort at a time, so that nobody waits for ever), parked slots (waiting for an event, found again
-//! through their wakers) and a queue of tasks that wait for room. Nothing in the
-//! rotation allocates, takes a latch or touches memory that other threads write;
-//! inbox, timers and housekeeping are looked at once per round or more rarely.
+//! A worker has a *hot rotation* (slots that wait for memory, resumed a cohort at
+//! a time, so that nobody waits for ever), parked slots (waiting for an event,
+//! found again through their wakers) and a queue of tasks that wait for room.
+//! Nothing in the rotation allocates, takes a latch or touches memory that other
+//! threads write; inbox, timers and housekeeping are looked at once per round or
+//! more rarely.
 //!
 //! A worker needs no thread of its own: [`Worker::run`] turns the calling thread
 //! into one, [`Worker::run_until`] lends it for one task, and the `step_*`
@@ -35,6 +36,7 @@ use std::{
     collections::VecDeque,
     future::Future,
     pin::Pin,
+    ptr::NonNull,
     rc::Rc,
     sync::{Arc, atomic::Ordering},
     task::{Context, Poll, Wake},
@@ -46,7 +48,7 @@ use crate::{
     config::{InFlight, WorkerConfig},
     inbox::{Inbox, Message, Start},
     slot::Slot,
-    stage::Cohorts,
+    stage::{Chained, Cohorts},
     stats::WorkerStats,
     task::{JoinHandle, Lost, Source, Ticket, end},
     timer::{Clock, Timers},
@@ -87,6 +89,41 @@ enum Whereabouts {
     Parked,
 }
 
+/// A slot in the hot rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HotSlot(NonNull<Slot>);
+
+impl HotSlot {
+    fn new(slot: &Rc<Slot>) -> HotSlot {
+        HotSlot(NonNull::from(&**slot))
+    }
+
+    /// The slot.
+    ///
+    /// # Safety
+    /// While the worker lives that it belongs to: [`Worker::slots`] keeps it, and
+    /// its entries are never removed.
+    #[inline(always)]
+    unsafe fn get<'w>(self) -> &'w Slot {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Chained for HotSlot {
+    #[inline(always)]
+    fn next(self) -> Option<HotSlot> {
+        // SAFETY: only the worker's rotation asks, while the worker lives.
+        unsafe { self.get() }.next.get().map(HotSlot)
+    }
+
+    #[inline(always)]
+    fn set_next(self, next: HotSlot) {
+        // SAFETY: as above.
+        unsafe { self.get() }.next.set(Some(next.0));
+    }
+}
+
 /// One thread's scheduler. See the module text.
 pub struct Worker<L: 'static> {
     local: Rc<L>,
@@ -97,8 +134,7 @@ pub struct Worker<L: 'static> {
     /// All slots by index, and where each is.
     slots: Vec<(Rc<Slot>, Whereabouts, Option<Arc<Ticket>>)>,
     free: Vec<u32>,
-    hot: Vec<Rc<Slot>>,
-    cohorts: Cohorts,
+    hot: Cohorts<HotSlot>,
     queue: VecDeque<(Box<dyn Start<L>>, Arc<Ticket>)>,
     source: Option<Box<dyn Source<L>>>,
     /// The source is being called, or has panicked when it was.
@@ -121,8 +157,7 @@ impl<L: WorkerLocal> Worker<L> {
             clock,
             slots: Vec::new(),
             free: Vec::new(),
-            hot: Vec::new(),
-            cohorts: Cohorts::default(),
+            hot: Cohorts::new(),
             queue: VecDeque::new(),
             source: None,
             asks_source: false,

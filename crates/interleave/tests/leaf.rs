@@ -40,7 +40,7 @@ fn run<F: Future<Output = ()> + 'static>(
 
 async fn touch() {
     static WORD: u64 = 7;
-    Interleaved::touch(Point("test"), &raw const WORD, 8).await;
+    Interleaved::touch(Point::new("test"), &raw const WORD, 8).await;
 }
 
 /// Counts how often it is polled through.

@@ -35,7 +35,7 @@ fn with_task<F: Future<Output = ()> + 'static>(in_flight: usize, task: F) -> Wor
 
 async fn touch() {
     static WORD: u64 = 7;
-    Interleaved::touch(Point("test"), &raw const WORD, 8).await;
+    Interleaved::touch(Point::new("test"), &raw const WORD, 8).await;
 }
 
 fn fail() {

@@ -5,16 +5,15 @@ use std::sync::atomic::Ordering;
 use index::Step;
 use interleave::{Point, Policy, leaf};
 
-use super::{Statement, Transaction};
+use super::{Statement, Transaction, visibility::Look};
 use crate::{
     error::Error,
     indirection::{Head, Rid},
     table::Table,
 };
 
-/// While the index is walked. One point for all of it: lookups of different
-/// transactions then go on together.
-pub(super) const INDEX_POINT: Point = Point("engine: index");
+/// While the index is walked: at the depth of the lookup's touches.
+pub(super) const INDEX_POINT: Point = Point::new("engine: index");
 
 /// Lines beyond this are left to the hardware's own prefetcher.
 const PREFETCH_BYTES_MAX: usize = 4096;
@@ -51,6 +50,7 @@ impl Transaction {
         }
         let statement = self.statement(table)?;
         self.reads.set(self.reads.get() + 1);
+        // Written in place: as a result it would be moved once per level.
         let mut output = None;
         leaf!(
             P,
@@ -64,36 +64,43 @@ impl Transaction {
 }
 
 impl Statement<'_> {
+    /// Not an `async fn`: that would keep each argument twice, as it was given and
+    /// as a variable, and copy it when it is first polled.
     #[inline(always)]
-    pub(super) async fn get_body<P: Policy>(
+    #[allow(clippy::manual_async_fn, reason = "see above")]
+    pub(super) fn get_body<P: Policy>(
         &self,
         table: &Table,
         key: &[u8],
         read: impl FnOnce(&[u8]),
-    ) -> Option<()> {
-        let transaction = self.transaction;
-        let pin = transaction.session.memory.pin();
-        let mut lookup = table.index.lookup(&pin, key);
-        let rid = loop {
-            match lookup.step() {
-                Step::Touch(address, bytes) => P::touch(INDEX_POINT, address, bytes).await,
-                Step::Done(rid) => break rid?,
-            }
-        };
-        let slot = table.records.slot(Rid(rid));
-        P::touch(Point("engine: slot"), slot, size_of_val(slot)).await;
-        let Head::Version(version) = slot.head() else {
-            return None;
-        };
-        P::touch(
-            Point("engine: version"),
-            version.address(),
-            table.prefetch_bytes(),
-        )
-        .await;
-        let version = transaction
-            .visible::<P>(slot, version, transaction.context.snapshot())
-            .await?;
-        version.payload().map(read)
+    ) -> impl Future<Output = Option<()>> {
+        async move {
+            let transaction = self.transaction;
+            let pin = transaction.session.memory.pin();
+            let mut lookup = table.index.lookup(&pin, key);
+            let rid = loop {
+                match lookup.step() {
+                    Step::Touch(address, bytes) => {
+                        P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
+                    }
+                    Step::Done(rid) => break rid?,
+                }
+            };
+            let slot = table.records.slot(Rid(rid));
+            P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+            let Head::Version(head) = slot.head() else {
+                return None;
+            };
+            let bytes = table.prefetch_bytes();
+            P::touch(Point::new("engine: version"), head.address(), bytes).await;
+            let snapshot = transaction.context.snapshot();
+            let visible = match transaction.look(slot, head, snapshot) {
+                Look::Over(visible) => visible,
+                Look::Further(older) => {
+                    transaction.look_further::<P>(slot, older, snapshot).await
+                }
+            };
+            visible?.payload().map(read)
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::ops::{Bound, ControlFlow};
 use index::{Batch, Direction};
 use interleave::{Point, Policy, leaf};
 
-use super::{Statement, Transaction};
+use super::{Statement, Transaction, visibility::Look};
 use crate::{
     error::Error,
     indirection::{Head, Rid},
@@ -116,9 +116,13 @@ impl Statement<'_> {
             let Head::Version(head) = slot.head() else {
                 continue;
             };
-            let Some(version) = transaction.visible::<P>(slot, head, snapshot).await else {
-                continue;
+            let visible = match transaction.look(slot, head, snapshot) {
+                Look::Over(visible) => visible,
+                Look::Further(older) => {
+                    transaction.look_further::<P>(slot, older, snapshot).await
+                }
             };
+            let Some(version) = visible else { continue };
             if let Some(value) = version.payload() {
                 *scanned += 1;
                 visit(key, value)?;
@@ -135,7 +139,7 @@ impl Statement<'_> {
             last = std::ptr::from_ref(table.records.slot(Rid(rid))).cast();
             P::prefetch(last, 8);
         }
-        P::touch(Point("engine: slots of a batch"), last, 8).await;
+        P::touch(Point::new("engine: slots of a batch"), last, 8).await;
         let mut newest: Option<Version> = None;
         let bytes = table.prefetch_bytes();
         for (_, rid) in batch.iter() {
@@ -145,7 +149,7 @@ impl Statement<'_> {
             }
         }
         if let Some(version) = newest {
-            P::touch(Point("engine: versions of a batch"), version.address(), 8).await;
+            P::touch(Point::new("engine: versions of a batch"), version.address(), 8).await;
         }
     }
 }

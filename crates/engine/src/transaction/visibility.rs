@@ -23,6 +23,15 @@ pub(super) enum Sight {
     Uncommitted,
 }
 
+/// What looking at one version of a chain came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Look {
+    /// This one is visible, or none is.
+    Over(Option<Version>),
+    /// Look at this one.
+    Further(Version),
+}
+
 impl Transaction {
     /// How `version` looks at `snapshot`.
     #[inline(always)]
@@ -59,36 +68,48 @@ impl Transaction {
         }
     }
 
-    /// The version of a chain that this transaction sees, tombstones included.
-    /// `version` must have been touched.
+    /// Looks for the version of a chain that this transaction sees, tombstones
+    /// included, at `version`, which must have been touched. Mostly that is the
+    /// newest one; only if it is not is there anything to wait for.
+    #[inline(always)]
+    pub(super) fn look(&self, slot: &Slot, version: Version, snapshot: Timestamp) -> Look {
+        match self.sight(version, snapshot) {
+            Sight::Own | Sight::Visible => Look::Over(Some(version)),
+            // Taken back, perhaps because a sibling under the same `join` has
+            // replaced it by another version of this transaction.
+            Sight::Newer if version.was_taken_back() => match slot.head() {
+                Head::Version(head) => Look::Further(head),
+                Head::Unused | Head::Dead => Look::Over(None),
+            },
+            Sight::Newer | Sight::Uncommitted => match version.next() {
+                Some(older) => Look::Further(older),
+                None => Look::Over(None),
+            },
+        }
+    }
+
+    /// Goes on looking, from `version`, which has not been touched yet.
     ///
     /// # Suspension
-    /// Before each older version. The chain stays as it is from the visible
-    /// version's predecessors on, because the snapshot is open.
-    #[inline(always)]
-    pub(super) async fn visible<P: Policy>(
+    /// Before each version. The chain stays as it is from the visible version's
+    /// predecessors on, because the snapshot is open.
+    pub(super) async fn look_further<P: Policy>(
         &self,
         slot: &Slot,
         mut version: Version,
         snapshot: Timestamp,
     ) -> Option<Version> {
         loop {
-            match self.sight(version, snapshot) {
-                Sight::Own | Sight::Visible => return Some(version),
-                // Taken back, perhaps because a sibling under the same `join` has
-                // replaced it by another version of this transaction.
-                Sight::Newer if version.was_taken_back() => match slot.head() {
-                    Head::Version(head) => version = head,
-                    Head::Unused | Head::Dead => return None,
-                },
-                Sight::Newer | Sight::Uncommitted => version = version.next()?,
-            }
             P::touch(
-                Point("engine: older version"),
+                Point::new("engine: older version"),
                 version.address(),
                 HEADER_BYTES,
             )
             .await;
+            match self.look(slot, version, snapshot) {
+                Look::Over(found) => return found,
+                Look::Further(older) => version = older,
+            }
         }
     }
 }

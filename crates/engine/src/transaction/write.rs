@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use index::{InsertError, Inserted, Step};
 use interleave::{Interleaved, Point, Policy, leaf};
 
-use super::{Isolation, Statement, Transaction, read::INDEX_POINT, visibility::Sight};
+use super::{Isolation, Statement, Transaction, read::INDEX_POINT, visibility::{Look, Sight}};
 use crate::{
     error::{Abort, Error},
     indirection::{Head, Rid, Slot},
@@ -194,14 +194,14 @@ impl Statement<'_> {
         let mut lookup = table.index.lookup(&pin, key);
         let rid = loop {
             match lookup.step() {
-                Step::Touch(address, bytes) => P::touch(INDEX_POINT, address, bytes).await,
+                Step::Touch(address, bytes) => P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await,
                 Step::Done(Some(rid)) => break rid,
                 Step::Done(None) => return Ok(Written::Refused),
             }
         };
         let rid = Rid(rid);
         let slot = table.records.slot(rid);
-        P::touch(Point("engine: slot"), slot, size_of_val(slot)).await;
+        P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
         self.write_record::<P>(table, rid, slot, key, value, Intent::Change)
             .await
     }
@@ -270,7 +270,7 @@ impl Statement<'_> {
                     drop(record);
                     let rid = Rid(present);
                     let slot = table.records.slot(rid);
-                    P::touch(Point("engine: slot"), slot, size_of_val(slot)).await;
+                    P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
                     let written = self
                         .write_record::<P>(table, rid, slot, key, Some(value), intent)
                         .await?;
@@ -284,7 +284,7 @@ impl Statement<'_> {
             // Another thread is removing the key: let it.
             drop(pin);
             if P::MAY_SUSPEND {
-                Interleaved::touch(Point("engine: dying record"), slot, 8).await;
+                Interleaved::touch(Point::new("engine: dying record"), slot, 8).await;
             }
             std::thread::yield_now();
         }
@@ -312,7 +312,7 @@ impl Statement<'_> {
                 });
             };
             P::touch(
-                Point("engine: head to replace"),
+                Point::new("engine: head to replace"),
                 head.address(),
                 HEADER_BYTES,
             )
@@ -384,7 +384,11 @@ impl Statement<'_> {
 impl Transaction {
     /// Whether the snapshot sees a live record in the chain.
     async fn sees_record<P: Policy>(&self, slot: &Slot, head: Version) -> bool {
-        let visible = self.visible::<P>(slot, head, self.context.snapshot()).await;
+        let snapshot = self.context.snapshot();
+        let visible = match self.look(slot, head, snapshot) {
+            Look::Over(visible) => visible,
+            Look::Further(older) => self.look_further::<P>(slot, older, snapshot).await,
+        };
         visible.is_some_and(|version| !version.is_tombstone())
     }
 

@@ -11,7 +11,7 @@ use crate::{
     slot::Slot,
     stage::Stage,
     task::{Place, drop_quietly, end},
-    worker::{Running, Whereabouts, Worker, WorkerLocal},
+    worker::{HotSlot, Running, Whereabouts, Worker, WorkerLocal},
 };
 
 impl<L: WorkerLocal> Worker<L> {
@@ -27,11 +27,10 @@ impl<L: WorkerLocal> Worker<L> {
         }
         while self.hot.len() < self.in_flight && self.has_supply() {
             let Some(slot) = self.vacant() else { return };
-            self.slots[slot.index() as usize].1 = Whereabouts::Hot;
-            slot.set_stage(Stage::default());
-            self.hot.push(slot.clone());
-            if !self.fill_contained(&slot) {
-                self.hot.pop();
+            if self.fill_contained(&slot) {
+                self.slots[slot.index() as usize].1 = Whereabouts::Hot;
+                self.hot.join(HotSlot::new(&slot), Stage::default());
+            } else {
                 self.release(slot.index());
             }
         }
@@ -66,7 +65,7 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     /// [`Worker::fill`] outside the rotation's own containment.
-    pub(super) fn fill_contained(&mut self, slot: &Rc<Slot>) -> bool {
+    pub(super) fn fill_contained(&mut self, slot: &Slot) -> bool {
         match catch_unwind(AssertUnwindSafe(|| self.fill(slot))) {
             Ok(filled) => filled,
             Err(payload) => {
@@ -98,7 +97,7 @@ impl<L: WorkerLocal> Worker<L> {
 
     /// Puts the next task into an empty slot. False when there is none.
     #[inline]
-    pub(super) fn fill(&mut self, slot: &Rc<Slot>) -> bool {
+    pub(super) fn fill(&mut self, slot: &Slot) -> bool {
         // SAFETY: the slot is empty and not being resumed.
         let root = unsafe { slot.root() };
         while let Some((task, ticket)) = self.queue.pop_front() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 use crate::{
     inbox::Message,
     task::{Ticket, end},
-    worker::{Running, Whereabouts, Worker, WorkerLocal},
+    worker::{HotSlot, Running, Whereabouts, Worker, WorkerLocal},
 };
 
 /// Messages taken in at once, so that one that sends itself again (an order that
@@ -44,7 +44,7 @@ impl<L: WorkerLocal> Worker<L> {
             Whereabouts::Parked => {
                 slot.disarm_any();
                 *place = Whereabouts::Hot;
-                self.hot.push(slot.clone());
+                self.hot.join(HotSlot::new(slot), slot.stage());
             }
         }
     }
@@ -71,10 +71,8 @@ impl<L: WorkerLocal> Worker<L> {
             return; // It has ended.
         };
         let slot = slot.clone();
-        if *place == Whereabouts::Hot
-            && let Some(at) = self.hot.iter().position(|hot| hot.index() == index)
-        {
-            self.hot.swap_remove(at);
+        if *place == Whereabouts::Hot {
+            self.hot.remove(HotSlot::new(&slot));
         }
         self.stats.tasks_cancelled += 1;
         // SAFETY: no slot is being resumed: this runs between rounds.

@@ -22,16 +22,18 @@ impl<L: WorkerLocal> Worker<L> {
     /// When there is no such slot.
     pub fn step(&mut self, choice: usize) {
         let _running = Running::new();
-        let slot = self.hot[choice].clone();
+        let hot = self.hot.choose_nth(choice);
         self.since_housekeeping += 1;
-        // SAFETY: as in `rotate_from`.
+        // SAFETY: as in `resume_cohort`.
+        let slot = unsafe { hot.get() };
+        // SAFETY: as above.
         match catch_unwind(AssertUnwindSafe(|| unsafe { slot.resume() })) {
-            Ok(Resumed::Pending(Wait::Memory)) => {}
-            Ok(Resumed::Pending(Wait::Event)) => self.park(choice),
-            Ok(Resumed::Done) => self.finished(choice, false),
-            Err(payload) => {
-                self.contain(choice, payload);
+            Ok(Resumed::Pending(Wait::Memory)) => self.hot.wait(hot, slot.stage()),
+            Ok(Resumed::Pending(Wait::Event)) => self.park(slot),
+            Ok(Resumed::Done) => {
+                self.finished(slot, false);
             }
+            Err(payload) => self.contain(hot, payload),
         }
     }
 

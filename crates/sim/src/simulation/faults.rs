@@ -46,7 +46,7 @@ impl Injector {
 
     /// Panics or not, silently.
     pub(super) fn passed(&self, point: Point) {
-        *self.0.points.borrow_mut().entry(point.0).or_default() += 1;
+        *self.0.points.borrow_mut().entry(point.name()).or_default() += 1;
         if self.0.per_100_000 == 0 || !self.0.enabled.get() {
             return;
         }
