@@ -113,10 +113,12 @@ impl KeyShape {
         assert_eq!(key.len(), self.bytes);
         let first = self.word(record);
         let mut word = first;
-        for chunk in key.chunks_mut(8) {
-            chunk.copy_from_slice(&word.to_be_bytes()[..chunk.len()]);
+        let (words, rest) = key.as_chunks_mut::<8>();
+        for chunk in words {
+            *chunk = word.to_be_bytes();
             word = mix(word);
         }
+        rest.copy_from_slice(&word.to_be_bytes()[..rest.len()]);
         first
     }
 

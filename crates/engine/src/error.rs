@@ -6,7 +6,11 @@ use std::fmt;
 use memory::Exhausted;
 
 /// The transaction cannot go on; nothing of it remains. Run it again.
+///
+/// A word wide, so that errors that hold one of it or of something else fit the
+/// same register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(usize)]
 #[non_exhaustive]
 pub enum Abort {
     /// Another open transaction has written the record first.

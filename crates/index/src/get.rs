@@ -41,7 +41,9 @@ impl Tree {
         let mut lookup = self.lookup(pin, key);
         let found = loop {
             match lookup.step() {
-                Step::Touch(address, bytes) => P::touch(NODE_POINT.at(lookup.touches()), address, bytes).await,
+                Step::Touch(address, bytes) => {
+                    P::touch(NODE_POINT.at(lookup.touches()), address, bytes).await
+                }
                 Step::Done(found) => break found,
             }
         };

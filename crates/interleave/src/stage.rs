@@ -133,7 +133,8 @@ impl<T: Chained> Cohorts<T> {
 
     /// Takes out a slot that waits. Whether it did.
     pub(crate) fn remove(&mut self, slot: T) -> bool {
-        let found = (0..STAGES).any(|stage| self.take_out(stage, |_, other| other == slot).is_some());
+        let found =
+            (0..STAGES).any(|stage| self.take_out(stage, |_, other| other == slot).is_some());
         self.len -= usize::from(found);
         found
     }

@@ -24,7 +24,7 @@ const PROGRESS_MIN: u64 = 64;
 const PAUSE_WINDOWS_MIN: u32 = 2;
 const PAUSE_WINDOWS_MAX: u32 = 256;
 /// A candidate must be this much better to win.
-const MARGIN: f64 = 1.015;
+const MARGIN: f64 = 1.03;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {

@@ -15,7 +15,7 @@ use engine::Session;
 use interleave::{Policy, WorkerLocal};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, RetriesExhausted},
     interactive::Registry,
     local::Jobs,
     options::Isolation,
@@ -187,10 +187,10 @@ impl Context {
             };
             aborts += 1;
             if aborts > self.state.shared.retries_max {
-                return Err(Error::RetriesExhausted {
+                return Err(Error::from(Box::new(RetriesExhausted {
                     attempts: aborts,
                     last: abort,
-                });
+                })));
             }
             self.back_off(aborts).await;
         }

@@ -10,6 +10,11 @@ pub use engine::Abort;
 use interleave::Lost;
 
 /// Why a call failed. See the module text of [`crate`] for who retries what.
+///
+/// What a variant holds is one word, whichever it is. Results with this error
+/// are therefore returned in two registers, which matters: every operation
+/// returns one through all levels of the application, and reading it back from
+/// memory just written cost some five nanoseconds per level.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,13 +24,8 @@ pub enum Error {
     Abort(#[from] Abort),
     /// The transaction was aborted again and again; see
     /// [`crate::Options::retries_max`].
-    #[error("the transaction was aborted {attempts} times, last because {last}")]
-    RetriesExhausted {
-        /// How often it was run.
-        attempts: u32,
-        /// Why the last attempt was aborted.
-        last: Abort,
-    },
+    #[error(transparent)]
+    RetriesExhausted(#[from] Box<RetriesExhausted>),
     /// An insert met a record with the same key. The transaction can go on.
     #[error("a record with this key exists; use update or upsert to change it")]
     DuplicateKey,
@@ -60,16 +60,16 @@ pub enum Error {
     Decode(#[from] DecodeError),
     /// There is a table of this name.
     #[error("a table named {0:?} exists; open it, or choose another name")]
-    TableExists(String),
+    TableExists(Text),
     /// There is no table of this name.
     #[error("there is no table named {0:?}; create it first")]
-    NoSuchTable(String),
+    NoSuchTable(Text),
     /// The table was created with other types.
     #[error(transparent)]
     WrongType(#[from] Box<WrongType>),
     /// The table belongs to another database.
     #[error("the table {0:?} belongs to another database; open it in this one")]
-    ForeignTable(String),
+    ForeignTable(Text),
     /// A field of [`crate::Options`] is out of range.
     #[error(transparent)]
     InvalidOption(#[from] Box<InvalidOption>),
@@ -83,7 +83,7 @@ pub enum Error {
     /// The closure panicked; the transaction was rolled back. Holds the
     /// panic's message.
     #[error("the transaction panicked and was rolled back: {0}")]
-    Panicked(String),
+    Panicked(Text),
     /// A blocking call was made on a worker thread, which would wait for
     /// itself.
     #[error("a worker thread cannot block on a transaction; await it, or block on another thread")]
@@ -94,11 +94,98 @@ pub enum Error {
     /// The engine reported something this version of the interface does not
     /// know by name.
     #[error("{0}")]
-    Engine(engine::Error),
+    Engine(Box<engine::Error>),
     /// An error of the application, made by [`Error::application`]. Rolls the
     /// transaction back.
-    #[error("{0}")]
-    Application(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Application(ApplicationError),
+}
+
+/// A transaction was run as often as allowed and aborted each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the transaction was aborted {attempts} times, last because {last}")]
+#[non_exhaustive]
+pub struct RetriesExhausted {
+    /// How often it was run.
+    pub attempts: u32,
+    /// Why the last attempt was aborted.
+    pub last: Abort,
+}
+
+/// Text within an error: a `str`, one word wide.
+#[derive(Clone, PartialEq, Eq, Hash)]
+#[allow(clippy::redundant_allocation, reason = "results should fit registers")]
+pub struct Text(Box<Box<str>>);
+
+impl<T: Into<Box<str>>> From<T> for Text {
+    fn from(text: T) -> Text {
+        Text(Box::new(text.into()))
+    }
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        str::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+/// An error of the application, one word wide. Its [`std::error::Error::source`]
+/// is the error that was given to [`Error::application`].
+#[derive(Debug)]
+#[allow(clippy::redundant_allocation, reason = "results should fit registers")]
+pub struct ApplicationError(Box<Box<dyn std::error::Error + Send + Sync>>);
+
+impl ApplicationError {
+    /// The error that was given to [`Error::application`].
+    pub fn into_inner(self) -> Box<dyn std::error::Error + Send + Sync> {
+        *self.0
+    }
+}
+
+impl std::ops::Deref for ApplicationError {
+    type Target = dyn std::error::Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &**self.0
+    }
+}
+
+impl fmt::Display for ApplicationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for ApplicationError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&**self.0)
+    }
 }
 
 /// Results with [`Error`] by default.
@@ -109,7 +196,7 @@ impl Error {
     /// closure. The transaction is rolled back, and not retried unless an abort
     /// is among the error's sources.
     pub fn application(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-        Error::Application(error.into())
+        Error::Application(ApplicationError(Box::new(error.into())))
     }
 
     /// Whether running the transaction again may succeed: true for aborts, and
@@ -152,7 +239,7 @@ impl From<engine::Error> for Error {
             engine::Error::ValueTooLong { bytes } => Error::ValueTooLong { bytes },
             engine::Error::MemoryExhausted => Error::MemoryExhausted,
             engine::Error::Ended => Error::Ended,
-            other => Error::Engine(other),
+            other => Error::Engine(Box::new(other)),
         }
     }
 }
@@ -160,7 +247,7 @@ impl From<engine::Error> for Error {
 impl From<Lost> for Error {
     fn from(lost: Lost) -> Error {
         match lost {
-            Lost::Panicked(message) => Error::Panicked(message),
+            Lost::Panicked(message) => Error::Panicked(message.into()),
             Lost::WouldBlockWorker => Error::WouldBlockWorker,
             // The only other reason: the worker was shut down.
             _ => Error::Closed,
@@ -171,7 +258,7 @@ impl From<Lost> for Error {
 /// Stored bytes that are not what a type expects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("stored bytes cannot be read: {0}")]
-pub struct DecodeError(Box<str>);
+pub struct DecodeError(Text);
 
 impl DecodeError {
     /// An error with the given explanation, for codecs.
@@ -216,6 +303,6 @@ pub struct InvalidOption {
 }
 
 const _: () = assert!(
-    size_of::<Error>() <= 32,
-    "results travel through every transaction's frame"
+    size_of::<Error>() <= 16,
+    "results are returned through all levels of an application, in registers"
 );

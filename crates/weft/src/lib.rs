@@ -146,7 +146,10 @@ mod worker;
 pub use context::Context;
 pub use database::Database;
 pub use engine::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX};
-pub use error::{Abort, DecodeError, Error, InvalidOption, Result, WrongType};
+pub use error::{
+    Abort, ApplicationError, DecodeError, Error, InvalidOption, Result, RetriesExhausted, Text,
+    WrongType,
+};
 pub use interactive::{BlockingTransaction, InteractiveTransaction};
 pub use interleave::{
     InFlight, Interleaved, Policy, Prefetching, Scheduling, Sequential, WorkerConfig, WorkerStats,

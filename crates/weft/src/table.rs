@@ -80,7 +80,7 @@ impl<K, V> Table<K, V> {
 
     #[cold]
     pub(crate) fn foreign(&self) -> Error {
-        Error::ForeignTable(self.name().to_owned())
+        Error::ForeignTable(self.name().into())
     }
 }
 
@@ -123,7 +123,7 @@ impl Catalogue {
         // Held while the table is made: nobody finds it without its types.
         let mut types = self.types();
         let table = database.create_table(name).map_err(|error| match error {
-            TableError::Exists(name) => Error::TableExists(name),
+            TableError::Exists(name) => Error::TableExists(name.into()),
             // Nothing else can go wrong with a new table.
             _ => Error::MemoryExhausted,
         })?;
@@ -138,7 +138,7 @@ impl Catalogue {
     ) -> Result<Table<K, V>> {
         let types = self.types();
         let (Some(found), Some(table)) = (types.get(name), database.table(name)) else {
-            return Err(Error::NoSuchTable(name.to_owned()));
+            return Err(Error::NoSuchTable(name.into()));
         };
         let expected = TypeTag::of::<K, V>();
         if *found != expected {

@@ -78,10 +78,13 @@ fn retries_end_at_the_limit() {
     holder.insert(&table, &0, &1).unwrap();
     let ours = table.clone();
     let result = db.run_blocking(async move |txn: &Transaction| txn.upsert(&ours, &0, &2).await);
-    let Err(Error::RetriesExhausted { attempts, last }) = result else {
+    let Err(Error::RetriesExhausted(exhausted)) = result else {
         panic!("{result:?}");
     };
-    assert_eq!((attempts, last), (6, weft::Abort::WriteConflict));
+    assert_eq!(
+        (exhausted.attempts, exhausted.last),
+        (6, weft::Abort::WriteConflict)
+    );
     holder.commit().unwrap();
     db.run_blocking(async move |txn: &Transaction| txn.upsert(&table, &0, &2).await)
         .unwrap();

@@ -96,9 +96,7 @@ impl Statement<'_> {
             let snapshot = transaction.context.snapshot();
             let visible = match transaction.look(slot, head, snapshot) {
                 Look::Over(visible) => visible,
-                Look::Further(older) => {
-                    transaction.look_further::<P>(slot, older, snapshot).await
-                }
+                Look::Further(older) => transaction.look_further::<P>(slot, older, snapshot).await,
             };
             visible?.payload().map(read)
         }

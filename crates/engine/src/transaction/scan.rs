@@ -118,9 +118,7 @@ impl Statement<'_> {
             };
             let visible = match transaction.look(slot, head, snapshot) {
                 Look::Over(visible) => visible,
-                Look::Further(older) => {
-                    transaction.look_further::<P>(slot, older, snapshot).await
-                }
+                Look::Further(older) => transaction.look_further::<P>(slot, older, snapshot).await,
             };
             let Some(version) = visible else { continue };
             if let Some(value) = version.payload() {
@@ -149,7 +147,12 @@ impl Statement<'_> {
             }
         }
         if let Some(version) = newest {
-            P::touch(Point::new("engine: versions of a batch"), version.address(), 8).await;
+            P::touch(
+                Point::new("engine: versions of a batch"),
+                version.address(),
+                8,
+            )
+            .await;
         }
     }
 }

@@ -24,7 +24,11 @@ use std::sync::atomic::Ordering;
 use index::{InsertError, Inserted, Step};
 use interleave::{Interleaved, Point, Policy, leaf};
 
-use super::{Isolation, Statement, Transaction, read::INDEX_POINT, visibility::{Look, Sight}};
+use super::{
+    Isolation, Statement, Transaction,
+    read::INDEX_POINT,
+    visibility::{Look, Sight},
+};
 use crate::{
     error::{Abort, Error},
     indirection::{Head, Rid, Slot},
@@ -194,7 +198,9 @@ impl Statement<'_> {
         let mut lookup = table.index.lookup(&pin, key);
         let rid = loop {
             match lookup.step() {
-                Step::Touch(address, bytes) => P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await,
+                Step::Touch(address, bytes) => {
+                    P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await
+                }
                 Step::Done(Some(rid)) => break rid,
                 Step::Done(None) => return Ok(Written::Refused),
             }
