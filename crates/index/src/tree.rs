@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// Levels of the outermost layer that are reached without a touch: the root and
-/// the three levels below it. At the usual ten children per node they have about
-/// a thousand nodes of 192 bytes, and every operation reads one of each, so they
-/// stay in the second-level cache; a switch would cost more than such a hit.
+/// the two levels below it. At the usual ten children per node they have about a
+/// hundred nodes of 192 bytes, and every operation reads one of each, so they stay
+/// in the caches; a switch would cost more than such a hit.
 ///
 /// With debug assertions only the root is hot, so that tests of small trees
 /// suspend wherever large ones do.
