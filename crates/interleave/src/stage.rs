@@ -28,7 +28,7 @@ impl Stage {
     /// Constant where the point is.
     #[inline(always)]
     pub(crate) fn of(point: Point) -> Stage {
-        Stage((point.place as usize % STAGES) as u8)
+        Stage(point.place)
     }
 
     #[inline(always)]

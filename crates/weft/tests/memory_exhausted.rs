@@ -1,12 +1,12 @@
-//! With its memory exhausted a database refuses writes and keeps serving reads,
-//! in the very transaction that was refused and in others.
+//! With its memory exhausted a database refuses writes, keeps serving reads and
+//! deletes, and takes writes again after deletes.
 
 use weft::{Database, Error, Options, Table, Transaction};
 
 const VALUE_BYTES: usize = 4000;
 
-#[test]
-fn exhausted_memory_is_an_error_and_reads_go_on() {
+/// A database that has refused a record, its table, and the number of records.
+fn full() -> (Database, Table<u64, Vec<u8>>, u64) {
     let db = Database::open(Options {
         workers: 2,
         memory_bytes_max: Some(8 << 20),
@@ -32,6 +32,12 @@ fn exhausted_memory_is_an_error_and_reads_go_on() {
     let ours = table.clone();
     let count = db.run_blocking(async move |txn: &Transaction| txn.scan(&ours, ..).count().await);
     assert_eq!(count.unwrap(), records);
+    (db, table, records)
+}
+
+#[test]
+fn exhausted_memory_is_an_error_and_reads_go_on() {
+    let (db, table, records) = full();
     let txn = db.begin_blocking().unwrap();
     // The worker that has this transaction may have some free memory in stock.
     let refused = (records..2 * records)
@@ -43,4 +49,28 @@ fn exhausted_memory_is_an_error_and_reads_go_on() {
         Some(VALUE_BYTES)
     );
     txn.commit().unwrap();
+}
+
+#[test]
+fn exhausted_memory_is_an_error_that_deletes_cure() {
+    let (db, table, records) = full();
+    for key in 0..records / 2 {
+        let ours = table.clone();
+        let deleted = db.run_blocking(async move |txn: &Transaction| txn.delete(&ours, &key).await);
+        assert!(deleted.unwrap());
+    }
+    // Versions are collected by the workers, between transactions.
+    for key in 0..records / 4 {
+        loop {
+            let ours = table.clone();
+            let result = db.run_blocking(async move |txn: &Transaction| {
+                txn.upsert(&ours, &key, &[2; VALUE_BYTES]).await
+            });
+            match result {
+                Ok(()) => break,
+                Err(Error::MemoryExhausted) => std::thread::yield_now(),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
 }

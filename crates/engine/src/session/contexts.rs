@@ -48,6 +48,13 @@ pub(crate) struct Write {
     pub(crate) key: (u32, u32),
 }
 
+impl Write {
+    /// The key that was kept, among the `keys` of the context.
+    pub(crate) fn key<'k>(&self, keys: &'k [u8]) -> &'k [u8] {
+        &keys[self.key.0 as usize..self.key.1 as usize]
+    }
+}
+
 impl Context {
     pub(crate) fn snapshot(&self) -> Timestamp {
         Timestamp(self.snapshot.get())

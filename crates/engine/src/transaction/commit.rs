@@ -49,7 +49,7 @@ impl Transaction {
                 garbage.superseded(timestamp, old, block_bytes);
             }
             if is_tombstone {
-                let key = &keys[write.key.0 as usize..write.key.1 as usize];
+                let key = write.key(&keys);
                 garbage.deleted(timestamp, write.table, write.rid, write.version, key);
             }
         }
@@ -95,7 +95,7 @@ impl Transaction {
                     if old.is_tombstone()
                         && let crate::timestamp::Begin::Committed(timestamp) = old.begin()
                     {
-                        let key = &keys[write.key.0 as usize..write.key.1 as usize];
+                        let key = write.key(&keys);
                         session.garbage.borrow_mut().deleted(
                             timestamp,
                             write.table,
@@ -108,7 +108,7 @@ impl Transaction {
                 WriteKind::Record => {
                     let killed = slot.kill(write.version);
                     debug_assert!(killed, "an uncommitted head is replaced by its maker alone");
-                    let key = &keys[write.key.0 as usize..write.key.1 as usize];
+                    let key = write.key(&keys);
                     if let Some(table) = session.database.table_by_number(write.table) {
                         let removal = table.index.remove::<Sequential>(
                             &session.memory,

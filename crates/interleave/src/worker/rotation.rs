@@ -51,11 +51,12 @@ impl<L: WorkerLocal> Worker<L> {
         let refill = self.config.scheduling == Scheduling::Pipelined;
         let mut starts_left = STARTS_PER_ROUND_MAX;
         while let Some(hot) = self.hot.next() {
+            // SAFETY: the worker lives.
+            let slot = unsafe { hot.get() };
             loop {
-                // SAFETY: the worker lives; slots of the rotation have a future;
-                // nothing else is being resumed here.
-                let (slot, resumed) = unsafe { (hot.get(), hot.get().resume()) };
-                match resumed {
+                // SAFETY: as above; slots of the rotation have a future; nothing
+                // else is being resumed here.
+                match unsafe { slot.resume() } {
                     Resumed::Pending(Wait::Memory) => {
                         self.stats.waits_memory += 1;
                         self.hot.wait(hot, slot.stage());
