@@ -1,0 +1,93 @@
+//! Names and files: the side of storage that is shared by all threads.
+//!
+//! Everything here may block its caller for as long as the device likes; it is for
+//! opening, recovery and rare changes. Reads and writes on the transaction path go
+//! through a [`crate::Channel`].
+
+use std::{fmt, io, sync::Arc};
+
+use crate::channel::Channel;
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// To read a file that exists.
+    Read,
+    /// To read and write a file that exists.
+    Write,
+    /// To read and write a new file; an existing one is an error.
+    Create,
+}
+
+/// One directory with files, without subdirectories.
+///
+/// # Durability
+/// A name that was created, renamed or removed stays so after a crash only once
+/// [`Directory::sync`] has succeeded; a file's contents only once a durable write
+/// or [`File::sync`] has.
+pub trait Directory: Send + Sync + fmt::Debug {
+    /// Names of all files, in order.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Opens a file. With `direct`, transfers bypass the system's cache where the
+    /// backend can; offsets, lengths and buffers must then be multiples of
+    /// [`crate::BLOCK_BYTES`].
+    fn open(&self, name: &str, mode: OpenMode, direct: bool) -> io::Result<Arc<dyn File>>;
+
+    /// Removes a file.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Renames a file, replacing what had the new name.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Makes names durable.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Keeps others from opening the directory, until the lock is dropped.
+    ///
+    /// # Errors
+    /// `WouldBlock` if somebody else holds it.
+    fn lock(&self) -> io::Result<DirectoryLock>;
+
+    /// Bytes that can still be written, as far as is known.
+    fn free_bytes(&self) -> io::Result<u64>;
+
+    /// A channel for the calling thread.
+    fn channel(&self) -> io::Result<Box<dyn Channel>>;
+
+    /// Where it is, for messages.
+    fn location(&self) -> String;
+
+    /// Which backend the channels have and why, for messages: "io_uring", or
+    /// "blocking (io_uring: Operation not permitted)".
+    fn backend(&self) -> String;
+}
+
+/// Holds a directory; dropped, it is free again.
+pub struct DirectoryLock(#[allow(dead_code, reason = "held")] pub Box<dyn Send + Sync>);
+
+impl fmt::Debug for DirectoryLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DirectoryLock").finish_non_exhaustive()
+    }
+}
+
+/// An open file.
+pub trait File: Send + Sync + fmt::Debug {
+    /// Its length in bytes.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Fills as much of `bytes` as the file has from `offset` on; the number of
+    /// bytes read, which is short only at the end of the file.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes all of `bytes` at `offset`.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Makes contents and length durable.
+    fn sync(&self) -> io::Result<()>;
+
+    /// The file's identity for the channels of the same backend: a descriptor, or
+    /// a number of the simulated disk.
+    fn handle(&self) -> u64;
+}

@@ -1,0 +1,20 @@
+//! The storage driver: files, and transfers that a coroutine can wait for.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | names, files, locks; blocking | [`Directory`], [`File`] |
+//! | one thread's submissions and completions | [`Channel`] |
+//! | the same as futures | [`Port`], [`Transfer`] |
+//! | memory for direct transfers | [`Buffer`] |
+//!
+//! The crate knows nothing of databases.
+
+mod buffer;
+mod channel;
+mod directory;
+mod port;
+
+pub use buffer::{BLOCK_BYTES, Buffer, round_up};
+pub use channel::{Action, Channel, Completion, Operation, Rouse};
+pub use directory::{Directory, DirectoryLock, File, OpenMode};
+pub use port::{Port, Transfer};

@@ -1,0 +1,232 @@
+//! Transfers as futures: one thread's channel, shared by its coroutines.
+
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+    future::Future,
+    io,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use crate::{
+    buffer::Buffer,
+    channel::{Action, Channel, Completion, Operation, Rouse},
+    directory::File,
+};
+
+/// One thread's transfers. Nothing completes unless somebody calls
+/// [`Port::poll`] or [`Port::wait`]: the thread's worker does, between resumptions.
+pub struct Port {
+    channel: RefCell<Box<dyn Channel>>,
+    transfers: RefCell<Transfers>,
+    outstanding: Cell<usize>,
+    /// Reused between polls.
+    completions: RefCell<Vec<Completion>>,
+}
+
+#[derive(Default)]
+struct Transfers {
+    states: Vec<State>,
+    free: Vec<u32>,
+}
+
+enum State {
+    Free,
+    Pending(Option<Waker>),
+    /// Nobody waits for it any more.
+    Abandoned,
+    Done(Buffer, io::Result<usize>),
+}
+
+impl Port {
+    /// A port over `channel`.
+    pub fn new(channel: Box<dyn Channel>) -> Rc<Port> {
+        Rc::new(Port {
+            channel: RefCell::new(channel),
+            transfers: RefCell::default(),
+            outstanding: Cell::new(0),
+            completions: RefCell::default(),
+        })
+    }
+
+    /// Begins a transfer of all of `buffer` from or to `offset`.
+    ///
+    /// # Cancellation
+    /// Dropping the transfer does not stop it.
+    pub fn begin(
+        self: &Rc<Self>,
+        action: Action,
+        file: &Arc<dyn File>,
+        offset: u64,
+        buffer: Buffer,
+    ) -> Transfer {
+        let mut transfers = self.transfers.borrow_mut();
+        let index = transfers.free.pop().unwrap_or_else(|| {
+            transfers.states.push(State::Free);
+            transfers.states.len() as u32 - 1
+        });
+        transfers.states[index as usize] = State::Pending(None);
+        drop(transfers);
+        self.outstanding.set(self.outstanding.get() + 1);
+        self.channel.borrow_mut().submit(Operation {
+            token: index.into(),
+            action,
+            file: file.clone(),
+            offset,
+            buffer,
+        });
+        Transfer {
+            port: self.clone(),
+            index: Some(index),
+        }
+    }
+
+    /// Takes in what has completed and wakes who waits for it; how many.
+    #[inline]
+    pub fn poll(&self) -> usize {
+        if self.outstanding.get() == 0 {
+            return 0;
+        }
+        self.take_in()
+    }
+
+    fn take_in(&self) -> usize {
+        let mut completions = self.completions.take();
+        self.channel.borrow_mut().reap(&mut completions);
+        let count = completions.len();
+        for completion in completions.drain(..) {
+            self.outstanding.set(self.outstanding.get() - 1);
+            let mut transfers = self.transfers.borrow_mut();
+            let state = &mut transfers.states[completion.token as usize];
+            let done = State::Done(completion.buffer, completion.result);
+            match std::mem::replace(state, done) {
+                State::Pending(waker) => {
+                    drop(transfers);
+                    if let Some(waker) = waker {
+                        waker.wake();
+                    }
+                }
+                State::Abandoned => {
+                    *state = State::Free;
+                    transfers.free.push(completion.token as u32);
+                }
+                State::Free | State::Done(..) => unreachable!("a transfer completes once"),
+            }
+        }
+        self.completions.replace(completions);
+        count
+    }
+
+    /// Transfers under way.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.get()
+    }
+
+    /// Blocks until something has completed, the port is roused, or `at_most` is
+    /// over, and takes in what has completed.
+    pub fn wait(&self, at_most: Option<Duration>) {
+        self.channel.borrow_mut().wait(at_most);
+        self.poll();
+    }
+
+    /// Ends waits, from any thread.
+    pub fn rouser(&self) -> Arc<dyn Rouse> {
+        self.channel.borrow().rouser()
+    }
+}
+
+impl fmt::Debug for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Port")
+            .field("channel", &self.channel)
+            .field("outstanding", &self.outstanding)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A transfer under way: the buffer comes back with the number of bytes
+/// transferred, which may be short (see [`Completion::result`]).
+#[must_use = "a transfer goes on without being awaited, but nobody learns how it ended"]
+pub struct Transfer {
+    port: Rc<Port>,
+    /// `None` once its end was taken.
+    index: Option<u32>,
+}
+
+impl Transfer {
+    /// The end of the transfer, if it has come (and was not taken before).
+    pub fn try_take(&mut self) -> Option<(Buffer, io::Result<usize>)> {
+        let index = self.index?;
+        let mut transfers = self.port.transfers.borrow_mut();
+        let state = &mut transfers.states[index as usize];
+        if !matches!(state, State::Done(..)) {
+            return None;
+        }
+        let State::Done(buffer, result) = std::mem::replace(state, State::Free) else {
+            unreachable!("matched above");
+        };
+        transfers.free.push(index);
+        self.index = None;
+        Some((buffer, result))
+    }
+
+    /// Blocks the thread until the transfer has ended.
+    ///
+    /// # Panics
+    /// If its end was taken before.
+    pub fn block(mut self) -> (Buffer, io::Result<usize>) {
+        loop {
+            if let Some(end) = self.try_take() {
+                return end;
+            }
+            assert!(self.index.is_some(), "the end of the transfer was taken");
+            self.port.wait(None);
+        }
+    }
+}
+
+impl Future for Transfer {
+    type Output = (Buffer, io::Result<usize>);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(end) = self.try_take() {
+            return Poll::Ready(end);
+        }
+        let index = self.index.expect("polled after it had ended");
+        let mut transfers = self.port.transfers.borrow_mut();
+        if let State::Pending(waker) = &mut transfers.states[index as usize] {
+            match waker {
+                Some(waker) => waker.clone_from(context.waker()),
+                None => *waker = Some(context.waker().clone()),
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        let Some(index) = self.index else { return };
+        let mut transfers = self.port.transfers.borrow_mut();
+        let state = &mut transfers.states[index as usize];
+        match state {
+            State::Pending(_) => *state = State::Abandoned,
+            _ => {
+                *state = State::Free;
+                transfers.free.push(index);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Transfer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transfer")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
+    }
+}
