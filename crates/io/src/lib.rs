@@ -6,15 +6,22 @@
 //! | one thread's submissions and completions | [`Channel`] |
 //! | the same as futures | [`Port`], [`Transfer`] |
 //! | memory for direct transfers | [`Buffer`] |
+//! | a directory of the operating system | [`RealDirectory`], [`Backend`] |
+//!
+//! Only for Linux.
 //!
 //! The crate knows nothing of databases.
 
+mod blocking;
 mod buffer;
 mod channel;
 mod directory;
 mod port;
+mod real;
+mod uring;
 
 pub use buffer::{BLOCK_BYTES, Buffer, round_up};
 pub use channel::{Action, Channel, Completion, Operation, Rouse};
 pub use directory::{Directory, DirectoryLock, File, OpenMode};
 pub use port::{Port, Transfer};
+pub use real::{Backend, RealDirectory};

@@ -1,0 +1,105 @@
+//! One open file, with its two descriptors (see the parent module).
+
+use std::{
+    fs, io,
+    os::{
+        fd::AsRawFd,
+        unix::fs::{FileExt, OpenOptionsExt},
+    },
+    path::Path,
+};
+
+use crate::{
+    buffer::BLOCK_BYTES,
+    directory::{File, OpenMode},
+};
+
+#[derive(Debug)]
+pub(super) struct RealFile {
+    cached: fs::File,
+    direct: Option<fs::File>,
+}
+
+impl RealFile {
+    pub(super) fn open(path: &Path, mode: OpenMode, direct: bool) -> io::Result<RealFile> {
+        let mut options = fs::File::options();
+        options.read(true).write(mode != OpenMode::Read);
+        // The cached descriptor first: a file system that refuses O_DIRECT may
+        // already have created the file when it does.
+        let cached = options
+            .clone()
+            .create_new(mode == OpenMode::Create)
+            .open(path)?;
+        let direct = if direct {
+            match options.custom_flags(libc::O_DIRECT).open(path) {
+                Ok(file) => Some(file),
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => None,
+                Err(error) => return Err(error),
+            }
+        } else {
+            None
+        };
+        Ok(RealFile { cached, direct })
+    }
+
+    /// The descriptor that can transfer these bytes.
+    fn descriptor(&self, bytes: &[u8], offset: u64) -> &fs::File {
+        match &self.direct {
+            Some(direct)
+                if bytes.as_ptr().addr().is_multiple_of(BLOCK_BYTES)
+                    && bytes.len().is_multiple_of(BLOCK_BYTES)
+                    && offset.is_multiple_of(BLOCK_BYTES as u64) =>
+            {
+                direct
+            }
+            _ => &self.cached,
+        }
+    }
+}
+
+impl File for RealFile {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.cached.metadata()?.len())
+    }
+
+    fn read_at(&self, mut bytes: &mut [u8], mut offset: u64) -> io::Result<usize> {
+        let wanted = bytes.len();
+        while !bytes.is_empty() {
+            match self.descriptor(bytes, offset).read_at(bytes, offset) {
+                Ok(0) => break,
+                Ok(read) => {
+                    bytes = &mut bytes[read..];
+                    offset += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(wanted - bytes.len())
+    }
+
+    fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.descriptor(bytes, offset).write_at(bytes, offset) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    bytes = &bytes[written..];
+                    offset += written as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        // Includes the length, though not the times.
+        self.cached.sync_data()
+    }
+
+    fn handle(&self) -> u64 {
+        let descriptor = self.direct.as_ref().unwrap_or(&self.cached);
+        descriptor.as_raw_fd() as u64
+    }
+}

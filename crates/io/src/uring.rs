@@ -1,0 +1,300 @@
+//! A channel over a ring of its own.
+//!
+//! Two queues in memory shared with the kernel: submissions, which one system call
+//! per operation hands over at once, and completions, which are taken without any.
+//! The ring belongs to the thread that made it (single issuer). Where the kernel
+//! can, completion work is deferred until this thread asks for it, and a flag in
+//! shared memory says that there is some, so looking for completions is two loads
+//! and no interrupt ever disturbs a transaction.
+//!
+//! # Who owns what the kernel writes to
+//!
+//! 1. An [`Operation`], with its buffer and its file, moves into `operations` before
+//!    the kernel hears of it, and stays until its completion was taken from the ring.
+//!    The index there is the entry's `user_data`; it is not given to another
+//!    operation before. A buffer's memory does not move when the operation does.
+//! 2. The kernel writes to a buffer, and uses the descriptor, only between taking the
+//!    submission and posting its completion.
+//! 3. Dropping the channel waits for every completion. If the kernel refuses even
+//!    that, the operations are leaked.
+//!
+//! So no buffer is freed, handed out or reused while the kernel may write to it, and
+//! no descriptor is closed under it.
+//!
+//! # Full queues
+//!
+//! What the kernel does not take at once (`EAGAIN`, `EBUSY`, or as many under way as
+//! the completion queue has room for) waits in `backlog` and is tried again by later
+//! calls. The submission queue thus never holds more than one entry, and the
+//! completion queue cannot overflow.
+//!
+//! # Durability without kernel threads
+//!
+//! A durable write carries `RWF_DSYNC`. On a direct file whose blocks exist (filled
+//! with zeros beforehand) the kernel submits it to the device without blocking. A
+//! sync operation, or a write that must allocate, would make it start worker threads
+//! (`io-wq`) that show up as threads of the process. There is a test that it does not.
+
+mod ring;
+mod rouser;
+
+use std::{collections::VecDeque, fmt, io, os::fd::RawFd, sync::Arc, thread, time::Duration};
+
+use io_uring::{
+    opcode::{PollAdd, Read, Write},
+    squeue,
+    types::Fd,
+};
+
+use self::{ring::Ring, rouser::Rouser};
+use crate::{
+    blocking::TRANSFER_BYTES_MAX,
+    channel::{Action, Channel, Completion, Operation, Rouse},
+};
+
+/// `user_data` of the poll for rouses; no index is as large.
+const ROUSED: u64 = u64::MAX;
+
+/// How long to sleep at most when the kernel has yet to take an operation.
+const RETRY: Duration = Duration::from_millis(1);
+
+pub(crate) struct UringChannel {
+    ring: Ring,
+    /// What the kernel may be writing to; see the module's rules.
+    operations: Vec<Option<Operation>>,
+    free: Vec<u32>,
+    /// Indices of operations that were never queued, oldest first.
+    backlog: VecDeque<u32>,
+    /// `user_data` of the one entry in the submission queue that the kernel has not
+    /// taken.
+    queued: Option<u64>,
+    /// Operations the kernel has taken and not completed.
+    taken: usize,
+    /// Ended, but not reaped.
+    completed: Vec<Completion>,
+    rouser: Arc<Rouser>,
+    /// The kernel watches the rouser's descriptor.
+    armed: bool,
+}
+
+impl UringChannel {
+    /// # Errors
+    /// Why there can be no ring.
+    pub(crate) fn new() -> io::Result<UringChannel> {
+        Ok(UringChannel {
+            ring: Ring::new()?,
+            operations: Vec::new(),
+            free: Vec::new(),
+            backlog: VecDeque::new(),
+            queued: None,
+            taken: 0,
+            completed: Vec::new(),
+            rouser: Arc::new(Rouser::new()?),
+            armed: false,
+        })
+    }
+
+    /// Whether a ring can be had and works.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn probe() -> io::Result<()> {
+        Ring::new()?.try_nop()
+    }
+
+    /// Hands what it can of queue and backlog to the kernel.
+    fn flush(&mut self) {
+        loop {
+            if self.queued.is_none() {
+                if self.taken == self.ring.completions_max() {
+                    return;
+                }
+                let Some(index) = self.backlog.pop_front() else {
+                    return;
+                };
+                let operation = self.operations[index as usize]
+                    .as_mut()
+                    .expect("an operation stays until it has completed");
+                let entry = entry(operation).user_data(index.into());
+                // SAFETY: the operation, which owns the buffer and keeps the
+                // descriptor open, is in `operations` and stays there until its
+                // completion was taken (rule 1).
+                unsafe { self.ring.push(&entry) };
+                self.queued = Some(index.into());
+            }
+            match self.ring.submit() {
+                Ok(true) => match self.queued.take() {
+                    Some(ROUSED) => self.armed = true,
+                    _ => self.taken += 1,
+                },
+                Ok(false) => return,
+                Err(error) => return self.refuse(&error),
+            }
+        }
+    }
+
+    /// The ring is beyond repair and will submit nothing more, so that the entry in
+    /// its queue is never read: ends what the kernel has not taken.
+    #[cold]
+    fn refuse(&mut self, error: &io::Error) {
+        let queued = self.queued.take().filter(|&queued| queued != ROUSED);
+        let indices = queued.map(|queued| queued as u32).into_iter();
+        for index in indices.chain(std::mem::take(&mut self.backlog)) {
+            let operation = self.take(index);
+            let result = Err(io::Error::new(error.kind(), error.to_string()));
+            self.completed.push(ended(operation, result));
+        }
+    }
+
+    fn take(&mut self, index: u32) -> Operation {
+        self.free.push(index);
+        self.operations[index as usize]
+            .take()
+            .expect("an operation completes once")
+    }
+
+    /// Takes all completions from the ring.
+    fn collect(&mut self, completions: &mut Vec<Completion>) {
+        self.ring.run_deferred();
+        while let Some((user_data, result)) = self.ring.next_completion() {
+            if user_data == ROUSED {
+                self.armed = false;
+                self.rouser.silence();
+                continue;
+            }
+            self.taken -= 1;
+            let operation = self.take(user_data as u32);
+            let result = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
+            completions.push(ended(operation, result));
+        }
+        if self.queued.is_some() || !self.backlog.is_empty() {
+            self.flush();
+        }
+    }
+
+    /// The same, keeping them for the next reap.
+    fn collect_here(&mut self) {
+        let mut completed = std::mem::take(&mut self.completed);
+        self.collect(&mut completed);
+        // What the flush may have refused.
+        completed.append(&mut self.completed);
+        self.completed = completed;
+    }
+
+    /// Has the kernel watch for rouses.
+    fn arm(&mut self) {
+        if self.armed || self.queued.is_some() {
+            return;
+        }
+        let poll = PollAdd::new(Fd(self.rouser.descriptor()), libc::POLLIN as u32)
+            .build()
+            .user_data(ROUSED);
+        // SAFETY: no memory is involved, and the kernel holds on to what the
+        // descriptor, a field of ours, refers to.
+        unsafe { self.ring.push(&poll) };
+        self.queued = Some(ROUSED);
+        self.flush();
+    }
+}
+
+/// What asks the kernel for an operation.
+fn entry(operation: &mut Operation) -> squeue::Entry {
+    let file = Fd(operation.file.handle() as RawFd);
+    let length = operation.buffer.len().min(TRANSFER_BYTES_MAX) as u32;
+    let start = operation.buffer.as_mut_ptr();
+    let offset = operation.offset;
+    match operation.action {
+        Action::Read => Read::new(file, start, length).offset(offset).build(),
+        Action::Write => Write::new(file, start, length).offset(offset).build(),
+        Action::WriteDurable => Write::new(file, start, length)
+            .offset(offset)
+            .rw_flags(libc::RWF_DSYNC)
+            .build(),
+    }
+}
+
+fn ended(operation: Operation, result: io::Result<usize>) -> Completion {
+    Completion {
+        token: operation.token,
+        buffer: operation.buffer,
+        result,
+    }
+}
+
+impl Channel for UringChannel {
+    fn submit(&mut self, operation: Operation) {
+        if i64::try_from(operation.offset).is_err() {
+            // The kernel would read -1 as "wherever the descriptor stands".
+            let result = Err(io::ErrorKind::InvalidInput.into());
+            self.completed.push(ended(operation, result));
+            return;
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.operations.push(None);
+            self.operations.len() as u32 - 1
+        });
+        self.operations[index as usize] = Some(operation);
+        self.backlog.push_back(index);
+        self.flush();
+    }
+
+    #[inline]
+    fn reap(&mut self, completions: &mut Vec<Completion>) {
+        if self.outstanding() == 0 {
+            return;
+        }
+        completions.append(&mut self.completed);
+        self.collect(completions);
+    }
+
+    #[inline]
+    fn outstanding(&self) -> usize {
+        self.operations.len() - self.free.len() + self.completed.len()
+    }
+
+    fn wait(&mut self, at_most: Option<Duration>) {
+        self.collect_here();
+        if !self.completed.is_empty() || !self.rouser.begin_wait() {
+            return;
+        }
+        self.arm();
+        let at_most = if self.armed && self.queued.is_none() {
+            at_most
+        } else {
+            Some(at_most.map_or(RETRY, |at_most| at_most.min(RETRY)))
+        };
+        if self.ring.wait(at_most).is_err() {
+            // Never seen; a caller that comes back at once should not spin.
+            thread::sleep(RETRY);
+        }
+        self.rouser.end_wait();
+        self.collect_here();
+    }
+
+    fn rouser(&self) -> Arc<dyn Rouse> {
+        self.rouser.clone()
+    }
+}
+
+impl Drop for UringChannel {
+    fn drop(&mut self) {
+        while self.operations.len() > self.free.len() {
+            let at_most = (self.queued.is_some() || self.taken == 0).then_some(RETRY);
+            if self.ring.wait(at_most).is_err() {
+                // The kernel may still write to the buffers (rule 3).
+                std::mem::forget(std::mem::take(&mut self.operations));
+                return;
+            }
+            self.collect_here();
+        }
+    }
+}
+
+impl fmt::Debug for UringChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UringChannel")
+            .field("outstanding", &self.outstanding())
+            .field("armed", &self.armed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,172 @@
+//! The ring itself: its set-up and the system calls on it.
+
+use std::{io, time::Duration};
+
+use io_uring::{
+    EnterFlags, IoUring, opcode, squeue,
+    types::{SubmitArgs, Timespec},
+};
+
+/// Submissions are handed over one by one.
+const SUBMISSIONS: u32 = 8;
+/// Operations of one thread that the kernel may have under way; the rest waits.
+const COMPLETIONS: u32 = 1024;
+
+pub(super) struct Ring {
+    ring: IoUring,
+    completions_max: usize,
+    /// Nothing may be submitted any more, for this reason (an `errno`).
+    broken: Option<i32>,
+}
+
+impl Ring {
+    /// # Errors
+    /// Why there can be no ring: it is forbidden, or the kernel is older than 5.11.
+    pub(super) fn new() -> io::Result<Ring> {
+        let mut last = None;
+        // From Linux 6.1, from 5.19, before.
+        for level in (0..3).rev() {
+            let mut builder = IoUring::builder();
+            builder.dontfork().setup_cqsize(COMPLETIONS);
+            if level >= 1 {
+                builder.setup_taskrun_flag().setup_submit_all();
+            }
+            if level == 1 {
+                builder.setup_coop_taskrun();
+            }
+            if level == 2 {
+                builder.setup_single_issuer().setup_defer_taskrun();
+            }
+            match builder.build(SUBMISSIONS) {
+                Ok(ring) => return Ring::over(ring),
+                // An unknown flag: try fewer.
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last.expect("there was at least one attempt"))
+    }
+
+    fn over(ring: IoUring) -> io::Result<Ring> {
+        let parameters = ring.params();
+        if !parameters.is_feature_ext_arg() || !parameters.is_feature_nodrop() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this Linux is older than 5.11",
+            ));
+        }
+        // One place is for the poll for rouses.
+        let completions_max = parameters.cq_entries() as usize - 1;
+        Ok(Ring {
+            ring,
+            completions_max,
+            broken: None,
+        })
+    }
+
+    /// Whether an operation goes through.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn try_nop(&mut self) -> io::Result<()> {
+        // SAFETY: no memory is involved.
+        unsafe { self.push(&opcode::Nop::new().build()) };
+        self.submit()?;
+        self.wait(Some(Duration::from_secs(1)))?;
+        match self.next_completion() {
+            Some((_, 0)) => Ok(()),
+            Some((_, error)) => Err(io::Error::from_raw_os_error(-error)),
+            None => Err(io::Error::new(io::ErrorKind::TimedOut, "nothing completes")),
+        }
+    }
+
+    /// Operations that may be under way at a time.
+    pub(super) fn completions_max(&self) -> usize {
+        self.completions_max
+    }
+
+    /// Puts an entry into the submission queue, which must be empty.
+    ///
+    /// # Safety
+    /// What the entry refers to stays valid until its completion was taken, unless
+    /// [`Ring::submit`] fails before that: then the entry is never read.
+    pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) {
+        if self.broken.is_none() {
+            // SAFETY: as the caller guarantees.
+            unsafe { self.ring.submission().push(entry) }.expect("the queue is empty");
+        }
+    }
+
+    /// Hands the entry in the queue to the kernel. False if it cannot take it now.
+    ///
+    /// # Errors
+    /// It will never take anything any more.
+    pub(super) fn submit(&mut self) -> io::Result<bool> {
+        if let Some(errno) = self.broken {
+            return Err(io::Error::from_raw_os_error(errno));
+        }
+        loop {
+            let result = self.ring.submit();
+            if self.ring.submission().is_empty() {
+                return Ok(true);
+            }
+            match result.map_err(|error| error.raw_os_error()) {
+                Ok(_) | Err(Some(libc::EAGAIN | libc::EBUSY)) => return Ok(false),
+                Err(Some(libc::EINTR)) => {}
+                Err(errno) => {
+                    let errno = errno.unwrap_or(libc::EIO);
+                    self.broken = Some(errno);
+                    return Err(io::Error::from_raw_os_error(errno));
+                }
+            }
+        }
+    }
+
+    /// Runs completion work that the kernel has put off, if there is any.
+    #[inline]
+    pub(super) fn run_deferred(&mut self) {
+        if self.ring.submission().taskrun() {
+            // A failure leaves the flag set, and the next call tries again.
+            let _ = self.enter(0, None);
+        }
+    }
+
+    /// The next completion's `user_data` and result.
+    #[inline]
+    pub(super) fn next_completion(&mut self) -> Option<(u64, i32)> {
+        let completion = self.ring.completion().next()?;
+        Some((completion.user_data(), completion.result()))
+    }
+
+    /// Blocks until there is a completion, a signal, or `at_most` is over.
+    ///
+    /// # Errors
+    /// The ring cannot be waited for.
+    pub(super) fn wait(&mut self, at_most: Option<Duration>) -> io::Result<()> {
+        let Err(error) = self.enter(1, at_most) else {
+            return Ok(());
+        };
+        match error.raw_os_error() {
+            Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(()),
+            _ => Err(error),
+        }
+    }
+
+    /// Enters the kernel without submitting anything.
+    fn enter(&mut self, completions_min: u32, at_most: Option<Duration>) -> io::Result<()> {
+        let timespec = at_most.map(Timespec::from);
+        let mut arguments = SubmitArgs::new();
+        if let Some(timespec) = &timespec {
+            arguments = arguments.timespec(timespec);
+        }
+        let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
+        // SAFETY: the argument is of the type that EXT_ARG announces, and it and the
+        // time it points to outlive the call.
+        unsafe {
+            self.ring
+                .submitter()
+                .enter(0, completions_min, flags.bits(), Some(&arguments))?;
+        }
+        Ok(())
+    }
+}

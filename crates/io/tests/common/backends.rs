@@ -1,0 +1,79 @@
+//! Directories of every backend, each in a place of its own.
+
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::{
+    env, fs,
+    path::PathBuf,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use io::{Backend, Buffer, Completion, Directory, File, OpenMode, RealDirectory};
+
+/// A path that nothing else uses; removed with what is in it when dropped.
+pub(crate) struct Place(pub(crate) PathBuf);
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        Place(env::temp_dir().join(format!("weft-io-{}-{next}", process::id())))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs `body` on a directory of each backend that this system has.
+pub(crate) fn on_each(body: impl Fn(&Arc<dyn Directory>)) {
+    for backend in [Backend::Blocking, Backend::Uring] {
+        let place = Place::new();
+        match RealDirectory::open(&place.0, backend) {
+            Ok(directory) => body(&(Arc::new(directory) as Arc<dyn Directory>)),
+            // Containers forbid it; `Auto` is tested to say so.
+            Err(error) => assert_eq!(backend, Backend::Uring, "{error}"),
+        }
+    }
+    #[cfg(feature = "simulation")]
+    for seed in 0..20 {
+        let faults = io::Faults {
+            delay_reaps_max: seed as u32 % 4,
+            ..io::Faults::default()
+        };
+        body(&io::SimulatedDisk::new(seed, faults).directory());
+    }
+}
+
+/// A new direct file with `blocks` blocks of zeros on the disk.
+pub(crate) fn zeroed(directory: &Arc<dyn Directory>, name: &str, blocks: usize) -> Arc<dyn File> {
+    let file = directory.open(name, OpenMode::Create, true).unwrap();
+    let zeros = Buffer::zeroed(blocks * io::BLOCK_BYTES);
+    file.write_at(&zeros, 0).unwrap();
+    file.sync().unwrap();
+    file
+}
+
+/// A block full of `byte`.
+pub(crate) fn block_of(byte: u8) -> Buffer {
+    let mut buffer = Buffer::zeroed(io::BLOCK_BYTES);
+    buffer.fill(byte);
+    buffer
+}
+
+/// Waits for `count` completions, in order of their tokens.
+pub(crate) fn complete(channel: &mut dyn io::Channel, count: usize) -> Vec<Completion> {
+    let mut completions = Vec::new();
+    while completions.len() < count {
+        channel.wait(None);
+        channel.reap(&mut completions);
+    }
+    completions.sort_by_key(|completion| completion.token);
+    completions
+}
