@@ -26,7 +26,7 @@ pub struct Operation {
     pub file: Arc<dyn File>,
     /// Where in the file, in bytes.
     pub offset: u64,
-    /// From or to here: all [`Buffer::len`] bytes.
+    /// From or to here: all of its length.
     pub buffer: Buffer,
 }
 

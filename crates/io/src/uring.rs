@@ -34,6 +34,17 @@
 //! with zeros beforehand) the kernel submits it to the device without blocking. A
 //! sync operation, or a write that must allocate, would make it start worker threads
 //! (`io-wq`) that show up as threads of the process. There is a test that it does not.
+//!
+//! # Why nothing is registered
+//!
+//! Registered files, buffers and ring descriptors were measured on a virtual disk
+//! with O_DIRECT, three runs each. Operations per second plain and with all
+//! registered: durable writes of 4 KiB one at a time 13 to 18 and 16 to 17 thousand,
+//! eight at a time 38 to 53 and 46 to 49; of 64 KiB eight at a time 17 to 30 and 20
+//! to 31; reads of 4 KiB eight at a time 63 to 72 and 57 to 86. Processor time per
+//! operation was the same one at a time (9 us) and 5 to 40 % lower at eight 64 KiB
+//! writes (5.2 to 9.8 us and 4.4 to 5.5 us). That is too little to have every buffer
+//! and file belong to one thread's ring.
 
 mod ring;
 mod rouser;
