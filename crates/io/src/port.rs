@@ -1,5 +1,8 @@
 //! Transfers as futures: one thread's channel, shared by its coroutines.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     cell::{Cell, RefCell},
     fmt,
@@ -197,12 +200,14 @@ impl Future for Transfer {
             return Poll::Ready(end);
         }
         let index = self.index.expect("polled after it had ended");
+        let waker = context.waker();
         let mut transfers = self.port.transfers.borrow_mut();
-        if let State::Pending(waker) = &mut transfers.states[index as usize] {
-            match waker {
-                Some(waker) => waker.clone_from(context.waker()),
-                None => *waker = Some(context.waker().clone()),
-            }
+        let state = &mut transfers.states[index as usize];
+        if !matches!(state, State::Pending(Some(known)) if known.will_wake(waker)) {
+            let old = std::mem::replace(state, State::Pending(Some(waker.clone())));
+            // A waker's end may be that of its task, and of other transfers in it.
+            drop(transfers);
+            drop(old);
         }
         Poll::Pending
     }
@@ -213,13 +218,17 @@ impl Drop for Transfer {
         let Some(index) = self.index else { return };
         let mut transfers = self.port.transfers.borrow_mut();
         let state = &mut transfers.states[index as usize];
-        match state {
-            State::Pending(_) => *state = State::Abandoned,
-            _ => {
-                *state = State::Free;
-                transfers.free.push(index);
-            }
+        let new = match state {
+            State::Pending(_) => State::Abandoned,
+            _ => State::Free,
+        };
+        let old = std::mem::replace(state, new);
+        if !matches!(old, State::Pending(_)) {
+            transfers.free.push(index);
         }
+        // Its waker's end may be that of other transfers.
+        drop(transfers);
+        drop(old);
     }
 }
 
