@@ -7,6 +7,7 @@
 //! | the same as futures | [`Port`], [`Transfer`] |
 //! | memory for direct transfers | [`Buffer`] |
 //! | a directory of the operating system | [`RealDirectory`], [`Backend`] |
+//! | a disk in memory that fails (feature `simulation`) | `SimulatedDisk`, `Faults`, `Planted` |
 //!
 //! Only for Linux.
 //!
@@ -18,6 +19,8 @@ mod channel;
 mod directory;
 mod port;
 mod real;
+#[cfg(feature = "simulation")]
+mod simulated;
 mod uring;
 
 pub use buffer::{BLOCK_BYTES, Buffer, round_up};
@@ -25,3 +28,5 @@ pub use channel::{Action, Channel, Completion, Operation, Rouse};
 pub use directory::{Directory, DirectoryLock, File, OpenMode};
 pub use port::{Port, Transfer};
 pub use real::{Backend, RealDirectory};
+#[cfg(feature = "simulation")]
+pub use simulated::{Counts, Faults, Planted, SimulatedDisk};
