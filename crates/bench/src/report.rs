@@ -8,9 +8,9 @@ use crate::runner::Outcome;
 use crate::{Error, Result};
 
 mod chart;
-mod csv;
-mod json;
-mod table;
+pub mod csv;
+pub mod json;
+pub mod table;
 
 pub use chart::chart;
 

@@ -121,7 +121,11 @@ fn line(of: &Measurement, repeat: usize, spread: crate::measure::Spread) -> Line
     }
 }
 
-fn text(lines: &[impl Serialize]) -> Result<String> {
+/// The lines under a header made of their fields' names.
+///
+/// # Errors
+/// [`Error::Run`] when one cannot be written as CSV.
+pub fn text(lines: &[impl Serialize]) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::run(format!("cannot write the results as CSV: {error}"))
     };

@@ -4,8 +4,11 @@ use serde::Serialize;
 
 use crate::{Error, Result};
 
-/// The objects as an indented array.
-pub(super) fn array<T: Serialize>(objects: &[T]) -> Result<String> {
+/// The objects as an indented array, with a newline at the end.
+///
+/// # Errors
+/// [`Error::Run`] when one cannot be written as JSON.
+pub fn array<T: Serialize>(objects: &[T]) -> Result<String> {
     let mut text = serde_json::to_string_pretty(objects)
         .map_err(|error| Error::run(format!("cannot write the results as JSON: {error}")))?;
     text.push('\n');

@@ -94,19 +94,21 @@ pub(super) fn limits(limits: &[Limit]) -> String {
     format!("{table}\n")
 }
 
-fn spread(spread: &Spread) -> String {
+/// Half the range as a share of the median, in percent.
+pub fn spread(spread: &Spread) -> String {
     format!("{:.0} %", spread.relative() * 100.0)
 }
 
-fn table(header: &[&str]) -> Table {
+/// An empty table with these columns, in the form all of them have.
+pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_header(header.iter().map(Cell::new));
     table
 }
 
-/// Numbers to the right.
-fn align(table: &mut Table, from: usize) {
+/// Sets the columns from this one on to the right, as numbers are.
+pub fn align(table: &mut Table, from: usize) {
     for column in table.column_iter_mut().skip(from) {
         column.set_cell_alignment(CellAlignment::Right);
     }
