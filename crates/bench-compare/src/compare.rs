@@ -1,0 +1,228 @@
+//! The driver: loads every engine, then alternates them repeat by repeat and
+//! measures the device beside them.
+//!
+//! Repeat `r` runs the engines in their order rotated by `r`, so that none is
+//! always the first after a pause; an engine whose clients are threads runs once
+//! for each number of threads asked for. All runs of a repeat share a seed: they
+//! answer the same questions. Between two runs the engine that was measured ends
+//! its work in the background and the file system writes back what it holds, so
+//! that no engine pays for the one before.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bench::distribution::Records;
+use bench::keys::mix;
+use bench::machine::memory_available_bytes;
+use bench::measure::Latencies;
+use bench::plan::Plan;
+use bench::progress::{Progress, Step};
+use bench::subject::Run;
+use bench::{Error, Result};
+
+use crate::device::{Device, write_back};
+use crate::durability::Durability;
+use crate::engine::{Engine, Name, Setup};
+use crate::results::{Comparison, Facts, Sample};
+
+/// Bytes beyond key and value that a record may take in an engine's cache.
+const RECORD_OVERHEAD_BYTES: u64 = 64;
+/// Cache beyond room for all records, in bytes.
+const CACHE_BYTES_SPARE: u64 = 64 << 20;
+/// The part of the available memory that the cache of one engine may take.
+const MEMORY_PART: u64 = 8;
+
+/// What to compare. Every value is within its bounds.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// One comparison for each, with the same number of workers.
+    pub(crate) plans: Vec<Plan>,
+    /// The engines, each once.
+    pub(crate) engines: Vec<Name>,
+    /// Numbers of client threads to try with every engine but Weft, each once.
+    pub(crate) threads: Vec<usize>,
+    /// When commits are acknowledged.
+    pub(crate) durability: Durability,
+    /// Memory for each engine's own cache; room for all records if not given.
+    pub(crate) cache_bytes: Option<u64>,
+}
+
+impl Request {
+    /// What each engine is set up for; its own directory is below `directory`.
+    pub(crate) fn setup<'a>(&self, plan: &'a Plan, directory: &'a Path) -> Setup<'a> {
+        Setup {
+            plan,
+            durability: self.durability,
+            cache_bytes: self.cache_bytes.unwrap_or_else(|| cache_bytes(plan)),
+            threads_max: self.threads.iter().copied().max().unwrap_or(1),
+            directory,
+        }
+    }
+}
+
+/// Room for all records twice, as updates leave old versions behind.
+fn cache_bytes(plan: &Plan) -> u64 {
+    let record = (plan.key.bytes() + plan.value.bytes()) as u64 + RECORD_OVERHEAD_BYTES;
+    let wanted = plan.records.saturating_mul(2 * record) + CACHE_BYTES_SPARE;
+    let allowed = memory_available_bytes().map_or(wanted, |bytes| bytes / MEMORY_PART);
+    // Whole mebibytes read better.
+    wanted.min(allowed.max(CACHE_BYTES_SPARE)) >> 20 << 20
+}
+
+/// Compares the engines on each workload, with fresh stores below `directory`,
+/// which is empty and stays so.
+///
+/// # Errors
+/// Whatever an engine reports, and [`Error::Run`] when one commits nothing at all.
+/// Wrong answers are no error here but `verified: false`.
+pub(crate) fn compare(
+    request: &Request,
+    directory: &Path,
+    progress: &Progress,
+) -> Result<Vec<Comparison>> {
+    let workloads = request.plans.iter().enumerate();
+    workloads
+        .map(|(number, plan)| {
+            let directory = directory.join(format!("{number}-{}", plan.workload.name));
+            make(&directory)?;
+            progress.note(&plan.description());
+            let outcome = one_workload(request, plan, &directory, progress);
+            // The next workload needs the space.
+            let _ = std::fs::remove_dir_all(&directory);
+            outcome
+        })
+        .collect()
+}
+
+fn make(directory: &Path) -> Result<()> {
+    std::fs::create_dir(directory)
+        .map_err(|error| Error::run(format!("cannot make {}: {error}", directory.display())))
+}
+
+fn one_workload(
+    request: &Request,
+    plan: &Plan,
+    directory: &Path,
+    progress: &Progress,
+) -> Result<Comparison> {
+    let mut device = Device::open(directory)?;
+    let directories: Vec<PathBuf> = request
+        .engines
+        .iter()
+        .map(|engine| directory.join(engine.name()))
+        .collect();
+    let mut engines = Vec::new();
+    for (&name, directory) in request.engines.iter().zip(&directories) {
+        make(directory)?;
+        let setup = request.setup(plan, directory);
+        let step = progress.step(format!("loading {name}"), plan.records);
+        let mut engine = name.open(&setup)?;
+        engine.load(&step)?;
+        step.finish();
+        engines.push(Loaded {
+            name,
+            description: name.description(&setup),
+            engine,
+        });
+    }
+    write_back(directory)?;
+
+    let mut comparison = Comparison::new(
+        Facts::new(plan, request.durability),
+        engines
+            .iter()
+            .map(|each| (each.name, each.description.clone()))
+            .collect(),
+    );
+    let runs = engines
+        .iter()
+        .map(|each| threads(each.name, plan, request).len());
+    let step = progress.step(
+        "measuring",
+        u64::from(plan.repeats) * (runs.sum::<usize>() as u64 + 1),
+    );
+    let records = Arc::new(Records::new(plan.records));
+    let mut syncs = Latencies::new();
+    for repeat in 0..plan.repeats {
+        step.say(format!("{} {}: device", plan.workload.name, repeat + 1));
+        let rate = device.syncs_per_second(plan.duration, &mut syncs)?;
+        comparison.device_syncs_per_second.push(rate);
+        step.advance(1);
+        engines.rotate_left(usize::from(repeat > 0));
+        for engine in &mut engines {
+            for &threads in threads(engine.name, plan, request) {
+                let repeat = Repeat {
+                    number: repeat,
+                    plan,
+                    records: &records,
+                    directory,
+                };
+                let sample = engine.measure(threads, &repeat, &step)?;
+                comparison.samples.push(sample);
+                step.advance(1);
+            }
+        }
+    }
+    step.finish();
+    comparison.device_latency_ns = syncs.percentiles();
+    for each in &mut engines {
+        let step = progress.step(format!("checking {}", each.name), 1);
+        if !each.engine.audit()? {
+            comparison.distrust(each.name);
+        }
+        step.finish();
+    }
+    Ok(comparison)
+}
+
+/// The numbers of client threads to run an engine with. Weft has its workers.
+fn threads<'a>(name: Name, plan: &'a Plan, request: &'a Request) -> &'a [usize] {
+    match name {
+        Name::Weft => std::slice::from_ref(&plan.workers),
+        _ => &request.threads,
+    }
+}
+
+/// One repeat of one workload.
+struct Repeat<'a> {
+    number: u32,
+    plan: &'a Plan,
+    records: &'a Arc<Records>,
+    directory: &'a Path,
+}
+
+/// An engine with its records in it.
+struct Loaded<'a> {
+    name: Name,
+    description: String,
+    engine: Box<dyn Engine + 'a>,
+}
+
+impl Loaded<'_> {
+    /// Runs it once and leaves it as it was loaded but for the versions of values.
+    fn measure(&mut self, threads: usize, repeat: &Repeat<'_>, step: &Step) -> Result<Sample> {
+        let (plan, records) = (repeat.plan, repeat.records);
+        step.say(format!(
+            "{} {}: {}, {threads} threads",
+            plan.workload.name,
+            repeat.number + 1,
+            self.name
+        ));
+        let seed = mix(plan.seed).wrapping_add(repeat.number.into());
+        let run = Run::new(plan, Arc::clone(records), plan.duration, seed)?;
+        let raw = self.engine.run(threads, &run)?;
+        if raw.transactions == 0 || raw.elapsed.is_zero() {
+            return Err(Error::run(format!(
+                "{} committed not one transaction with {threads} threads; give it more --seconds",
+                self.name
+            )));
+        }
+        if records.end() > records.loaded() {
+            self.engine.restore(records.loaded()..records.end())?;
+            records.reset();
+        }
+        self.engine.settle()?;
+        write_back(repeat.directory)?;
+        Ok(Sample::new(self.name, threads, repeat.number, &raw))
+    }
+}

@@ -1,0 +1,362 @@
+//! The other engines behind one interface, and the closed loops that measure them.
+//!
+//! Main type: [`PeerEngine`]. An engine implements [`Peer`] (what all threads
+//! share) and [`Client`] (what a thread keeps: a connection, prepared statements),
+//! and runs [`Body`]s in its own transactions. Clients are threads, since that is
+//! what these engines serve; each does one transaction after the other.
+
+use std::ops::Range;
+use std::sync::{Barrier, mpsc};
+use std::time::{Duration, Instant};
+
+use bench::measure::{Latencies, LatencySampler};
+use bench::operations::{Operation, OperationSource};
+use bench::plan::Plan;
+use bench::progress::Step;
+use bench::subject::{RawRun, Run};
+use bench::workload::OperationKind;
+use bench::{Error, Result};
+
+use crate::body::{Audit, Body, Operations, Removal};
+use crate::durability::Durability;
+use crate::engine::{Engine, Setup};
+
+/// Records per transaction while loading and removing.
+const LOAD_BATCH: u64 = 1000;
+/// Transactions between two looks at the clock, where they take microseconds.
+const CLOCK_INTERVAL: u32 = 32;
+
+/// What a transaction needs of the engine, so that each can choose its cheapest way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// One read.
+    ReadOne,
+    /// Several reads on one snapshot.
+    Read,
+    /// One write that takes nothing from the table.
+    WriteOne,
+    /// Writes, taking nothing from the table and disturbing nobody who does.
+    Write,
+    /// Reads and writes on one snapshot, aborted if it was overtaken.
+    ReadWrite,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Outcome {
+    /// Committed, as durable as asked.
+    Committed,
+    /// It was in conflict with another; nothing of it happened.
+    Aborted,
+}
+
+/// One client thread's side of an engine.
+pub(crate) trait Client {
+    /// Runs `body` in one transaction and commits it.
+    ///
+    /// # Errors
+    /// [`Error::Run`] for anything but a conflict.
+    fn transact(&mut self, demand: Demand, body: &mut impl Body) -> Result<Outcome>;
+}
+
+/// A store of another engine.
+pub(crate) trait Peer: Sync {
+    /// What a client thread keeps.
+    type Client<'a>: Client
+    where
+        Self: 'a;
+
+    /// Runs `session` with a client for the calling thread.
+    ///
+    /// # Errors
+    /// Those of `session`; [`Error::Run`] if no client can be had.
+    fn session<T>(&self, session: impl FnOnce(&mut Self::Client<'_>) -> Result<T>) -> Result<T>;
+
+    /// Makes everything acknowledged so far durable. Called once per window at
+    /// relaxed durability, while clients run.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when the device or the engine reports one.
+    fn sync(&self) -> Result<()>;
+
+    /// Waits for work in the background to end.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when the engine reports one.
+    fn settle(&self) -> Result<()> {
+        self.sync()
+    }
+
+    /// Brings what was loaded into the form that is read fastest.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when the engine reports one.
+    fn compact(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A [`Peer`] under measurement.
+pub(crate) struct PeerEngine<'a, P> {
+    peer: P,
+    plan: &'a Plan,
+    durability: Durability,
+}
+
+impl<'a, P: Peer> PeerEngine<'a, P> {
+    pub(crate) fn new(peer: P, setup: &Setup<'a>) -> Self {
+        Self {
+            peer,
+            plan: setup.plan,
+            durability: setup.durability,
+        }
+    }
+
+    /// Runs `body` to its commit; returns how often it was aborted before.
+    fn commit(client: &mut P::Client<'_>, demand: Demand, body: &mut impl Body) -> Result<u64> {
+        let mut aborts = 0;
+        while client.transact(demand, body)? == Outcome::Aborted {
+            aborts += 1;
+        }
+        Ok(aborts)
+    }
+
+    /// One client's closed loop.
+    fn client(&self, client: &mut P::Client<'_>, number: usize, run: &Run) -> Result<RawRun> {
+        let mut source: OperationSource = run.source(number);
+        let demands = Demands::of(self.plan);
+        let mut work = Operations::new(self.plan);
+        let mut part = RawRun::default();
+        let mut timer = Timer::new(demands.writes && self.durability == Durability::Synchronous);
+        while timer.within(run.duration) {
+            source.transaction(&mut work.operations);
+            let demand = demands.demand(&work.operations);
+            let began = timer.begin();
+            part.aborts += Self::commit(client, demand, &mut work)?;
+            timer.end(began, &mut part.latencies);
+            part.transactions += 1;
+            part.operations += work.operations.len() as u64;
+        }
+        part.elapsed = timer.start.elapsed();
+        part.verifier = work.verifier;
+        Ok(part)
+    }
+
+    /// Syncs once per window until `stop` is closed.
+    fn keep_syncing(&self, window: Duration, stop: &mpsc::Receiver<()>) -> Result<()> {
+        while stop.recv_timeout(window) == Err(mpsc::RecvTimeoutError::Timeout) {
+            self.peer.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Reads everything; also warms the engine's caches.
+    fn count(&self) -> Result<Audit> {
+        self.peer.session(|client| {
+            let mut audit = Audit::new(self.plan);
+            Self::commit(client, Demand::Read, &mut audit)?;
+            Ok(audit)
+        })
+    }
+}
+
+impl<P: Peer> Engine for PeerEngine<'_, P> {
+    fn load(&mut self, step: &Step) -> Result<()> {
+        self.peer.session(|client| {
+            let mut work = Operations::new(self.plan);
+            let mut from = 0;
+            while from < self.plan.records {
+                let to = self.plan.records.min(from + LOAD_BATCH);
+                work.operations.clear();
+                work.operations.extend((from..to).map(|record| Operation {
+                    kind: OperationKind::Insert,
+                    length: 1,
+                    record,
+                }));
+                Self::commit(client, Demand::Write, &mut work)?;
+                step.advance(to - from);
+                from = to;
+            }
+            Ok(())
+        })?;
+        self.peer.compact()?;
+        self.peer.settle()?;
+        let audit = self.count()?;
+        if (audit.whole, audit.damaged) == (self.plan.records, 0) {
+            Ok(())
+        } else {
+            Err(Error::run(format!(
+                "{} records were loaded, {} are there whole and {} damaged; report this",
+                self.plan.records, audit.whole, audit.damaged
+            )))
+        }
+    }
+
+    fn run(&mut self, threads: usize, run: &Run) -> Result<RawRun> {
+        let barrier = Barrier::new(threads);
+        let this = &*self;
+        std::thread::scope(|scope| {
+            let (stop, stopped) = mpsc::channel();
+            let syncer = match this.durability {
+                Durability::Relaxed(window) => {
+                    Some(scope.spawn(move || this.keep_syncing(window, &stopped)))
+                }
+                Durability::Synchronous | Durability::None => None,
+            };
+            let clients: Vec<_> = (0..threads)
+                .map(|number| {
+                    let barrier = &barrier;
+                    scope.spawn(move || {
+                        let mut started = false;
+                        let outcome = this.peer.session(|client| {
+                            started = true;
+                            barrier.wait();
+                            this.client(client, number, run)
+                        });
+                        if !started {
+                            // The others must not wait for one that failed.
+                            barrier.wait();
+                        }
+                        outcome
+                    })
+                })
+                .collect();
+            let parts: Vec<_> = clients.into_iter().map(join).collect();
+            drop(stop);
+            syncer.map_or(Ok(()), join)?;
+            let mut whole = RawRun::default();
+            for part in parts {
+                whole.merge(&part?);
+            }
+            Ok(whole)
+        })
+    }
+
+    fn restore(&mut self, added: Range<u64>) -> Result<()> {
+        self.peer.session(|client| {
+            let mut from = added.start;
+            while from < added.end {
+                let to = added.end.min(from + LOAD_BATCH);
+                let mut removal = Removal {
+                    key: self.plan.key,
+                    records: from..to,
+                };
+                Self::commit(client, Demand::Write, &mut removal)?;
+                from = to;
+            }
+            Ok(())
+        })
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.peer.settle()
+    }
+
+    fn audit(&mut self) -> Result<bool> {
+        let audit = self.count()?;
+        Ok((audit.whole, audit.damaged) == (self.plan.records, 0))
+    }
+}
+
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    thread
+        .join()
+        .unwrap_or_else(|_| Err(Error::run("a client thread panicked; report this")))
+}
+
+/// What the transactions of a workload demand.
+#[derive(Clone, Copy, Debug)]
+struct Demands {
+    /// Some transactions write.
+    writes: bool,
+    /// Some transactions both read and write, so that all that write must take
+    /// part in the detection of conflicts.
+    mixed: bool,
+}
+
+impl Demands {
+    fn of(plan: &Plan) -> Self {
+        let has = |kind| plan.workload.has(kind);
+        let reads = has(OperationKind::Read) || has(OperationKind::Scan);
+        let modifies = has(OperationKind::ReadModifyWrite);
+        let writes = has(OperationKind::Update) || has(OperationKind::Insert);
+        Self {
+            writes: writes || modifies,
+            mixed: modifies || (plan.operations_per_transaction > 1 && reads && writes),
+        }
+    }
+
+    #[inline]
+    fn demand(self, operations: &[Operation]) -> Demand {
+        let reads =
+            |kind: &OperationKind| matches!(kind, OperationKind::Read | OperationKind::Scan);
+        if operations.iter().all(|operation| reads(&operation.kind)) {
+            if operations.len() == 1 {
+                Demand::ReadOne
+            } else {
+                Demand::Read
+            }
+        } else if self.mixed {
+            Demand::ReadWrite
+        } else if operations.len() == 1 {
+            Demand::WriteOne
+        } else {
+            Demand::Write
+        }
+    }
+}
+
+/// Tells when a loop ends and how long its transactions took.
+///
+/// Where transactions wait for a device, the clock is read after each, which gives
+/// every latency for free and ends the loop on time. Where they take a microsecond,
+/// that would be part of what is measured: there the clock is looked at rarely and
+/// a sample of the transactions is timed, as `bench` does with Weft.
+#[derive(Debug)]
+struct Timer {
+    start: Instant,
+    each: bool,
+    until_look: u32,
+    sampler: LatencySampler,
+}
+
+impl Timer {
+    fn new(each: bool) -> Self {
+        Self {
+            start: Instant::now(),
+            each,
+            until_look: 0,
+            sampler: LatencySampler::new(),
+        }
+    }
+
+    #[inline]
+    fn within(&mut self, duration: Duration) -> bool {
+        if self.until_look > 0 {
+            self.until_look -= 1;
+            return true;
+        }
+        self.until_look = if self.each { 0 } else { CLOCK_INTERVAL - 1 };
+        self.start.elapsed() < duration
+    }
+
+    #[inline]
+    fn begin(&mut self) -> Option<Instant> {
+        if self.each {
+            Some(Instant::now())
+        } else {
+            self.sampler.start()
+        }
+    }
+
+    #[inline]
+    fn end(&self, began: Option<Instant>, latencies: &mut Latencies) {
+        if let Some(began) = began {
+            latencies.record_since(began);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

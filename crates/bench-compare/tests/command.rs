@@ -1,0 +1,129 @@
+//! The command as people use it: tiny runs of everything, and what it says to
+//! requests that cannot be carried out.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+const PEERS: &[&str] = &[
+    "redb",
+    "fjall",
+    "lmdb",
+    #[cfg(feature = "rocksdb")]
+    "rocksdb",
+    "sqlite",
+];
+
+fn command(arguments: &str) -> Command {
+    let mut command = Command::cargo_bin("bench-compare").unwrap();
+    command.args(arguments.split_whitespace());
+    command
+}
+
+/// A tiny run below `directory` as CSV: engines and workloads that occur.
+fn tiny(arguments: &str, directory: &Path) -> (BTreeSet<String>, BTreeSet<String>, usize) {
+    let output = command(arguments)
+        .args("--records 2k --seconds 0.05 --repeats 1 --format csv --data-dir".split(' '))
+        .arg(directory)
+        .assert()
+        .success()
+        .get_output()
+        .stdout
+        .clone();
+    let mut reader = csv::Reader::from_reader(output.as_slice());
+    let header = reader.headers().unwrap().clone();
+    let column = |name| header.iter().position(|column| column == name).unwrap();
+    let (engine, workload) = (column("engine"), column("workload"));
+    let (verified, rate) = (column("verified"), column("operations_per_second"));
+    let (mut engines, mut workloads, mut lines) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for line in reader.records() {
+        let line = line.unwrap();
+        assert_eq!(&line[verified], "true", "{line:?}");
+        assert!(line[rate].parse::<f64>().unwrap() > 0.0, "{line:?}");
+        engines.insert(line[engine].to_owned());
+        workloads.insert(line[workload].to_owned());
+        lines += 1;
+    }
+    (engines, workloads, lines)
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[test]
+fn every_engine_runs_every_workload_and_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("redb");
+    std::fs::write(&own, "the user's").unwrap();
+    let names = "read-only,update-only,rmw,insert,scan,a,b,c,d,e,f";
+    let arguments = format!("--workloads {names} --durability none --threads 1 --peer-threads 2");
+    let (engines, workloads, lines) = tiny(&arguments, directory.path());
+    assert_eq!(engines, &set(PEERS) | &set(&["weft"]));
+    assert_eq!(workloads, set(&names.split(',').collect::<Vec<_>>()));
+    assert_eq!(lines, 11 * (1 + 2 * PEERS.len()));
+    assert_eq!(std::fs::read_to_string(own).unwrap(), "the user's");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_others_run_durably() {
+    let directory = tempfile::tempdir().unwrap();
+    for durability in ["synchronous", "relaxed"] {
+        let arguments = format!(
+            "--workloads a --threads 2 --peer-threads 4 --durability {durability} --engines {}",
+            PEERS.join(",")
+        );
+        let (engines, _, lines) = tiny(&arguments, directory.path());
+        assert_eq!((engines, lines), (set(PEERS), 2 * PEERS.len()));
+    }
+}
+
+#[test]
+fn a_table_names_the_best_peer_and_the_device() {
+    let directory = tempfile::tempdir().unwrap();
+    command("--workloads c --engines weft,lmdb --durability none --records 2k --seconds 0.05")
+        .arg("--data-dir")
+        .arg(directory.path())
+        .assert()
+        .success()
+        .stdout(contains("best of the others, lmdb with").and(contains("writes of 4 KiB")));
+}
+
+#[test]
+fn configurations_are_described_without_a_run() {
+    let mut described = command("--describe").assert().success();
+    for engine in PEERS.iter().chain(&["weft"]) {
+        described = described.stdout(contains(format!("{engine}: ")));
+    }
+    command("--describe --durability none --engines sqlite")
+        .assert()
+        .success()
+        .stdout(contains("synchronous=OFF"));
+}
+
+#[test]
+fn what_cannot_be_carried_out_is_said_clearly() {
+    for (arguments, text) in [
+        ("--engines leveldb", "`leveldb` is not an engine"),
+        ("--durability eventual", "`eventual` is not a durability"),
+        ("--workloads z", "there is no workload `z`"),
+        ("--threads 0", "from 1 to 1024"),
+        ("--peer-threads 1,many", "`many` is not a whole number"),
+        ("--relaxed-ms 0 --durability relaxed", "from 1 to 60000"),
+        ("--records 0", "--records 0 is out of range"),
+        ("--seconds -1", "--seconds -1 is out of range"),
+        ("--in-flight none", "`none` cannot be in flight"),
+        ("--format xml", "`xml` is not a format"),
+        ("--data-dir /nowhere/at/all", "--data-dir"),
+    ] {
+        command(arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(text));
+    }
+}
