@@ -43,9 +43,11 @@
 //! | sparse bytes | `image.rs` |
 //! | a file's two images and what lies between | `content.rs` |
 //! | names | `names.rs` |
-//! | calls, faults, the plug | `state.rs`, `faults.rs` |
+//! | the plug, the crash | `state.rs` |
+//! | calls and their faults | `calls.rs`, `faults.rs` |
 //! | operations and their order | `channel.rs` |
 
+mod calls;
 mod channel;
 mod content;
 mod dice;
@@ -120,8 +122,10 @@ impl SimulatedDisk {
         Self::with(seed, self.0.lock().after_crash(seed))
     }
 
-    /// Lets `changes` more changes (see [`Counts::changes`]) succeed. The next one
-    /// fails halfway, and every call after it fails too, until [`SimulatedDisk::crash`].
+    /// Lets `changes` more changes (see [`Counts::changes`]) be made. The next one
+    /// fails halfway, and every call after it fails too, until
+    /// [`SimulatedDisk::crash`]. Trying every number up to the changes of a run
+    /// without a crash tries every point at which the power can fail.
     pub fn crash_after(&self, changes: u64) {
         self.0.lock().changes_left = Some(changes);
     }

@@ -35,6 +35,12 @@
 //! sync operation, or a write that must allocate, would make it start worker threads
 //! (`io-wq`) that show up as threads of the process. There is a test that it does not.
 //!
+//! A device without forced unit access (`queue/fua` is 0) needs a flush after the
+//! write, which one of the kernel's own threads, bound to a processor, sends off. On
+//! a machine with more to run than processors it waits its turn: with two busy
+//! threads on two processors beside the writer, a durable write took 1.4 to 4 ms
+//! (median) where a blocking one took 0.06.
+//!
 //! # Why nothing is registered
 //!
 //! Registered files, buffers and ring descriptors were measured on a virtual disk
