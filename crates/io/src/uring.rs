@@ -36,21 +36,32 @@
 //! (`io-wq`) that show up as threads of the process. There is a test that it does not.
 //!
 //! A device without forced unit access (`queue/fua` is 0) needs a flush after the
-//! write, which one of the kernel's own threads, bound to a processor, sends off. On
-//! a machine with more to run than processors it waits its turn: with two busy
-//! threads on two processors beside the writer, a durable write took 1.4 to 4 ms
-//! (median) where a blocking one took 0.06.
+//! write, which a worker of the kernel, bound to a processor, sends off (`dio` among
+//! the `kworker`s; not a thread of this process). On a machine with more to run than
+//! processors it probably waits its turn: with two busy threads on two processors,
+//! and a compiler besides, durable writes one at a time took 3.6 and 1.4 ms (medians
+//! of 300, two runs) where blocking ones took 0.06 and 0.05. That is one sitting on a
+//! noisy machine, and the cause was not isolated: minutes before, without the two
+//! threads, both took 2.4 to 2.9 ms.
 //!
 //! # Why nothing is registered
 //!
-//! Registered files, buffers and ring descriptors were measured on a virtual disk
-//! with O_DIRECT, three runs each. Operations per second plain and with all
-//! registered: durable writes of 4 KiB one at a time 13 to 18 and 16 to 17 thousand,
-//! eight at a time 38 to 53 and 46 to 49; of 64 KiB eight at a time 17 to 30 and 20
-//! to 31; reads of 4 KiB eight at a time 63 to 72 and 57 to 86. Processor time per
-//! operation was the same one at a time (9 us) and 5 to 40 % lower at eight 64 KiB
-//! writes (5.2 to 9.8 us and 4.4 to 5.5 us). That is too little to have every buffer
-//! and file belong to one thread's ring.
+//! Registered files, buffers and ring descriptors were tried on a virtual disk with
+//! O_DIRECT, in three rounds (two for reads eight at a time), always plain first, on
+//! a noisy machine. Plain and all registered:
+//!
+//! | transfer | thousand/s | processor us each |
+//! | --- | --- | --- |
+//! | durable write, 4 KiB, 1 at a time | 13-18, 16-17 | 9.0-10.9, 8.8-9.8 |
+//! | the same, 8 at a time | 38-53, 46-49 | 4.6-6.7, 4.3-5.4 |
+//! | durable write, 64 KiB, 1 at a time | 11-12, 12-16 | 11.1-13.1, 8.1-10.2 |
+//! | the same, 8 at a time | 17-30, 20-31 | 5.2-9.8, 4.4-5.5 |
+//! | read, 4 KiB, 8 at a time | 63-72, 57-86 | 4.2-5.5, 3.5-4.3 |
+//!
+//! So nothing certain for 4 KiB, but 64 KiB writes were cheaper in every round, by
+//! 15 to 46 % of their processor time. It is left out because every buffer and file
+//! would then belong to one thread's ring; should large writes come to matter,
+//! registered buffers are the first thing to measure again.
 
 mod ring;
 mod rouser;
