@@ -7,7 +7,7 @@
 
 use std::ops::ControlFlow;
 
-use bench::keys::KeyShape;
+use bench::keys::{KeyShape, mix};
 use bench::operations::Operation;
 use bench::plan::Plan;
 use bench::values::{ValueShape, Verifier};
@@ -69,18 +69,24 @@ pub(crate) struct Operations {
     value_shape: ValueShape,
     /// Records below this are always there.
     loaded: u64,
+    /// Of the value that the next update writes. SQLite spares itself the writing,
+    /// and the sync, of a value that is there already.
+    version: u16,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 impl Operations {
-    pub(crate) fn new(plan: &Plan) -> Self {
+    /// None yet, of the client with that number.
+    pub(crate) fn new(plan: &Plan, client: usize) -> Self {
         Self {
             operations: Vec::new(),
             verifier: Verifier::new(),
             key_shape: plan.key,
             value_shape: plan.value,
             loaded: plan.records,
+            // Clients in step should not write equal values either.
+            version: mix(client as u64) as u16,
             key: vec![0; plan.key.bytes()],
             value: vec![0; plan.value.bytes()],
         }
@@ -93,7 +99,8 @@ impl Operations {
         let found = match operation.kind {
             OperationKind::Read => txn.read(&self.key, |value| verifier.check(word, value))?,
             OperationKind::Update => {
-                self.value_shape.write(word, record as u16, &mut self.value);
+                self.version = self.version.wrapping_add(1);
+                self.value_shape.write(word, self.version, &mut self.value);
                 txn.update(&self.key, &self.value)?
             }
             OperationKind::ReadModifyWrite => {

@@ -126,7 +126,7 @@ impl<'a, P: Peer> PeerEngine<'a, P> {
     fn client(&self, client: &mut P::Client<'_>, number: usize, run: &Run) -> Result<RawRun> {
         let mut source: OperationSource = run.source(number);
         let demands = Demands::of(self.plan);
-        let mut work = Operations::new(self.plan);
+        let mut work = Operations::new(self.plan, number);
         let mut part = RawRun::default();
         let mut timer = Timer::new(demands.writes && self.durability == Durability::Synchronous);
         while timer.within(run.duration) {
@@ -164,7 +164,7 @@ impl<'a, P: Peer> PeerEngine<'a, P> {
 impl<P: Peer> Engine for PeerEngine<'_, P> {
     fn load(&mut self, step: &Step) -> Result<()> {
         self.peer.session(|client| {
-            let mut work = Operations::new(self.plan);
+            let mut work = Operations::new(self.plan, 0);
             let mut from = 0;
             while from < self.plan.records {
                 let to = self.plan.records.min(from + LOAD_BATCH);

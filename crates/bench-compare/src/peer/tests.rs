@@ -216,6 +216,29 @@ fn no_update_is_lost<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
     });
 }
 
+/// Every update changes the value, so that no engine can leave one out.
+fn updates_change_values<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
+    let plan = plan("update-only", 1, Some(1));
+    with_store(&plan, Durability::None, &open, |engine| {
+        let mut versions = Vec::new();
+        let mut work = Operations::new(&plan, 0);
+        run_of(&plan).source(0).transaction(&mut work.operations);
+        let outcome = engine.peer.session(|client| {
+            for _ in 0..3 {
+                let mut version = VersionOf(plan.key.key(0), 0);
+                let written = client.transact(Demand::WriteOne, &mut work)?;
+                let read = client.transact(Demand::ReadOne, &mut version)?;
+                assert_eq!((written, read), (Outcome::Committed, Outcome::Committed));
+                versions.push(version.1);
+            }
+            Ok(())
+        });
+        outcome.unwrap();
+        versions.dedup();
+        assert_eq!(versions.len(), 3);
+    });
+}
+
 struct VersionOf(Vec<u8>, u16);
 
 impl Body for VersionOf {
@@ -264,6 +287,11 @@ macro_rules! tests_of {
             #[test]
             fn no_update_is_lost() {
                 super::no_update_is_lost(<$store>::open);
+            }
+
+            #[test]
+            fn updates_change_values() {
+                super::updates_change_values(<$store>::open);
             }
 
             #[test]

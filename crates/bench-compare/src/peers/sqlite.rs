@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bench::number::bytes_text;
@@ -17,10 +17,14 @@ use crate::peer::{Client, Demand, Outcome, Peer};
 
 /// Cache of each connection, in KiB. Most reading goes through the memory map.
 const CACHE_KIBIBYTES: u32 = 64 << 10;
-/// Bytes of the file that are read through a memory map: SQLite's own maximum.
+/// Bytes of the file that are read through a memory map: SQLite's own maximum,
+/// just short of 2 GiB.
 const MAP_BYTES: u64 = 0x7fff_0000;
 /// Pages of the log after which a commit also copies them to the table.
 const CHECKPOINT_PAGES: u32 = 10_000;
+/// The option that tells a SQLite compiled as `.cargo/config.toml` says. Others of
+/// them it does not list.
+const COMPILED_WELL: &str = "DEFAULT_MEMSTATUS=0";
 /// How long a connection waits for another; only checkpoints make it.
 const BUSY: Duration = Duration::from_secs(60);
 
@@ -31,15 +35,16 @@ fn failed(error: rusqlite::Error) -> Error {
 /// How SQLite is set up: one line for people.
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
-        Durability::Synchronous => "WAL, synchronous=FULL: the log synced at each commit",
+        Durability::Synchronous => {
+            "WAL, synchronous=FULL: the log synced by fdatasync at each commit"
+        }
         Durability::Relaxed(_) => "WAL, synchronous=NORMAL, the log synced once per window",
         Durability::None => "WAL, synchronous=OFF",
     };
     format!(
-        "{durability}; a connection per thread with prepared statements, {} of memory map, {} of \
-         cache each, checkpoint each {CHECKPOINT_PAGES} pages; table without rowid; writers queue \
-         on a lock of the program's instead of polling SQLite's",
-        bytes_text(MAP_BYTES),
+        "{durability}; a connection per thread with prepared statements, a memory \
+         map of up to 2 GiB, {} of cache each, checkpoint each {CHECKPOINT_PAGES} pages; table \
+         without rowid; writers queue on a lock of the program's instead of polling SQLite's",
         bytes_text(u64::from(CACHE_KIBIBYTES) << 10)
     )
 }
@@ -58,7 +63,6 @@ impl Sqlite {
     /// # Errors
     /// [`Error::Run`] when SQLite refuses.
     pub(crate) fn open(setup: &Setup<'_>) -> Result<Self> {
-        without_statistics();
         let store = Self {
             path: setup.directory.join("sqlite"),
             synchronous: match setup.durability {
@@ -69,6 +73,7 @@ impl Sqlite {
             writers: Mutex::new(()),
         };
         let connection = store.connect()?;
+        check_compiled_well(&connection)?;
         connection
             .execute_batch(
                 "PRAGMA journal_mode = WAL;
@@ -103,17 +108,21 @@ impl Sqlite {
     }
 }
 
-/// Turns off SQLite's count of its memory, a lock that all connections share.
-fn without_statistics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: the option takes one int; no other call into SQLite is under way,
-        // since all go through `Sqlite::open`, which comes here first. A refusal
-        // leaves the count on, which is slower and nothing else.
-        unsafe {
-            rusqlite::ffi::sqlite3_config(rusqlite::ffi::SQLITE_CONFIG_MEMSTATUS, 0_i32);
+/// Whether this SQLite was compiled as `.cargo/config.toml` says.
+fn check_compiled_well(connection: &Connection) -> Result<()> {
+    let mut options = connection
+        .prepare("PRAGMA compile_options")
+        .map_err(failed)?;
+    let names = options.query_map([], |row| row.get::<_, String>(0));
+    for name in names.map_err(failed)? {
+        if name.map_err(failed)? == COMPILED_WELL {
+            return Ok(());
         }
-    });
+    }
+    Err(Error::input(
+        "SQLite was compiled without the options that make it fast; build this program in its \
+         own directory, where cargo finds them",
+    ))
 }
 
 impl Peer for Sqlite {
