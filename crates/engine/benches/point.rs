@@ -55,7 +55,7 @@ impl Bench {
                         .await
                         .unwrap();
                 }
-                txn.commit().unwrap();
+                txn.commit().await.unwrap();
             })
         }));
         self.worker.run_until_idle();
@@ -98,7 +98,7 @@ impl Bench {
                     s.set(s.get().wrapping_add(value.unwrap()));
                     e.set(e.get().wrapping_add(i));
                 }
-                txn.commit().unwrap();
+                txn.commit().await.unwrap();
                 r.set(r.get() + READS);
             })
         }));
@@ -122,11 +122,8 @@ fn main() {
         Duration::from_secs(seconds)
     };
 
-    let database = Database::new(DatabaseConfig {
-        memory_bytes_max: 20 << 30,
-    })
-    .unwrap();
-    let table = database.create_table("point").unwrap();
+    let database = Database::new(DatabaseConfig::with_memory(20 << 30)).unwrap();
+    let table = database.create_table("point", &[]).unwrap();
     let session = Session::new(&database).unwrap();
     let worker = Worker::new(WorkerConfig::default(), session, Clock::real());
     let mut bench = Bench {

@@ -9,13 +9,20 @@ use std::{
     },
 };
 
+use io::Directory;
 use memory::{Arena, Epochs, Exhausted, Local, Usage};
 
 use crate::{
+    checkpoint::CheckpointConfig,
+    error::Error,
     horizon::Horizon,
+    log::{Durability, Log, format::Flaw},
+    manifest::{self, Manifest, TableEntry},
+    recovery::OpenError,
     session::Estate,
-    stats::{Published, TransactionStats},
+    stats::{LogStats, Published, TransactionStats},
     status::Statuses,
+    storage::Storage,
     table::Table,
     timestamp::{SESSIONS_MAX, Timestamp},
 };
@@ -26,16 +33,34 @@ pub struct DatabaseConfig {
     /// Hard limit on memory for records, versions and indexes, in bytes. At
     /// least 1 MiB.
     pub memory_bytes_max: usize,
+    /// What the acknowledgement of transactions waits for that do not say so
+    /// themselves. Without effect in memory.
+    pub durability: Durability,
+    /// When checkpoints are taken. Without effect in memory.
+    pub checkpoint: CheckpointConfig,
+}
+
+impl DatabaseConfig {
+    /// The default settings, with a memory limit in bytes.
+    pub fn with_memory(memory_bytes_max: usize) -> DatabaseConfig {
+        DatabaseConfig {
+            memory_bytes_max,
+            durability: Durability::default(),
+            checkpoint: CheckpointConfig::default(),
+        }
+    }
 }
 
 /// Why a table could not be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum TableError {
     /// There is a table of this name.
     Exists(String),
     /// The memory limit is reached.
     MemoryExhausted,
+    /// The device refused to store the manifest: without it the table would be lost.
+    Device(std::io::Error),
 }
 
 impl fmt::Display for TableError {
@@ -48,6 +73,9 @@ impl fmt::Display for TableError {
                 )
             }
             TableError::MemoryExhausted => Exhausted.fmt(f),
+            TableError::Device(error) => {
+                write!(f, "the table could not be made durable: {error}")
+            }
         }
     }
 }
@@ -60,18 +88,29 @@ pub struct Database {
     pub(crate) epochs: Arc<Epochs>,
     pub(crate) horizon: Horizon,
     pub(crate) statuses: Statuses,
+    config: DatabaseConfig,
     tables: RwLock<Tables>,
     session_numbers: Mutex<SessionNumbers>,
     stats: Mutex<Vec<Arc<Published>>>,
-    closed: AtomicBool,
+    pub(crate) closed: Arc<AtomicBool>,
     pub(crate) estate: Mutex<Estate>,
     pub(crate) has_estate: AtomicBool,
+    storage: Option<Storage>,
+    /// A session is in charge of checkpoints.
+    pub(crate) has_keeper: AtomicBool,
 }
 
 #[derive(Default)]
 struct Tables {
     by_name: BTreeMap<String, Arc<Table>>,
     by_number: Vec<Arc<Table>>,
+}
+
+impl Tables {
+    fn add(&mut self, table: &Arc<Table>) {
+        self.by_name.insert(table.name().to_owned(), table.clone());
+        self.by_number.push(table.clone());
+    }
 }
 
 #[derive(Default)]
@@ -81,42 +120,166 @@ struct SessionNumbers {
 }
 
 impl Database {
-    /// An empty database.
+    /// An empty database in memory.
     ///
     /// # Errors
     /// [`Exhausted`] if the system refuses the address space.
     pub fn new(config: DatabaseConfig) -> Result<Arc<Database>, Exhausted> {
+        Database::with_storage(config, None)
+    }
+
+    pub(crate) fn with_storage(
+        config: DatabaseConfig,
+        storage: Option<Storage>,
+    ) -> Result<Arc<Database>, Exhausted> {
         Ok(Arc::new(Database {
             arena: Arena::new(config.memory_bytes_max.max(1 << 20))?,
             epochs: Epochs::new(),
             horizon: Horizon::new(),
             statuses: Statuses::new(),
+            config,
             tables: RwLock::default(),
             session_numbers: Mutex::default(),
             stats: Mutex::default(),
-            closed: AtomicBool::new(false),
+            closed: Arc::new(AtomicBool::new(false)),
             estate: Mutex::default(),
             has_estate: AtomicBool::new(false),
+            storage,
+            has_keeper: AtomicBool::new(false),
         }))
     }
 
-    /// Makes a table.
+    /// Makes a table. `description` is kept with it, for the embedding.
+    ///
+    /// Blocks for a few device writes, if there is a device.
     ///
     /// # Errors
-    /// [`TableError::Exists`], [`TableError::MemoryExhausted`].
-    pub fn create_table(&self, name: &str) -> Result<Arc<Table>, TableError> {
+    /// See [`TableError`].
+    pub fn create_table(&self, name: &str, description: &[u8]) -> Result<Arc<Table>, TableError> {
         let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
         if tables.by_name.contains_key(name) {
             return Err(TableError::Exists(name.to_owned()));
         }
-        let local = Local::new(&self.arena, &self.epochs);
         let number = tables.by_number.len() as u32;
-        let table =
-            Table::new(&local, name, number).map_err(|Exhausted| TableError::MemoryExhausted)?;
-        let table = Arc::new(table);
-        tables.by_name.insert(name.to_owned(), table.clone());
-        tables.by_number.push(table.clone());
+        let table = self.make_table(name, number, description)?;
+        if let Some(storage) = &self.storage {
+            let entry = TableEntry {
+                number,
+                name: name.to_owned(),
+                description: description.to_vec(),
+            };
+            storage
+                .change_manifest(|manifest| manifest.tables.push(entry))
+                .map_err(TableError::Device)?;
+        }
+        tables.add(&table);
         Ok(table)
+    }
+
+    fn make_table(
+        &self,
+        name: &str,
+        number: u32,
+        description: &[u8],
+    ) -> Result<Arc<Table>, TableError> {
+        let local = Local::new(&self.arena, &self.epochs);
+        let table = Table::new(&local, name, number, description);
+        table
+            .map(Arc::new)
+            .map_err(|Exhausted| TableError::MemoryExhausted)
+    }
+
+    /// Makes the tables of a manifest, empty.
+    pub(crate) fn restore_tables(&self, manifest: &Manifest) -> Result<(), OpenError> {
+        let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
+        for entry in &manifest.tables {
+            // They are numbered in the order of their making, and none goes.
+            if entry.number as usize != tables.by_number.len() {
+                return Err(OpenError::corrupt(
+                    manifest::NAME.to_owned(),
+                    0,
+                    Flaw::Nonsense,
+                ));
+            }
+            let table = self
+                .make_table(&entry.name, entry.number, &entry.description)
+                .map_err(|_| OpenError::MemoryExhausted)?;
+            tables.add(&table);
+        }
+        Ok(())
+    }
+
+    /// What acknowledgements wait for, if transactions do not say so themselves.
+    pub fn durability(&self) -> Durability {
+        self.config.durability
+    }
+
+    pub(crate) fn checkpoint_config(&self) -> &CheckpointConfig {
+        &self.config.checkpoint
+    }
+
+    /// What lies in a directory; `None` in memory.
+    pub(crate) fn storage(&self) -> Option<&Storage> {
+        self.storage.as_ref()
+    }
+
+    /// The directory, if the database is in one.
+    pub fn directory(&self) -> Option<&Arc<dyn Directory>> {
+        self.storage.as_ref().map(Storage::directory)
+    }
+
+    /// The log, once recovery has finished.
+    #[inline]
+    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
+        self.storage.as_ref()?.log()
+    }
+
+    /// All tables, by number.
+    pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
+        let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
+        tables.by_number.clone()
+    }
+
+    /// Everything up to here is durable. `None` in memory.
+    pub fn durable_up_to(&self) -> Option<Timestamp> {
+        self.log().map(|log| log.frontier.reached())
+    }
+
+    /// Why nothing is acknowledged any more, if the device has failed.
+    pub fn failure(&self) -> Option<&str> {
+        self.log()?.failure()
+    }
+
+    /// What was written to the log. Zeros in memory.
+    pub fn log_stats(&self) -> LogStats {
+        self.log()
+            .map(|log| log.counters.read())
+            .unwrap_or_default()
+    }
+
+    /// # Errors
+    /// [`Error::StorageFull`] if the manifest could not be stored for want of room,
+    /// and still cannot; [`Error::Poisoned`] if it cannot for another reason.
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
+        let Some(storage) = &self.storage else {
+            return Ok(());
+        };
+        storage.check_begun().map_err(|error| {
+            if error.kind() == std::io::ErrorKind::StorageFull {
+                return Error::StorageFull;
+            }
+            if let Some(log) = storage.log() {
+                log.poison(&format!("storing the manifest failed: {error}"));
+            }
+            Error::Poisoned
+        })
+    }
+
+    pub(crate) fn why_closed(&self) -> Error {
+        match self.failure() {
+            Some(_) => Error::Poisoned,
+            None => Error::Ended,
+        }
     }
 
     /// The table of this name.
@@ -169,6 +332,13 @@ impl Database {
     /// Refuses transactions from now on.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
+    }
+
+    /// Lets others open the directory. All sessions must have ended.
+    pub fn leave_directory(&self) {
+        if let Some(storage) = &self.storage {
+            storage.unlock();
+        }
     }
 
     /// Whether [`Database::close`] was called.

@@ -62,6 +62,18 @@ pub enum Error {
     ForeignTable,
     /// The transaction was already committed or rolled back.
     Ended,
+    /// Writing to the device has failed: nothing is acknowledged any more. Whether
+    /// the transaction survives is unknown until the database is opened again.
+    Poisoned,
+    /// There is no room on the device for the transaction's log; it was rolled
+    /// back. Later, with more room, it can be committed.
+    StorageFull,
+    /// The transaction's log is larger than
+    /// [`crate::LogConfig::transaction_bytes_max`]; it was rolled back.
+    TransactionTooLarge {
+        /// Bytes of its log.
+        bytes: usize,
+    },
 }
 
 impl fmt::Display for Error {
@@ -86,6 +98,19 @@ impl fmt::Display for Error {
                 f.write_str("the table belongs to another database; open it in this one")
             }
             Error::Ended => f.write_str("the transaction has already ended; begin a new one"),
+            Error::Poisoned => f.write_str(
+                "writing to the device has failed, so nothing is acknowledged any more; \
+                 look at the device, then open the database again: it recovers what is durable",
+            ),
+            Error::StorageFull => f.write_str(
+                "the device has no room for the log, and the transaction was rolled back; \
+                 free some space or take a checkpoint, and run it again",
+            ),
+            Error::TransactionTooLarge { bytes } => write!(
+                f,
+                "the transaction wrote {bytes} bytes, more than one may, and was rolled back; \
+                 split it",
+            ),
         }
     }
 }

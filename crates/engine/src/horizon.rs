@@ -32,10 +32,12 @@ use crate::{
 
 const IDLE: u64 = u64::MAX;
 
+/// The newest commit timestamp handed out.
+pub(crate) type Clock = Alone<AtomicU64>;
+
 /// The clock and the floors.
 pub(crate) struct Horizon {
-    /// The newest commit timestamp handed out.
-    pub(crate) clock: Alone<AtomicU64>,
+    pub(crate) clock: Arc<Clock>,
     floors: Alone<Mutex<Vec<Arc<Floor>>>>,
 }
 
@@ -60,7 +62,7 @@ pub(crate) struct Floor(AtomicU64);
 impl Horizon {
     pub(crate) fn new() -> Horizon {
         Horizon {
-            clock: Alone(AtomicU64::new(1)),
+            clock: Arc::new(Alone(AtomicU64::new(1))),
             floors: Alone(Mutex::new(Vec::new())),
         }
     }

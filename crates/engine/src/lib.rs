@@ -1,30 +1,41 @@
 //! The transactional engine: tables of byte keys and byte values, version
-//! chains, snapshots, cooperative collection.
+//! chains, snapshots, cooperative collection, redo log, checkpoints, recovery.
 //!
 //! A [`Database`] is what all threads share; a [`Session`] is one worker's side of
 //! it; a [`Transaction`] runs in a session. Operations are leaves of the coroutine
 //! runtime (crate `interleave`), generic over the suspension policy. For a typed
 //! interface with retries see crate `weft`.
 
+mod bytes;
+mod checkpoint;
 mod database;
 mod error;
 mod horizon;
 mod indirection;
+mod log;
+mod manifest;
+mod recovery;
 mod session;
 mod stats;
 mod status;
+mod storage;
 mod sync;
 mod table;
 mod timestamp;
 mod transaction;
 mod version;
 
+pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use database::{Database, DatabaseConfig, TableError};
 pub use error::{Abort, Error};
 pub use index::Direction;
+pub use log::{Durability, LogConfig};
 pub use memory::Usage;
-pub use session::Session;
-pub use stats::TransactionStats;
+pub use recovery::{
+    Loading, OpenError, Recovery, RecoveryConfig, RecoveryProgress, RecoveryReport,
+};
+pub use session::{Session, SessionError};
+pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{Isolation, Transaction};

@@ -14,18 +14,22 @@ mod contexts;
 mod rids;
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
+    fmt,
     rc::Rc,
     sync::Arc,
     time::Duration,
 };
 
-use interleave::WorkerLocal;
+use interleave::{Clock, Rouser, WorkerLocal};
+use io::Port;
 use memory::Local;
 
 use crate::{
     database::Database,
+    error::Error,
     horizon::Floor,
+    log::{LaneWriter, Moment},
     stats::{Published, TransactionStats},
     timestamp::Timestamp,
 };
@@ -48,6 +52,12 @@ pub struct Session {
     pub(crate) garbage: RefCell<Garbage>,
     pub(crate) batches: RefCell<Vec<index::Batch>>,
     pub(crate) counters: Counters,
+    /// This thread's way to the device, if the database has a directory.
+    port: Option<Rc<Port>>,
+    clock: Clock,
+    /// Made when the database has a log.
+    lane: OnceCell<LaneWriter>,
+    winds_up: Cell<bool>,
     floor: Arc<Floor>,
     idle: Cell<bool>,
     published: Arc<Published>,
@@ -69,11 +79,55 @@ impl Counters {
     }
 }
 
+/// Why there is no session.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// 4096 sessions exist.
+    TooMany,
+    /// The thread got no channel to the device.
+    Device(std::io::Error),
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SessionError::TooMany => f.write_str("4096 sessions exist; end one of them first"),
+            SessionError::Device(error) => write!(f, "no channel to the device: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for SessionError {}
+
 impl Session {
-    /// A session on `database`, for the calling thread. `None` when 4096 exist.
-    pub fn new(database: &Arc<Database>) -> Option<Rc<Session>> {
-        let number = database.take_session_number()?;
-        Some(Rc::new(Session {
+    /// A session on `database`, for the calling thread.
+    ///
+    /// # Errors
+    /// See [`SessionError`].
+    pub fn new(database: &Arc<Database>) -> Result<Rc<Session>, SessionError> {
+        Session::with_clock(database, Clock::real())
+    }
+
+    /// As [`Session::new`], with the clock that windows are measured by.
+    ///
+    /// # Errors
+    /// See [`SessionError`].
+    pub fn with_clock(database: &Arc<Database>, clock: Clock) -> Result<Rc<Session>, SessionError> {
+        let port = match database.directory() {
+            None => None,
+            Some(directory) => Some(Port::new(
+                directory.channel().map_err(SessionError::Device)?,
+            )),
+        };
+        let number = database
+            .take_session_number()
+            .ok_or(SessionError::TooMany)?;
+        Ok(Rc::new(Session {
+            port,
+            clock,
+            lane: OnceCell::new(),
+            winds_up: Cell::new(false),
             memory: Local::new(&database.arena, &database.epochs),
             contexts: Contexts::new(),
             rids: RefCell::default(),
@@ -92,6 +146,66 @@ impl Session {
     /// The database.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
+    }
+
+    /// This thread's transfers, if the database has a directory.
+    pub(crate) fn port(&self) -> Option<&Rc<Port>> {
+        self.port.as_ref()
+    }
+
+    /// The session's end of the log, if the database has one.
+    #[inline]
+    pub(crate) fn lane(&self) -> Option<&LaneWriter> {
+        match self.lane.get() {
+            Some(lane) => Some(lane),
+            None => self.open_lane(),
+        }
+    }
+
+    fn open_lane(&self) -> Option<&LaneWriter> {
+        let (port, log) = (self.port.as_ref()?, self.database.log()?);
+        Some(
+            self.lane
+                .get_or_init(|| LaneWriter::new(log, self.number, port, self.clock.clone())),
+        )
+    }
+
+    /// Waits until everything up to `timestamp` is durable. At once without a log.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`].
+    ///
+    /// # Suspension
+    /// An event wait.
+    pub async fn durable(&self, timestamp: Timestamp) -> Result<(), Error> {
+        match self.lane() {
+            Some(lane) => lane.durable(timestamp).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the session's [`Session::upkeep`].
+    pub fn wind_up(&self) {
+        self.winds_up.set(true);
+        if let Some(lane) = self.lane.get() {
+            lane.ring_upkeep();
+        }
+    }
+
+    pub(crate) fn winds_up(&self) -> bool {
+        self.winds_up.get()
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Has everything that this session committed written soon, without waiting
+    /// for it: before its thread turns to something else.
+    pub fn push(&self) {
+        if let Some(lane) = self.lane.get() {
+            lane.poll(Moment::Resting);
+        }
     }
 
     /// Transactions open in this session.
@@ -141,6 +255,34 @@ impl Session {
 }
 
 impl WorkerLocal for Session {
+    #[inline]
+    fn poll(&self, idle: bool) {
+        if let Some(lane) = self.lane.get() {
+            lane.poll(if idle { Moment::Idle } else { Moment::Busy });
+        } else if let Some(port) = &self.port {
+            port.poll();
+        }
+    }
+
+    fn awaits_device(&self) -> bool {
+        self.lane.get().is_some_and(LaneWriter::awaits_device)
+            || self
+                .port
+                .as_ref()
+                .is_some_and(|port| port.outstanding() > 0)
+    }
+
+    fn rouser(&self) -> Option<Rouser> {
+        let rouser = self.port.as_ref()?.rouser();
+        Some(Arc::new(move || rouser.rouse()))
+    }
+
+    fn sleep(&self, at_most: Option<Duration>) {
+        if let Some(port) = &self.port {
+            port.wait(at_most);
+        }
+    }
+
     fn housekeep(&self) {
         self.tend();
     }
@@ -148,6 +290,9 @@ impl WorkerLocal for Session {
     fn before_sleep(&self) -> Option<Duration> {
         self.tend();
         self.go_idle();
+        if self.lane.get().is_some_and(|lane| !lane.may_sleep()) {
+            return Some(Duration::ZERO);
+        }
         if self.garbage.borrow().is_empty()
             && self.memory.limbo_len() == 0
             && !self.rids.borrow().is_waiting()
@@ -161,6 +306,9 @@ impl WorkerLocal for Session {
     }
 
     fn after_sleep(&self) {
+        if let Some(lane) = self.lane.get() {
+            lane.slept();
+        }
         self.tend();
     }
 
@@ -177,6 +325,8 @@ impl Drop for Session {
             "transactions keep their session alive"
         );
         self.tend();
+        // First: what was committed is written before the number can be another's.
+        self.lane.take();
         let orphans = std::mem::take(&mut *self.garbage.borrow_mut());
         self.database.adopt(orphans, self.rids.get_mut());
         self.database.horizon.deregister(&self.floor);

@@ -49,4 +49,49 @@ counters! {
     versions_collected,
     /// Deleted records whose index entry was removed.
     records_removed,
+    /// Checkpoints taken.
+    checkpoints,
+}
+
+/// What all lanes of the log wrote. Blocks are rare enough to be counted by all
+/// sessions in one place.
+#[derive(Default)]
+pub(crate) struct LogCounters {
+    blocks: AtomicU64,
+    transactions: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl LogCounters {
+    /// A block was sealed.
+    pub(crate) fn sealed(&self, transactions: u32, bytes: usize) {
+        self.blocks.fetch_add(1, Ordering::Relaxed);
+        self.transactions
+            .fetch_add(transactions.into(), Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn read(&self) -> LogStats {
+        LogStats {
+            blocks: self.blocks.load(Ordering::Relaxed),
+            transactions: self.transactions.load(Ordering::Relaxed),
+            bytes: self.bytes(),
+        }
+    }
+}
+
+/// What was written to the log since the database was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogStats {
+    /// Blocks, each one write to the device.
+    pub blocks: u64,
+    /// Transactions in them.
+    pub transactions: u64,
+    /// Bytes of the blocks, padding included.
+    pub bytes: u64,
 }

@@ -12,6 +12,7 @@ use crate::{indirection::IndirectionArray, version::HEADER_BYTES};
 pub struct Table {
     name: String,
     number: u32,
+    description: Vec<u8>,
     /// Where its nodes live; tells which database it belongs to.
     arena: Arc<Arena>,
     pub(crate) index: Tree,
@@ -22,8 +23,14 @@ pub struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(local: &Local, name: &str, number: u32) -> Result<Table, Exhausted> {
+    pub(crate) fn new(
+        local: &Local,
+        name: &str,
+        number: u32,
+        description: &[u8],
+    ) -> Result<Table, Exhausted> {
         Ok(Table {
+            description: description.to_vec(),
             name: name.to_owned(),
             number,
             arena: local.arena(),
@@ -36,6 +43,11 @@ impl Table {
     /// The table's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it was described with when it was created.
+    pub fn description(&self) -> &[u8] {
+        &self.description
     }
 
     /// Whether the table belongs to the database with this arena. The address

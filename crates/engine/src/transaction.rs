@@ -33,6 +33,7 @@ use std::{cell::Cell, rc::Rc};
 
 use crate::{
     error::{Abort, Error},
+    log::Durability,
     session::{Context, Session},
     table::Table,
     timestamp::{Timestamp, TransactionId},
@@ -65,6 +66,9 @@ pub struct Transaction {
     id: TransactionId,
     isolation: Isolation,
     state: Cell<State>,
+    durability: Cell<Durability>,
+    /// The largest timestamp among the versions it saw.
+    seen: Cell<Timestamp>,
     reads: Cell<u64>,
     scanned: Cell<u64>,
     writes: Cell<u64>,
@@ -74,12 +78,12 @@ impl Session {
     /// Begins a transaction.
     ///
     /// # Errors
-    /// [`Error::Ended`] when the database is closed; [`Error::MemoryExhausted`]
-    /// with 65,536 transactions open in this session.
+    /// [`Error::Ended`] when the database is closed, [`Error::Poisoned`] when its
+    /// device has failed; [`Error::MemoryExhausted`] with 65,536 transactions open in this session.
     #[inline]
     pub fn begin(self: &Rc<Session>, isolation: Isolation) -> Result<Transaction, Error> {
         if self.database.is_closed() {
-            return Err(Error::Ended);
+            return Err(self.database.why_closed());
         }
         let context = self.contexts.take().ok_or(Error::MemoryExhausted)?;
         let number = context.number;
@@ -94,6 +98,8 @@ impl Session {
             id,
             isolation,
             state: Cell::new(State::Open),
+            durability: Cell::new(self.database.durability()),
+            seen: Cell::new(Timestamp(0)),
             reads: Cell::new(0),
             scanned: Cell::new(0),
             writes: Cell::new(0),
@@ -122,6 +128,29 @@ impl Transaction {
             Isolation::Snapshot => self.context.snapshot(),
             Isolation::ReadCommitted => self.session.database.now(),
         }
+    }
+
+    /// What its acknowledgement waits for: the database's default, if it was not
+    /// changed.
+    pub fn durability(&self) -> Durability {
+        self.durability.get()
+    }
+
+    /// Changes what its acknowledgement waits for.
+    pub fn set_durability(&self, durability: Durability) {
+        self.durability.set(durability);
+    }
+
+    /// The newest commit that it saw anything of: its answers depend on no later
+    /// one.
+    pub fn seen(&self) -> Timestamp {
+        self.seen.get()
+    }
+
+    /// Ends a transaction of the engine's own, which has only read.
+    pub(crate) fn release(self) {
+        debug_assert_eq!(self.write_count(), 0);
+        self.state.set(State::Ended);
     }
 
     /// Number of records written so far.

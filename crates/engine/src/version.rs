@@ -65,6 +65,26 @@ impl Version {
         payload: Option<&[u8]>,
         next: Option<Version>,
     ) -> Result<Version, Exhausted> {
+        Self::make(local, maker.word(), payload, next)
+    }
+
+    /// A version that was committed at `timestamp`, before its database was opened;
+    /// without a predecessor, unpublished.
+    pub(crate) fn restore(
+        local: &Local,
+        timestamp: Timestamp,
+        payload: Option<&[u8]>,
+    ) -> Result<Version, Exhausted> {
+        Self::make(local, timestamp.0, payload, None)
+    }
+
+    #[inline(always)]
+    fn make(
+        local: &Local,
+        begin: u64,
+        payload: Option<&[u8]>,
+        next: Option<Version>,
+    ) -> Result<Version, Exhausted> {
         let block_bytes = Self::block_bytes_for(payload.map_or(0, <[u8]>::len));
         let block = match payload {
             Some(_) => local.allocate(block_bytes, Purpose::Version),
@@ -75,7 +95,7 @@ impl Version {
         // SAFETY: the block is fresh, large enough, 16-byte aligned and ours.
         unsafe {
             version.0.cast::<Header>().write(Header {
-                begin: AtomicU64::new(maker.word()),
+                begin: AtomicU64::new(begin),
                 next,
                 length: TOMBSTONE,
                 block_bytes: block_bytes as u32,

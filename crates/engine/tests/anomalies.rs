@@ -15,11 +15,8 @@ struct Setup {
 
 impl Setup {
     fn new() -> Setup {
-        let database = Database::new(DatabaseConfig {
-            memory_bytes_max: 64 << 20,
-        })
-        .unwrap();
-        let table = database.create_table("t").unwrap();
+        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+        let table = database.create_table("t", &[]).unwrap();
         let setup = Setup {
             session: Session::new(&database).unwrap(),
             table,
@@ -27,7 +24,7 @@ impl Setup {
         let txn = setup.begin(Isolation::Snapshot);
         setup.put(&txn, "x", "0").unwrap();
         setup.put(&txn, "y", "0").unwrap();
-        txn.commit().unwrap();
+        run_inline(txn.commit()).unwrap();
         setup
     }
 
@@ -79,9 +76,12 @@ fn g0_dirty_write_is_forbidden() {
         let (a, b) = (s.begin(level), s.begin(level));
         s.put(&a, "x", "a").unwrap();
         assert_eq!(s.put(&b, "x", "b"), Err(Error::Abort(Abort::WriteConflict)));
-        a.commit().unwrap();
+        run_inline(a.commit()).unwrap();
         assert_eq!(s.get(&s.begin(level), "x").as_deref(), Some("a"));
-        assert_eq!(b.commit(), Err(Error::Abort(Abort::WriteConflict)));
+        assert_eq!(
+            run_inline(b.commit()),
+            Err(Error::Abort(Abort::WriteConflict))
+        );
     }
 }
 
@@ -112,7 +112,7 @@ fn g1b_intermediate_read_is_forbidden() {
         .unwrap();
         assert_eq!(s.get(&b, "x").as_deref(), Some("0"));
         s.put(&a, "x", "2").unwrap();
-        a.commit().unwrap();
+        run_inline(a.commit()).unwrap();
         let seen = s.get(&b, "x");
         assert_eq!(
             seen.as_deref(),
@@ -134,8 +134,8 @@ fn g1c_circular_information_flow_is_forbidden() {
         s.put(&b, "y", "b").unwrap();
         assert_eq!(s.get(&a, "y").as_deref(), Some("0"));
         assert_eq!(s.get(&b, "x").as_deref(), Some("0"));
-        a.commit().unwrap();
-        b.commit().unwrap();
+        run_inline(a.commit()).unwrap();
+        run_inline(b.commit()).unwrap();
     }
 }
 
@@ -146,7 +146,7 @@ fn fuzzy_read_is_forbidden_by_snapshot_and_allowed_by_read_committed() {
         let (a, b) = (s.begin(level), s.begin(level));
         assert_eq!(s.get(&a, "x").as_deref(), Some("0"));
         s.put(&b, "x", "b").unwrap();
-        b.commit().unwrap();
+        run_inline(b.commit()).unwrap();
         let again = s.get(&a, "x");
         assert_eq!(
             again.as_deref(),
@@ -166,7 +166,7 @@ fn g_single_read_skew_is_forbidden_by_snapshot() {
     assert_eq!(s.get(&a, "x").as_deref(), Some("0"));
     s.put(&b, "x", "b").unwrap();
     s.put(&b, "y", "b").unwrap();
-    b.commit().unwrap();
+    run_inline(b.commit()).unwrap();
     assert_eq!(s.get(&a, "y").as_deref(), Some("0"));
 }
 
@@ -178,13 +178,13 @@ fn p4_lost_update_is_forbidden_by_snapshot_and_allowed_by_read_committed() {
         s.get(&a, "x");
         s.get(&b, "x");
         s.put(&a, "x", "a").unwrap();
-        a.commit().unwrap();
+        run_inline(a.commit()).unwrap();
         let second = s.put(&b, "x", "b");
         if level == Isolation::Snapshot {
             assert_eq!(second, Err(Error::Abort(Abort::SnapshotTooOld)));
         } else {
             assert_eq!(second, Ok(()));
-            b.commit().unwrap();
+            run_inline(b.commit()).unwrap();
         }
     }
 }
@@ -199,7 +199,7 @@ fn phantoms_are_forbidden_by_snapshot_and_allowed_by_read_committed() {
         s.delete(&b, "y").unwrap();
         assert_eq!(s.keys(&a), ["x", "y"]);
         assert_eq!(s.keys(&b), ["x", "xx"]);
-        b.commit().unwrap();
+        run_inline(b.commit()).unwrap();
         if level == Isolation::Snapshot {
             assert_eq!(s.keys(&a), ["x", "y"]);
         } else {
@@ -219,8 +219,8 @@ fn write_skew_is_allowed_by_snapshot() {
     );
     s.put(&a, "x", "a").unwrap();
     s.put(&b, "y", "b").unwrap();
-    a.commit().unwrap();
-    b.commit().unwrap();
+    run_inline(a.commit()).unwrap();
+    run_inline(b.commit()).unwrap();
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn own_writes_are_read_back_in_points_and_scans() {
         s.insert(&a, "x", "again").unwrap();
         assert_eq!(s.keys(&a), ["x", "y"]);
         assert_eq!(s.insert(&a, "x", "twice"), Err(Error::DuplicateKey));
-        a.commit().unwrap();
+        run_inline(a.commit()).unwrap();
         let b = s.begin(level);
         assert_eq!(s.get(&b, "x").as_deref(), Some("again"));
         assert_eq!(s.get(&b, "n"), None);
@@ -253,14 +253,14 @@ fn a_record_inserted_and_deleted_at_once_leaves_nothing_behind() {
     let a = s.begin(Isolation::Snapshot);
     s.insert(&a, "n", "1").unwrap();
     s.delete(&a, "n").unwrap();
-    a.commit().unwrap();
+    run_inline(a.commit()).unwrap();
     for _ in 0..10 {
         s.session.tend();
     }
     assert_eq!(s.session.database().stats().records_removed, 1);
     let b = s.begin(Isolation::Snapshot);
     s.insert(&b, "n", "2").unwrap();
-    b.commit().unwrap();
+    run_inline(b.commit()).unwrap();
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn an_update_of_what_the_snapshot_does_not_see_finds_nothing() {
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     s.insert(&b, "n", "b").unwrap();
     assert_eq!(s.update(&a, "n", "a"), Ok(false));
-    b.commit().unwrap();
+    run_inline(b.commit()).unwrap();
     assert_eq!(s.update(&a, "n", "a"), Ok(false));
     assert_eq!(
         s.insert(&a, "n", "a"),
@@ -291,7 +291,7 @@ fn an_aborted_insert_frees_its_key() {
         let c = s.begin(level);
         assert_eq!(s.get(&c, "n"), None);
         s.insert(&c, "n", "c").unwrap();
-        c.commit().unwrap();
+        run_inline(c.commit()).unwrap();
     }
 }
 
@@ -301,7 +301,7 @@ fn a_deleted_key_can_be_inserted_before_and_after_its_collection() {
         let s = Setup::new();
         let a = s.begin(Isolation::Snapshot);
         s.delete(&a, "x").unwrap();
-        a.commit().unwrap();
+        run_inline(a.commit()).unwrap();
         if collect {
             for _ in 0..10 {
                 s.session.tend();
@@ -310,7 +310,7 @@ fn a_deleted_key_can_be_inserted_before_and_after_its_collection() {
         }
         let b = s.begin(Isolation::Snapshot);
         s.insert(&b, "x", "b").unwrap();
-        b.commit().unwrap();
+        run_inline(b.commit()).unwrap();
         for _ in 0..10 {
             s.session.tend();
         }
@@ -331,13 +331,13 @@ fn an_old_snapshot_keeps_its_history_until_it_ends() {
         if i == 50 {
             s.delete(&txn, "y").unwrap();
         }
-        txn.commit().unwrap();
+        run_inline(txn.commit()).unwrap();
         s.session.tend();
     }
     assert_eq!(s.get(&old, "x").as_deref(), Some("0"));
     assert_eq!(s.keys(&old), ["x", "y"]);
     let before = s.session.database().memory().version_bytes;
-    old.commit().unwrap();
+    run_inline(old.commit()).unwrap();
     for _ in 0..10 {
         s.session.tend();
     }
@@ -354,5 +354,5 @@ fn a_table_of_another_database_is_refused() {
     let read = txn.get::<Sequential, _>(&other.table, b"x", <[u8]>::to_vec);
     assert_eq!(run_inline(read), Err(Error::ForeignTable));
     s.put(&txn, "x", "1").unwrap();
-    txn.commit().unwrap();
+    run_inline(txn.commit()).unwrap();
 }

@@ -86,11 +86,8 @@ struct Run {
 
 impl Run {
     fn new(seed: u64) -> Run {
-        let database = Database::new(DatabaseConfig {
-            memory_bytes_max: 64 << 20,
-        })
-        .unwrap();
-        let table = database.create_table("t").unwrap();
+        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+        let table = database.create_table("t", &[]).unwrap();
         let session = Session::new(&database).unwrap();
         Run {
             rng: Rng(seed | 1),
@@ -164,7 +161,7 @@ impl Run {
 
     fn commit(&mut self, me: usize) {
         let open = self.open.swap_remove(me);
-        open.txn.commit().unwrap();
+        run_inline(open.txn.commit()).unwrap();
         if !open.writes.is_empty() {
             self.model.commits += 1;
             for (key, value) in open.writes {
@@ -303,7 +300,7 @@ impl Run {
             }
             Err(Error::Abort(abort)) => {
                 let open = self.open.swap_remove(me);
-                assert_eq!(open.txn.commit(), Err(Error::Abort(abort)));
+                assert_eq!(run_inline(open.txn.commit()), Err(Error::Abort(abort)));
             }
             _ => {}
         }

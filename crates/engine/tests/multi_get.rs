@@ -6,11 +6,8 @@ use interleave::{Sequential, run_inline};
 
 #[test]
 fn amac_and_coroutine_groups_answer_as_single_gets_do() {
-    let database = Database::new(DatabaseConfig {
-        memory_bytes_max: 64 << 20,
-    })
-    .unwrap();
-    let table = database.create_table("t").unwrap();
+    let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+    let table = database.create_table("t", &[]).unwrap();
     let session = Session::new(&database).unwrap();
     let load = session.begin(Isolation::Snapshot).unwrap();
     let key = |i: u64| match i % 3 {
@@ -21,14 +18,14 @@ fn amac_and_coroutine_groups_answer_as_single_gets_do() {
     for i in (0..5000).step_by(2) {
         run_inline(load.upsert::<Sequential>(&table, &key(i), &i.to_le_bytes())).unwrap();
     }
-    load.commit().unwrap();
+    run_inline(load.commit()).unwrap();
     // Versions newer than the reader's snapshot, and uncommitted ones.
     let reader = session.begin(Isolation::Snapshot).unwrap();
     let writer = session.begin(Isolation::Snapshot).unwrap();
     for i in (0..5000).step_by(10) {
         run_inline(writer.upsert::<Sequential>(&table, &key(i), b"newer")).unwrap();
     }
-    writer.commit().unwrap();
+    run_inline(writer.commit()).unwrap();
     let open = session.begin(Isolation::Snapshot).unwrap();
     for i in (1..5000).step_by(10) {
         run_inline(open.upsert::<Sequential>(&table, &key(i), b"uncommitted")).unwrap();

@@ -24,6 +24,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use crossbeam_queue::SegQueue;
@@ -33,7 +34,7 @@ use crate::{
     stats::Published,
     task::{Place, Ticket, end},
     wake::{WakeHandle, Waking},
-    worker::Worker,
+    worker::{Rouser, Worker},
 };
 
 /// A task on its way to a worker.
@@ -114,9 +115,15 @@ impl<L: 'static> Inbox<L> {
         self.queue.is_empty()
     }
 
-    /// Sleeps until a message comes or `at_most` is over.
-    pub(crate) fn sleep(&self, at_most: Option<std::time::Duration>) {
-        self.sleeper.sleep(at_most, || self.queue.is_empty());
+    /// Sleeps until a message comes or `at_most` is over: by `sleep`, if the worker
+    /// has its own way ([`Inbox::rouse_by`]).
+    pub(crate) fn sleep(&self, at_most: Option<Duration>, sleep: impl FnOnce(Option<Duration>)) {
+        self.sleeper.sleep(at_most, || self.queue.is_empty(), sleep);
+    }
+
+    /// Sets how a sleeping worker is roused.
+    pub(crate) fn rouse_by(&self, rouser: Rouser) {
+        self.sleeper.rouse_by(rouser);
     }
 }
 

@@ -50,7 +50,7 @@ pub use stats::WorkerStats;
 pub use task::{FromFn, JoinHandle, Lost, Place, Source};
 pub use timer::{Clock, Sleep, sleep};
 pub use touch::{Touch, YieldNow, yield_now};
-pub use worker::{Handle, Worker, WorkerLocal};
+pub use worker::{Handle, Rouser, Worker, WorkerLocal};
 
 /// The README's example, compiled and run with the tests.
 #[cfg(doctest)]

@@ -37,18 +37,20 @@ impl<L: WorkerLocal> std::fmt::Debug for Runtime<L> {
 
 impl<L: WorkerLocal> Runtime<L> {
     /// Starts `workers` threads named `{name}-0`, `{name}-1`, …; each calls
-    /// `local` with its number for what its tasks share. With `pin`, worker `i`
+    /// `local` with its number for what its tasks share; if that fails, so does the
+    /// start. With `pin`, worker `i`
     /// stays on the i-th core that this process may use.
     ///
     /// # Errors
     /// `InvalidInput` when there are no workers or [`WorkerConfig::validate`]
-    /// refuses `config`; what the system says when it refuses a thread.
+    /// refuses `config`; what the system says when it refuses a thread; the error of
+    /// `local`.
     pub fn start(
         name: &str,
         workers: usize,
         pin: bool,
         config: WorkerConfig,
-        local: impl Fn(usize) -> L + Send + Sync + 'static,
+        local: impl Fn(usize) -> io::Result<L> + Send + Sync + 'static,
     ) -> io::Result<Runtime<L>> {
         if workers == 0 {
             let message = "workers is 0; a runtime needs at least one";
@@ -79,15 +81,20 @@ impl<L: WorkerLocal> Runtime<L> {
                     if let Some(core) = core {
                         core_affinity::set_for_current(core);
                     }
-                    let mut worker = Worker::new(config, Rc::new(local(number)), Clock::real());
                     // The starter waits for it; should it be gone, so is the work.
-                    let _ = sender.send(worker.handle());
-                    worker.run();
+                    match local(number) {
+                        Ok(local) => {
+                            let mut worker = Worker::new(config, Rc::new(local), Clock::real());
+                            let _ = sender.send(Ok(worker.handle()));
+                            worker.run();
+                        }
+                        Err(error) => drop(sender.send(Err(error))),
+                    }
                 })?;
             runtime.threads.push(thread);
             let handle = receiver
                 .recv()
-                .map_err(|_| io::Error::other("a worker failed to start"))?;
+                .map_err(|_| io::Error::other("a worker failed to start"))??;
             handles.push(handle);
             runtime.handles = handles.clone().into();
         }

@@ -1,13 +1,22 @@
 //! Parking one thread until another has something for it. The argument is in
 //! `inbox.rs`.
 
-use std::{sync::Mutex, thread::Thread, time::Duration};
+use std::{
+    sync::{Mutex, OnceLock},
+    thread::Thread,
+    time::Duration,
+};
 
-use crate::sync::{AtomicBool, Ordering, fence};
+use crate::{
+    sync::{AtomicBool, Ordering, fence},
+    worker::Rouser,
+};
 
 pub(crate) struct Sleeper {
     asleep: AtomicBool,
     thread: Mutex<Option<Thread>>,
+    /// Set if the worker does not park its thread but sleeps in its own way.
+    rouser: OnceLock<Rouser>,
 }
 
 impl Sleeper {
@@ -15,14 +24,28 @@ impl Sleeper {
         Sleeper {
             asleep: AtomicBool::new(false),
             thread: Mutex::new(None),
+            rouser: OnceLock::new(),
         }
     }
 
-    /// Parks the calling thread if `idle` holds after the announcement.
-    pub(crate) fn sleep(&self, at_most: Option<Duration>, idle: impl Fn() -> bool) {
+    /// From now on senders call `rouser` instead of unparking the thread.
+    pub(crate) fn rouse_by(&self, rouser: Rouser) {
+        // A worker is given its local once.
+        let _ = self.rouser.set(rouser);
+    }
+
+    /// Calls `sleep` if `idle` holds after the announcement; without a rouser of
+    /// its own, the thread is parked instead.
+    pub(crate) fn sleep(
+        &self,
+        at_most: Option<Duration>,
+        idle: impl Fn() -> bool,
+        sleep: impl FnOnce(Option<Duration>),
+    ) {
         *self.thread.lock().unwrap_or_else(|e| e.into_inner()) = Some(std::thread::current());
         if self.announce(idle) {
             match at_most {
+                at_most if self.rouser.get().is_some() => sleep(at_most),
                 Some(at_most) => std::thread::park_timeout(at_most),
                 None => std::thread::park(),
             }
@@ -40,6 +63,9 @@ impl Sleeper {
 
     pub(crate) fn rouse(&self) {
         if self.must_rouse() {
+            if let Some(rouser) = self.rouser.get() {
+                return rouser();
+            }
             let thread = self
                 .thread
                 .lock()

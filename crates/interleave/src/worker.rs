@@ -43,7 +43,10 @@ use std::{
     time::Duration,
 };
 
-pub use self::{handle::Handle, local::WorkerLocal};
+pub use self::{
+    handle::Handle,
+    local::{Rouser, WorkerLocal},
+};
 use crate::{
     config::{InFlight, WorkerConfig},
     inbox::{Inbox, Message, Start},
@@ -168,6 +171,9 @@ impl<L: WorkerLocal> Worker<L> {
             since_housekeeping: 0,
         };
         worker.configure(config);
+        if let Some(rouser) = worker.local.rouser() {
+            worker.inbox.rouse_by(rouser);
+        }
         worker
     }
 
@@ -235,9 +241,9 @@ impl<L: WorkerLocal> Worker<L> {
     pub fn run_until<T>(&mut self, mut task: JoinHandle<T, L>) -> Result<T, Lost> {
         let _running = Running::new();
         // A task of another worker would not rouse this one.
-        let rouser = Arc::new(Rouser(self.inbox.clone())).into();
+        let onlooker = Arc::new(Onlooker(self.inbox.clone())).into();
         loop {
-            let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&rouser));
+            let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&onlooker));
             if let Poll::Ready(result) = polled {
                 self.publish();
                 return result;
@@ -249,7 +255,7 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     /// Works until nothing is left to do but wait for events from outside. Its own
-    /// timers are waited for, unless the clock is moved by hand.
+    /// timers and devices are waited for, unless the clock is moved by hand.
     pub fn run_until_idle(&mut self) {
         let _running = Running::new();
         loop {
@@ -260,6 +266,7 @@ impl<L: WorkerLocal> Worker<L> {
             }
             let by_hand = matches!(self.clock, Clock::Manual(_));
             match self.timers.next() {
+                wait if self.local.awaits_device() && !by_hand => self.round(wait),
                 Some(wait) if wait.is_zero() || !by_hand => self.round(Some(wait)),
                 _ => return self.publish(),
             }
@@ -271,6 +278,7 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     fn round(&mut self, sleep_at_most: Option<Duration>) {
+        self.local.poll(false);
         self.receive();
         self.timers.fire();
         self.admit();
@@ -302,9 +310,9 @@ impl<L: WorkerLocal> Worker<L> {
 }
 
 /// Ends a worker's sleep, or its spinning, to look again.
-struct Rouser<L: 'static>(Arc<Inbox<L>>);
+struct Onlooker<L: 'static>(Arc<Inbox<L>>);
 
-impl<L: 'static> Wake for Rouser<L> {
+impl<L: 'static> Wake for Onlooker<L> {
     fn wake(self: Arc<Self>) {
         self.0.send(Message::Rouse);
     }

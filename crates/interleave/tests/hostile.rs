@@ -95,7 +95,7 @@ fn dropping_a_worker_survives_what_its_tasks_own() {
 /// Orders ran bare; a panic in one ended the worker's thread.
 #[test]
 fn an_order_that_panics_does_not_kill_the_worker() {
-    let runtime = Runtime::start("hostile", 1, false, config(64), |_| ()).unwrap();
+    let runtime = Runtime::start("hostile", 1, false, config(64), |_| Ok(())).unwrap();
     runtime.pick().order(|_| panic!("order"));
     assert_eq!(runtime.pick().submit(|_| async { 1 }).wait(), Ok(1));
 }
@@ -293,7 +293,7 @@ fn a_drop_may_cancel_and_submit() {
 /// itself.
 #[test]
 fn a_runtime_dropped_by_its_own_task_ends() {
-    let runtime = Arc::new(Runtime::start("hostile", 2, false, config(64), |_| ()).unwrap());
+    let runtime = Arc::new(Runtime::start("hostile", 2, false, config(64), |_| Ok(())).unwrap());
     let handles = runtime.handles().clone();
     let (sender, receiver) = mpsc::channel::<Arc<Runtime<()>>>();
     let task = runtime.handles()[0].submit(move |_| async move {
@@ -311,7 +311,7 @@ fn a_runtime_dropped_by_its_own_task_ends() {
 /// `run_until` slept through the end of another worker's task.
 #[test]
 fn a_worker_can_wait_for_a_task_of_another() {
-    let runtime = Runtime::start("hostile", 1, false, config(64), |_| ()).unwrap();
+    let runtime = Runtime::start("hostile", 1, false, config(64), |_| Ok(())).unwrap();
     let mut worker = worker();
     let task = runtime.pick().submit(|_| async {
         sleep(Duration::from_millis(5)).await;
@@ -399,7 +399,7 @@ fn a_sleep_under_a_foreign_waker_waits() {
 #[test]
 fn a_runtime_refuses_a_configuration_out_of_range() {
     let error = |workers, config| {
-        Runtime::start("hostile", workers, false, config, |_| ())
+        Runtime::start("hostile", workers, false, config, |_| Ok(()))
             .unwrap_err()
             .kind()
     };
@@ -452,7 +452,7 @@ fn a_late_wake_meets_the_slots_next_task() {
 #[test]
 fn threads_submit_wait_cancel_and_wake_at_once() {
     let (threads, tasks) = if cfg!(miri) { (2, 10) } else { (4, 500) };
-    let runtime = Arc::new(Runtime::start("hostile", 2, false, config(16), |_| ()).unwrap());
+    let runtime = Arc::new(Runtime::start("hostile", 2, false, config(16), |_| Ok(())).unwrap());
     let peers: Vec<_> = (0..threads)
         .map(|thread| {
             let runtime = runtime.clone();

@@ -25,7 +25,7 @@ fn config(in_flight: usize) -> WorkerConfig {
 }
 
 fn runtime(workers: usize) -> Runtime<()> {
-    Runtime::start("test", workers, false, config(8), |_| ()).unwrap()
+    Runtime::start("test", workers, false, config(8), |_| Ok(())).unwrap()
 }
 
 #[test]

@@ -243,10 +243,10 @@ impl<'w> Client<'w> {
     }
 
     /// Commits.
-    pub(crate) fn commit(mut self) -> Result<(), Error> {
+    pub(crate) async fn commit(mut self) -> Result<(), Error> {
         let ended = self.world.recorder.next();
         let transaction = self.transaction.take().expect("only the end takes it");
-        let result = transaction.commit();
+        let result = transaction.commit().await;
         let outcome = match result {
             Ok(timestamp) => Outcome::Committed(timestamp.0),
             Err(_) => Outcome::Aborted,

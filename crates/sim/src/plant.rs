@@ -63,6 +63,6 @@ fn swap_commits(records: &mut [Record], dice: &mut Dice) {
 pub(crate) fn hidden_record(world: &World, session: &Rc<Session>) {
     if let Ok(transaction) = session.begin(Isolation::Snapshot) {
         let _ = run_inline(transaction.upsert::<Sequential>(&world.table, b"hidden", b"!"));
-        let _ = transaction.commit();
+        let _ = run_inline(transaction.commit());
     }
 }

@@ -115,7 +115,7 @@ async fn attempt<P: Policy>(
         client.rollback();
         return Ok(());
     }
-    client.commit()
+    client.commit().await
 }
 
 /// Loads what the workloads expect to be there, as transaction 0.
@@ -125,7 +125,7 @@ pub(crate) fn load(world: &World, session: &Rc<Session>, dice: &mut Dice) -> Res
         bank::load(&client, world).await?;
         presence::load(&client, world, dice).await
     })?;
-    client.commit()
+    run_inline(client.commit())
 }
 
 /// Reads everything, in both directions, as the last transaction.
@@ -144,7 +144,7 @@ pub(crate) fn inspect(world: &World, session: &Rc<Session>, number: u64) -> Resu
         }
         Ok::<(), Error>(())
     })?;
-    client.commit()
+    run_inline(client.commit())
 }
 
 /// Deletes everything, a few records at a time. False when memory for the
@@ -172,7 +172,7 @@ pub(crate) fn clear(world: &World, session: &Rc<Session>) -> Result<bool, Error>
                 Err(error) => return Err(error),
             }
         }
-        transaction.commit()?;
+        run_inline(transaction.commit())?;
         session.tend();
     }
 }

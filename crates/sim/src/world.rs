@@ -23,12 +23,10 @@ impl World {
     /// # Panics
     /// When the system refuses address space for the database.
     pub(crate) fn new(parameters: &Parameters) -> Arc<World> {
-        let config = DatabaseConfig {
-            memory_bytes_max: parameters.memory_bytes_max,
-        };
+        let config = DatabaseConfig::with_memory(parameters.memory_bytes_max);
         let database = Database::new(config).expect("the system gives address space");
         let table = database
-            .create_table("records")
+            .create_table("records", &[])
             .expect("an empty database has room for a table");
         Arc::new(World {
             parameters: *parameters,

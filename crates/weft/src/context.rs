@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::Session;
-use interleave::{Policy, WorkerLocal};
+use engine::{Session, SessionError};
+use interleave::{Policy, Rouser, WorkerLocal};
 
 use crate::{
     error::{Error, Result, RetriesExhausted},
@@ -35,12 +35,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(options: &crate::Options) -> Result<Arc<Shared>> {
-        let engine = engine::Database::new(engine::DatabaseConfig {
-            memory_bytes_max: options.memory_bytes_effective(),
-        })
-        .map_err(|_| Error::MemoryExhausted)?;
-        Ok(Arc::new(Shared {
+    pub(crate) fn new(options: &crate::Options, engine: Arc<engine::Database>) -> Arc<Shared> {
+        Arc::new(Shared {
             engine,
             catalogue: Catalogue::default(),
             isolation: options.isolation,
@@ -48,7 +44,7 @@ impl Shared {
             opened: Instant::now(),
             interactive: Registry::default(),
             closed: AtomicBool::new(false),
-        }))
+        })
     }
 
     /// Refuses new work from now on, and ends what waits for clients.
@@ -77,9 +73,13 @@ pub(crate) struct WorkerState {
 }
 
 impl WorkerState {
-    pub(crate) fn new(shared: &Arc<Shared>, number: usize) -> Option<WorkerState> {
-        Some(WorkerState {
-            session: Session::new(&shared.engine)?,
+    pub(crate) fn new(shared: &Arc<Shared>, number: usize) -> std::io::Result<WorkerState> {
+        let session = Session::new(&shared.engine).map_err(|error| match error {
+            SessionError::Device(error) => error,
+            error => std::io::Error::other(error),
+        })?;
+        Ok(WorkerState {
+            session,
             shared: shared.clone(),
             jobs: Jobs::default(),
             spread: Cell::new(0x9e37_79b9_7f4a_7c15 ^ number as u64),
@@ -98,6 +98,23 @@ impl WorkerState {
 }
 
 impl WorkerLocal for WorkerState {
+    #[inline]
+    fn poll(&self, idle: bool) {
+        self.session.poll(idle);
+    }
+
+    fn awaits_device(&self) -> bool {
+        self.session.awaits_device()
+    }
+
+    fn rouser(&self) -> Option<Rouser> {
+        self.session.rouser()
+    }
+
+    fn sleep(&self, at_most: Option<Duration>) {
+        self.session.sleep(at_most);
+    }
+
     fn housekeep(&self) {
         self.session.housekeep();
     }
@@ -172,11 +189,12 @@ impl Context {
         loop {
             let transaction = self.begin::<P>(isolation)?;
             let outcome = match closure(&transaction).await {
-                Ok(value) => transaction.commit().map(|()| value),
-                Err(error) => {
+                Ok(value) => transaction.commit().await.map(|()| value),
+                Err(error) if error.is_retryable() => {
                     transaction.rollback();
                     Err(error)
                 }
+                Err(error) => Err(transaction.give_up().await.err().unwrap_or(error)),
             };
             let error = match outcome {
                 Ok(value) => return Ok((value, aborts)),

@@ -8,12 +8,14 @@ use std::{
     },
 };
 
+use engine::{CheckpointReport, RecoveryProgress, RecoveryReport};
 use interleave::{Interleaved, Policy, Runtime};
 
 use crate::{
     context::{Context, Shared, WorkerState},
     error::Result,
     key::Key,
+    open::Opening,
     options::{Isolation, Options},
     run::Running,
     stats::Stats,
@@ -37,18 +39,56 @@ struct Inner {
     next_worker: AtomicUsize,
     /// Gone once the database is closed.
     runtime: Mutex<Option<Runtime<WorkerState>>>,
+    recovered: Option<RecoveryReport>,
 }
 
 impl Database {
-    /// Opens an empty database in memory and starts its workers.
+    /// Opens a database and starts its workers: an empty one in memory or, with
+    /// [`Options::data_dir`], the one that is kept there (made if there is none).
+    /// Returns when everything is recovered; see [`Database::open_reporting`] for
+    /// progress.
     ///
     /// # Errors
     /// [`crate::Error::InvalidOption`]; [`crate::Error::System`] if the system
-    /// refuses threads, [`crate::Error::MemoryExhausted`] if it refuses address
-    /// space.
+    /// refuses threads or the directory, [`crate::Error::MemoryExhausted`] if it
+    /// refuses address space; [`crate::Error::Open`] if the directory is open
+    /// elsewhere, damaged, or too large for the memory limit.
     pub fn open(options: Options) -> Result<Database> {
+        Database::open_reporting(options, |_| {})
+    }
+
+    /// As [`Database::open`], calling `progress` about ten times a second while it
+    /// recovers.
+    ///
+    /// # Errors
+    /// As for [`Database::open`].
+    pub fn open_reporting(
+        options: Options,
+        progress: impl FnMut(&RecoveryProgress),
+    ) -> Result<Database> {
         options.validate()?;
-        let shared = Shared::new(&options)?;
+        let opening = Opening::begin(&options)?;
+        Database::start(options, opening, progress)
+    }
+
+    /// As [`Database::open`], in a directory of the caller's own making, instead of
+    /// [`Options::data_dir`].
+    ///
+    /// # Errors
+    /// As for [`Database::open`].
+    #[doc(hidden)]
+    pub fn open_in(options: Options, directory: Arc<dyn io::Directory>) -> Result<Database> {
+        options.validate()?;
+        let opening = Opening::begin_in(&options, Some(directory))?;
+        Database::start(options, opening, |_| {})
+    }
+
+    fn start(
+        options: Options,
+        opening: Opening,
+        mut progress: impl FnMut(&RecoveryProgress),
+    ) -> Result<Database> {
+        let shared = Shared::new(&options, opening.engine.clone());
         let for_workers = shared.clone();
         let runtime = Runtime::start(
             "weft",
@@ -58,19 +98,67 @@ impl Database {
             move |number| {
                 Working::forever();
                 WorkerState::new(&for_workers, number)
-                    .expect("a database has fewer workers than sessions")
             },
         )?;
+        let recovered = opening.finish(runtime.handles(), &mut progress)?;
+        shared.catalogue.restore(&shared.engine);
+        let own_tasks = u64::from(recovered.is_some());
         let workers = runtime.handles().iter().cloned();
-        let workers = workers.map(|handle| WorkerHandle { handle }).collect();
+        let workers = workers.map(|handle| WorkerHandle { handle, own_tasks });
         Ok(Database {
             inner: Arc::new(Inner {
                 shared,
-                workers,
+                workers: workers.collect(),
                 next_worker: AtomicUsize::new(0),
                 runtime: Mutex::new(Some(runtime)),
+                recovered,
             }),
         })
+    }
+
+    /// What opening found in the directory. `None` in memory.
+    pub fn recovered(&self) -> Option<&RecoveryReport> {
+        self.inner.recovered.as_ref()
+    }
+
+    /// How transfers reach the device: "io_uring", or "blocking" and why. `None` in
+    /// memory.
+    pub fn storage_backend(&self) -> Option<String> {
+        self.shared().engine.directory().map(|d| d.backend())
+    }
+
+    /// Why nothing is acknowledged any more, if the device has failed.
+    pub fn failure(&self) -> Option<String> {
+        self.shared().engine.failure().map(str::to_owned)
+    }
+
+    /// Takes a checkpoint now: what is older in the log is no longer needed. One of
+    /// the workers does it beside its transactions, writing no faster than
+    /// [`crate::StorageOptions::checkpoint_bytes_per_second_max`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Checkpoint`], and the one before still counts;
+    /// [`crate::Error::Closed`].
+    ///
+    /// # Cancellation
+    /// Dropping the returned future gives the checkpoint up.
+    pub fn checkpoint(&self) -> Running<CheckpointReport> {
+        if let Err(closed) = self.shared().check_open() {
+            return Running::refused(closed);
+        }
+        Running::submitted(self.pick().handle.submit(|state| {
+            let session = state.session.clone();
+            async move { Ok(session.checkpoint().await.map_err(Box::new)?) }
+        }))
+    }
+
+    /// As [`Database::checkpoint`], blocking the calling thread.
+    ///
+    /// # Errors
+    /// As for [`Database::checkpoint`]; [`crate::Error::WouldBlockWorker`] on a
+    /// worker's thread.
+    pub fn checkpoint_blocking(&self) -> Result<CheckpointReport> {
+        self.checkpoint().wait()
     }
 
     /// Makes a table.
@@ -233,10 +321,19 @@ impl Inner {
         // Held to the end: whoever else closes waits here.
         let mut runtime = self.runtime.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(runtime) = runtime.take() {
-            runtime.shut_down();
-            self.shared.engine.close();
+            end_workers(runtime, &self.shared);
         }
     }
+}
+
+/// Ends the workers, then the engine: its directory can be opened elsewhere.
+fn end_workers(runtime: Runtime<WorkerState>, shared: &Shared) {
+    for handle in runtime.handles().iter() {
+        handle.order(|worker| worker.local().session.wind_up());
+    }
+    runtime.shut_down();
+    shared.engine.close();
+    shared.engine.leave_directory();
 }
 
 impl Drop for Inner {
@@ -247,10 +344,7 @@ impl Drop for Inner {
             return;
         };
         let shared = self.shared.clone();
-        let shut_down = move || {
-            runtime.shut_down();
-            shared.engine.close();
-        };
+        let shut_down = move || end_workers(runtime, &shared);
         if is_worker() {
             // The last clone was in a transaction's closure; a worker cannot
             // wait for itself to end.

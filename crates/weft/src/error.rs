@@ -91,6 +91,33 @@ pub enum Error {
     /// The operating system refused something (a thread, for example).
     #[error("the operating system refused: {0}")]
     System(#[from] std::io::Error),
+    /// Writing to the device has failed, and nothing is acknowledged any more;
+    /// [`crate::Database::failure`] tells why. Whether the transaction survives is
+    /// unknown until the database is opened again.
+    #[error(
+        "writing to the device has failed, so nothing is acknowledged any more; look at the device, then open the database again: it recovers what is durable"
+    )]
+    Poisoned,
+    /// The device has no room for the log. The transaction was rolled back.
+    #[error(
+        "the device has no room for the log, and the transaction was rolled back; free some space or take a checkpoint, and run it again"
+    )]
+    StorageFull,
+    /// The transaction wrote more than one may. It was rolled back.
+    #[error(
+        "the transaction wrote {bytes} bytes, more than one may ({}), and was rolled back; split it",
+        crate::TRANSACTION_BYTES_MAX
+    )]
+    TransactionTooLarge {
+        /// Bytes of its log.
+        bytes: usize,
+    },
+    /// The data directory could not be opened. Nothing in it was changed.
+    #[error(transparent)]
+    Open(#[from] Box<engine::OpenError>),
+    /// There is no new checkpoint; the one before still counts.
+    #[error(transparent)]
+    Checkpoint(#[from] Box<engine::CheckpointError>),
     /// The engine reported something this version of the interface does not
     /// know by name.
     #[error("{0}")]
@@ -239,6 +266,9 @@ impl From<engine::Error> for Error {
             engine::Error::ValueTooLong { bytes } => Error::ValueTooLong { bytes },
             engine::Error::MemoryExhausted => Error::MemoryExhausted,
             engine::Error::Ended => Error::Ended,
+            engine::Error::Poisoned => Error::Poisoned,
+            engine::Error::StorageFull => Error::StorageFull,
+            engine::Error::TransactionTooLarge { bytes } => Error::TransactionTooLarge { bytes },
             other => Error::Engine(Box::new(other)),
         }
     }

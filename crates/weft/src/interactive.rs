@@ -146,7 +146,7 @@ async fn serve(
         match command {
             Command::Operate(operation) => operation(&transaction).await,
             Command::Commit(reply) => {
-                let _ = reply.send(transaction.commit());
+                let _ = reply.send(transaction.commit().await);
                 return;
             }
             Command::Rollback(reply) => {

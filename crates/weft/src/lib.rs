@@ -134,6 +134,7 @@ mod error;
 mod interactive;
 mod key;
 mod local;
+mod open;
 mod options;
 mod run;
 mod stats;
@@ -145,7 +146,10 @@ mod worker;
 
 pub use context::Context;
 pub use database::Database;
-pub use engine::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX};
+pub use engine::{
+    CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, RecoveryProgress, RecoveryReport,
+    Usage, VALUE_BYTES_MAX,
+};
 pub use error::{
     Abort, ApplicationError, DecodeError, Error, InvalidOption, Result, RetriesExhausted, Text,
     WrongType,
@@ -156,7 +160,7 @@ pub use interleave::{
 };
 pub use key::{AsKey, Key, KeyBuffer, KeyPrefix, KeyRange, Prefix};
 pub use local::LocalDatabase;
-pub use options::{Isolation, Options};
+pub use options::{Backend, Durability, Isolation, Options, StorageOptions, TRANSACTION_BYTES_MAX};
 pub use run::Running;
 pub use stats::Stats;
 pub use table::{Table, TypeTag};

@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use engine::{CheckpointReport, RecoveryReport};
 use interleave::{Clock, FromFn, JoinHandle, Worker, WorkerConfig};
 
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
     database::Database,
     error::{Error, Result},
     key::Key,
+    open::Opening,
     options::Options,
     stats::Stats,
     table::{Table, TypeTag},
@@ -41,6 +43,7 @@ pub struct LocalDatabase {
     worker: RefCell<Worker<WorkerState>>,
     state: Rc<WorkerState>,
     next_job: Cell<u64>,
+    recovered: Option<RecoveryReport>,
 }
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -59,19 +62,21 @@ struct Job<T> {
 }
 
 impl Database {
-    /// Opens an empty database in memory without threads. [`Options::workers`] and
-    /// [`Options::pin_workers`] have no effect.
+    /// Opens a database without threads, in memory or in a directory.
+    /// [`Options::workers`] and [`Options::pin_workers`] have no effect.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`]; [`Error::MemoryExhausted`] if the system refuses
-    /// address space.
+    /// As for [`Database::open`].
     pub fn open_local(options: Options) -> Result<LocalDatabase> {
         options.validate_local()?;
-        let shared = Shared::new(&options)?;
-        let state = WorkerState::new(&shared, 0).expect("a new database has sessions to give away");
-        let state = Rc::new(state);
-        let worker = Worker::new(options.worker_config(), state.clone(), Clock::real());
+        let opening = Opening::begin(&options)?;
+        let shared = Shared::new(&options, opening.engine.clone());
+        let state = Rc::new(WorkerState::new(&shared, 0)?);
+        let mut worker = Worker::new(options.worker_config(), state.clone(), Clock::real());
+        let recovered = opening.finish_on(&mut worker)?;
+        shared.catalogue.restore(&shared.engine);
         Ok(LocalDatabase {
+            recovered,
             shared,
             worker: RefCell::new(worker),
             state,
@@ -150,6 +155,26 @@ impl LocalDatabase {
         finish(&mut worker, job)
     }
 
+    /// Takes a checkpoint now. See [`Database::checkpoint`].
+    ///
+    /// # Errors
+    /// [`Error::Checkpoint`]; as for the type.
+    pub fn checkpoint(&self) -> Result<CheckpointReport> {
+        let session = self.state.session.clone();
+        let taken = self.block_on(async move { session.checkpoint().await })?;
+        Ok(taken.map_err(Box::new)?)
+    }
+
+    /// What opening found in the directory. `None` in memory.
+    pub fn recovered(&self) -> Option<&RecoveryReport> {
+        self.recovered.as_ref()
+    }
+
+    /// Why nothing is acknowledged any more, if the device has failed.
+    pub fn failure(&self) -> Option<String> {
+        self.shared.engine.failure().map(str::to_owned)
+    }
+
     /// To begin and run transactions by hand.
     pub fn context(&self) -> Context {
         Context {
@@ -180,6 +205,7 @@ impl LocalDatabase {
         let mut worker = self.worker()?;
         let _working = Working::begin();
         worker.run_until_idle();
+        self.state.session.push();
         Ok(())
     }
 
@@ -241,7 +267,10 @@ impl LocalDatabase {
 }
 
 fn finish<T>(worker: &mut Worker<WorkerState>, job: Job<T>) -> Result<T> {
-    worker.run_until(job.task)?;
+    let ended = worker.run_until(job.task);
+    // Relaxed commits are not left lying until the next call.
+    worker.local().session.push();
+    ended?;
     // A task that has ended without a panic has left its result.
     job.result.take().ok_or(Error::Closed)
 }

@@ -1,11 +1,16 @@
 //! Settings of a database, checked when it is opened.
 
 mod memory_limit;
+mod storage;
+
+use std::path::PathBuf;
 
 use interleave::{InFlight, Scheduling, WorkerConfig};
 
+pub use self::storage::{StorageOptions, TRANSACTION_BYTES_MAX};
 use crate::error::{Error, InvalidOption, Result};
-pub use engine::Isolation;
+pub use engine::{Durability, Isolation};
+pub use io::Backend;
 
 const WORKERS_MAX: usize = 1024;
 const MEMORY_BYTES_MIN: usize = 1 << 20;
@@ -18,6 +23,15 @@ const OPEN_TRANSACTIONS_MAX: usize = 1 << 16;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// The directory that keeps the data; made if it is missing. Default `None`:
+    /// everything is in memory only, and gone when the database is closed.
+    pub data_dir: Option<PathBuf>,
+    /// What the acknowledgement of a transaction waits for that does not say so
+    /// itself ([`crate::Transaction::set_durability`]). Default `Synchronous`.
+    /// Without effect in memory.
+    pub durability: Durability,
+    /// Log, checkpoints and device. Without effect in memory.
+    pub storage: StorageOptions,
     /// Worker threads. 1 to 1024; default: the number of cores this process may
     /// use. [`crate::Database::open_local`] starts none and ignores it.
     pub workers: usize,
@@ -53,6 +67,9 @@ impl Default for Options {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let worker = WorkerConfig::default();
         Options {
+            data_dir: None,
+            durability: Durability::default(),
+            storage: StorageOptions::default(),
             workers: workers.min(WORKERS_MAX),
             pin_workers: false,
             memory_bytes_max: None,
@@ -97,6 +114,7 @@ impl Options {
         if let Some(bytes) = self.memory_bytes_max {
             within("memory_bytes_max", bytes, MEMORY_BYTES_MIN, usize::MAX)?;
         }
+        self.storage.validate()?;
         within(
             "open_transactions_max",
             self.open_transactions_max,

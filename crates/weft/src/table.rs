@@ -47,6 +47,22 @@ impl fmt::Display for TypeTag {
     }
 }
 
+impl TypeTag {
+    /// As the engine keeps it with the table: the type of the keys, a zero byte,
+    /// the type of the values.
+    fn encode(&self) -> Vec<u8> {
+        format!("{}\0{}", self.key, self.value).into_bytes()
+    }
+
+    fn decode(description: &[u8]) -> Option<TypeTag> {
+        let (key, value) = std::str::from_utf8(description).ok()?.split_once('\0')?;
+        Some(TypeTag {
+            key: Cow::Owned(key.to_owned()),
+            value: Cow::Owned(value.to_owned()),
+        })
+    }
+}
+
 /// A handle on a table with keys of type `K` and values of type `V`.
 ///
 /// Cheap to clone. It can be used in transactions of the database it came from;
@@ -111,6 +127,17 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
+    /// Knows the tables that were recovered.
+    pub(crate) fn restore(&self, database: &engine::Database) {
+        let mut types = self.types();
+        for name in database.table_names() {
+            let table = database.table(&name);
+            if let Some(tag) = table.and_then(|table| TypeTag::decode(table.description())) {
+                types.insert(name, tag);
+            }
+        }
+    }
+
     fn types(&self) -> MutexGuard<'_, BTreeMap<String, TypeTag>> {
         self.types.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -122,12 +149,15 @@ impl Catalogue {
     ) -> Result<Table<K, V>> {
         // Held while the table is made: nobody finds it without its types.
         let mut types = self.types();
-        let table = database.create_table(name).map_err(|error| match error {
+        let tag = TypeTag::of::<K, V>();
+        let table = database.create_table(name, &tag.encode());
+        let table = table.map_err(|error| match error {
             TableError::Exists(name) => Error::TableExists(name.into()),
+            TableError::Device(error) => Error::System(error),
             // Nothing else can go wrong with a new table.
             _ => Error::MemoryExhausted,
         })?;
-        types.insert(name.to_owned(), TypeTag::of::<K, V>());
+        types.insert(name.to_owned(), tag);
         Ok(typed(database, table))
     }
 

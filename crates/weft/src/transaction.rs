@@ -20,7 +20,11 @@ use std::{fmt, marker::PhantomData};
 use interleave::{Interleaved, Policy};
 
 pub use self::{multi_get::MULTI_GET_WIDTH, rows::Rows, scan::Scan};
-use crate::{error::Result, options::Isolation, table::Table};
+use crate::{
+    error::Result,
+    options::{Durability, Isolation},
+    table::Table,
+};
 
 /// An open transaction. Dropping it rolls it back.
 ///
@@ -63,14 +67,41 @@ impl<P: Policy> Transaction<P> {
         self.inner.write_count()
     }
 
-    /// Commits.
+    /// What the acknowledgement of this transaction waits for.
+    pub fn durability(&self) -> Durability {
+        self.inner.durability()
+    }
+
+    /// Changes what the acknowledgement of this transaction waits for.
+    pub fn set_durability(&self, durability: Durability) {
+        self.inner.set_durability(durability);
+    }
+
+    /// Commits, and waits until the transaction is as durable as
+    /// [`Transaction::durability`] says, or until everything is that it has read.
     ///
     /// # Errors
-    /// [`crate::Error::Abort`] if an operation was aborted: nothing of the
-    /// transaction remains.
+    /// [`crate::Error::Abort`] if an operation was aborted,
+    /// [`crate::Error::StorageFull`], [`crate::Error::TransactionTooLarge`]: nothing
+    /// of the transaction remains. [`crate::Error::Poisoned`]: that is unknown.
     #[inline]
-    pub fn commit(self) -> Result<()> {
-        self.inner.commit()?;
+    pub async fn commit(self) -> Result<()> {
+        self.inner.commit().await?;
+        Ok(())
+    }
+
+    /// Rolls back, and waits until what it has read is durable, because an answer
+    /// that depends on it is to leave.
+    ///
+    /// # Errors
+    /// [`crate::Error::Poisoned`].
+    pub(crate) async fn give_up(self) -> Result<()> {
+        let (session, seen) = (self.inner.session().clone(), self.inner.seen());
+        let waits = self.durability() == Durability::Synchronous;
+        self.rollback();
+        if waits {
+            session.durable(seen).await?;
+        }
         Ok(())
     }
 

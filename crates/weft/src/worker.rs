@@ -15,6 +15,8 @@ use crate::context::{Context, WorkerState};
 #[derive(Clone)]
 pub struct WorkerHandle {
     pub(crate) handle: Handle<WorkerState>,
+    /// Tasks of the database's own among the worker's open ones.
+    pub(crate) own_tasks: u64,
 }
 
 impl WorkerHandle {
@@ -46,7 +48,7 @@ impl WorkerHandle {
     ///         Some(async move {
     ///             let txn = context.begin::<Interleaved>(Isolation::Snapshot).unwrap();
     ///             txn.insert(&squares, &number, &(number * number)).await.unwrap();
-    ///             txn.commit().unwrap();
+    ///             txn.commit().await.unwrap();
     ///             drop(done);
     ///         })
     ///     }
@@ -78,7 +80,7 @@ impl WorkerHandle {
 
     /// Transactions submitted to this worker that have not ended.
     pub fn open_transactions(&self) -> u64 {
-        self.handle.open_tasks()
+        self.handle.open_tasks().saturating_sub(self.own_tasks)
     }
 
     /// The worker's counters, at most milliseconds old.

@@ -76,7 +76,7 @@ fn transactions_begun_by_hand_and_a_source() {
     db.block_on(async move {
         let txn: Transaction = context.begin(Isolation::Snapshot).unwrap();
         txn.insert(&ours, &1000, &1).await.unwrap();
-        txn.commit().unwrap();
+        txn.commit().await.unwrap();
     })
     .unwrap();
     let ours = table.clone();

@@ -5,7 +5,8 @@
 //! - *superseded versions*: unreachable once the horizon has reached the commit
 //!   that replaced them (see `version.rs` on dangling `next`),
 //! - *tombstones*: once the horizon has reached a deletion, nobody can see the
-//!   record, and its index entry and RID go too.
+//!   record, and its index entry and RID go too. Not before the deletion is
+//!   durable: who finds nothing must know what his answer depends on.
 //!
 //! # Removing a deleted record
 //! 1. The tombstone `T` is still the slot's head and still stamped with the
@@ -97,7 +98,8 @@ impl Session {
         }
         let horizon = self.database.horizon.horizon();
         self.collect_versions(horizon);
-        self.collect_tombstones(horizon);
+        let durable = self.database.log().map(|log| log.frontier.reached());
+        self.collect_tombstones(durable.map_or(horizon, |durable| durable.min(horizon)));
     }
 
     fn collect_versions(&self, horizon: Timestamp) {
@@ -121,13 +123,13 @@ impl Session {
             .update(|stats| stats.versions_collected += collected as u64);
     }
 
-    fn collect_tombstones(&self, horizon: Timestamp) {
+    fn collect_tombstones(&self, up_to: Timestamp) {
         let budget = BUDGET.max(self.garbage.borrow().tombstones.len() / 4);
         for _ in 0..budget {
             let tombstone = {
                 let mut garbage = self.garbage.borrow_mut();
                 match garbage.tombstones.front() {
-                    Some(tombstone) if tombstone.timestamp <= horizon => {
+                    Some(tombstone) if tombstone.timestamp <= up_to => {
                         garbage.tombstones.pop_front()
                     }
                     _ => None,

@@ -33,12 +33,21 @@ pub(super) enum Look {
 }
 
 impl Transaction {
+    /// A version committed at `timestamp`, looked at from `snapshot`.
+    #[inline(always)]
+    fn sight_committed(&self, timestamp: Timestamp, snapshot: Timestamp) -> Sight {
+        if timestamp > snapshot {
+            return Sight::Newer;
+        }
+        self.seen.set(self.seen.get().max(timestamp));
+        Sight::Visible
+    }
+
     /// How `version` looks at `snapshot`.
     #[inline(always)]
     pub(super) fn sight(&self, version: Version, snapshot: Timestamp) -> Sight {
         match version.begin() {
-            Begin::Committed(timestamp) if timestamp <= snapshot => Sight::Visible,
-            Begin::Committed(_) => Sight::Newer,
+            Begin::Committed(timestamp) => self.sight_committed(timestamp, snapshot),
             Begin::InProgress(maker) if maker == self.id => Sight::Own,
             Begin::InProgress(_) => self.sight_in_progress(version, snapshot),
         }
@@ -46,22 +55,17 @@ impl Transaction {
 
     #[cold]
     fn sight_in_progress(&self, version: Version, snapshot: Timestamp) -> Sight {
-        let of = |timestamp| {
-            if timestamp <= snapshot {
-                Sight::Visible
-            } else {
-                Sight::Newer
-            }
-        };
         loop {
             let maker = match version.begin() {
-                Begin::Committed(timestamp) => return of(timestamp),
+                Begin::Committed(timestamp) => return self.sight_committed(timestamp, snapshot),
                 Begin::InProgress(maker) => maker,
             };
             match self.session.database.statuses.of(maker).outcome(maker) {
                 Outcome::Active => return Sight::Uncommitted,
                 Outcome::Aborted => return Sight::Newer,
-                Outcome::Committed(timestamp) => return of(timestamp),
+                Outcome::Committed(timestamp) => {
+                    return self.sight_committed(timestamp, snapshot);
+                }
                 // Stamped by now: `status.rs`.
                 Outcome::Ended => {}
             }

@@ -368,8 +368,10 @@ impl Statement<'_> {
             let version = Version::create(memory, transaction.id, value, Some(head))?;
             if slot.replace(head, version) {
                 let old = (head, head.block_bytes() as u32);
-                // Commit needs the key of a deletion, undo that of a tombstone.
-                let key = (value.is_none() || head.is_tombstone()).then_some(key);
+                // Commit needs the key of a deletion, undo that of a tombstone, the
+                // log all.
+                let logs = transaction.session.lane().is_some();
+                let key = (logs || value.is_none() || head.is_tombstone()).then_some(key);
                 transaction.remember(
                     WriteKind::Version,
                     table,

@@ -14,6 +14,7 @@ impl<L: WorkerLocal> Worker<L> {
             tuner.interrupt();
         }
         self.housekeep();
+        self.local.poll(true);
         let spin_until = self.clock.now() + Duration::from_micros(self.config.idle_spin_us.into());
         let at_most = match (at_most, self.timers.next()) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -27,6 +28,7 @@ impl<L: WorkerLocal> Worker<L> {
                 return;
             }
             std::hint::spin_loop();
+            self.local.poll(true);
         }
         let wish = self.local.before_sleep();
         let at_most = match (at_most, wish) {
@@ -35,7 +37,8 @@ impl<L: WorkerLocal> Worker<L> {
         };
         self.stats.sleeps += 1;
         self.publish();
-        self.inbox.sleep(at_most);
+        self.inbox
+            .sleep(at_most, |at_most| self.local.sleep(at_most));
         self.local.after_sleep();
     }
 }

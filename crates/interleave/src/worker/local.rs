@@ -1,10 +1,35 @@
 //! What an embedding hangs onto a worker.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+/// Ends the sleep of a worker, from any thread.
+pub type Rouser = Arc<dyn Fn() + Send + Sync>;
 
 /// What a worker carries for its tasks, and calls back between them. One value
 /// per worker, reached only on its thread.
 pub trait WorkerLocal: 'static {
+    /// Called before every round, and again and again while the worker has nothing
+    /// to resume (`idle`) and does not sleep yet: to take in what a device has
+    /// completed. Must be cheap when nothing has.
+    fn poll(&self, _idle: bool) {}
+
+    /// Whether something is under way that will make [`WorkerLocal::poll`] wake a
+    /// task, without anybody else's doing.
+    fn awaits_device(&self) -> bool {
+        false
+    }
+
+    /// For locals that sleep in their own way, on a device: what ends such a sleep.
+    /// Asked for once. `None`: the worker parks its thread.
+    fn rouser(&self) -> Option<Rouser> {
+        None
+    }
+
+    /// Sleeps until the rouser is called, something completes, or `at_most` is
+    /// over; a call of the rouser since the last sleep ends it at once. Called only
+    /// if there is a [`WorkerLocal::rouser`].
+    fn sleep(&self, _at_most: Option<Duration>) {}
+
     /// Called between resumptions, every few dozen microseconds under load.
     fn housekeep(&self) {}
 

@@ -40,6 +40,7 @@ impl<L: WorkerLocal> Worker<L> {
     /// For simulators: fires due timers, takes messages in, begins tasks.
     pub fn step_intake(&mut self) {
         let _running = Running::new();
+        self.local.poll(self.hot.is_empty());
         self.receive();
         self.timers.fire();
         self.receive();

@@ -66,7 +66,7 @@ pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<()
         planted,
         ..Parameters::default()
     });
-    let session = Session::new(&world.database).ok_or("no session is to be had")?;
+    let session = Session::new(&world.database).map_err(|_| "no session is to be had")?;
     let mut number = 0;
     let mut open = Vec::new();
     while !source.is_empty() {
@@ -143,7 +143,7 @@ fn step(source: &mut Source<'_>, session: &Session, open: &mut Vec<Client<'_>>) 
         }
         _ => {
             // Aborted clients are not kept, so it cannot fail.
-            let _ = open.swap_remove(index).commit();
+            let _ = run_inline(open.swap_remove(index).commit());
             Ok(())
         }
     };

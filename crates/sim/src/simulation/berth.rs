@@ -22,8 +22,8 @@ impl Berth {
         clock: &Rc<Cell<Duration>>,
         dice: &mut Dice,
     ) -> Result<Berth, Reason> {
-        let session = Session::new(&world.database)
-            .ok_or_else(|| Reason::Setup("no session is to be had".to_owned()))?;
+        let session = Session::with_clock(&world.database, Clock::Manual(clock.clone()))
+            .map_err(|error| Reason::Setup(error.to_string()))?;
         let scheduling = if dice.chance(800) {
             Scheduling::Pipelined
         } else {

@@ -1,0 +1,423 @@
+//! Checkpoints: the tables' contents in files, so that the log need not be kept.
+//!
+//! A checkpoint goes through the tables in the order of their keys, chunk by chunk.
+//! Each chunk is read by a system transaction of its own, with its own snapshot, so
+//! no snapshot is held for longer than it takes to read a chunk, and no old versions
+//! pile up. Together with the log from before the first chunk up to the last
+//! snapshot, the chunks are a consistent state: recovery loads both, and the newest
+//! timestamp of a record wins (`recovery/load.rs`).
+//!
+//! # When a checkpoint counts
+//! 1. `starts` = positions of all lanes, then `begin` = clock. What commits later is
+//!    in the log from `starts` on.
+//! 2. Parts are written, durably; `end` is the last snapshot.
+//! 3. The frontier has reached `end`: no chunk has anything that could be cut off.
+//! 4. The names of the parts are durable; a manifest with the new checkpoint takes
+//!    the old one's place. From now on it counts.
+//! 5. The old parts are removed, log files before `starts` are free.
+//!
+//! Interrupted before 4, nothing has changed, and the parts are removed by the next
+//! opening; after it, what is superfluous is found by the next opening as well.
+//!
+//! Writers are never held up: a checkpoint is one more reader. Its rate is bounded
+//! ([`CheckpointConfig::bytes_per_second_max`]).
+
+pub(crate) mod format;
+mod upkeep;
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    ops::{Bound, ControlFlow},
+    rc::Rc,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use index::Direction;
+use interleave::Interleaved;
+use io::{Action, Buffer, File, OpenMode, Port, Transfer};
+
+use crate::{
+    checkpoint::format::{CHUNK_HEADER_BYTES, ChunkHeader},
+    error::Error,
+    log::{Log, segments::write_whole},
+    manifest::{CheckpointEntry, PartEntry, Start},
+    session::Session,
+    storage::Storage,
+    table::Table,
+    timestamp::Timestamp,
+    transaction::Isolation,
+};
+
+/// Bytes of records after which a chunk ends.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Chunks on their way to the device.
+const CHUNKS_UNDER_WAY: usize = 2;
+/// Bytes after which a part ends: parts are loaded in parallel.
+const PART_BYTES: u64 = 32 << 20;
+
+/// The name of a checkpoint file.
+pub(crate) fn file_name(number: u64) -> String {
+    format!("checkpoint-{number:08}")
+}
+
+/// The number in the name of a checkpoint file.
+pub(crate) fn file_number(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("checkpoint-")?;
+    let all_digits = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
+}
+
+/// When checkpoints are taken, and how fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointConfig {
+    /// Bytes written to the log after which one is taken. Default 1 GiB; 0: never.
+    pub log_bytes_max: u64,
+    /// Time after which one is taken, if anything was logged. Default 10 minutes;
+    /// zero: never.
+    pub interval: Duration,
+    /// Bytes written per second, at most, at least 1 MiB. Default 256 MiB.
+    pub bytes_per_second_max: u64,
+}
+
+impl Default for CheckpointConfig {
+    fn default() -> CheckpointConfig {
+        CheckpointConfig {
+            log_bytes_max: 1 << 30,
+            interval: Duration::from_secs(600),
+            bytes_per_second_max: 256 << 20,
+        }
+    }
+}
+
+/// What a checkpoint wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointReport {
+    /// Records in it.
+    pub records: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// How many files.
+    pub parts: u64,
+    /// Log files that it made superfluous.
+    pub log_files_freed: u64,
+}
+
+/// Why there is no new checkpoint. The one before still counts.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The database has no directory.
+    NoDirectory,
+    /// One is being taken.
+    UnderWay,
+    /// The device refused something.
+    Device(std::io::Error),
+    /// The database is closed or poisoned.
+    Engine(Error),
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckpointError::NoDirectory => {
+                f.write_str("the database is in memory only; open it in a directory")
+            }
+            CheckpointError::UnderWay => {
+                f.write_str("a checkpoint is being taken; wait until it is finished")
+            }
+            CheckpointError::Device(error) => write!(f, "the device refused: {error}"),
+            CheckpointError::Engine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CheckpointError {}
+
+impl From<std::io::Error> for CheckpointError {
+    fn from(error: std::io::Error) -> CheckpointError {
+        CheckpointError::Device(error)
+    }
+}
+
+impl From<Error> for CheckpointError {
+    fn from(error: Error) -> CheckpointError {
+        CheckpointError::Engine(error)
+    }
+}
+
+impl Session {
+    /// Takes a checkpoint.
+    ///
+    /// # Errors
+    /// See [`CheckpointError`].
+    ///
+    /// # Suspension
+    /// Memory, device and event waits; the change of the manifest and of names
+    /// blocks the thread for some device writes.
+    ///
+    /// # Cancellation
+    /// Leaves the one before in place.
+    pub async fn checkpoint(self: &Rc<Self>) -> Result<CheckpointReport, CheckpointError> {
+        let storage = self
+            .database
+            .storage()
+            .ok_or(CheckpointError::NoDirectory)?;
+        let lane = self.lane().ok_or(CheckpointError::NoDirectory)?;
+        let log = lane.log().clone();
+        log.check_sound()?;
+        let _guard = storage
+            .begin_checkpoint()
+            .ok_or(CheckpointError::UnderWay)?;
+        storage.note_begin(log.counters.bytes());
+        let positions = log.frontier.positions();
+        let starts = positions.into_iter().enumerate();
+        let starts = starts.map(|(lane, (block, transactions))| Start {
+            lane: lane as u32,
+            block,
+            transactions,
+        });
+        let mut entry = CheckpointEntry {
+            starts: starts.collect(),
+            incarnation: log.incarnation,
+            begin: log.now(),
+            ..CheckpointEntry::default()
+        };
+        entry.end = entry.begin;
+        let mut writer = Writer {
+            port: self.port().ok_or(CheckpointError::NoDirectory)?.clone(),
+            session: self,
+            storage,
+            log: &log,
+            entry,
+            under_way: VecDeque::new(),
+            started: self.clock().now(),
+            written: 0,
+        };
+        let written = writer.write_all().await;
+        let entry = match written {
+            Ok(()) => std::mem::take(&mut writer.entry),
+            Err(error) => {
+                writer.give_up().await;
+                return Err(error);
+            }
+        };
+        self.publish(storage, &log, entry)
+    }
+
+    fn publish(
+        &self,
+        storage: &Storage,
+        log: &Log,
+        mut entry: CheckpointEntry,
+    ) -> Result<CheckpointReport, CheckpointError> {
+        let mut report = CheckpointReport {
+            records: entry.parts.iter().map(|part| part.records).sum(),
+            bytes: entry.parts.iter().map(|part| part.bytes).sum(),
+            parts: entry.parts.len() as u64,
+            log_files_freed: 0,
+        };
+        let (starts, mut old) = (entry.starts.clone(), Vec::new());
+        log.directory.sync()?;
+        storage.change_manifest(|manifest| {
+            let before = manifest.checkpoint.take().unwrap_or_default();
+            entry.number = before.number + 1;
+            old = before.parts;
+            manifest.checkpoint = Some(entry);
+            // It has all of the earlier incarnations.
+            manifest.cuts.clear();
+        })?;
+        for part in old {
+            log.directory.remove(&file_name(part.file))?;
+        }
+        report.log_files_freed = log.segments.free_before(log.incarnation, &starts)? as u64;
+        self.counters.update(|stats| stats.checkpoints += 1);
+        Ok(report)
+    }
+}
+
+/// A checkpoint that is being written.
+struct Writer<'s> {
+    session: &'s Rc<Session>,
+    storage: &'s Storage,
+    log: &'s Arc<Log>,
+    port: Rc<Port>,
+    entry: CheckpointEntry,
+    under_way: VecDeque<(Transfer, Arc<dyn File>, u64)>,
+    started: Duration,
+    written: u64,
+}
+
+/// A part that is being written.
+struct Part {
+    file: Arc<dyn File>,
+    entry: PartEntry,
+    chunks: u32,
+}
+
+impl Writer<'_> {
+    async fn write_all(&mut self) -> Result<(), CheckpointError> {
+        for table in self.session.database.tables() {
+            self.write_table(&table).await?;
+        }
+        while !self.under_way.is_empty() {
+            self.finish_chunk().await?;
+        }
+        // Nobody else may be waiting for what the snapshots saw.
+        self.log.frontier.want_all();
+        self.session.durable(self.entry.end).await?;
+        Ok(())
+    }
+
+    async fn write_table(&mut self, table: &Table) -> Result<(), CheckpointError> {
+        let mut last_key: Option<Vec<u8>> = None;
+        let mut part: Option<Part> = None;
+        loop {
+            let mut buffer = Buffer::with_capacity(CHUNK_HEADER_BYTES + CHUNK_BYTES);
+            buffer.set_len(CHUNK_HEADER_BYTES);
+            let (snapshot, records, is_end) =
+                self.read_chunk(table, &mut last_key, &mut buffer).await?;
+            if records == 0 && part.is_none() {
+                return Ok(());
+            }
+            let current = match &mut part {
+                Some(part) => part,
+                none => none.insert(self.begin_part(table)?),
+            };
+            let is_last = is_end || current.entry.bytes >= PART_BYTES;
+            let header = ChunkHeader {
+                database: self.log.database,
+                part: current.entry.file,
+                chunk: current.chunks,
+                table: table.number(),
+                records,
+                is_last,
+                snapshot,
+            };
+            format::seal(&mut buffer, header);
+            self.entry.end = self.entry.end.max(snapshot);
+            let offset = current.entry.bytes;
+            current.entry.bytes += buffer.len() as u64;
+            current.entry.records += u64::from(records);
+            current.chunks += 1;
+            let file = current.file.clone();
+            if is_last && let Some(part) = part.take() {
+                self.entry.parts.push(part.entry);
+            }
+            self.write_chunk(&file, offset, buffer).await?;
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the next chunk of records, at one snapshot: the snapshot, how many,
+    /// and whether they are the table's last.
+    async fn read_chunk(
+        &self,
+        table: &Table,
+        last_key: &mut Option<Vec<u8>>,
+        buffer: &mut Buffer,
+    ) -> Result<(Timestamp, u32, bool), CheckpointError> {
+        let transaction = self.session.begin(Isolation::Snapshot)?;
+        let snapshot = transaction.snapshot();
+        let mut records = 0;
+        let mut next_key: Option<Vec<u8>> = None;
+        let from = last_key.as_deref();
+        let from = from.map_or(Bound::Unbounded, Bound::Excluded);
+        transaction
+            .scan::<Interleaved>(
+                table,
+                (from, Bound::Unbounded),
+                Direction::Forward,
+                |key, value| {
+                    format::append(buffer, key, value);
+                    records += 1;
+                    if buffer.len() >= CHUNK_BYTES {
+                        next_key = Some(key.to_vec());
+                        return ControlFlow::Break(());
+                    }
+                    ControlFlow::Continue(())
+                },
+            )
+            .await?;
+        transaction.release();
+        let is_end = next_key.is_none();
+        *last_key = next_key;
+        Ok((snapshot, records, is_end))
+    }
+
+    fn begin_part(&self, table: &Table) -> Result<Part, CheckpointError> {
+        let number = self.storage.take_checkpoint_file();
+        let file = self
+            .log
+            .directory
+            .open(&file_name(number), OpenMode::Create, true)?;
+        Ok(Part {
+            file,
+            entry: PartEntry {
+                file: number,
+                table: table.number(),
+                records: 0,
+                bytes: 0,
+            },
+            chunks: 0,
+        })
+    }
+
+    async fn write_chunk(
+        &mut self,
+        file: &Arc<dyn File>,
+        offset: u64,
+        buffer: Buffer,
+    ) -> Result<(), CheckpointError> {
+        self.written += buffer.len() as u64;
+        let transfer = self.port.begin(Action::WriteDurable, file, offset, buffer);
+        self.under_way.push_back((transfer, file.clone(), offset));
+        while self.under_way.len() >= CHUNKS_UNDER_WAY {
+            self.finish_chunk().await?;
+        }
+        let rate = self
+            .session
+            .database
+            .checkpoint_config()
+            .bytes_per_second_max;
+        let due =
+            Duration::from_micros((self.written as u128 * 1_000_000 / u128::from(rate)) as u64);
+        let spent = self.session.clock().now().saturating_sub(self.started);
+        if let Some(early) = due.checked_sub(spent)
+            && early > Duration::from_millis(1)
+        {
+            interleave::sleep(early).await;
+        }
+        self.log.check_sound()?;
+        if self.session.database.closed.load(Ordering::Acquire) {
+            return Err(Error::Ended.into());
+        }
+        Ok(())
+    }
+
+    async fn finish_chunk(&mut self) -> Result<(), CheckpointError> {
+        let Some((transfer, file, offset)) = self.under_way.pop_front() else {
+            return Ok(());
+        };
+        let (buffer, result) = transfer.await;
+        if result? < buffer.len() {
+            write_whole(&self.port, Action::WriteDurable, &file, offset, buffer).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes what was written. If that fails the next opening does it.
+    async fn give_up(&mut self) {
+        while let Some((transfer, ..)) = self.under_way.pop_front() {
+            // It must not write to a file that is gone.
+            let _ = transfer.await;
+        }
+        for part in &self.entry.parts {
+            let _ = self.log.directory.remove(&file_name(part.file));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The upkeep of a session: what needs doing beside transactions and takes longer
+//! than a moment. One coroutine per session, run by its worker like any task.
+
+use std::{future::poll_fn, pin::pin, rc::Rc, sync::atomic::Ordering, task::Poll, time::Duration};
+
+use crate::session::Session;
+
+/// How often the session in charge looks whether a checkpoint is due.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Being in charge of checkpoints, until dropped.
+struct InCharge<'s>(&'s Session);
+
+impl<'s> InCharge<'s> {
+    fn try_become(session: &'s Session) -> Option<InCharge<'s>> {
+        let taken = session.database.has_keeper.swap(true, Ordering::AcqRel);
+        (!taken).then_some(InCharge(session))
+    }
+}
+
+impl Drop for InCharge<'_> {
+    fn drop(&mut self) {
+        self.0.database.has_keeper.store(false, Ordering::Release);
+    }
+}
+
+impl Session {
+    /// Prepares log segments ahead of time and, on one of the sessions, takes
+    /// checkpoints when they are due ([`crate::CheckpointConfig`]). Ends after
+    /// [`Session::wind_up`].
+    ///
+    /// # Suspension
+    /// All kinds of waits.
+    ///
+    /// # Cancellation
+    /// Leaves its work to others: segments are prepared when they are needed,
+    /// checkpoints by the next session that becomes in charge.
+    pub async fn upkeep(self: Rc<Self>) {
+        let Some(lane) = self.lane() else { return };
+        let mut in_charge = None;
+        while !self.winds_up() && lane.log().check_sound().is_ok() {
+            let ring = lane.upkeep_is_due();
+            if self.database.check_writable().is_ok() {
+                lane.prepare_segment().await;
+            }
+            in_charge = in_charge.or_else(|| InCharge::try_become(&self));
+            if in_charge.is_some() && self.checkpoint_is_due() {
+                let end = self.checkpoint().await;
+                if let Some(storage) = self.database.storage() {
+                    storage.note_end(&end);
+                }
+                continue;
+            }
+            let mut ring = pin!(ring);
+            let mut look = pin!(interleave::sleep(LOOK_INTERVAL));
+            poll_fn(|context| {
+                if ring.as_mut().poll(context).is_ready() || look.as_mut().poll(context).is_ready()
+                {
+                    return Poll::Ready(());
+                }
+                Poll::Pending
+            })
+            .await;
+        }
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        let (Some(storage), Some(log)) = (self.database.storage(), self.database.log()) else {
+            return false;
+        };
+        let config = self.database.checkpoint_config();
+        let (bytes, since) = storage.since_checkpoint(log);
+        let by_size = config.log_bytes_max > 0 && bytes >= config.log_bytes_max;
+        let by_time = !config.interval.is_zero() && since >= config.interval && bytes > 0;
+        by_size || by_time
+    }
+}

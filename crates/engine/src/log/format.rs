@@ -1,0 +1,435 @@
+//! The bytes of a log file. All numbers are little-endian.
+//!
+//! A *segment* is a file of a fixed size; its first 4096 bytes are its header, the
+//! rest is a sequence of *blocks*, each a multiple of 4096 bytes:
+//!
+//! ```text
+//! segment header   magic "WFTS" | version u16 | - u16 | checksum u32 | - u32
+//! (48 bytes)       database u64 | incarnation u64 | lane u32 | - u32 | ordinal u64
+//!
+//! block header     magic "WFTB" | version u16 | lanes u16 | checksum u32 | payload u32
+//! (64 bytes)       incarnation u64 | lane u32 | transactions u32 | number u64
+//!                  first u64 | as_of u64 | newest u64
+//! payload          transactions
+//! vector           lanes × (lane u32 | - u32 | needed u64 | durable u64)
+//! padding          zeros up to the next multiple of 4096
+//!
+//! transaction      timestamp u64 | bytes of the writes u32 | writes u32 | writes
+//! write            table u32 | key length u16 | kind u8 | - u8 | value length u32
+//! (12 bytes)       key | value
+//! ```
+//!
+//! A checksum is the CRC-32 of what follows it: of a segment header up to byte 48,
+//! of a block up to the padding. What the numbers of a block mean is said in
+//! `log.rs`. Nothing in here trusts a byte: whatever a file holds, the answer is a
+//! block or the reason why it is none.
+
+use std::fmt;
+
+use io::BLOCK_BYTES;
+
+use crate::{
+    bytes::{Reader, TooShort},
+    timestamp::Timestamp,
+};
+
+/// Written to every segment and block. Files with another one are refused.
+pub(crate) const VERSION: u16 = 1;
+
+const SEGMENT_MAGIC: [u8; 4] = *b"WFTS";
+const BLOCK_MAGIC: [u8; 4] = *b"WFTB";
+pub(crate) const SEGMENT_HEADER_BYTES: usize = 48;
+pub(crate) const BLOCK_HEADER_BYTES: usize = 64;
+const VECTOR_ENTRY_BYTES: usize = 24;
+const TRANSACTION_HEADER_BYTES: usize = 16;
+const WRITE_HEADER_BYTES: usize = 12;
+/// Where the checksummed part of a header begins.
+const CHECKED_FROM: usize = 12;
+
+/// Bytes that one write takes in the log.
+pub(crate) const fn write_bytes(key: usize, value: usize) -> usize {
+    WRITE_HEADER_BYTES + key + value
+}
+
+/// Bytes that a transaction takes besides its writes.
+pub(crate) const fn transaction_bytes() -> usize {
+    TRANSACTION_HEADER_BYTES
+}
+
+/// Why some bytes are not what they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// Nothing of the kind begins here.
+    Absent,
+    /// Written by another version of this program.
+    Version(u16),
+    /// They were changed after they were written, or never written completely.
+    Checksum,
+    /// They contradict themselves although the checksum is right.
+    Nonsense,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flaw::Absent => f.write_str("nothing was written here"),
+            Flaw::Version(version) => write!(
+                f,
+                "format version {version} is unknown (this program knows {VERSION})"
+            ),
+            Flaw::Checksum => f.write_str("the checksum is wrong"),
+            Flaw::Nonsense => f.write_str("the contents contradict themselves"),
+        }
+    }
+}
+
+impl From<TooShort> for Flaw {
+    fn from(_: TooShort) -> Flaw {
+        Flaw::Nonsense
+    }
+}
+
+/// The identity of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    pub(crate) database: u64,
+    pub(crate) incarnation: u64,
+    pub(crate) lane: u32,
+    /// Counts the segments of a lane within an incarnation, from 0.
+    pub(crate) ordinal: u64,
+}
+
+impl SegmentHeader {
+    pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER_BYTES] {
+        let mut bytes = [0; SEGMENT_HEADER_BYTES];
+        bytes[..4].copy_from_slice(&SEGMENT_MAGIC);
+        bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.database.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.incarnation.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.lane.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.ordinal.to_le_bytes());
+        let checksum = crc32fast::hash(&bytes[CHECKED_FROM..]);
+        bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<SegmentHeader, Flaw> {
+        let bytes = bytes.get(..SEGMENT_HEADER_BYTES).ok_or(Flaw::Absent)?;
+        let mut reader = Reader(bytes);
+        if reader.take(4)? != SEGMENT_MAGIC {
+            return Err(Flaw::Absent);
+        }
+        let version = reader.u16()?;
+        reader.u16()?;
+        let checksum = reader.u32()?;
+        if checksum != crc32fast::hash(&bytes[CHECKED_FROM..]) {
+            return Err(Flaw::Checksum);
+        }
+        if version != VERSION {
+            return Err(Flaw::Version(version));
+        }
+        reader.u32()?;
+        let (database, incarnation) = (reader.u64()?, reader.u64()?);
+        let lane = reader.u32()?;
+        reader.u32()?;
+        let ordinal = reader.u64()?;
+        Ok(SegmentHeader {
+            database,
+            incarnation,
+            lane,
+            ordinal,
+        })
+    }
+}
+
+/// What a block says of one lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) lane: u32,
+    /// All commits of the lane up to `as_of` are among its first `needed`.
+    pub(crate) needed: u64,
+    /// The lane's first `durable` were on disk when the block was sealed.
+    pub(crate) durable: u64,
+}
+
+/// The header of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockHeader {
+    pub(crate) incarnation: u64,
+    pub(crate) lane: u32,
+    /// Counts the blocks of a lane within an incarnation, from 0.
+    pub(crate) number: u64,
+    /// Transactions of the lane before this block.
+    pub(crate) first: u64,
+    pub(crate) transactions: u32,
+    pub(crate) payload_bytes: u32,
+    /// The clock when the block was sealed.
+    pub(crate) as_of: Timestamp,
+    /// The largest timestamp of its transactions; zero without any.
+    pub(crate) newest: Timestamp,
+    /// Entries of the vector.
+    pub(crate) lanes: u16,
+}
+
+impl BlockHeader {
+    /// Bytes of the block up to the padding.
+    pub(crate) fn bytes(&self) -> usize {
+        BLOCK_HEADER_BYTES
+            + self.payload_bytes as usize
+            + usize::from(self.lanes) * VECTOR_ENTRY_BYTES
+    }
+
+    /// Reads a header; the checksum is that of the block, see [`Block::decode`].
+    pub(crate) fn decode(bytes: &[u8]) -> Result<(BlockHeader, u32), Flaw> {
+        let mut reader = Reader(bytes.get(..BLOCK_HEADER_BYTES).ok_or(Flaw::Absent)?);
+        if reader.take(4)? != BLOCK_MAGIC {
+            return Err(Flaw::Absent);
+        }
+        let version = reader.u16()?;
+        if version != VERSION {
+            return Err(Flaw::Version(version));
+        }
+        let lanes = reader.u16()?;
+        let checksum = reader.u32()?;
+        let payload_bytes = reader.u32()?;
+        let incarnation = reader.u64()?;
+        let lane = reader.u32()?;
+        let transactions = reader.u32()?;
+        let header = BlockHeader {
+            incarnation,
+            lane,
+            number: reader.u64()?,
+            first: reader.u64()?,
+            transactions,
+            payload_bytes,
+            as_of: Timestamp(reader.u64()?),
+            newest: Timestamp(reader.u64()?),
+            lanes,
+        };
+        Ok((header, checksum))
+    }
+
+    fn encode_into(&self, bytes: &mut [u8]) {
+        bytes[..4].copy_from_slice(&BLOCK_MAGIC);
+        bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.lanes.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.incarnation.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.lane.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.transactions.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.number.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.first.to_le_bytes());
+        bytes[48..56].copy_from_slice(&self.as_of.0.to_le_bytes());
+        bytes[56..64].copy_from_slice(&self.newest.0.to_le_bytes());
+    }
+}
+
+/// Makes `buffer`, which holds room for the header and then the payload, a block:
+/// appends the vector, fills in the header, pads.
+pub(crate) fn seal(
+    buffer: &mut io::Buffer,
+    header: BlockHeader,
+    vector: impl Iterator<Item = Claim>,
+) {
+    let payload_bytes = buffer.len() - BLOCK_HEADER_BYTES;
+    let mut lanes = 0;
+    for claim in vector {
+        let mut entry = [0; VECTOR_ENTRY_BYTES];
+        entry[..4].copy_from_slice(&claim.lane.to_le_bytes());
+        entry[8..16].copy_from_slice(&claim.needed.to_le_bytes());
+        entry[16..].copy_from_slice(&claim.durable.to_le_bytes());
+        buffer.extend_from_slice(&entry);
+        lanes += 1;
+    }
+    let header = BlockHeader {
+        payload_bytes: payload_bytes as u32,
+        lanes,
+        ..header
+    };
+    header.encode_into(&mut buffer[..BLOCK_HEADER_BYTES]);
+    let checksum = crc32fast::hash(&buffer[CHECKED_FROM..]);
+    buffer[8..12].copy_from_slice(&checksum.to_le_bytes());
+    buffer.pad();
+}
+
+/// A block whose checksum is right.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block<'b> {
+    pub(crate) header: BlockHeader,
+    payload: &'b [u8],
+    vector: &'b [u8],
+}
+
+impl<'b> Block<'b> {
+    /// The block at the start of `bytes`.
+    pub(crate) fn decode(bytes: &'b [u8]) -> Result<Block<'b>, Flaw> {
+        let (header, checksum) = BlockHeader::decode(bytes)?;
+        let whole = bytes.get(..header.bytes()).ok_or(Flaw::Checksum)?;
+        if checksum != crc32fast::hash(&whole[CHECKED_FROM..]) {
+            return Err(Flaw::Checksum);
+        }
+        let (payload, vector) = whole[BLOCK_HEADER_BYTES..].split_at(header.payload_bytes as usize);
+        Ok(Block {
+            header,
+            payload,
+            vector,
+        })
+    }
+
+    /// Bytes of the block in the file.
+    pub(crate) fn file_bytes(&self) -> usize {
+        self.header.bytes().next_multiple_of(BLOCK_BYTES)
+    }
+
+    pub(crate) fn vector(&self) -> impl Iterator<Item = Claim> + use<'b> {
+        self.vector
+            .chunks_exact(VECTOR_ENTRY_BYTES)
+            .map(|entry| {
+                let mut reader = Reader(entry);
+                let lane = reader.u32()?;
+                reader.u32()?;
+                Ok::<_, TooShort>(Claim {
+                    lane,
+                    needed: reader.u64()?,
+                    durable: reader.u64()?,
+                })
+            })
+            .map_while(Result::ok)
+    }
+
+    pub(crate) fn transactions(&self) -> Transactions<'b> {
+        Transactions(Reader(self.payload))
+    }
+}
+
+/// The transactions of a block, in the order in which its lane committed them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transactions<'b>(Reader<'b>);
+
+/// One transaction in the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoggedTransaction<'b> {
+    pub(crate) timestamp: Timestamp,
+    pub(crate) count: u32,
+    writes: Reader<'b>,
+}
+
+impl<'b> Iterator for Transactions<'b> {
+    type Item = Result<LoggedTransaction<'b>, Flaw>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut read = || {
+            let timestamp = Timestamp(self.0.u64()?);
+            let bytes = self.0.u32()? as usize;
+            let count = self.0.u32()?;
+            Ok(LoggedTransaction {
+                timestamp,
+                count,
+                writes: Reader(self.0.take(bytes)?),
+            })
+        };
+        let transaction = read().map_err(|TooShort| Flaw::Nonsense);
+        if transaction.is_err() {
+            self.0 = Reader(&[]);
+        }
+        Some(transaction)
+    }
+}
+
+/// One record's change in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoggedWrite<'b> {
+    pub(crate) table: u32,
+    pub(crate) key: &'b [u8],
+    /// `None`: deleted.
+    pub(crate) value: Option<&'b [u8]>,
+}
+
+const PUT: u8 = 0;
+const DELETE: u8 = 1;
+
+impl<'b> LoggedTransaction<'b> {
+    pub(crate) fn writes(&self) -> impl Iterator<Item = Result<LoggedWrite<'b>, Flaw>> + use<'b> {
+        let mut reader = self.writes;
+        std::iter::from_fn(move || {
+            if reader.is_empty() {
+                return None;
+            }
+            let write = Self::read_write(&mut reader);
+            if write.is_err() {
+                reader = Reader(&[]);
+            }
+            Some(write)
+        })
+    }
+
+    fn read_write(reader: &mut Reader<'b>) -> Result<LoggedWrite<'b>, Flaw> {
+        let table = reader.u32()?;
+        let key_bytes = reader.u16()?;
+        let [kind, _] = *reader.take(2)? else {
+            return Err(Flaw::Nonsense);
+        };
+        let value_bytes = reader.u32()?;
+        let key = reader.take(key_bytes.into())?;
+        let value = reader.take(value_bytes as usize)?;
+        let value = match kind {
+            PUT => Some(value),
+            DELETE if value.is_empty() => None,
+            _ => return Err(Flaw::Nonsense),
+        };
+        if key.len() > crate::KEY_BYTES_MAX || value_bytes as usize > crate::VALUE_BYTES_MAX {
+            return Err(Flaw::Nonsense);
+        }
+        Ok(LoggedWrite { table, key, value })
+    }
+}
+
+/// Appends one transaction to a payload: its head first, then each write.
+pub(crate) struct Appending<'b> {
+    buffer: &'b mut io::Buffer,
+    start: usize,
+    count: u32,
+}
+
+impl<'b> Appending<'b> {
+    #[inline]
+    pub(crate) fn begin(buffer: &'b mut io::Buffer, timestamp: Timestamp) -> Appending<'b> {
+        let start = buffer.len();
+        let mut head = [0; TRANSACTION_HEADER_BYTES];
+        head[..8].copy_from_slice(&timestamp.0.to_le_bytes());
+        buffer.extend_from_slice(&head);
+        Appending {
+            buffer,
+            start,
+            count: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn write(&mut self, table: u32, key: &[u8], value: Option<&[u8]>) {
+        let mut head = [0; WRITE_HEADER_BYTES];
+        head[..4].copy_from_slice(&table.to_le_bytes());
+        head[4..6].copy_from_slice(&(key.len() as u16).to_le_bytes());
+        head[6] = if value.is_some() { PUT } else { DELETE };
+        let value = value.unwrap_or_default();
+        head[8..].copy_from_slice(&(value.len() as u32).to_le_bytes());
+        self.buffer.extend_from_slice(&head);
+        self.buffer.extend_from_slice(key);
+        self.buffer.extend_from_slice(value);
+        self.count += 1;
+    }
+
+    #[inline]
+    pub(crate) fn end(self) {
+        let bytes = self.buffer.len() - self.start - TRANSACTION_HEADER_BYTES;
+        let head = &mut self.buffer[self.start..];
+        head[8..12].copy_from_slice(&(bytes as u32).to_le_bytes());
+        head[12..16].copy_from_slice(&self.count.to_le_bytes());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,664 @@
+//! A session's lane of the log: what it commits, on its way to the device.
+//!
+//! Two buffers: commits go to the *active* one while the other is being written.
+//! At most one block of a lane is under way, so that of a lane's blocks only the
+//! last can be torn. A block is sealed when nothing is under way and
+//! - the worker is about to sleep, or has nothing else to do and somebody waits, or
+//! - the buffer is half full, or
+//! - the oldest commit in it has waited for its *window*: that of group commit if
+//!   somebody waits for it, else that of relaxed commits, else none.
+//!
+//! [`LaneWriter::poll`] does all that, called by the worker between resumptions;
+//! there is no flusher thread. Preparing the next segment takes longer and is a
+//! coroutine's work ([`LaneWriter::prepare_segment`]): the session's upkeep does it
+//! ahead of time, else whoever needs it.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use interleave::Clock;
+use io::{Action, Buffer, File, Port, Transfer};
+
+use crate::{
+    error::Error,
+    log::{
+        Durability, Log,
+        bell::{Bell, Listening},
+        format::{self, BLOCK_HEADER_BYTES, BlockHeader, Claim, SegmentHeader},
+        frontier::Lane,
+        segments::{Segment, WRITE_ATTEMPTS, short_write},
+        waiters::Waiters,
+    },
+    timestamp::Timestamp,
+};
+
+/// Calls of [`LaneWriter::poll`] between two readings of the clock.
+const POLLS_PER_READING: u32 = 8;
+/// Room for a block's vector and padding, when room for transactions is reckoned.
+const SLACK_BYTES: u64 = 128 << 10;
+
+/// How soon the active buffer must be on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    /// When it is half full.
+    #[default]
+    None,
+    /// Within the window of relaxed commits.
+    Relaxed,
+    /// Within the window of group commit.
+    Synchronous,
+}
+
+impl From<Durability> for Urgency {
+    fn from(durability: Durability) -> Urgency {
+        match durability {
+            Durability::Synchronous => Urgency::Synchronous,
+            Durability::Relaxed => Urgency::Relaxed,
+            Durability::None => Urgency::None,
+        }
+    }
+}
+
+/// What a lane has to do in [`LaneWriter::poll`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The worker has other things to do.
+    Busy,
+    /// It has not.
+    Idle,
+    /// It is about to sleep or to end.
+    Resting,
+}
+
+/// Whether a transaction can be appended.
+enum Room {
+    Enough,
+    /// The bell will ring.
+    Soon,
+    NoSegment,
+}
+
+/// One session's end of the log.
+pub(crate) struct LaneWriter {
+    log: Arc<Log>,
+    number: usize,
+    port: Rc<Port>,
+    clock: Clock,
+    writing: RefCell<Writing>,
+    waiters: RefCell<Waiters>,
+    /// Rung when there is room for commits again, or never will be.
+    room: Bell,
+    /// Rung when the upkeep has something to do.
+    upkeep: Bell,
+    /// Whether [`LaneWriter::poll`] has anything to look at.
+    busy: Cell<bool>,
+    polls: Cell<u32>,
+}
+
+/// The part of a lane that outlives its session: the next one of the same number
+/// goes on with it.
+#[derive(Debug, Default)]
+pub(crate) struct Resting {
+    segment: Option<Segment>,
+    next: Option<Segment>,
+    ordinal: u64,
+    block: u64,
+    committed: u64,
+}
+
+struct Writing {
+    /// Room for a header, then transactions.
+    active: Buffer,
+    transactions: u32,
+    newest: Timestamp,
+    urgency: Urgency,
+    /// When the first transaction in `active` came.
+    since: Duration,
+    /// The other buffer, unless it is under way.
+    spare: Option<Buffer>,
+    under_way: Option<UnderWay>,
+    resting: Resting,
+    /// Bytes that the next segment must have, at least.
+    segment_bytes_wanted: u64,
+    preparing: bool,
+    /// Why the last attempt to prepare a segment failed.
+    no_segment: Option<Error>,
+}
+
+/// A block that is being written.
+struct UnderWay {
+    transfer: Transfer,
+    file: Arc<dyn File>,
+    offset: u64,
+    attempts: u32,
+    committed: u64,
+    as_of: Timestamp,
+    needed: Vec<u64>,
+}
+
+impl LaneWriter {
+    pub(crate) fn new(log: &Arc<Log>, number: u16, port: &Rc<Port>, clock: Clock) -> LaneWriter {
+        let number = usize::from(number);
+        log.frontier.lane(number).rouse_by(Some(port.rouser()));
+        let buffer_bytes = log.config.buffer_bytes;
+        LaneWriter {
+            number,
+            port: port.clone(),
+            clock,
+            writing: RefCell::new(Writing {
+                active: empty_block(buffer_bytes),
+                transactions: 0,
+                newest: Timestamp(0),
+                urgency: Urgency::None,
+                since: Duration::ZERO,
+                spare: Some(empty_block(buffer_bytes)),
+                under_way: None,
+                resting: log.take_resting(number),
+                segment_bytes_wanted: 0,
+                preparing: false,
+                no_segment: None,
+            }),
+            waiters: RefCell::default(),
+            room: Bell::default(),
+            upkeep: Bell::default(),
+            busy: Cell::new(false),
+            polls: Cell::new(0),
+            log: log.clone(),
+        }
+    }
+
+    pub(crate) fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    fn lane(&self) -> &Lane {
+        self.log.frontier.lane(self.number)
+    }
+
+    /// Waits until a transaction of `bytes` can be committed.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`]; [`Error::StorageFull`], and the transaction can be
+    /// committed later; [`Error::TransactionTooLarge`].
+    ///
+    /// # Suspension
+    /// An event wait, if the buffers are full.
+    pub(crate) async fn room_for(&self, bytes: usize) -> Result<(), Error> {
+        if bytes > self.log.config.transaction_bytes_max {
+            return Err(Error::TransactionTooLarge { bytes });
+        }
+        loop {
+            let ring = self.room.next();
+            match self.room(bytes)? {
+                Room::Enough => return Ok(()),
+                Room::Soon => ring.await,
+                // Boxed: rare, and large.
+                Room::NoSegment => Box::pin(self.prepare_segment()).await,
+            }
+        }
+    }
+
+    fn room(&self, bytes: usize) -> Result<Room, Error> {
+        self.log.check_sound()?;
+        let mut writing = self.writing.borrow_mut();
+        let used = writing.active.len();
+        if writing.transactions > 0 && used + bytes > self.log.config.buffer_bytes {
+            return Ok(Room::Soon);
+        }
+        let needed = (used + bytes) as u64 + SLACK_BYTES;
+        let room = |segment: &Option<Segment>| segment.as_ref().map_or(0, Segment::room);
+        let resting = &writing.resting;
+        if room(&resting.segment) >= needed || room(&resting.next) >= needed {
+            return Ok(Room::Enough);
+        }
+        if let Some(error) = writing.no_segment.take() {
+            return Err(error);
+        }
+        writing.segment_bytes_wanted = writing.segment_bytes_wanted.max(needed);
+        Ok(if writing.preparing {
+            Room::Soon
+        } else {
+            Room::NoSegment
+        })
+    }
+
+    /// Commits: `commit` takes the timestamp and hands out what to append. There
+    /// must be room.
+    #[inline]
+    pub(crate) fn append(
+        &self,
+        durability: Durability,
+        commit: impl FnOnce() -> Timestamp,
+        write: impl FnOnce(&mut format::Appending<'_>),
+    ) -> Timestamp {
+        let mut writing = self.writing.borrow_mut();
+        let writing = &mut *writing;
+        let lane = self.lane();
+        lane.begin_commit();
+        let timestamp = commit();
+        let mut appending = format::Appending::begin(&mut writing.active, timestamp);
+        write(&mut appending);
+        appending.end();
+        writing.resting.committed = lane.end_commit();
+        if writing.transactions == 0 {
+            writing.since = self.clock.now();
+            self.busy.set(true);
+        }
+        writing.transactions += 1;
+        writing.newest = timestamp;
+        writing.urgency = writing.urgency.max(durability.into());
+        timestamp
+    }
+
+    /// Waits until everything up to `timestamp` is durable.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`].
+    ///
+    /// # Suspension
+    /// An event wait, if it is not yet.
+    ///
+    /// # Cancellation
+    /// Nothing is undone.
+    pub(crate) fn durable(&self, timestamp: Timestamp) -> Durable<'_> {
+        Durable {
+            writer: self,
+            timestamp,
+            number: None,
+        }
+    }
+
+    /// Takes in what the device has completed, seals and submits what is due,
+    /// releases commits.
+    #[inline(always)]
+    pub(crate) fn poll(&self, moment: Moment) {
+        if self.busy.get() {
+            self.work(moment);
+        }
+    }
+
+    #[inline(never)]
+    fn work(&self, moment: Moment) {
+        self.port.poll();
+        let mut writing = self.writing.borrow_mut();
+        let writing = &mut *writing;
+        if writing.under_way.is_some() {
+            self.take_in(writing);
+        }
+        if writing.under_way.is_none() && writing.transactions > 0 && self.is_due(writing, moment) {
+            self.seal(writing);
+        }
+        let rests = writing.under_way.is_none() && writing.transactions == 0;
+        self.release();
+        self.busy.set(!rests || !self.waiters.borrow().is_empty());
+    }
+
+    fn is_due(&self, writing: &mut Writing, moment: Moment) -> bool {
+        let waited_for = writing.urgency == Urgency::Synchronous;
+        let idle = moment == Moment::Resting || moment == Moment::Idle && waited_for;
+        if idle || writing.active.len() > self.log.config.buffer_bytes / 2 {
+            return true;
+        }
+        let polls = self.polls.get() + 1;
+        self.polls.set(polls);
+        if polls < POLLS_PER_READING {
+            return false;
+        }
+        self.polls.set(0);
+        if self.lane().is_wanted() {
+            writing.urgency = Urgency::Synchronous;
+        }
+        let window = match writing.urgency {
+            Urgency::None => return false,
+            Urgency::Relaxed => self.log.config.relaxed_window,
+            Urgency::Synchronous => self.log.config.group_commit_window,
+        };
+        self.clock.now().saturating_sub(writing.since) >= window
+    }
+
+    /// Makes the active buffer a block and sends it off, if there is a segment.
+    fn seal(&self, writing: &mut Writing) {
+        // Before the counts are read: whoever wants something later asks again.
+        self.lane().answer();
+        let urgency = writing.urgency;
+        let as_of = self.log.now();
+        let needed: Vec<(u64, u64)> = self.log.frontier.needed().collect();
+        let block_bytes = writing.active.len() + needed.len() * size_of::<Claim>();
+        let block_bytes = io::round_up(block_bytes) as u64;
+        if !self.provide_segment(writing, block_bytes) {
+            return;
+        }
+        let resting = &mut writing.resting;
+        let segment = resting.segment.as_mut().expect("just provided");
+        let header = BlockHeader {
+            incarnation: self.log.incarnation,
+            lane: self.number as u32,
+            number: resting.block,
+            first: resting.committed - u64::from(writing.transactions),
+            transactions: writing.transactions,
+            as_of,
+            newest: writing.newest,
+            ..BlockHeader::default()
+        };
+        let claims = needed
+            .iter()
+            .enumerate()
+            .map(|(lane, &(needed, durable))| Claim {
+                lane: lane as u32,
+                needed,
+                durable,
+            });
+        format::seal(&mut writing.active, header, claims);
+        let spare = writing.spare.take().expect("nothing is under way");
+        let block = std::mem::replace(&mut writing.active, spare);
+        let offset = segment.offset;
+        segment.offset += block.len() as u64;
+        resting.block += 1;
+        segment.blocks_end = resting.block;
+        self.lane().seal_up_to(resting.block, resting.committed);
+        self.log.counters.sealed(writing.transactions, block.len());
+        let file = segment.file.clone();
+        if segment.room() < segment.bytes / 2 && resting.next.is_none() {
+            self.upkeep.ring();
+        }
+        writing.under_way = Some(UnderWay {
+            transfer: self.port.begin(Action::WriteDurable, &file, offset, block),
+            file,
+            offset,
+            attempts: 1,
+            committed: resting.committed,
+            as_of,
+            needed: needed.into_iter().map(|(needed, _)| needed).collect(),
+        });
+        writing.transactions = 0;
+        writing.urgency = Urgency::None;
+        if urgency == Urgency::Synchronous {
+            self.log.frontier.want_all_but(self.number);
+        }
+        self.room.ring();
+    }
+
+    /// Makes sure that the current segment has room for `bytes`.
+    fn provide_segment(&self, writing: &mut Writing, bytes: u64) -> bool {
+        let resting = &mut writing.resting;
+        if resting.segment.as_ref().is_some_and(|s| s.room() >= bytes) {
+            return true;
+        }
+        if resting.next.as_ref().is_some_and(|s| s.room() >= bytes) {
+            let full = std::mem::replace(&mut resting.segment, resting.next.take());
+            if let Some(full) = full {
+                self.log.segments.keep(&full);
+            }
+            self.upkeep.ring();
+            return true;
+        }
+        debug_assert!(false, "commits wait until there is room");
+        false
+    }
+
+    fn take_in(&self, writing: &mut Writing) {
+        let Some(under_way) = &mut writing.under_way else {
+            return;
+        };
+        let Some((mut buffer, result)) = under_way.transfer.try_take() else {
+            return;
+        };
+        match result {
+            Ok(written) if written == buffer.len() => {
+                if let Some(done) = writing.under_way.take() {
+                    self.log.frontier.block_is_durable(
+                        self.number,
+                        done.committed,
+                        done.as_of,
+                        done.needed,
+                    );
+                }
+            }
+            // All of it again: that is idempotent.
+            Ok(_) if under_way.attempts < WRITE_ATTEMPTS => {
+                under_way.attempts += 1;
+                under_way.transfer = self.port.begin(
+                    Action::WriteDurable,
+                    &under_way.file,
+                    under_way.offset,
+                    buffer,
+                );
+                return;
+            }
+            Ok(_) => self.fail(writing, &short_write()),
+            Err(error) => self.fail(writing, &error),
+        }
+        reset_block(&mut buffer, self.log.config.buffer_bytes);
+        writing.spare = Some(buffer);
+        self.room.ring();
+    }
+
+    /// The device has failed: whether the block is on it, nobody knows. Nothing
+    /// is acknowledged from now on.
+    fn fail(&self, writing: &mut Writing, error: &std::io::Error) {
+        writing.under_way = None;
+        // What is in the active buffer cannot become durable either.
+        writing.transactions = 0;
+        reset_block(&mut writing.active, self.log.config.buffer_bytes);
+        self.log.poison(&format!("writing the log failed: {error}"));
+    }
+
+    /// Wakes the commits that need not wait any longer.
+    fn release(&self) {
+        loop {
+            let waker = {
+                let mut waiters = self.waiters.borrow_mut();
+                let reached = if self.log.is_poisoned() {
+                    Timestamp(u64::MAX)
+                } else {
+                    self.log.frontier.reached()
+                };
+                waiters.release(reached)
+            };
+            match waker {
+                Some(waker) => waker.wake(),
+                None => return,
+            }
+        }
+    }
+
+    /// Before the worker sleeps. False if it should look again at once.
+    pub(crate) fn may_sleep(&self) -> bool {
+        self.poll(Moment::Resting);
+        let first = self.waiters.borrow().first();
+        let Some(first) = first else { return true };
+        self.lane().announce_waiting();
+        first > self.log.frontier.reached() && !self.log.is_poisoned()
+    }
+
+    /// After the worker's sleep.
+    pub(crate) fn slept(&self) {
+        self.lane().stop_waiting();
+        self.poll(Moment::Busy);
+    }
+
+    /// Whether a block is being written.
+    pub(crate) fn awaits_device(&self) -> bool {
+        self.writing.borrow().under_way.is_some() || self.port.outstanding() > 0
+    }
+
+    /// The upkeep's next ring: see [`LaneWriter::upkeep`].
+    pub(crate) fn upkeep_is_due(&self) -> Listening<'_> {
+        self.upkeep.next()
+    }
+
+    /// Has the upkeep look around.
+    pub(crate) fn ring_upkeep(&self) {
+        self.upkeep.ring();
+    }
+
+    /// Prepares the next segment if there is none.
+    ///
+    /// # Suspension
+    /// Device waits.
+    pub(crate) async fn prepare_segment(&self) {
+        let (header, bytes) = {
+            let writing = self.writing.borrow_mut();
+            let wanted = writing.segment_bytes_wanted;
+            let room = |segment: &Option<Segment>| segment.as_ref().map_or(0, Segment::room);
+            let resting = &writing.resting;
+            let nearly_full = |s: &Segment| s.room() < s.bytes / 2;
+            let needs = match &resting.segment {
+                Some(segment) => nearly_full(segment) || wanted > segment.room(),
+                None => true,
+            };
+            let has = resting.next.is_some() && room(&resting.next) >= wanted;
+            if writing.preparing || !needs || has || self.log.is_poisoned() {
+                return;
+            }
+            let bytes = self
+                .log
+                .config
+                .segment_bytes
+                .max(wanted + io::BLOCK_BYTES as u64);
+            let header = SegmentHeader {
+                database: self.log.database,
+                incarnation: self.log.incarnation,
+                lane: self.number as u32,
+                ordinal: writing.resting.ordinal,
+            };
+            (header, bytes)
+        };
+        let preparing = Preparing::begin(self);
+        let prepared = self.log.segments.prepare(&self.port, header, bytes).await;
+        drop(preparing);
+        let mut writing = self.writing.borrow_mut();
+        writing.segment_bytes_wanted = 0;
+        match prepared {
+            Ok(segment) => {
+                writing.resting.ordinal += 1;
+                // One that was too small for what came goes unused: it is empty.
+                if let Some(unused) = writing.resting.next.replace(segment) {
+                    // Nothing in it: freed by the next checkpoint.
+                    self.log.segments.keep(&unused);
+                }
+                writing.no_segment = None;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                writing.no_segment = Some(Error::StorageFull);
+            }
+            Err(error) => {
+                self.log
+                    .poison(&format!("making a log segment failed: {error}"));
+            }
+        }
+    }
+
+    /// Writes what is in the buffers, blocking the thread: at the session's end.
+    fn flush(&self) {
+        loop {
+            self.busy.set(true);
+            self.work(Moment::Resting);
+            let (under_way, transactions) = {
+                let writing = self.writing.borrow();
+                (writing.under_way.is_some(), writing.transactions)
+            };
+            if under_way {
+                self.port.wait(None);
+            } else if transactions == 0 || self.log.is_poisoned() {
+                return;
+            }
+        }
+    }
+}
+
+/// The preparation of a segment, under way until this is dropped.
+struct Preparing<'l>(&'l LaneWriter);
+
+impl<'l> Preparing<'l> {
+    fn begin(writer: &'l LaneWriter) -> Preparing<'l> {
+        writer.writing.borrow_mut().preparing = true;
+        Preparing(writer)
+    }
+}
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        self.0.writing.borrow_mut().preparing = false;
+        // Those that wait look again, now or when the segment is in place.
+        self.0.busy.set(true);
+        self.0.room.ring();
+    }
+}
+
+fn empty_block(bytes: usize) -> Buffer {
+    let mut buffer = Buffer::with_capacity(BLOCK_HEADER_BYTES + bytes);
+    buffer.set_len(BLOCK_HEADER_BYTES);
+    buffer
+}
+
+/// Empties a block; one that has grown far beyond the usual is replaced.
+fn reset_block(buffer: &mut Buffer, usual_bytes: usize) {
+    if buffer.capacity() > usual_bytes * 4 {
+        *buffer = empty_block(usual_bytes);
+    }
+    buffer.set_len(BLOCK_HEADER_BYTES);
+}
+
+impl Drop for LaneWriter {
+    fn drop(&mut self) {
+        self.flush();
+        self.lane().rouse_by(None);
+        let resting = std::mem::take(&mut self.writing.get_mut().resting);
+        self.log.leave_resting(self.number, resting);
+    }
+}
+
+/// See [`LaneWriter::durable`].
+pub(crate) struct Durable<'l> {
+    writer: &'l LaneWriter,
+    timestamp: Timestamp,
+    /// Among the waiters.
+    number: Option<u64>,
+}
+
+impl Future for Durable<'_> {
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let writer = self.writer;
+        if let Err(poisoned) = writer.log.check_sound() {
+            return Poll::Ready(Err(poisoned));
+        }
+        let timestamp = self.timestamp;
+        if timestamp <= writer.log.frontier.reached() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut waiters = writer.waiters.borrow_mut();
+        let stands = self
+            .number
+            .is_some_and(|number| waiters.renew(timestamp, number, context.waker()));
+        if !stands {
+            self.number = Some(waiters.enter(timestamp, context.waker().clone()));
+            writer.busy.set(true);
+            // What a reader saw may lie in a buffer that nobody waits for.
+            if writer.writing.borrow().newest < timestamp {
+                writer.log.frontier.want_all_but(writer.number);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Durable<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.writer
+                .waiters
+                .borrow_mut()
+                .leave(self.timestamp, number);
+        }
+    }
+}

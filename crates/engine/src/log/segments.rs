@@ -1,0 +1,261 @@
+//! Log segments as files: which are full, which are free to be used again.
+//!
+//! A segment is written once from front to back and then kept until a checkpoint
+//! has made it superfluous. Then its file is used again: overwriting is cheaper than
+//! appending, because neither length nor extents of the file change. Nobody renames
+//! files: a segment's header says what it is, and old blocks in a reused file give
+//! themselves away by incarnation, lane and number.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use io::{Action, BLOCK_BYTES, Buffer, Directory, File, OpenMode, Port};
+
+use crate::{log::format::SegmentHeader, manifest::Start};
+
+/// Free files that are kept; more are removed.
+const FREE_MAX: usize = 4;
+/// Zeros written at once to a new file.
+const FILL_BYTES: usize = 1 << 20;
+
+/// The name of a log file.
+pub(crate) fn file_name(number: u64) -> String {
+    format!("log-{number:08}")
+}
+
+/// The number in the name of a log file.
+pub(crate) fn file_number(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("log-")?;
+    let all_digits = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
+}
+
+/// A segment that a lane writes to, or will.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) number: u64,
+    pub(crate) header: SegmentHeader,
+    /// Bytes of the file.
+    pub(crate) bytes: u64,
+    /// Where the next block goes.
+    pub(crate) offset: u64,
+    /// The number of the lane's next block, after the last in here.
+    pub(crate) blocks_end: u64,
+}
+
+impl Segment {
+    pub(crate) fn room(&self) -> u64 {
+        self.bytes - self.offset
+    }
+}
+
+/// A segment that is full, or of an earlier incarnation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Full {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    pub(crate) header: SegmentHeader,
+    /// All its blocks have smaller numbers.
+    pub(crate) blocks_end: u64,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    next_number: u64,
+    full: Vec<Full>,
+    free: Vec<(u64, u64)>,
+}
+
+/// All segments of a database but those that lanes are writing to.
+#[derive(Debug)]
+pub(crate) struct Segments {
+    directory: Arc<dyn Directory>,
+    pool: Mutex<Pool>,
+}
+
+impl Segments {
+    /// The segments that were `found`; `next_number` is beyond all names in use.
+    pub(crate) fn new(
+        directory: Arc<dyn Directory>,
+        next_number: u64,
+        found: Vec<Full>,
+        free: Vec<(u64, u64)>,
+    ) -> Segments {
+        Segments {
+            directory,
+            pool: Mutex::new(Pool {
+                next_number,
+                full: found,
+                free,
+            }),
+        }
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Makes a segment of at least `bytes` ready to be written: a free file, or a
+    /// new one filled with zeros.
+    ///
+    /// # Suspension
+    /// Device waits. New names are made durable with a blocking call.
+    ///
+    /// # Cancellation
+    /// A file may be left over; the next opening finds it.
+    pub(crate) async fn prepare(
+        &self,
+        port: &std::rc::Rc<Port>,
+        header: SegmentHeader,
+        bytes: u64,
+    ) -> std::io::Result<Segment> {
+        let bytes = bytes.next_multiple_of(BLOCK_BYTES as u64);
+        let free = {
+            let mut pool = self.pool();
+            let fits = pool.free.iter().position(|&(_, has)| has >= bytes);
+            fits.map(|at| pool.free.swap_remove(at))
+        };
+        let (number, bytes) = match free {
+            Some(free) => free,
+            None => {
+                let number = {
+                    let mut pool = self.pool();
+                    pool.next_number += 1;
+                    pool.next_number - 1
+                };
+                if let Err(error) = self.fill(port, number, bytes).await {
+                    // Half a file is of no use, and may be what fills the device.
+                    let _ = self.directory.remove(&file_name(number));
+                    return Err(error);
+                }
+                (number, bytes)
+            }
+        };
+        let file = self
+            .directory
+            .open(&file_name(number), OpenMode::Write, true)?;
+        let mut first = Buffer::zeroed(BLOCK_BYTES);
+        let encoded = header.encode();
+        first[..encoded.len()].copy_from_slice(&encoded);
+        // Durable: with it, so are the new file's length and extents.
+        write_whole(port, Action::WriteDurable, &file, 0, first).await?;
+        Ok(Segment {
+            file,
+            number,
+            header,
+            bytes,
+            offset: BLOCK_BYTES as u64,
+            blocks_end: 0,
+        })
+    }
+
+    async fn fill(&self, port: &std::rc::Rc<Port>, number: u64, bytes: u64) -> std::io::Result<()> {
+        let file = self
+            .directory
+            .open(&file_name(number), OpenMode::Create, true)?;
+        let mut zeros = Buffer::zeroed(FILL_BYTES);
+        let mut offset = 0;
+        while offset < bytes {
+            zeros.set_len((bytes - offset).min(FILL_BYTES as u64) as usize);
+            let count = zeros.len() as u64;
+            zeros = write_whole(port, Action::Write, &file, offset, zeros).await?;
+            offset += count;
+        }
+        self.directory.sync()
+    }
+
+    /// Keeps a segment that is full.
+    pub(crate) fn keep(&self, segment: &Segment) {
+        self.pool().full.push(Full {
+            number: segment.number,
+            bytes: segment.bytes,
+            header: segment.header,
+            blocks_end: segment.blocks_end,
+        });
+    }
+
+    /// Frees the segments that recovery does not need, because a checkpoint of
+    /// `incarnation` needs the log from `starts` on only. How many were freed.
+    ///
+    /// # Errors
+    /// If surplus files cannot be removed.
+    pub(crate) fn free_before(&self, incarnation: u64, starts: &[Start]) -> std::io::Result<usize> {
+        let start = |lane| {
+            let start = starts.iter().find(|start| start.lane == lane);
+            start.map_or(0, |start| start.block)
+        };
+        let is_superfluous = |full: &mut Full| {
+            full.header.incarnation < incarnation || full.blocks_end <= start(full.header.lane)
+        };
+        let (freed, surplus) = {
+            let mut pool = self.pool();
+            let freed: Vec<_> = pool.full.extract_if(.., is_superfluous).collect();
+            pool.free
+                .extend(freed.iter().map(|full| (full.number, full.bytes)));
+            let surplus = pool.free.len().saturating_sub(FREE_MAX);
+            (freed.len(), pool.free.drain(..surplus).collect::<Vec<_>>())
+        };
+        for (number, _) in surplus {
+            self.directory.remove(&file_name(number))?;
+        }
+        Ok(freed)
+    }
+
+    /// Bytes of all files that are full or free.
+    pub(crate) fn bytes(&self) -> u64 {
+        let pool = self.pool();
+        let full = pool.full.iter().map(|full| full.bytes);
+        full.chain(pool.free.iter().map(|&(_, bytes)| bytes)).sum()
+    }
+}
+
+/// Writes all of `buffer`; again if the device stops short, as long as it gets
+/// anywhere.
+pub(crate) async fn write_whole(
+    port: &std::rc::Rc<Port>,
+    action: Action,
+    file: &Arc<dyn File>,
+    offset: u64,
+    mut buffer: Buffer,
+) -> std::io::Result<Buffer> {
+    for _ in 0..WRITE_ATTEMPTS {
+        let whole = buffer.len();
+        let (returned, result) = port.begin(action, file, offset, buffer).await;
+        buffer = returned;
+        if result? == whole {
+            return Ok(buffer);
+        }
+    }
+    Err(short_write())
+}
+
+/// Attempts at a write that the device cuts short.
+pub(crate) const WRITE_ATTEMPTS: u32 = 8;
+
+pub(crate) fn short_write() -> std::io::Error {
+    std::io::Error::new(
+        std::io::ErrorKind::WriteZero,
+        "the device wrote only a part, again and again",
+    )
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_match() {
+        for number in [0, 7, 99_999_999, 100_000_000, u64::MAX] {
+            assert_eq!(file_number(&file_name(number)), Some(number));
+        }
+        for name in [
+            "log-1",
+            "log-",
+            "log-0000000x",
+            "log-000000001x",
+            "MANIFEST",
+        ] {
+            assert_eq!(file_number(name), None);
+        }
+    }
+}

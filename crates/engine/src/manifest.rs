@@ -1,0 +1,391 @@
+//! The manifest: what belongs to a database directory, in one small file.
+//!
+//! It is never changed in place: a new one is written beside it, synced, renamed
+//! over the old one, and the directory synced. Whoever is interrupted leaves the old
+//! one or the new one.
+//!
+//! ```text
+//! magic "WFTM" | version u16 | - u16 | checksum u32 | length u32 | body
+//! body   database u64 | incarnation u64
+//!        cuts        count u32 × (incarnation u64 | up to u64 | ends)
+//!                    ends: count u32 × (lane u32 | blocks u64)
+//!        tables      count u32 × (number u32 | name | description)
+//!        checkpoint  present u32 (0 or 1), then
+//!                    number u64 | incarnation u64 | begin u64 | end u64
+//!                    starts  count u32 × (lane u32 | block u64 | transactions u64)
+//!                    parts   count u32 × (file u64 | table u32 | records u64 | bytes u64)
+//! ```
+//! Names and descriptions are bytes behind their length, a `u32`.
+
+use std::{fmt, sync::Arc};
+
+use io::{Directory, OpenMode};
+
+use crate::{
+    bytes::{Reader, TooShort, put_counted},
+    log::format::Flaw,
+    timestamp::Timestamp,
+};
+
+/// The manifest's file, and the one that replaces it.
+pub(crate) const NAME: &str = "MANIFEST";
+const NEXT_NAME: &str = "MANIFEST.new";
+
+const MAGIC: [u8; 4] = *b"WFTM";
+const VERSION: u16 = 1;
+const HEADER_BYTES: usize = 16;
+/// No manifest is longer; a file that says so is not believed.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// What belongs to a database directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    /// Chosen at random when the directory was made.
+    pub(crate) database: u64,
+    /// The one that is writing, or was when it ended.
+    pub(crate) incarnation: u64,
+    /// How far the logs of earlier incarnations count.
+    pub(crate) cuts: Vec<Cut>,
+    pub(crate) tables: Vec<TableEntry>,
+    pub(crate) checkpoint: Option<CheckpointEntry>,
+}
+
+/// Of the log of `incarnation`, what is newer than `up_to` was never acknowledged
+/// and does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) incarnation: u64,
+    pub(crate) up_to: Timestamp,
+    /// How many blocks of each lane were found whole; none of them may be missing.
+    pub(crate) ends: Vec<(u32, u64)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TableEntry {
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    /// The embedding's own.
+    pub(crate) description: Vec<u8>,
+}
+
+/// A checkpoint that is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CheckpointEntry {
+    pub(crate) number: u64,
+    /// The incarnation that took it.
+    pub(crate) incarnation: u64,
+    /// It has everything up to here; the log is needed from here on.
+    pub(crate) begin: Timestamp,
+    /// It has nothing newer.
+    pub(crate) end: Timestamp,
+    /// Where the log that is needed begins, in the incarnation that took the
+    /// checkpoint; of earlier ones nothing is needed.
+    pub(crate) starts: Vec<Start>,
+    pub(crate) parts: Vec<PartEntry>,
+}
+
+/// The blocks of a lane before this one, with so many transactions, are
+/// superfluous.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) lane: u32,
+    pub(crate) block: u64,
+    pub(crate) transactions: u64,
+}
+
+/// One file of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PartEntry {
+    pub(crate) file: u64,
+    pub(crate) table: u32,
+    pub(crate) records: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Debug)]
+pub(crate) enum ManifestError {
+    Io(std::io::Error),
+    Flaw(Flaw),
+}
+
+impl fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ManifestError::Io(error) => error.fmt(f),
+            ManifestError::Flaw(flaw) => flaw.fmt(f),
+        }
+    }
+}
+
+impl From<std::io::Error> for ManifestError {
+    fn from(error: std::io::Error) -> ManifestError {
+        ManifestError::Io(error)
+    }
+}
+
+impl From<Flaw> for ManifestError {
+    fn from(flaw: Flaw) -> ManifestError {
+        ManifestError::Flaw(flaw)
+    }
+}
+
+impl Manifest {
+    /// The manifest of a directory; `None` if there is none.
+    pub(crate) fn load(directory: &Arc<dyn Directory>) -> Result<Option<Manifest>, ManifestError> {
+        let file = match directory.open(NAME, OpenMode::Read, false) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let length = file.length()?;
+        if length > BYTES_MAX {
+            return Err(Flaw::Nonsense.into());
+        }
+        let mut bytes = vec![0; length as usize];
+        let read = file.read_at(&mut bytes, 0)?;
+        Ok(Some(Manifest::decode(&bytes[..read])?))
+    }
+
+    /// Makes this the manifest of a directory.
+    pub(crate) fn store(&self, directory: &Arc<dyn Directory>) -> std::io::Result<()> {
+        match directory.remove(NEXT_NAME) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = directory.open(NEXT_NAME, OpenMode::Create, false)?;
+        file.write_at(&self.encode(), 0)?;
+        file.sync()?;
+        drop(file);
+        directory.rename(NEXT_NAME, NAME)?;
+        directory.sync()
+    }
+
+    /// How far the log of an earlier incarnation counts. `None`: not at all.
+    pub(crate) fn cut(&self, incarnation: u64) -> Option<&Cut> {
+        self.cuts.iter().find(|cut| cut.incarnation == incarnation)
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.extend_from_slice(&self.database.to_le_bytes());
+        body.extend_from_slice(&self.incarnation.to_le_bytes());
+        put_count(&mut body, self.cuts.len());
+        for cut in &self.cuts {
+            body.extend_from_slice(&cut.incarnation.to_le_bytes());
+            body.extend_from_slice(&cut.up_to.0.to_le_bytes());
+            put_count(&mut body, cut.ends.len());
+            for (lane, blocks) in &cut.ends {
+                body.extend_from_slice(&lane.to_le_bytes());
+                body.extend_from_slice(&blocks.to_le_bytes());
+            }
+        }
+        put_count(&mut body, self.tables.len());
+        for table in &self.tables {
+            body.extend_from_slice(&table.number.to_le_bytes());
+            put_counted(&mut body, table.name.as_bytes());
+            put_counted(&mut body, &table.description);
+        }
+        put_count(&mut body, usize::from(self.checkpoint.is_some()));
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint.encode_into(&mut body);
+        }
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[0; 2]);
+        bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
+        bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&body);
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest, Flaw> {
+        let mut reader = Reader(bytes);
+        let mut read_header = || {
+            let magic = reader.take(4)?;
+            let version = reader.u16()?;
+            reader.u16()?;
+            let checksum = reader.u32()?;
+            Ok::<_, TooShort>((magic, version, checksum, reader.counted()))
+        };
+        let (magic, version, checksum, body) = read_header().map_err(|TooShort| Flaw::Absent)?;
+        if magic != MAGIC {
+            return Err(Flaw::Absent);
+        }
+        if version != VERSION {
+            return Err(Flaw::Version(version));
+        }
+        let body = body.map_err(|TooShort| Flaw::Checksum)?;
+        if checksum != crc32fast::hash(body) {
+            return Err(Flaw::Checksum);
+        }
+        Manifest::decode_body(Reader(body))
+    }
+
+    fn decode_body(mut reader: Reader<'_>) -> Result<Manifest, Flaw> {
+        let reader = &mut reader;
+        let manifest = Manifest {
+            database: reader.u64()?,
+            incarnation: reader.u64()?,
+            cuts: get_all(reader, |reader| {
+                Ok(Cut {
+                    incarnation: reader.u64()?,
+                    up_to: Timestamp(reader.u64()?),
+                    ends: get_all(reader, |reader| Ok((reader.u32()?, reader.u64()?)))?,
+                })
+            })?,
+            tables: get_all(reader, |reader| {
+                let number = reader.u32()?;
+                let name = reader.counted()?.to_vec();
+                Ok(TableEntry {
+                    number,
+                    name: String::from_utf8(name).map_err(|_| Flaw::Nonsense)?,
+                    description: reader.counted()?.to_vec(),
+                })
+            })?,
+            checkpoint: match reader.u32()? {
+                0 => None,
+                1 => Some(CheckpointEntry::decode(reader)?),
+                _ => return Err(Flaw::Nonsense),
+            },
+        };
+        if reader.is_empty() {
+            Ok(manifest)
+        } else {
+            Err(Flaw::Nonsense)
+        }
+    }
+}
+
+impl CheckpointEntry {
+    fn encode_into(&self, body: &mut Vec<u8>) {
+        body.extend_from_slice(&self.number.to_le_bytes());
+        body.extend_from_slice(&self.incarnation.to_le_bytes());
+        body.extend_from_slice(&self.begin.0.to_le_bytes());
+        body.extend_from_slice(&self.end.0.to_le_bytes());
+        put_count(body, self.starts.len());
+        for start in &self.starts {
+            body.extend_from_slice(&start.lane.to_le_bytes());
+            body.extend_from_slice(&start.block.to_le_bytes());
+            body.extend_from_slice(&start.transactions.to_le_bytes());
+        }
+        put_count(body, self.parts.len());
+        for part in &self.parts {
+            body.extend_from_slice(&part.file.to_le_bytes());
+            body.extend_from_slice(&part.table.to_le_bytes());
+            body.extend_from_slice(&part.records.to_le_bytes());
+            body.extend_from_slice(&part.bytes.to_le_bytes());
+        }
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<CheckpointEntry, Flaw> {
+        Ok(CheckpointEntry {
+            number: reader.u64()?,
+            incarnation: reader.u64()?,
+            begin: Timestamp(reader.u64()?),
+            end: Timestamp(reader.u64()?),
+            starts: get_all(reader, |reader| {
+                Ok(Start {
+                    lane: reader.u32()?,
+                    block: reader.u64()?,
+                    transactions: reader.u64()?,
+                })
+            })?,
+            parts: get_all(reader, |reader| {
+                Ok(PartEntry {
+                    file: reader.u64()?,
+                    table: reader.u32()?,
+                    records: reader.u64()?,
+                    bytes: reader.u64()?,
+                })
+            })?,
+        })
+    }
+}
+
+fn put_count(body: &mut Vec<u8>, count: usize) {
+    body.extend_from_slice(&(count as u32).to_le_bytes());
+}
+
+/// As many entries as a count says. Allocates as they come: the count may lie.
+fn get_all<T>(
+    reader: &mut Reader<'_>,
+    get: impl Fn(&mut Reader<'_>) -> Result<T, Flaw>,
+) -> Result<Vec<T>, Flaw> {
+    let count = reader.u32()?;
+    let mut all = Vec::new();
+    for _ in 0..count {
+        all.push(get(reader)?);
+    }
+    Ok(all)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            database: 77,
+            incarnation: 3,
+            cuts: vec![Cut {
+                incarnation: 2,
+                up_to: Timestamp(99),
+                ends: vec![(0, 7), (3, 1)],
+            }],
+            tables: vec![TableEntry {
+                number: 0,
+                name: "accounts".to_owned(),
+                description: b"u64 to i64".to_vec(),
+            }],
+            checkpoint: Some(CheckpointEntry {
+                number: 5,
+                incarnation: 3,
+                begin: Timestamp(10),
+                end: Timestamp(20),
+                starts: vec![Start {
+                    lane: 1,
+                    block: 8,
+                    transactions: 80,
+                }],
+                parts: vec![PartEntry {
+                    file: 12,
+                    table: 0,
+                    records: 1000,
+                    bytes: 4096,
+                }],
+            }),
+        }
+    }
+
+    #[test]
+    fn a_manifest_reads_as_it_was_written() {
+        for manifest in [manifest(), Manifest::default()] {
+            assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+        }
+    }
+
+    #[test]
+    fn every_changed_bit_and_every_missing_byte_is_noticed() {
+        let mut bytes = manifest().encode();
+        for bit in (0..bytes.len() * 8).filter(|bit| !(6..8).contains(&(bit / 8))) {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Manifest::decode(&bytes).is_err(), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        for length in 0..bytes.len() {
+            assert!(
+                Manifest::decode(&bytes[..length]).is_err(),
+                "{length} bytes"
+            );
+        }
+    }
+
+    #[test]
+    fn other_versions_are_refused_by_name() {
+        let mut bytes = manifest().encode();
+        bytes[4] = 9;
+        assert_eq!(Manifest::decode(&bytes), Err(Flaw::Version(9)));
+    }
+}

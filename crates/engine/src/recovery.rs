@@ -1,0 +1,484 @@
+//! Recovery: from a directory to a database in memory.
+//!
+//! | step | where |
+//! | --- | --- |
+//! | lock, manifest, log files, what counts of them | [`Database::open`], `scan.rs`, `analysis.rs` |
+//! | loading checkpoint and log, in parallel, by every worker | [`Recovery::tasks`], `load.rs` |
+//! | a new incarnation begins | [`Recovery::finish`] |
+//!
+//! Nothing is written before the last step, so whoever is interrupted before begins
+//! again, and finds the same. The last step puts a new manifest in place: it says up
+//! to where the log of the ended incarnation counts, and names the next one.
+//!
+//! Loading is order-independent: records are installed by key, the newest timestamp
+//! wins, deletions stay as tombstones until they are collected as usual. So
+//! checkpoint and log files may be loaded by any worker at any time.
+
+pub(crate) mod analysis;
+mod error;
+mod load;
+pub(crate) mod scan;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use io::Directory;
+
+use self::scan::{Expected, FileBlocks, Found, LaneLog, LogFile};
+pub use self::{error::OpenError, load::Loading};
+use crate::{
+    checkpoint,
+    database::{Database, DatabaseConfig},
+    log::{
+        Log, LogConfig, Segments,
+        format::Flaw,
+        segments::{Full, file_name},
+    },
+    manifest::{self, Cut, Manifest, ManifestError, PartEntry},
+    storage::Storage,
+    timestamp::Timestamp,
+};
+
+/// A piece of work: one file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Item {
+    Part(PartEntry),
+    Log {
+        file: LogFile,
+        /// Bytes up to the end of the last block that counts.
+        end: u64,
+        /// Transactions that count: newer than the first, not newer than the second.
+        newer_than: Timestamp,
+        up_to: Timestamp,
+    },
+}
+
+/// How far a recovery is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecoveryProgress {
+    /// Bytes to read: checkpoint and log.
+    pub bytes_total: u64,
+    /// Bytes read and installed.
+    pub bytes_done: u64,
+    /// Records installed, or found to be superseded, from the checkpoint.
+    pub checkpoint_records: u64,
+    /// The same, from the log.
+    pub log_records: u64,
+}
+
+/// What a recovery found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecoveryReport {
+    /// The directory was empty: a new database.
+    pub is_new: bool,
+    /// Records and bytes.
+    pub progress: RecoveryProgress,
+    /// The newest commit that was recovered.
+    pub recovered_up_to: Timestamp,
+    /// Time since the opening began.
+    pub duration: Duration,
+    /// There is no room for the manifest, so nothing can be written until there
+    /// is: what the device said.
+    pub no_space: Option<String>,
+}
+
+/// A database that is being recovered. See the module text.
+#[derive(Debug)]
+pub struct Recovery {
+    database: Arc<Database>,
+    log_config: LogConfig,
+    manifest: Manifest,
+    is_new: bool,
+    items: Mutex<VecDeque<Item>>,
+    bytes_total: u64,
+    bytes_done: AtomicU64,
+    checkpoint_records: AtomicU64,
+    log_records: AtomicU64,
+    failed: AtomicBool,
+    failure: Mutex<Option<OpenError>>,
+    started: Instant,
+    recovered_up_to: Timestamp,
+    segments: Mutex<Option<Segments>>,
+    /// Log files that nothing is needed of.
+    blank: Vec<u64>,
+    finished: AtomicBool,
+}
+
+/// How to recover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// Give up what is destroyed instead of refusing: every lane of the log ends
+    /// where something is destroyed, and what depends on the rest is cut off. Parts
+    /// of a checkpoint that cannot be read are left out.
+    pub salvage: bool,
+}
+
+impl Database {
+    /// Opens the database in `directory`, or makes one. Then run the
+    /// [`Recovery::tasks`] on some workers, and [`Recovery::finish`] it.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; nothing was changed.
+    pub fn open(
+        config: DatabaseConfig,
+        log_config: LogConfig,
+        recovery_config: RecoveryConfig,
+        directory: Arc<dyn Directory>,
+    ) -> Result<Arc<Recovery>, OpenError> {
+        let started = Instant::now();
+        let lock = directory.lock().map_err(|error| match error.kind() {
+            std::io::ErrorKind::WouldBlock => OpenError::Locked(directory.location()),
+            _ => OpenError::from(error),
+        })?;
+        let loaded = Manifest::load(&directory).map_err(|error| match error {
+            ManifestError::Io(error) => OpenError::from(error),
+            ManifestError::Flaw(flaw) => OpenError::corrupt(manifest::NAME.to_owned(), 0, flaw),
+        })?;
+        let is_new = loaded.is_none();
+        let manifest = match loaded {
+            Some(manifest) => manifest,
+            None => {
+                refuse_strangers(&directory)?;
+                Manifest {
+                    database: random_number(),
+                    ..Manifest::default()
+                }
+            }
+        };
+        let logs = Logs::read(&directory, &manifest, recovery_config)?;
+        let storage = Storage::new(directory.clone(), lock, manifest.clone())?;
+        let database = Database::with_storage(config, Some(storage))
+            .map_err(|_| OpenError::MemoryExhausted)?;
+        database.restore_tables(&manifest)?;
+        let parts = manifest.checkpoint.iter().flat_map(|c| &c.parts);
+        let items: VecDeque<Item> = parts
+            .map(|&part| Item::Part(part))
+            .chain(logs.items)
+            .collect();
+        let bytes = items.iter().map(|item| match item {
+            Item::Part(part) => part.bytes,
+            Item::Log { end, .. } => *end,
+        });
+        let bytes_total = bytes.sum();
+        let segments = Segments::new(directory.clone(), logs.next_number, logs.full, logs.free);
+        let mut manifest = manifest;
+        if !is_new {
+            manifest.cuts = logs.cuts;
+        }
+        manifest.incarnation += 1;
+        Ok(Arc::new(Recovery {
+            database,
+            log_config,
+            manifest,
+            is_new,
+            items: Mutex::new(items),
+            bytes_total,
+            bytes_done: AtomicU64::new(0),
+            checkpoint_records: AtomicU64::new(0),
+            log_records: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            failure: Mutex::default(),
+            started,
+            recovered_up_to: logs.reached,
+            segments: Mutex::new(Some(segments)),
+            blank: logs.blank,
+            finished: AtomicBool::new(false),
+        }))
+    }
+}
+
+/// A directory without a manifest must be empty: somebody else's files are not to
+/// be mixed with ours, and log files without a manifest mean that it was lost.
+fn refuse_strangers(directory: &Arc<dyn Directory>) -> Result<(), OpenError> {
+    let names = directory.list()?;
+    let ours = |name: &str| name.starts_with("log-") || name.starts_with("checkpoint-");
+    match names.into_iter().find(|name| ours(name)) {
+        Some(name) => Err(OpenError::NoManifest(name)),
+        None => Ok(()),
+    }
+}
+
+/// A number that no other database has, most likely.
+fn random_number() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // Keyed at random by the standard library, per process and instance.
+    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
+    hasher.write_u64(0);
+    hasher.finish()
+}
+
+/// What the log files come to.
+pub(crate) struct Logs {
+    pub(crate) items: Vec<Item>,
+    /// Up to here, everything counts.
+    pub(crate) reached: Timestamp,
+    pub(crate) cuts: Vec<Cut>,
+    full: Vec<Full>,
+    free: Vec<(u64, u64)>,
+    blank: Vec<u64>,
+    next_number: u64,
+}
+
+impl Logs {
+    /// Reads all log files that count.
+    pub(crate) fn read(
+        directory: &Arc<dyn Directory>,
+        manifest: &Manifest,
+        config: RecoveryConfig,
+    ) -> Result<Logs, OpenError> {
+        let Found {
+            lanes,
+            blank,
+            next_number,
+        } = scan::find(directory, manifest, config.salvage)?;
+        let checkpoint = manifest.checkpoint.clone().unwrap_or_default();
+        let newer_than = checkpoint.begin;
+        let mut logs = Logs {
+            items: Vec::new(),
+            // The first timestamp is 1, of a database without commits.
+            reached: newer_than.max(checkpoint.end).max(Timestamp(1)),
+            cuts: Vec::new(),
+            full: Vec::new(),
+            free: Vec::new(),
+            blank,
+            next_number,
+        };
+        let mut incarnations: BTreeMap<u64, BTreeMap<u32, Vec<LogFile>>> = BTreeMap::new();
+        for ((incarnation, lane), files) in lanes {
+            incarnations
+                .entry(incarnation)
+                .or_default()
+                .insert(lane, files);
+        }
+        for cut in &manifest.cuts {
+            logs.reached = logs.reached.max(cut.up_to);
+        }
+        // One that began and wrote nothing has nothing to cut off.
+        incarnations.entry(manifest.incarnation).or_default();
+        for (incarnation, lanes) in incarnations {
+            let cut = manifest.cut(incarnation);
+            if incarnation != manifest.incarnation && cut.is_none() {
+                // Superseded by a checkpoint.
+                let files = lanes.values().flatten();
+                logs.free
+                    .extend(files.map(|file| (file.number, file.bytes)));
+                continue;
+            }
+            let mut read = BTreeMap::new();
+            for (lane, files) in lanes {
+                let expected = expected(manifest, cut, incarnation, lane);
+                let log = scan::scan_lane(directory, &files, expected, config.salvage, &|_| {})?;
+                read.insert(lane, log);
+            }
+            let up_to = match cut {
+                Some(cut) => {
+                    all_lanes_are_there(cut, &read, config.salvage)?;
+                    cut.up_to
+                }
+                None => {
+                    let (reached, loss) = analysis::frontier(&read, logs.reached);
+                    if let Some(loss) = loss
+                        && !config.salvage
+                    {
+                        return Err(OpenError::Lost {
+                            lane: loss.lane,
+                            durable: loss.durable,
+                            found: loss.found,
+                        });
+                    }
+                    reached
+                }
+            };
+            logs.reached = logs.reached.max(up_to);
+            logs.take(incarnation, read, newer_than, up_to);
+        }
+        Ok(logs)
+    }
+
+    fn take(
+        &mut self,
+        incarnation: u64,
+        lanes: BTreeMap<u32, LaneLog>,
+        newer_than: Timestamp,
+        up_to: Timestamp,
+    ) {
+        let ends = lanes.iter().map(|(&lane, log)| (lane, log.blocks));
+        let cut = Cut {
+            incarnation,
+            up_to,
+            ends: ends.collect(),
+        };
+        for (
+            file,
+            FileBlocks {
+                end, blocks_end, ..
+            },
+        ) in lanes.into_values().flat_map(|l| l.files)
+        {
+            if blocks_end == 0 {
+                self.free.push((file.number, file.bytes));
+                continue;
+            }
+            self.items.push(Item::Log {
+                file,
+                end,
+                newer_than,
+                up_to,
+            });
+            self.full.push(Full {
+                number: file.number,
+                bytes: file.bytes,
+                header: file.header,
+                blocks_end,
+            });
+        }
+        if cut.ends.iter().any(|&(_, blocks)| blocks > 0) {
+            self.cuts.push(cut);
+        }
+    }
+}
+
+/// Where a lane's log begins and ends, as far as the manifest says.
+fn expected(manifest: &Manifest, cut: Option<&Cut>, incarnation: u64, lane: u32) -> Expected {
+    let checkpoint = manifest.checkpoint.as_ref();
+    let start = checkpoint
+        .filter(|checkpoint| checkpoint.incarnation == incarnation)
+        .and_then(|checkpoint| checkpoint.starts.iter().find(|start| start.lane == lane));
+    let start = start.copied().unwrap_or_default();
+    let end = cut.and_then(|cut| cut.ends.iter().find(|(number, _)| *number == lane));
+    Expected {
+        first_block: start.block,
+        transactions: start.transactions,
+        blocks: end.map(|&(_, blocks)| blocks),
+    }
+}
+
+/// A lane whose files are all gone is not noticed when its files are read.
+fn all_lanes_are_there(
+    cut: &Cut,
+    read: &BTreeMap<u32, LaneLog>,
+    salvage: bool,
+) -> Result<(), OpenError> {
+    let gone = |&&(lane, blocks): &&(u32, u64)| blocks > 0 && !read.contains_key(&lane);
+    match cut.ends.iter().find(gone) {
+        Some(&(lane, blocks)) if !salvage => Err(OpenError::Lost {
+            lane,
+            durable: blocks,
+            found: 0,
+        }),
+        _ => Ok(()),
+    }
+}
+
+impl Recovery {
+    /// The database; sessions can be made, transactions not yet.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> RecoveryProgress {
+        RecoveryProgress {
+            bytes_total: self.bytes_total,
+            bytes_done: self.bytes_done.load(Ordering::Relaxed),
+            checkpoint_records: self.checkpoint_records.load(Ordering::Relaxed),
+            log_records: self.log_records.load(Ordering::Relaxed),
+        }
+    }
+
+    fn next_item(&self) -> Option<Item> {
+        if self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.items
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .pop_front()
+    }
+
+    /// Gives up, for the first reason given.
+    fn fail(&self, error: OpenError) {
+        self.failed.store(true, Ordering::Relaxed);
+        self.failure().get_or_insert(error);
+    }
+
+    fn failure(&self) -> MutexGuard<'_, Option<OpenError>> {
+        self.failure.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Begins the new incarnation, once all tasks have ended: from now on
+    /// transactions can be run.
+    ///
+    /// # Errors
+    /// What went wrong in the tasks; that of the device when the manifest is
+    /// written. Nothing was changed then.
+    ///
+    /// # Panics
+    /// If it has finished before.
+    pub fn finish(&self) -> Result<RecoveryReport, OpenError> {
+        if let Some(error) = self.failure().take() {
+            return Err(error);
+        }
+        assert!(
+            !self.finished.swap(true, Ordering::AcqRel),
+            "finished twice"
+        );
+        let database = &self.database;
+        let storage = database.storage().expect("opened in a directory");
+        let directory = storage.directory().clone();
+        database
+            .horizon
+            .clock
+            .store(self.recovered_up_to.0, Ordering::SeqCst);
+        self.tidy(&directory);
+        let segments = self
+            .segments
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .take();
+        let log = Log::new(
+            self.log_config,
+            directory,
+            self.manifest.database,
+            self.manifest.incarnation,
+            database.horizon.clock.clone(),
+            segments.expect("finished once"),
+            database.closed.clone(),
+        );
+        let no_space = storage.begin_incarnation(self.manifest.clone(), log)?;
+        Ok(RecoveryReport {
+            is_new: self.is_new,
+            progress: self.progress(),
+            recovered_up_to: self.recovered_up_to,
+            duration: self.started.elapsed(),
+            no_space,
+        })
+    }
+
+    /// Removes what an interruption left over. If that fails, the files stay.
+    fn tidy(&self, directory: &Arc<dyn Directory>) {
+        for &number in &self.blank {
+            let _ = directory.remove(&file_name(number));
+        }
+        let needed = |file| {
+            let parts = self.manifest.checkpoint.iter().flat_map(|c| &c.parts);
+            parts.into_iter().any(|part| part.file == file)
+        };
+        for name in directory.list().unwrap_or_default() {
+            if checkpoint::file_number(&name).is_some_and(|file| !needed(file)) {
+                let _ = directory.remove(&name);
+            }
+        }
+    }
+}
+
+/// The flaw of a checkpoint part whose numbers are not those of the manifest.
+const MISMATCH: Flaw = Flaw::Nonsense;

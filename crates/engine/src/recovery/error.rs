@@ -1,0 +1,115 @@
+//! Why a directory could not be opened.
+
+use std::fmt;
+
+use crate::log::format::Flaw;
+
+/// Why a directory could not be opened. Nothing in it was changed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The device refused something.
+    Io(std::io::Error),
+    /// Another process, or another database of this one, has it open.
+    Locked(String),
+    /// There are log or checkpoint files, but no manifest.
+    NoManifest(String),
+    /// A file is not as it was written.
+    Corrupt {
+        /// The file's name.
+        file: String,
+        /// Where in the file, in bytes.
+        offset: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file was written by a version of the program that this one does not know.
+    UnknownVersion {
+        /// The file's name.
+        file: String,
+        /// Its format version.
+        version: u16,
+    },
+    /// Transactions that were durable are missing.
+    Lost {
+        /// In which lane of the log.
+        lane: u32,
+        /// What was durable, in transactions or blocks.
+        durable: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// The records do not fit into the memory limit.
+    MemoryExhausted,
+}
+
+impl OpenError {
+    pub(crate) fn corrupt(file: String, offset: u64, flaw: Flaw) -> OpenError {
+        match flaw {
+            Flaw::Version(version) => OpenError::UnknownVersion { file, version },
+            flaw => OpenError::Corrupt {
+                file,
+                offset,
+                reason: flaw.to_string(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Io(error) => write!(f, "the device refused: {error}"),
+            OpenError::Locked(location) => write!(
+                f,
+                "{location} is open elsewhere; close it there first, or choose another directory"
+            ),
+            OpenError::NoManifest(file) => write!(
+                f,
+                "there is {file} but no MANIFEST; restore a backup, or name another directory"
+            ),
+            OpenError::Corrupt {
+                file,
+                offset,
+                reason,
+            } => write!(
+                f,
+                "{file} is damaged at byte {offset}: {reason}; restore a backup, or copy the \
+                 directory and salvage what comes before the damage"
+            ),
+            OpenError::UnknownVersion { file, version } => write!(
+                f,
+                "{file} has format version {version}, which this program does not know; use the \
+                 version of Weft that wrote it"
+            ),
+            OpenError::Lost {
+                lane,
+                durable,
+                found,
+            } => write!(
+                f,
+                "lane {lane} of the log ends after {found}, but {durable} were durable; restore \
+                 the missing log files or a backup, or copy the directory and salvage the rest"
+            ),
+            OpenError::MemoryExhausted => f.write_str(
+                "the records do not fit into the memory limit; open the database with a higher \
+                 one",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OpenError::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<std::io::Error> for OpenError {
+    fn from(error: std::io::Error) -> OpenError {
+        OpenError::Io(error)
+    }
+}

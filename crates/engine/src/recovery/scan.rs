@@ -1,0 +1,299 @@
+//! Reading the log: which blocks of each lane are there, whole and in sequence.
+//!
+//! A lane has at most one block under way, so of its blocks only the last can be
+//! torn by a crash. What does not read as a block ends the lane, if nothing of the
+//! lane comes after it; if something does, what lies between was destroyed later,
+//! and recovery refuses ([`OpenError::Corrupt`]).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use io::{BLOCK_BYTES, Directory, OpenMode};
+
+use crate::{
+    log::{
+        format::{Block, Claim, Flaw, SegmentHeader},
+        segments::{file_name, file_number},
+    },
+    manifest::Manifest,
+    recovery::OpenError,
+    timestamp::Timestamp,
+};
+
+/// Log files by what their headers say.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// By incarnation and lane, in the order of their ordinals.
+    pub(crate) lanes: BTreeMap<(u64, u32), Vec<LogFile>>,
+    /// Left half made.
+    pub(crate) blank: Vec<u64>,
+    /// Beyond all numbers in use.
+    pub(crate) next_number: u64,
+}
+
+/// A log file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogFile {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    pub(crate) header: SegmentHeader,
+}
+
+/// Looks at the headers of all log files.
+pub(crate) fn find(
+    directory: &Arc<dyn Directory>,
+    manifest: &Manifest,
+    salvage: bool,
+) -> Result<Found, OpenError> {
+    let mut found = Found::default();
+    for name in directory.list()? {
+        let Some(number) = file_number(&name) else {
+            continue;
+        };
+        found.next_number = found.next_number.max(number + 1);
+        let file = directory.open(&name, OpenMode::Read, false)?;
+        let bytes = file.length()?;
+        let mut start = vec![0; 2 * BLOCK_BYTES];
+        let read = file.read_at(&mut start, 0)?;
+        start.truncate(read);
+        match SegmentHeader::decode(&start) {
+            Ok(header) if header.database == manifest.database => {
+                let lane = (header.incarnation, header.lane);
+                found.lanes.entry(lane).or_default().push(LogFile {
+                    number,
+                    bytes,
+                    header,
+                });
+            }
+            // Of another database: copied here by mistake.
+            Ok(_) if !salvage => return Err(OpenError::corrupt(name, 0, Flaw::Nonsense)),
+            // New and only half made: a header is written whole or not at all,
+            // since it lies within one sector, and blocks come after it.
+            Err(Flaw::Absent)
+                if Block::decode(start.get(BLOCK_BYTES..).unwrap_or_default()).is_err() =>
+            {
+                found.blank.push(number);
+            }
+            Err(flaw) if !salvage => return Err(OpenError::corrupt(name, 0, flaw)),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    for files in found.lanes.values_mut() {
+        files.sort_by_key(|file| file.header.ordinal);
+    }
+    Ok(found)
+}
+
+/// Where a lane's log is to begin and to end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Expected {
+    /// Earlier blocks may be missing.
+    pub(crate) first_block: u64,
+    /// Transactions before that block.
+    pub(crate) transactions: u64,
+    /// So many blocks were found whole before, if that is known.
+    pub(crate) blocks: Option<u64>,
+}
+
+/// A lane's log as it was found.
+#[derive(Debug, Default)]
+pub(crate) struct LaneLog {
+    /// The files, and their blocks.
+    pub(crate) files: Vec<(LogFile, FileBlocks)>,
+    /// The number of the block that would come next.
+    pub(crate) blocks: u64,
+    /// Transactions in all blocks.
+    pub(crate) transactions: u64,
+    /// What the blocks claim, in their order.
+    pub(crate) claims: Vec<BlockClaim>,
+}
+
+/// The blocks of one file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileBlocks {
+    /// Bytes of the file up to the end of the last of them.
+    pub(crate) end: u64,
+    /// The number after that of the last of them.
+    pub(crate) blocks_end: u64,
+    /// Transactions in them.
+    pub(crate) transactions: u64,
+}
+
+/// See `log/frontier.rs`.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockClaim {
+    pub(crate) as_of: Timestamp,
+    pub(crate) vector: Vec<Claim>,
+}
+
+/// Reads the log of one lane. With `salvage`, what is destroyed ends the lane.
+pub(crate) fn scan_lane(
+    directory: &Arc<dyn Directory>,
+    files: &[LogFile],
+    expected: Expected,
+    salvage: bool,
+    progress: &dyn Fn(u64),
+) -> Result<LaneLog, OpenError> {
+    let mut lane = LaneLog {
+        blocks: expected.first_block,
+        transactions: expected.transactions,
+        ..LaneLog::default()
+    };
+    let mut broken = None;
+    // Where the next block should have been.
+    let mut tail = (
+        files.first().map_or(0, |file| file.number),
+        BLOCK_BYTES as u64,
+        Flaw::Absent,
+    );
+    let mut begun = false;
+    for file in files {
+        let name = file_name(file.number);
+        let bytes = read_file(directory, &name, file.bytes)?;
+        progress(bytes.len() as u64);
+        let mut in_file = FileLog::read(&bytes, file)?;
+        // Freed by the checkpoint, perhaps used again, perhaps not yet.
+        if in_file.blocks.blocks_end <= expected.first_block {
+            in_file.forget();
+        }
+        if let Some(first) = in_file.first {
+            let follows = if begun {
+                first == lane.blocks
+            } else {
+                first <= expected.first_block
+            };
+            if !follows {
+                broken = Some(tail);
+                break;
+            }
+            begun = true;
+            lane.blocks = in_file.blocks.blocks_end;
+            lane.transactions = in_file.transactions;
+            tail = (file.number, in_file.blocks.end, in_file.flaw);
+        }
+        lane.claims.append(&mut in_file.claims);
+        lane.files.push((*file, in_file.blocks));
+        if later_block(&bytes, in_file.blocks.end as usize, file, lane.blocks) {
+            broken = Some((file.number, in_file.blocks.end, in_file.flaw));
+            break;
+        }
+    }
+    if expected.blocks.is_some_and(|blocks| lane.blocks < blocks) {
+        broken = broken.or(Some(tail));
+    }
+    match broken {
+        Some((number, offset, flaw)) if !salvage => {
+            Err(OpenError::corrupt(file_name(number), offset, flaw))
+        }
+        _ => Ok(lane),
+    }
+}
+
+/// What one file holds.
+struct FileLog {
+    /// The number of its first block.
+    first: Option<u64>,
+    blocks: FileBlocks,
+    /// Transactions of the lane up to the end of its last block.
+    transactions: u64,
+    claims: Vec<BlockClaim>,
+    /// Why nothing more was read.
+    flaw: Flaw,
+}
+
+impl FileLog {
+    /// Reads blocks with consecutive numbers, as far as they go.
+    fn read(bytes: &[u8], file: &LogFile) -> Result<FileLog, OpenError> {
+        let mut log = FileLog {
+            first: None,
+            blocks: FileBlocks::default(),
+            transactions: 0,
+            claims: Vec::new(),
+            flaw: Flaw::Absent,
+        };
+        let mut offset = BLOCK_BYTES;
+        loop {
+            log.blocks.end = offset as u64;
+            let block = match block_of(bytes, offset, file) {
+                Ok(block) => block,
+                Err(flaw @ Flaw::Version(_)) if is_ours(bytes, offset, file) => {
+                    let name = file_name(file.number);
+                    return Err(OpenError::corrupt(name, offset as u64, flaw));
+                }
+                Err(flaw) => {
+                    log.flaw = flaw;
+                    return Ok(log);
+                }
+            };
+            let header = &block.header;
+            if log.first.is_some() && header.number != log.blocks.blocks_end {
+                // Left from an earlier use of the file.
+                return Ok(log);
+            }
+            log.first.get_or_insert(header.number);
+            log.transactions = header.first + u64::from(header.transactions);
+            log.claims.push(BlockClaim {
+                as_of: header.as_of,
+                vector: block.vector().collect(),
+            });
+            log.blocks.blocks_end = header.number + 1;
+            log.blocks.transactions += u64::from(header.transactions);
+            offset += block.file_bytes();
+        }
+    }
+
+    /// Its blocks are none that count.
+    fn forget(&mut self) {
+        self.first = None;
+        self.claims.clear();
+        self.blocks = FileBlocks {
+            end: BLOCK_BYTES as u64,
+            ..FileBlocks::default()
+        };
+    }
+}
+
+/// The block at `offset`, if it is one of this file's lane and incarnation.
+fn block_of<'b>(bytes: &'b [u8], offset: usize, file: &LogFile) -> Result<Block<'b>, Flaw> {
+    let block = Block::decode(bytes.get(offset..).unwrap_or_default())?;
+    let header = &block.header;
+    if (header.incarnation, header.lane) != (file.header.incarnation, file.header.lane) {
+        return Err(Flaw::Absent);
+    }
+    Ok(block)
+}
+
+/// Whether a block header of an unknown version is at least plausibly this lane's.
+fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
+    let Some(header) = bytes.get(offset..offset + 28) else {
+        return false;
+    };
+    header[16..24] == file.header.incarnation.to_le_bytes()
+        && header[24..28] == file.header.lane.to_le_bytes()
+}
+
+/// Whether there is a whole block of the lane behind `offset` that is not older than
+/// `number`: then what is at `offset` is no torn tail.
+fn later_block(bytes: &[u8], offset: usize, file: &LogFile, number: u64) -> bool {
+    (offset..bytes.len())
+        .step_by(BLOCK_BYTES)
+        .any(|at| block_of(bytes, at, file).is_ok_and(|block| block.header.number >= number))
+}
+
+/// All bytes of a file.
+pub(crate) fn read_file(
+    directory: &Arc<dyn Directory>,
+    name: &str,
+    length: u64,
+) -> std::io::Result<Vec<u8>> {
+    let file = directory.open(name, OpenMode::Read, false)?;
+    let mut bytes = vec![0; length as usize];
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(&mut bytes[read..], read as u64)? {
+            0 => break,
+            count => read += count,
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}

@@ -1,0 +1,195 @@
+//! What a database keeps in a directory: manifest, log, checkpoints.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use io::{Directory, DirectoryLock};
+
+use crate::{checkpoint, checkpoint::CheckpointReport, log::Log, manifest::Manifest};
+
+/// The directory's side of a database.
+pub(crate) struct Storage {
+    directory: Arc<dyn Directory>,
+    manifest: Mutex<Manifest>,
+    /// Set once recovery has finished.
+    log: OnceLock<Arc<Log>>,
+    /// The manifest on the device does not name this incarnation yet: there was no
+    /// room. Nothing can be logged until it does.
+    is_pending: AtomicBool,
+    is_checkpointing: AtomicBool,
+    next_checkpoint_file: AtomicU64,
+    last_checkpoint: Mutex<LastCheckpoint>,
+    lock: Mutex<Option<DirectoryLock>>,
+}
+
+struct LastCheckpoint {
+    taken: Instant,
+    /// Bytes of the log when it was begun.
+    log_bytes: u64,
+    failure: Option<String>,
+}
+
+/// A checkpoint is being taken, or files must stay as they are, until this is
+/// dropped.
+pub(crate) struct CheckpointGuard<'s>(&'s Storage);
+
+impl Drop for CheckpointGuard<'_> {
+    fn drop(&mut self) {
+        self.0.is_checkpointing.store(false, Ordering::Release);
+    }
+}
+
+impl Storage {
+    /// The storage in a locked directory with a manifest.
+    pub(crate) fn new(
+        directory: Arc<dyn Directory>,
+        lock: DirectoryLock,
+        manifest: Manifest,
+    ) -> std::io::Result<Storage> {
+        let names = directory.list()?;
+        let numbers = names
+            .iter()
+            .filter_map(|name| checkpoint::file_number(name));
+        let next_checkpoint_file = numbers.max().map_or(0, |number| number + 1);
+        Ok(Storage {
+            directory,
+            manifest: Mutex::new(manifest),
+            log: OnceLock::new(),
+            is_pending: AtomicBool::new(true),
+            is_checkpointing: AtomicBool::new(false),
+            next_checkpoint_file: AtomicU64::new(next_checkpoint_file),
+            last_checkpoint: Mutex::new(LastCheckpoint {
+                taken: Instant::now(),
+                log_bytes: 0,
+                failure: None,
+            }),
+            lock: Mutex::new(Some(lock)),
+        })
+    }
+
+    pub(crate) fn unlock(&self) {
+        *self.lock.lock().unwrap_or_else(|e| e.into_inner()) = None;
+    }
+
+    pub(crate) fn directory(&self) -> &Arc<dyn Directory> {
+        &self.directory
+    }
+
+    #[inline]
+    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
+        self.log.get()
+    }
+
+    fn manifest(&self) -> MutexGuard<'_, Manifest> {
+        self.manifest.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// A copy of the manifest.
+    pub(crate) fn manifest_now(&self) -> Manifest {
+        self.manifest().clone()
+    }
+
+    /// Changes the manifest, durably. Blocks for some device writes.
+    pub(crate) fn change_manifest(
+        &self,
+        change: impl FnOnce(&mut Manifest),
+    ) -> std::io::Result<()> {
+        let mut manifest = self.manifest();
+        let mut changed = manifest.clone();
+        change(&mut changed);
+        changed.store(&self.directory)?;
+        *manifest = changed;
+        self.is_pending.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Begins the incarnation that the log is of. Without room on the device, it
+    /// begins when there is: what the device said.
+    pub(crate) fn begin_incarnation(
+        &self,
+        manifest: Manifest,
+        log: Log,
+    ) -> std::io::Result<Option<String>> {
+        *self.manifest() = manifest;
+        let begun = self.change_manifest(|_| {});
+        // A session finds the log only now.
+        let _ = self.log.set(Arc::new(log));
+        match begun {
+            Ok(()) => Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                Ok(Some(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes sure that the incarnation has begun, before anything is logged.
+    ///
+    /// # Errors
+    /// There is still no room.
+    #[inline]
+    pub(crate) fn check_begun(&self) -> std::io::Result<()> {
+        if self.is_pending.load(Ordering::Acquire) {
+            self.change_manifest(|_| {})?;
+        }
+        Ok(())
+    }
+
+    /// Keeps others from taking a checkpoint, and files from being freed.
+    pub(crate) fn begin_checkpoint(&self) -> Option<CheckpointGuard<'_>> {
+        let under_way = self.is_checkpointing.swap(true, Ordering::AcqRel);
+        (!under_way).then_some(CheckpointGuard(self))
+    }
+
+    pub(crate) fn take_checkpoint_file(&self) -> u64 {
+        self.next_checkpoint_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn last_checkpoint(&self) -> MutexGuard<'_, LastCheckpoint> {
+        self.last_checkpoint
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Bytes logged, and time passed, since a checkpoint was last tried.
+    pub(crate) fn since_checkpoint(&self, log: &Log) -> (u64, Duration) {
+        let last = self.last_checkpoint();
+        (log.counters.bytes() - last.log_bytes, last.taken.elapsed())
+    }
+
+    /// A checkpoint begins, `log_bytes` into the log.
+    pub(crate) fn note_begin(&self, log_bytes: u64) {
+        let mut last = self.last_checkpoint();
+        last.taken = Instant::now();
+        last.log_bytes = log_bytes;
+    }
+
+    /// How a checkpoint that nobody waits for ended.
+    pub(crate) fn note_end(&self, end: &Result<CheckpointReport, checkpoint::CheckpointError>) {
+        let mut last = self.last_checkpoint();
+        last.failure = match end {
+            Ok(_) | Err(checkpoint::CheckpointError::UnderWay) => None,
+            Err(error) => Some(error.to_string()),
+        };
+    }
+
+    /// Why the last checkpoint by time or size failed, if it did.
+    pub(crate) fn checkpoint_failure(&self) -> Option<String> {
+        self.last_checkpoint().failure.clone()
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage")
+            .field("directory", &self.directory)
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
+}

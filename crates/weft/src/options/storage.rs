@@ -1,0 +1,118 @@
+//! Settings of what lies in a data directory.
+
+use std::time::Duration;
+
+use engine::{CheckpointConfig, LogConfig};
+use io::Backend;
+
+use super::within;
+use crate::error::Result;
+
+const BUFFER_BYTES_MIN: usize = 4096;
+const SEGMENT_BYTES_MIN: usize = 1 << 20;
+const RATE_MIN: usize = 1 << 20;
+const WINDOW_US_MAX: usize = 1_000_000;
+
+/// Bytes of the largest transaction in the log.
+pub const TRANSACTION_BYTES_MAX: usize = 1 << 30;
+
+/// Settings of log, checkpoints and device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StorageOptions {
+    /// How transfers reach the device. Default `Auto`: io_uring, or blocking calls
+    /// where it is forbidden; [`crate::Database::storage_backend`] tells which.
+    pub backend: Backend,
+    /// How long a commit may wait for others to share a write with, while its
+    /// worker has other things to do, in microseconds. 0 to 1,000,000; default
+    /// 100. More means fewer writes and slower answers.
+    pub group_commit_us: u32,
+    /// How long a [`crate::Durability::Relaxed`] commit stays in memory at most, in
+    /// microseconds, before it is on its way to the device. 0 to 1,000,000; default
+    /// 10,000.
+    pub relaxed_us: u32,
+    /// Bytes of each of a worker's two log buffers; at least 4096, default 1 MiB.
+    pub log_buffer_bytes: usize,
+    /// Bytes of a log file; at least 1 MiB, default 32 MiB. Each worker has one to
+    /// three.
+    pub log_segment_bytes: usize,
+    /// Bytes of log after which a checkpoint is taken. Default 1 GiB; 0: never. More
+    /// means fewer checkpoints and a longer recovery.
+    pub checkpoint_log_bytes: u64,
+    /// Time after which a checkpoint is taken, if anything was written. Default 10
+    /// minutes; zero: never.
+    pub checkpoint_interval: Duration,
+    /// Bytes that a checkpoint writes per second at most; at least 1 MiB, default
+    /// 256 MiB.
+    pub checkpoint_bytes_per_second_max: usize,
+    /// Open a damaged directory with what comes before the damage, instead of
+    /// refusing. Copy the directory first: what comes after it is given up for
+    /// good. Default: no.
+    pub salvage: bool,
+}
+
+impl Default for StorageOptions {
+    fn default() -> StorageOptions {
+        let log = LogConfig::default();
+        let checkpoint = CheckpointConfig::default();
+        StorageOptions {
+            backend: Backend::Auto,
+            group_commit_us: log.group_commit_window.as_micros() as u32,
+            relaxed_us: log.relaxed_window.as_micros() as u32,
+            log_buffer_bytes: log.buffer_bytes,
+            log_segment_bytes: log.segment_bytes as usize,
+            checkpoint_log_bytes: checkpoint.log_bytes_max,
+            checkpoint_interval: checkpoint.interval,
+            checkpoint_bytes_per_second_max: checkpoint.bytes_per_second_max as usize,
+            salvage: false,
+        }
+    }
+}
+
+impl StorageOptions {
+    pub(super) fn validate(&self) -> Result<()> {
+        let group_commit_us = self.group_commit_us as usize;
+        within("storage.group_commit_us", group_commit_us, 0, WINDOW_US_MAX)?;
+        within(
+            "storage.relaxed_us",
+            self.relaxed_us as usize,
+            0,
+            WINDOW_US_MAX,
+        )?;
+        within(
+            "storage.log_buffer_bytes",
+            self.log_buffer_bytes,
+            BUFFER_BYTES_MIN,
+            TRANSACTION_BYTES_MAX,
+        )?;
+        within(
+            "storage.log_segment_bytes",
+            self.log_segment_bytes,
+            SEGMENT_BYTES_MIN,
+            usize::MAX,
+        )?;
+        within(
+            "storage.checkpoint_bytes_per_second_max",
+            self.checkpoint_bytes_per_second_max,
+            RATE_MIN,
+            usize::MAX,
+        )
+    }
+
+    pub(crate) fn log(&self) -> LogConfig {
+        LogConfig {
+            group_commit_window: Duration::from_micros(self.group_commit_us.into()),
+            relaxed_window: Duration::from_micros(self.relaxed_us.into()),
+            buffer_bytes: self.log_buffer_bytes,
+            segment_bytes: self.log_segment_bytes as u64,
+            transaction_bytes_max: TRANSACTION_BYTES_MAX,
+        }
+    }
+
+    pub(crate) fn checkpoint(&self) -> CheckpointConfig {
+        CheckpointConfig {
+            log_bytes_max: self.checkpoint_log_bytes,
+            interval: self.checkpoint_interval,
+            bytes_per_second_max: self.checkpoint_bytes_per_second_max as u64,
+        }
+    }
+}
