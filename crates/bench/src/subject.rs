@@ -156,7 +156,7 @@ impl RawRun {
 ///
 /// # Errors
 /// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
-pub fn weft_subject(plan: &Plan) -> Result<impl Subject> {
+pub fn weft_subject(plan: &Plan) -> Result<impl Subject + use<>> {
     weft::WeftSubject::open(plan)
 }
 
