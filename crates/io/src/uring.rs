@@ -37,12 +37,8 @@
 //!
 //! A device without forced unit access (`queue/fua` is 0) needs a flush after the
 //! write, which a worker of the kernel, bound to a processor, sends off (`dio` among
-//! the `kworker`s; not a thread of this process). On a machine with more to run than
-//! processors it probably waits its turn: with two busy threads on two processors,
-//! and a compiler besides, durable writes one at a time took 3.6 and 1.4 ms (medians
-//! of 300, two runs) where blocking ones took 0.06 and 0.05. That is one sitting on a
-//! noisy machine, and the cause was not isolated: minutes before, without the two
-//! threads, both took 2.4 to 2.9 ms.
+//! the `kworker`s; not a thread of this process). A busy thread would keep it
+//! waiting; `uring/slice.rs` sees to it that it does not.
 //!
 //! # Why nothing is registered
 //!
@@ -65,6 +61,7 @@
 
 mod ring;
 mod rouser;
+mod slice;
 
 use std::{collections::VecDeque, fmt, io, os::fd::RawFd, sync::Arc, thread, time::Duration};
 
@@ -109,6 +106,7 @@ impl UringChannel {
     /// # Errors
     /// Why there can be no ring.
     pub(crate) fn new() -> io::Result<UringChannel> {
+        slice::lengthen();
         Ok(UringChannel {
             ring: Ring::new()?,
             operations: Vec::new(),
