@@ -50,6 +50,8 @@ pub struct Measurement {
     pub theta: Option<f64>,
     /// Isolation level of the transactions.
     pub isolation: Isolation,
+    /// What their acknowledgement waited for.
+    pub durability: Durability,
     /// Seconds measured.
     pub seconds: f64,
     /// Transactions committed per second, by all workers together.
@@ -138,6 +140,51 @@ impl Serialize for InFlight {
             Self::Auto => serializer.serialize_str("auto"),
             Self::Fixed(number) => serializer.serialize_u32(*number),
         }
+    }
+}
+
+/// What the acknowledgement of a transaction waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Durability {
+    /// Nothing: the database has no directory.
+    Memory,
+    /// Nothing; its changes go to the device when there is reason to write.
+    None,
+    /// Nothing; its changes are on their way to the device within a stated time.
+    Relaxed,
+    /// Its changes are on the device.
+    Synchronous,
+}
+
+impl Durability {
+    /// Those of a database in a directory.
+    pub const DURABLE: [Self; 3] = [Self::None, Self::Relaxed, Self::Synchronous];
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::None => "none",
+            Self::Relaxed => "relaxed",
+            Self::Synchronous => "synchronous",
+        }
+    }
+}
+
+impl std::str::FromStr for Durability {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> crate::Result<Self> {
+        Self::DURABLE
+            .into_iter()
+            .find(|durability| durability.name() == text)
+            .ok_or_else(|| {
+                crate::Error::input(format!(
+                    "`{text}` is not a durability; choose from {}",
+                    Self::DURABLE.map(Self::name).join(", ")
+                ))
+            })
     }
 }
 

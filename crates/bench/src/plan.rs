@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::distribution::Distribution;
 use crate::keys::KeyShape;
 use crate::machine;
-use crate::measure::{InFlight, Isolation};
+use crate::measure::{Durability, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::number::{bytes_text, with_commas};
 use crate::values::ValueShape;
@@ -52,6 +52,8 @@ pub struct Options {
     pub modes: Vec<Mode>,
     /// Isolation level.
     pub isolation: Isolation,
+    /// Durabilities to compare, for a database in a directory; none in memory.
+    pub durabilities: Vec<Durability>,
     /// Seconds for each mode in each repeat.
     pub seconds: f64,
     /// Repeats.
@@ -81,6 +83,8 @@ pub struct Plan {
     pub modes: Vec<Mode>,
     /// Isolation level.
     pub isolation: Isolation,
+    /// Durabilities to compare, each once, at least one.
+    pub durabilities: Vec<Durability>,
     /// Time for each mode in each repeat.
     pub duration: Duration,
     /// Repeats, at least 1.
@@ -158,6 +162,7 @@ impl Options {
             in_flight: self.in_flight,
             modes: modes(self.modes, &workload, &mut notes)?,
             isolation: self.isolation,
+            durabilities: durabilities(self.durabilities),
             duration: Duration::from_secs_f64(self.seconds),
             repeats: within("--repeats", self.repeats, 1000)? as u32,
             seed: self.seed,
@@ -218,6 +223,20 @@ fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Res
     }
 }
 
+/// Each once, in the order asked for; without any the database is in memory.
+fn durabilities(asked: Vec<Durability>) -> Vec<Durability> {
+    if asked.is_empty() {
+        return vec![Durability::Memory];
+    }
+    let mut kept = Vec::new();
+    for durability in asked {
+        if !kept.contains(&durability) {
+            kept.push(durability);
+        }
+    }
+    kept
+}
+
 /// The modes that say something about the workload, in canonical order, each
 /// once.
 fn modes(asked: Vec<Mode>, workload: &Workload, notes: &mut Vec<String>) -> Result<Vec<Mode>> {
@@ -270,7 +289,7 @@ impl Plan {
             )
         };
         format!(
-            "YCSB {}: {}, keys {}, values {}, {law}, {} per transaction, {}, {} in flight, {}",
+            "YCSB {}: {}, keys {}, values {}, {law}, {} per transaction, {}, {} in flight, {}, {}",
             self.workload.name,
             plural(self.records, "record"),
             bytes_text(self.key.bytes() as u64),
@@ -279,6 +298,7 @@ impl Plan {
             plural(self.workers as u64, "worker"),
             self.in_flight,
             self.isolation.name(),
+            self.durabilities.iter().map(|d| d.name()).collect::<Vec<_>>().join(" and "),
         )
     }
 }

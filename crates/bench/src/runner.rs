@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::distribution::Records;
 use crate::limits::{self, Mapping};
 use crate::machine;
-use crate::measure::{COMMIT, Measurement, Summary, summarise};
+use crate::measure::{COMMIT, Durability, Measurement, Summary, summarise};
 use crate::mode::Mode;
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -62,9 +62,13 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     let limit_duration = (plan.duration / 5).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
     let records = Arc::new(Records::new(plan.records));
     let mut repeats = Vec::new();
+    let modes = plan.modes.iter();
+    let variants: Vec<_> = modes
+        .flat_map(|&mode| plan.durabilities.iter().map(move |&durability| (mode, durability)))
+        .collect();
     let step = progress.step(
         "measuring",
-        u64::from(plan.repeats) * (plan.modes.len() as u64 + 1),
+        u64::from(plan.repeats) * (variants.len() as u64 + 1),
     );
     for repeat in 0..plan.repeats {
         step.say(format!("repeat {}: limit", repeat + 1));
@@ -77,15 +81,17 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
         })?;
         let limit = limits::lines_per_second(region, plan.workers, limit_duration);
         step.advance(1);
-        let mut modes = plan.modes.clone();
-        modes.rotate_left(repeat as usize % plan.modes.len());
+        let mut variants = variants.clone();
+        let first = repeat as usize % variants.len();
+        variants.rotate_left(first);
         let mut measurements = Vec::new();
-        for mode in modes {
+        for (mode, durability) in variants {
             step.say(format!("repeat {}: {mode}", repeat + 1));
             let seed = crate::keys::mix(plan.seed).wrapping_add(repeat.into());
             let run = Run::new(plan, Arc::clone(&records), plan.duration, seed)?;
+            let run = run.with_durability(durability);
             let raw = subject.run(mode, &run)?;
-            measurements.push(measurement(plan, mode, raw, limit)?);
+            measurements.push(measurement(plan, mode, durability, raw, limit)?);
             if records.end() > records.loaded() {
                 subject.restore(records.loaded()..records.end())?;
                 records.reset();
@@ -99,7 +105,13 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     Ok(Outcome { repeats, summaries })
 }
 
-fn measurement(plan: &Plan, mode: Mode, raw: RawRun, limit: f64) -> Result<Measurement> {
+fn measurement(
+    plan: &Plan,
+    mode: Mode,
+    durability: Durability,
+    raw: RawRun,
+    limit: f64,
+) -> Result<Measurement> {
     if raw.transactions == 0 || raw.elapsed.is_zero() {
         return Err(Error::run(format!(
             "not one transaction committed in mode {mode}; give it more --seconds"
@@ -120,6 +132,7 @@ fn measurement(plan: &Plan, mode: Mode, raw: RawRun, limit: f64) -> Result<Measu
         distribution: plan.workload.distribution.name(),
         theta: plan.workload.distribution.theta(),
         isolation: plan.isolation,
+        durability,
         seconds,
         transactions_per_second: raw.transactions as f64 / seconds,
         operations_per_second: raw.operations as f64 / seconds,

@@ -15,12 +15,22 @@ use std::time::Duration;
 use crate::Result;
 use crate::distribution::Records;
 use crate::limits::Region;
-use crate::measure::Latencies;
+use crate::measure::{Durability, Latencies};
 use crate::mode::Mode;
 use crate::operations::OperationSource;
 use crate::plan::Plan;
 use crate::progress::Step;
 use crate::values::Verifier;
+
+/// Columns of a subject that writes to a device, in [`RawRun::extra`]: nanoseconds
+/// of one durable 4 KiB write on the same device, half and 99 % of them.
+pub const DEVICE_P50: &str = "device_write_ns_p50";
+/// See [`DEVICE_P50`].
+pub const DEVICE_P99: &str = "device_write_ns_p99";
+/// Bytes of log per record written.
+pub const LOG_BYTES: &str = "log_bytes_per_write";
+/// Writes of the log to the device per second.
+pub const LOG_BLOCKS: &str = "log_blocks_per_second";
 
 /// A store under measurement. The [`runner`](crate::runner) calls `load` once,
 /// then `run` for each mode of each repeat and `restore` after it.
@@ -65,6 +75,8 @@ pub struct Run {
     /// Distinct for every repeat, equal for the modes within one, which so
     /// meet the same choices.
     pub seed: u64,
+    /// What acknowledgements wait for.
+    pub durability: Durability,
     source: OperationSource,
 }
 
@@ -85,8 +97,14 @@ impl Run {
             duration,
             records,
             seed,
+            durability: Durability::Memory,
             source,
         })
+    }
+
+    /// The same, with acknowledgements that wait for `durability`.
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
     }
 
     /// The transactions of one worker.
@@ -152,12 +170,21 @@ impl RawRun {
     }
 }
 
-/// Weft, set up for `plan`.
+/// Weft, set up for `plan` in memory.
 ///
 /// # Errors
 /// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
 pub fn weft_subject(plan: &Plan) -> Result<impl Subject + use<>> {
-    weft::WeftSubject::open(plan)
+    weft_subject_with(plan, ::weft::Options::default())
+}
+
+/// Weft, set up for `plan` with `options`, but for the workers, which are the
+/// plan's, each on a core of its own, and the number in flight, which is the mode's.
+///
+/// # Errors
+/// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
+pub fn weft_subject_with(plan: &Plan, options: ::weft::Options) -> Result<impl Subject + use<>> {
+    weft::WeftSubject::open(plan, options)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{LatencyNs, Measurement, Spread};
+use super::{Durability, LatencyNs, Measurement, Spread};
 use crate::mode::Mode;
 
 /// One mode over all repeats.
@@ -37,24 +37,25 @@ pub struct RepeatSummary {
     pub aborts: u64,
 }
 
-/// Takes the measurements of each repeat together by mode, in the order modes
-/// first appear. `repeats[r]` holds repeat `r` of every mode, in any order.
+/// Takes the measurements of each repeat together by durability and mode, in their
+/// order. `repeats[r]` holds repeat `r` of every mode, in any order.
 pub fn summarise(repeats: &[Vec<Measurement>]) -> Vec<Summary> {
-    let of_mode = |mode: Mode| -> Vec<&Measurement> {
+    let of = |durability: Durability, mode: Mode| -> Vec<&Measurement> {
         repeats
             .iter()
             .flatten()
-            .filter(|measurement| measurement.mode == mode)
+            .filter(|of| of.mode == mode && of.durability == durability)
             .collect()
     };
-    let sequential = of_mode(Mode::Sequential);
-    let mut modes: Vec<Mode> = repeats.iter().flatten().map(|each| each.mode).collect();
-    modes.sort();
-    modes.dedup();
-    modes
+    let all = repeats.iter().flatten();
+    let mut variants: Vec<_> = all.map(|each| (each.durability, each.mode)).collect();
+    variants.sort();
+    variants.dedup();
+    variants
         .into_iter()
-        .map(|mode| {
-            let runs = of_mode(mode);
+        .map(|(durability, mode)| {
+            let runs = of(durability, mode);
+            let sequential = of(durability, Mode::Sequential);
             let ratios: Vec<f64> = runs
                 .iter()
                 .zip(&sequential)

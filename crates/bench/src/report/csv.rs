@@ -26,6 +26,7 @@ struct Line<'a> {
     distribution: &'a str,
     theta: Option<f64>,
     isolation: &'a str,
+    durability: &'a str,
     seconds: f64,
     transactions_per_second: f64,
     operations_per_second: f64,
@@ -50,7 +51,10 @@ pub(super) fn outcome(outcome: &Outcome) -> Result<String> {
             let summary = outcome
                 .summaries
                 .iter()
-                .find(|summary| summary.median.mode == measurement.mode)
+                .find(|summary| {
+                    let median = &summary.median;
+                    (median.durability, median.mode) == (measurement.durability, measurement.mode)
+                })
                 .ok_or_else(|| Error::run("a mode was measured but not summarised"))?;
             let spread = summary.operations_per_second_spread;
             lines.push(line(measurement, repeat + 1, spread));
@@ -104,6 +108,7 @@ fn line(of: &Measurement, repeat: usize, spread: crate::measure::Spread) -> Line
         distribution: of.distribution,
         theta: of.theta,
         isolation: of.isolation.name(),
+        durability: of.durability.name(),
         seconds: of.seconds,
         transactions_per_second: of.transactions_per_second,
         operations_per_second: of.operations_per_second,

@@ -1,6 +1,6 @@
 //! Made-up measurements for tests.
 
-use crate::measure::{InFlight, Isolation, LatencyNs, Measurement, summarise};
+use crate::measure::{Durability, InFlight, Isolation, LatencyNs, Measurement, summarise};
 use crate::mode::Mode;
 use crate::runner::Outcome;
 
@@ -20,6 +20,7 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
         distribution: "uniform",
         theta: None,
         isolation: Isolation::Snapshot,
+        durability: Durability::Memory,
         seconds: 1.0,
         transactions_per_second: operations_per_second / 10.0,
         operations_per_second,

@@ -3,8 +3,9 @@
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle, presets};
 
 use crate::limits::Limit;
-use crate::measure::{Spread, Summary};
+use crate::measure::{Durability, Measurement, Spread, Summary};
 use crate::number::bytes_text;
+use crate::subject::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES};
 
 /// Lines above and below the header and at the end, none between rows.
 const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
@@ -26,7 +27,7 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
         let median = &summary.median;
         let micros = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
         table.add_row([
-            median.mode.name().to_owned(),
+            variant(median),
             format!("{:.1}", median.transactions_per_second / 1e3),
             format!("{:.3}", median.operations_per_second / 1e6),
             spread(&summary.operations_per_second_spread),
@@ -63,7 +64,43 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
             )
         }
     };
-    format!("{table}\n{limit}{LEGEND}")
+    format!("{table}\n{limit}{}{LEGEND}", device(summaries))
+}
+
+/// What the log cost, and what the device does by itself.
+fn device(summaries: &[Summary]) -> String {
+    let known = |name: &str| {
+        let values: Vec<f64> = summaries
+            .iter()
+            .filter(|summary| summary.median.durability != Durability::Memory)
+            .filter_map(|summary| summary.median.extra.get(name).copied())
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .collect();
+        (!values.is_empty()).then(|| Spread::of(&values).median)
+    };
+    let mut text = String::new();
+    if let (Some(p50), Some(p99)) = (known(DEVICE_P50), known(DEVICE_P99)) {
+        text += &format!(
+            "Device: one durable write of 4 KiB takes {:.0} us (p50) to {:.0} us (p99).\n",
+            p50 / 1e3,
+            p99 / 1e3
+        );
+    }
+    if let (Some(bytes), Some(blocks)) = (known(LOG_BYTES), known(LOG_BLOCKS)) {
+        text += &format!(
+            "Log: {bytes:.0} bytes per record written, {blocks:.0} writes to the device per \
+             second.\n"
+        );
+    }
+    text
+}
+
+/// The mode and, for a database in a directory, the durability.
+fn variant(of: &Measurement) -> String {
+    match of.durability {
+        Durability::Memory => of.mode.name().to_owned(),
+        durability => format!("{} {}", of.mode.name(), durability.name()),
+    }
 }
 
 /// One row per limit.

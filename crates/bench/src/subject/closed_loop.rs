@@ -22,6 +22,7 @@ pub(super) struct Client {
     pub(super) application: Application,
     pub(super) mode: Mode,
     pub(super) isolation: weft::Isolation,
+    pub(super) durability: weft::Durability,
     pub(super) source: OperationSource,
     pub(super) duration: Duration,
     pub(super) sender: mpsc::Sender<weft::Result<RawRun>>,
@@ -82,6 +83,7 @@ struct Work {
     context: Context,
     session: Option<Rc<engine::Session>>,
     isolation: weft::Isolation,
+    durability: weft::Durability,
     source: RefCell<OperationSource>,
     spare: RefCell<Vec<Buffers>>,
     sampler: RefCell<LatencySampler>,
@@ -105,6 +107,7 @@ impl Work {
             context,
             session: session.ok(),
             isolation: client.isolation,
+            durability: client.durability,
             source: RefCell::new(client.source),
             spare: RefCell::default(),
             sampler: RefCell::default(),
@@ -144,6 +147,7 @@ impl Work {
             let Some(mut buffers) = place.take() else {
                 return Ok(());
             };
+            txn.set_durability(self.durability);
             let outcome = body(txn, &mut buffers).await;
             // Back for the next attempt: the same operations.
             place.set(Some(buffers));

@@ -22,9 +22,9 @@ use weft::{Context, Database, Options, WorkerConfig};
 use super::closed_loop::Client;
 use super::counting::Counting;
 use super::transaction::{Application, Buffers, Bytes};
-use super::{RawRun, Run, Subject};
+use super::{LOG_BLOCKS, LOG_BYTES, RawRun, Run, Subject};
 use crate::limits::Region;
-use crate::measure::{InFlight, Isolation};
+use crate::measure::{Durability, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::plan::Plan;
 use crate::progress::Step;
@@ -40,6 +40,15 @@ pub(super) struct WeftSubject {
     database: Database,
     table: Bytes,
     plan: Plan,
+    config: WorkerConfig,
+}
+
+fn durability(asked: Durability) -> weft::Durability {
+    match asked {
+        Durability::Memory | Durability::Synchronous => weft::Durability::Synchronous,
+        Durability::Relaxed => weft::Durability::Relaxed,
+        Durability::None => weft::Durability::None,
+    }
 }
 
 fn failed(error: weft::Error) -> Error {
@@ -47,18 +56,20 @@ fn failed(error: weft::Error) -> Error {
 }
 
 impl WeftSubject {
-    pub(super) fn open(plan: &Plan) -> Result<Self> {
+    pub(super) fn open(plan: &Plan, options: Options) -> Result<Self> {
         let options = Options {
             workers: plan.workers,
             pin_workers: true,
-            ..Options::default()
+            ..options
         };
+        let config = options.worker_config();
         let database = Database::open(options).map_err(failed)?;
         let table: Bytes = database.create_table("ycsb").map_err(failed)?;
         Ok(Self {
             database,
             table,
             plan: plan.clone(),
+            config,
         })
     }
 
@@ -142,12 +153,13 @@ impl Subject for WeftSubject {
         for (number, worker) in self.database.workers().iter().enumerate() {
             worker.configure(WorkerConfig {
                 in_flight: self.in_flight(mode),
-                ..WorkerConfig::default()
+                ..self.config
             });
             let client = Client {
                 application: self.application(run.records.loaded()),
                 mode,
                 isolation: self.isolation(),
+                durability: durability(run.durability),
                 source: run.source(number),
                 duration: run.duration,
                 sender: sender.clone(),
@@ -175,6 +187,14 @@ impl Subject for WeftSubject {
         whole
             .extra
             .insert("memory_waits_per_transaction".to_owned(), waits);
+        if run.durability != Durability::Memory {
+            let writes = (after.writes - before.writes).max(1) as f64;
+            let bytes = (after.log_bytes - before.log_bytes) as f64;
+            whole.extra.insert(LOG_BYTES.to_owned(), bytes / writes);
+            let blocks = (after.log_blocks - before.log_blocks) as f64;
+            let seconds = whole.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+            whole.extra.insert(LOG_BLOCKS.to_owned(), blocks / seconds);
+        }
         let memory = self.database.memory();
         let live = memory.index_bytes + memory.indirection_bytes + memory.version_bytes;
         whole.extra.insert(
