@@ -19,8 +19,13 @@ use crate::durability::Durability;
 use crate::engine::Name;
 use crate::report;
 
+/// Most clients of Weft.
+const CLIENTS_MAX: u64 = 1 << 16;
 /// Most client threads.
 const THREADS_MAX: u64 = 1024;
+
+/// Longest window of relaxed durability, in milliseconds: Weft's.
+const WINDOW_MS_MAX: u64 = 1000;
 
 const EXAMPLES: &str = "\
 Workloads, and the operations in each of their transactions:
@@ -74,7 +79,7 @@ pub(crate) struct Arguments {
     durability: Durability,
 
     /// Longest time from commit to device at relaxed durability, in milliseconds.
-    #[arg(long, value_name = "N", default_value = "100", value_parser = parse_window)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = parse_window)]
     relaxed_ms: u64,
 
     /// Records to load.
@@ -109,8 +114,13 @@ pub(crate) struct Arguments {
     )]
     peer_threads: Vec<u64>,
 
-    /// Transactions in flight on each worker of Weft: a number, or auto to let it
-    /// adapt.
+    /// Clients of Weft, all workers together: so many transactions are open at once,
+    /// most of them waiting for the device at synchronous durability.
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = parse_clients)]
+    weft_clients: u64,
+
+    /// Transactions in flight on each worker of Weft, to overlap cache misses: a
+    /// number, or auto to let it adapt.
     #[arg(long, value_name = "N|auto", default_value = "auto")]
     in_flight: InFlight,
 
@@ -155,8 +165,12 @@ fn parse_threads(text: &str) -> Result<u64> {
     parse_count_within(text, 1, THREADS_MAX)
 }
 
+fn parse_clients(text: &str) -> Result<u64> {
+    parse_count_within(text, 1, CLIENTS_MAX)
+}
+
 fn parse_window(text: &str) -> Result<u64> {
-    parse_count_within(text, 1, 60_000)
+    parse_count_within(text, 1, WINDOW_MS_MAX)
 }
 
 impl Arguments {
@@ -225,6 +239,7 @@ impl Arguments {
             plans: plans.collect::<Result<_>>()?,
             engines,
             threads,
+            weft_clients: self.weft_clients as usize,
             durability: self.durability.with_window(window),
             cache_bytes: self.cache_bytes,
         })

@@ -41,6 +41,8 @@ pub(crate) struct Request {
     pub(crate) engines: Vec<Name>,
     /// Numbers of client threads to try with every engine but Weft, each once.
     pub(crate) threads: Vec<usize>,
+    /// Clients of Weft, over all workers.
+    pub(crate) weft_clients: usize,
     /// When commits are acknowledged.
     pub(crate) durability: Durability,
     /// Memory for each engine's own cache; room for all records if not given.
@@ -54,6 +56,7 @@ impl Request {
             plan,
             durability: self.durability,
             cache_bytes: self.cache_bytes.unwrap_or_else(|| cache_bytes(plan)),
+            weft_clients: self.weft_clients,
             threads_max: self.threads.iter().copied().max().unwrap_or(1),
             directory,
         }
@@ -128,7 +131,7 @@ fn one_workload(
     write_back(directory)?;
 
     let mut comparison = Comparison::new(
-        Facts::new(plan, request.durability),
+        Facts::new(plan, request.durability, request.weft_clients),
         engines
             .iter()
             .map(|each| (each.name, each.description.clone()))

@@ -12,7 +12,7 @@ use bench::{Error, Result};
 
 use crate::durability::Durability;
 use crate::peer::PeerEngine;
-use crate::{peers, weft};
+use crate::{ours, peers};
 
 /// An engine that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ impl Name {
     /// How the engine is set up for a durability: one line for people.
     pub(crate) fn description(self, setup: &Setup<'_>) -> String {
         match self {
-            Self::Weft => weft::description(setup),
+            Self::Weft => ours::description(setup),
             Self::Redb => peers::redb::description(setup),
             Self::Fjall => peers::fjall::description(setup),
             Self::Lmdb => peers::lmdb::description(setup),
@@ -67,11 +67,11 @@ impl Name {
     /// Opens an empty store in `setup.directory`, which exists and is empty.
     ///
     /// # Errors
-    /// [`Error::Run`] when the engine refuses; [`Error::Input`] when it cannot give
-    /// the durability asked for.
+    /// [`Error::Run`] when the engine refuses; [`Error::Input`] when it was compiled
+    /// in an unfair way.
     pub(crate) fn open<'a>(self, setup: &Setup<'a>) -> Result<Box<dyn Engine + 'a>> {
         Ok(match self {
-            Self::Weft => weft::open(setup)?,
+            Self::Weft => Box::new(ours::open(setup)?),
             Self::Redb => Box::new(PeerEngine::new(peers::redb::Redb::open(setup)?, setup)),
             Self::Fjall => Box::new(PeerEngine::new(peers::fjall::Fjall::open(setup)?, setup)),
             Self::Lmdb => Box::new(PeerEngine::new(peers::lmdb::Lmdb::open(setup)?, setup)),
@@ -120,6 +120,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) durability: Durability,
     /// Memory for a cache of the engine's own, where it has one.
     pub(crate) cache_bytes: u64,
+    /// Clients of Weft, over all workers.
+    pub(crate) weft_clients: usize,
     /// Most client threads at once.
     pub(crate) threads_max: usize,
     /// A directory of the engine's own.

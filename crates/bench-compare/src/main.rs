@@ -9,7 +9,7 @@
 //! What is not here: workloads, streams of operations, keys, values and their
 //! verification, histograms, progress. All of that is crate `bench`, so that every
 //! engine answers the questions `weft bench ycsb` asks, checked the same way; Weft
-//! itself is measured by `bench`'s own subject ([`weft`]).
+//! itself is measured by `bench`'s own subject ([`ours`]).
 //!
 //! Exit codes: 0 for success, 1 when something failed, 2 when the request was
 //! wrong.
@@ -26,11 +26,11 @@ mod compare;
 mod device;
 mod durability;
 mod engine;
+mod ours;
 mod peer;
 mod peers;
 mod report;
 mod results;
-mod weft;
 
 fn main() -> ExitCode {
     match arguments::Arguments::parse().run() {

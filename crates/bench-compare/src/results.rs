@@ -32,12 +32,14 @@ pub(crate) struct Facts {
     pub(crate) theta: Option<f64>,
     /// Weft's transactions in flight per worker, as asked.
     pub(crate) weft_in_flight: String,
+    /// Weft's clients, over all workers.
+    pub(crate) weft_clients: usize,
     /// Source version of Weft and this program, where known.
     pub(crate) commit: Option<&'static str>,
 }
 
 impl Facts {
-    pub(crate) fn new(plan: &Plan, durability: Durability) -> Self {
+    pub(crate) fn new(plan: &Plan, durability: Durability, weft_clients: usize) -> Self {
         Self {
             benchmark: "compare",
             workload: plan.workload.name.clone(),
@@ -49,6 +51,7 @@ impl Facts {
             distribution: plan.workload.distribution.name(),
             theta: plan.workload.distribution.theta(),
             weft_in_flight: plan.in_flight.to_string(),
+            weft_clients,
             commit: COMMIT,
         }
     }

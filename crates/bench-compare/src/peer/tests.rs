@@ -57,6 +57,7 @@ fn with_store<P: Peer>(
         plan,
         durability,
         cache_bytes: 16 << 20,
+        weft_clients: 1,
         threads_max: 4,
         directory: directory.path(),
     };

@@ -14,6 +14,7 @@ pub(crate) fn example() -> Comparison {
         distribution: "scrambled",
         theta: Some(0.99),
         weft_in_flight: "auto".to_owned(),
+        weft_clients: 64,
         commit: None,
     };
     let engines = [Name::Weft, Name::Redb, Name::Lmdb];

@@ -1,0 +1,88 @@
+//! Weft, measured by the subject of crate `bench`: closed loops on the database's
+//! own workers, through its public interface.
+//!
+//! This is the only file that knows how Weft is opened.
+
+use std::ops::Range;
+
+use bench::Result;
+use bench::mode::Mode;
+use bench::progress::Step;
+use bench::subject::{RawRun, Run, Subject, weft_subject_with};
+use weft::Options;
+
+use crate::durability::Durability;
+use crate::engine::{Engine, Setup};
+
+/// How Weft is set up: one line for people.
+pub(crate) fn description(setup: &Setup<'_>) -> String {
+    let options = options(setup);
+    let durability = match setup.durability {
+        Durability::Synchronous => format!(
+            "Durability::Synchronous, commits share a write within {} us",
+            options.storage.group_commit_us
+        ),
+        Durability::Relaxed(_) => "Durability::Relaxed".to_owned(),
+        Durability::None => "Durability::None, the log written as buffers fill".to_owned(),
+    };
+    format!(
+        "{durability}; snapshot isolation; {} workers, each on a core of its own, each with {} \
+         clients, of whose transactions {} are in flight between waits for the device",
+        setup.plan.workers, options.open_transactions_max, setup.plan.in_flight
+    )
+}
+
+fn options(setup: &Setup<'_>) -> Options {
+    let mut options = Options {
+        data_dir: Some(setup.directory.to_owned()),
+        open_transactions_max: setup.weft_clients.div_ceil(setup.plan.workers),
+        ..Options::default()
+    };
+    options.durability = match setup.durability {
+        Durability::Synchronous => weft::Durability::Synchronous,
+        Durability::Relaxed(window) => {
+            options.storage.relaxed_us = u32::try_from(window.as_micros()).unwrap_or(u32::MAX);
+            weft::Durability::Relaxed
+        }
+        Durability::None => weft::Durability::None,
+    };
+    options
+}
+
+/// Opens Weft for the plan.
+///
+/// # Errors
+/// [`bench::Error::Run`] when the database cannot be opened.
+pub(crate) fn open(setup: &Setup<'_>) -> Result<impl Engine + use<>> {
+    let subject = weft_subject_with(setup.plan, options(setup))?;
+    Ok(WeftEngine { subject })
+}
+
+struct WeftEngine<S> {
+    subject: S,
+}
+
+impl<S: Subject> Engine for WeftEngine<S> {
+    fn load(&mut self, step: &Step) -> Result<()> {
+        self.subject.load(step)
+    }
+
+    fn run(&mut self, _threads: usize, run: &Run) -> Result<RawRun> {
+        // The workers are those of the plan: clients need no threads.
+        self.subject.run(Mode::Interleaved, run)
+    }
+
+    fn restore(&mut self, added: Range<u64>) -> Result<()> {
+        self.subject.restore(added)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn audit(&mut self) -> Result<bool> {
+        // Every answer was checked while it ran; a subject has no way to be read
+        // from outside a run.
+        Ok(true)
+    }
+}
