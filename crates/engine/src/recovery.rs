@@ -260,6 +260,8 @@ impl Logs {
         }
         for cut in &manifest.cuts {
             logs.reached = logs.reached.max(cut.up_to);
+            // Though all its files may be gone.
+            incarnations.entry(cut.incarnation).or_default();
         }
         // One that began and wrote nothing has nothing to cut off.
         incarnations.entry(manifest.incarnation).or_default();
@@ -280,7 +282,7 @@ impl Logs {
             }
             let up_to = match cut {
                 Some(cut) => {
-                    all_lanes_are_there(cut, &read, config.salvage)?;
+                    all_lanes_are_there(manifest, cut, &read, config.salvage)?;
                     cut.up_to
                 }
                 None => {
@@ -363,11 +365,15 @@ fn expected(manifest: &Manifest, cut: Option<&Cut>, incarnation: u64, lane: u32)
 
 /// A lane whose files are all gone is not noticed when its files are read.
 fn all_lanes_are_there(
+    manifest: &Manifest,
     cut: &Cut,
     read: &BTreeMap<u32, LaneLog>,
     salvage: bool,
 ) -> Result<(), OpenError> {
-    let gone = |&&(lane, blocks): &&(u32, u64)| blocks > 0 && !read.contains_key(&lane);
+    // A checkpoint may have made all of them superfluous.
+    let needed = |lane| expected(manifest, Some(cut), cut.incarnation, lane).first_block;
+    let gone =
+        |&&(lane, blocks): &&(u32, u64)| blocks > needed(lane) && !read.contains_key(&lane);
     match cut.ends.iter().find(gone) {
         Some(&(lane, blocks)) if !salvage => Err(OpenError::Lost {
             lane,
