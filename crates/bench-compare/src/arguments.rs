@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench::measure::{InFlight, Isolation};
+use bench::measure::{Durability, InFlight, Isolation};
 use bench::mode::Mode;
 use bench::number::{parse_count, parse_count_within};
 use bench::plan::{Options, Plan};
@@ -15,7 +15,6 @@ use bench::{Error, Result};
 
 use crate::compare::{Request, compare};
 use crate::device::is_memory;
-use crate::durability::Durability;
 use crate::engine::Name;
 use crate::report;
 
@@ -234,13 +233,13 @@ impl Arguments {
         threads.sort_unstable();
         threads.dedup();
         let plans = self.workloads.iter().map(|name| self.plan(name, workers));
-        let window = Duration::from_millis(self.relaxed_ms);
         Ok(Request {
             plans: plans.collect::<Result<_>>()?,
             engines,
             threads,
             weft_clients: self.weft_clients as usize,
-            durability: self.durability.with_window(window),
+            durability: self.durability,
+            window: Duration::from_millis(self.relaxed_ms),
             cache_bytes: self.cache_bytes,
         })
     }
@@ -259,6 +258,7 @@ impl Arguments {
             in_flight: self.in_flight,
             modes: vec![Mode::Interleaved],
             isolation: Isolation::Snapshot,
+            durabilities: vec![self.durability],
             seconds: self.seconds,
             repeats: self.repeats,
             seed: self.seed,

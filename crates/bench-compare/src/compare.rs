@@ -10,18 +10,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bench::distribution::Records;
 use bench::keys::mix;
 use bench::machine::memory_available_bytes;
-use bench::measure::Latencies;
+use bench::measure::{Durability, Latencies};
 use bench::plan::Plan;
 use bench::progress::{Progress, Step};
 use bench::subject::Run;
 use bench::{Error, Result};
 
 use crate::device::{Device, write_back};
-use crate::durability::Durability;
 use crate::engine::{Engine, Name, Setup};
 use crate::results::{Comparison, Facts, Sample};
 
@@ -45,6 +45,8 @@ pub(crate) struct Request {
     pub(crate) weft_clients: usize,
     /// When commits are acknowledged.
     pub(crate) durability: Durability,
+    /// Longest time from a relaxed commit to the device.
+    pub(crate) window: Duration,
     /// Memory for each engine's own cache; room for all records if not given.
     pub(crate) cache_bytes: Option<u64>,
 }
@@ -55,6 +57,7 @@ impl Request {
         Setup {
             plan,
             durability: self.durability,
+            window: self.window,
             cache_bytes: self.cache_bytes.unwrap_or_else(|| cache_bytes(plan)),
             weft_clients: self.weft_clients,
             threads_max: self.threads.iter().copied().max().unwrap_or(1),
@@ -131,7 +134,7 @@ fn one_workload(
     write_back(directory)?;
 
     let mut comparison = Comparison::new(
-        Facts::new(plan, request.durability, request.weft_clients),
+        Facts::new(plan, request),
         engines
             .iter()
             .map(|each| (each.name, each.description.clone()))
@@ -157,6 +160,7 @@ fn one_workload(
                 let repeat = Repeat {
                     number: repeat,
                     plan,
+                    durability: request.durability,
                     records: &records,
                     directory,
                 };
@@ -190,6 +194,7 @@ fn threads<'a>(name: Name, plan: &'a Plan, request: &'a Request) -> &'a [usize] 
 struct Repeat<'a> {
     number: u32,
     plan: &'a Plan,
+    durability: Durability,
     records: &'a Arc<Records>,
     directory: &'a Path,
 }
@@ -212,7 +217,8 @@ impl Loaded<'_> {
             self.name
         ));
         let seed = mix(plan.seed).wrapping_add(repeat.number.into());
-        let run = Run::new(plan, Arc::clone(records), plan.duration, seed)?;
+        let run = Run::new(plan, Arc::clone(records), plan.duration, seed)?
+            .with_durability(repeat.durability);
         let raw = self.engine.run(threads, &run)?;
         if raw.transactions == 0 || raw.elapsed.is_zero() {
             return Err(Error::run(format!(

@@ -4,13 +4,14 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
+use bench::measure::Durability;
 use bench::plan::Plan;
 use bench::progress::Step;
 use bench::subject::{RawRun, Run};
 use bench::{Error, Result};
 
-use crate::durability::Durability;
 use crate::peer::PeerEngine;
 use crate::{ours, peers};
 
@@ -118,6 +119,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) plan: &'a Plan,
     /// When commits are acknowledged.
     pub(crate) durability: Durability,
+    /// Longest time from a relaxed commit to the device.
+    pub(crate) window: Duration,
     /// Memory for a cache of the engine's own, where it has one.
     pub(crate) cache_bytes: u64,
     /// Clients of Weft, over all workers.

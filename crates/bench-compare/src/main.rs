@@ -24,7 +24,6 @@ mod arguments;
 mod body;
 mod compare;
 mod device;
-mod durability;
 mod engine;
 mod ours;
 mod peer;

@@ -6,12 +6,12 @@
 use std::ops::Range;
 
 use bench::Result;
+use bench::measure::Durability;
 use bench::mode::Mode;
 use bench::progress::Step;
 use bench::subject::{RawRun, Run, Subject, weft_subject_with};
 use weft::Options;
 
-use crate::durability::Durability;
 use crate::engine::{Engine, Setup};
 
 /// How Weft is set up: one line for people.
@@ -22,8 +22,13 @@ pub(crate) fn description(setup: &Setup<'_>) -> String {
             "Durability::Synchronous, commits share a write within {} us",
             options.storage.group_commit_us
         ),
-        Durability::Relaxed(_) => "Durability::Relaxed".to_owned(),
-        Durability::None => "Durability::None, the log written as buffers fill".to_owned(),
+        Durability::Relaxed => format!(
+            "Durability::Relaxed, on the way to the device within {} us",
+            options.storage.relaxed_us
+        ),
+        Durability::None | Durability::Memory => {
+            "Durability::None, the log written as buffers fill".to_owned()
+        }
     };
     format!(
         "{durability}; snapshot isolation; {} workers, each on a core of its own, each with {} \
@@ -38,14 +43,7 @@ fn options(setup: &Setup<'_>) -> Options {
         open_transactions_max: setup.weft_clients.div_ceil(setup.plan.workers),
         ..Options::default()
     };
-    options.durability = match setup.durability {
-        Durability::Synchronous => weft::Durability::Synchronous,
-        Durability::Relaxed(window) => {
-            options.storage.relaxed_us = u32::try_from(window.as_micros()).unwrap_or(u32::MAX);
-            weft::Durability::Relaxed
-        }
-        Durability::None => weft::Durability::None,
-    };
+    options.storage.relaxed_us = u32::try_from(setup.window.as_micros()).unwrap_or(u32::MAX);
     options
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Barrier, mpsc};
 use std::time::{Duration, Instant};
 
-use bench::measure::{Latencies, LatencySampler};
+use bench::measure::{Durability, Latencies, LatencySampler};
 use bench::operations::{Operation, OperationSource};
 use bench::plan::Plan;
 use bench::progress::Step;
@@ -18,7 +18,6 @@ use bench::workload::OperationKind;
 use bench::{Error, Result};
 
 use crate::body::{Audit, Body, Operations, Removal};
-use crate::durability::Durability;
 use crate::engine::{Engine, Setup};
 
 /// Records per transaction while loading and removing.
@@ -102,6 +101,7 @@ pub(crate) struct PeerEngine<'a, P> {
     peer: P,
     plan: &'a Plan,
     durability: Durability,
+    window: Duration,
 }
 
 impl<'a, P: Peer> PeerEngine<'a, P> {
@@ -110,6 +110,7 @@ impl<'a, P: Peer> PeerEngine<'a, P> {
             peer,
             plan: setup.plan,
             durability: setup.durability,
+            window: setup.window,
         }
     }
 
@@ -144,8 +145,8 @@ impl<'a, P: Peer> PeerEngine<'a, P> {
     }
 
     /// Syncs once per window until `stop` is closed.
-    fn keep_syncing(&self, window: Duration, stop: &mpsc::Receiver<()>) -> Result<()> {
-        while stop.recv_timeout(window) == Err(mpsc::RecvTimeoutError::Timeout) {
+    fn keep_syncing(&self, stop: &mpsc::Receiver<()>) -> Result<()> {
+        while stop.recv_timeout(self.window) == Err(mpsc::RecvTimeoutError::Timeout) {
             self.peer.sync()?;
         }
         Ok(())
@@ -198,12 +199,8 @@ impl<P: Peer> Engine for PeerEngine<'_, P> {
         let this = &*self;
         std::thread::scope(|scope| {
             let (stop, stopped) = mpsc::channel();
-            let syncer = match this.durability {
-                Durability::Relaxed(window) => {
-                    Some(scope.spawn(move || this.keep_syncing(window, &stopped)))
-                }
-                Durability::Synchronous | Durability::None => None,
-            };
+            let syncer = (this.durability == Durability::Relaxed)
+                .then(|| scope.spawn(move || this.keep_syncing(&stopped)));
             let clients: Vec<_> = (0..threads)
                 .map(|number| {
                     let barrier = &barrier;

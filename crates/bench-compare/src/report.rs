@@ -86,7 +86,8 @@ fn table_of(comparison: &Comparison) -> String {
     table::align(&mut rows, 1);
     let mut text = format!(
         "{}, {} durability\n{rows}\n",
-        comparison.facts.workload, comparison.facts.durability
+        comparison.facts.workload,
+        comparison.facts.durability.name()
     );
     // Writing to a string cannot fail.
     let _ = write_notes(&mut text, comparison, &summaries, &best);

@@ -1,12 +1,12 @@
 //! What a comparison found: one [`Sample`] per run, one [`Summary`] per engine and
 //! number of threads over all repeats.
 
-use bench::measure::{COMMIT, LatencyNs, Spread};
+use bench::measure::{COMMIT, Durability, LatencyNs, Spread};
 use bench::plan::Plan;
 use bench::subject::RawRun;
 use serde::Serialize;
 
-use crate::durability::Durability;
+use crate::compare::Request;
 use crate::engine::Name;
 
 /// What all results of a comparison share.
@@ -17,7 +17,9 @@ pub(crate) struct Facts {
     /// Name of the workload.
     pub(crate) workload: String,
     /// When commits were acknowledged.
-    pub(crate) durability: String,
+    pub(crate) durability: Durability,
+    /// Longest time from a relaxed commit to the device, in milliseconds.
+    pub(crate) relaxed_ms: u64,
     /// Records loaded.
     pub(crate) records: u64,
     /// Operations in each transaction.
@@ -39,11 +41,12 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn new(plan: &Plan, durability: Durability, weft_clients: usize) -> Self {
+    pub(crate) fn new(plan: &Plan, request: &Request) -> Self {
         Self {
             benchmark: "compare",
             workload: plan.workload.name.clone(),
-            durability: durability.to_string(),
+            durability: request.durability,
+            relaxed_ms: request.window.as_millis() as u64,
             records: plan.records,
             operations_per_transaction: plan.operations_per_transaction,
             key_bytes: plan.key.bytes(),
@@ -51,7 +54,7 @@ impl Facts {
             distribution: plan.workload.distribution.name(),
             theta: plan.workload.distribution.theta(),
             weft_in_flight: plan.in_flight.to_string(),
-            weft_clients,
+            weft_clients: request.weft_clients,
             commit: COMMIT,
         }
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bench::distribution::Records;
-use bench::measure::{InFlight, Isolation};
+use bench::measure::{Durability, InFlight, Isolation};
 use bench::mode::Mode;
 use bench::plan::Options;
 use bench::progress::Progress;
@@ -31,6 +31,7 @@ fn plan(workload: &str, records: u64, operations: Option<u64>) -> Plan {
         in_flight: InFlight::Auto,
         modes: vec![Mode::Interleaved],
         isolation: Isolation::Snapshot,
+        durabilities: vec![Durability::None],
         seconds: 0.05,
         repeats: 1,
         seed: 1,
@@ -41,7 +42,7 @@ fn plan(workload: &str, records: u64, operations: Option<u64>) -> Plan {
 
 const DURABILITIES: [Durability; 3] = [
     Durability::Synchronous,
-    Durability::Relaxed(Duration::from_millis(5)),
+    Durability::Relaxed,
     Durability::None,
 ];
 
@@ -56,6 +57,7 @@ fn with_store<P: Peer>(
     let setup = Setup {
         plan,
         durability,
+        window: Duration::from_millis(5),
         cache_bytes: 16 << 20,
         weft_clients: 1,
         threads_max: 4,

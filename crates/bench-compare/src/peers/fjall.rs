@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use bench::measure::Durability;
 use bench::number::bytes_text;
 use bench::{Error, Result};
 use fjall::config::{CompressionPolicy, HashRatioPolicy};
@@ -11,7 +12,6 @@ use fjall::{
 };
 
 use crate::body::{Body, Transaction};
-use crate::durability::Durability;
 use crate::engine::Setup;
 use crate::peer::{Client, Demand, Outcome, Peer};
 
@@ -23,10 +23,12 @@ fn failed(error: impl std::fmt::Display) -> Error {
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "PersistMode::SyncData with each batch or transaction",
-        Durability::Relaxed(_) => {
+        Durability::Relaxed => {
             "PersistMode::Buffer with each batch or transaction, persist(SyncData) once per window"
         }
-        Durability::None => "journal persisted by nobody (manual_journal_persist)",
+        Durability::None | Durability::Memory => {
+            "journal persisted by nobody (manual_journal_persist)"
+        }
     };
     format!(
         "{durability}; cache {}, no compression, filters and a hash index in blocks, one major \
@@ -50,8 +52,8 @@ impl Fjall {
     pub(crate) fn open(setup: &Setup<'_>) -> Result<Self> {
         let persist = match setup.durability {
             Durability::Synchronous => Some(PersistMode::SyncData),
-            Durability::Relaxed(_) => Some(PersistMode::Buffer),
-            Durability::None => None,
+            Durability::Relaxed => Some(PersistMode::Buffer),
+            Durability::None | Durability::Memory => None,
         };
         let database = OptimisticTxDatabase::builder(setup.directory)
             .cache_size(setup.cache_bytes)

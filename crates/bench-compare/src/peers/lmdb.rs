@@ -3,13 +3,13 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use bench::measure::Durability;
 use bench::number::bytes_text;
 use bench::{Error, Result};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
 
 use crate::body::{Body, Transaction};
-use crate::durability::Durability;
 use crate::engine::Setup;
 use crate::peer::{Client, Demand, Outcome, Peer};
 
@@ -31,11 +31,11 @@ fn failed(error: heed::Error) -> Error {
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "the default: data and meta page synced at each commit",
-        Durability::Relaxed(_) => {
+        Durability::Relaxed => {
             "MDB_NOMETASYNC: data synced at each commit, the meta page with the next one or once \
              per window (MDB_NOSYNC could corrupt the file)"
         }
-        Durability::None => "MDB_NOSYNC",
+        Durability::None | Durability::Memory => "MDB_NOSYNC",
     };
     format!(
         "{durability}; map of {}, no read-ahead; writers take turns",
@@ -64,8 +64,8 @@ impl Lmdb {
         let flags = EnvFlags::NO_READ_AHEAD
             | match setup.durability {
                 Durability::Synchronous => EnvFlags::empty(),
-                Durability::Relaxed(_) => EnvFlags::NO_META_SYNC,
-                Durability::None => EnvFlags::NO_SYNC,
+                Durability::Relaxed => EnvFlags::NO_META_SYNC,
+                Durability::None | Durability::Memory => EnvFlags::NO_SYNC,
             };
         let readers = u32::try_from(setup.threads_max + READERS_SPARE).unwrap_or(u32::MAX);
         let mut options = EnvOpenOptions::new();

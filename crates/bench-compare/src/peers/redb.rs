@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use bench::measure::Durability;
 use bench::number::bytes_text;
 use bench::{Error, Result};
 use redb::{Database, ReadableDatabase, ReadableTable, Table, TableDefinition};
 
 use crate::body::{Body, Transaction};
-use crate::durability::Durability;
 use crate::engine::Setup;
 use crate::peer::{Client, Demand, Outcome, Peer};
 
@@ -21,11 +21,11 @@ fn failed(error: impl Into<redb::Error>) -> Error {
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "Durability::Immediate for each commit, one phase",
-        Durability::Relaxed(_) => {
+        Durability::Relaxed => {
             "Durability::None for each commit, an empty Durability::Immediate commit once per \
              window"
         }
-        Durability::None => "Durability::None for each commit",
+        Durability::None | Durability::Memory => "Durability::None for each commit",
     };
     format!(
         "{durability}; cache {}; writers take turns",
@@ -54,7 +54,7 @@ impl Redb {
         txn.commit().map_err(failed)?;
         let durability = match setup.durability {
             Durability::Synchronous => redb::Durability::Immediate,
-            Durability::Relaxed(_) | Durability::None => redb::Durability::None,
+            Durability::Relaxed | Durability::None | Durability::Memory => redb::Durability::None,
         };
         Ok(Self {
             database,

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use bench::measure::Durability;
 use bench::number::bytes_text;
 use bench::{Error, Result};
 use rocksdb::{
@@ -13,7 +14,6 @@ use rocksdb::{
 };
 
 use crate::body::{Body, Transaction};
-use crate::durability::Durability;
 use crate::engine::Setup;
 use crate::peer::{Client, Demand, Outcome, Peer};
 
@@ -37,8 +37,8 @@ fn failed(error: rocksdb::Error) -> Error {
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "WriteOptions sync, grouped over threads, log files recycled",
-        Durability::Relaxed(_) => "log written at each commit, FlushWAL(sync) once per window",
-        Durability::None => "no log (disable_wal)",
+        Durability::Relaxed => "log written at each commit, FlushWAL(sync) once per window",
+        Durability::None | Durability::Memory => "no log (disable_wal)",
     };
     format!(
         "{durability}; hyper-clock block cache {}, no compression, filters, a hash index in \

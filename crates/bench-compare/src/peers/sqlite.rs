@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bench::measure::Durability;
 use bench::number::bytes_text;
 use bench::{Error, Result};
 use rusqlite::{Connection, OpenFlags, Statement};
 
 use crate::body::{Body, Transaction};
-use crate::durability::Durability;
 use crate::engine::Setup;
 use crate::peer::{Client, Demand, Outcome, Peer};
 
@@ -38,8 +38,8 @@ pub(crate) fn description(setup: &Setup<'_>) -> String {
         Durability::Synchronous => {
             "WAL, synchronous=FULL: the log synced by fdatasync at each commit"
         }
-        Durability::Relaxed(_) => "WAL, synchronous=NORMAL, the log synced once per window",
-        Durability::None => "WAL, synchronous=OFF",
+        Durability::Relaxed => "WAL, synchronous=NORMAL, the log synced once per window",
+        Durability::None | Durability::Memory => "WAL, synchronous=OFF",
     };
     format!(
         "{durability}; a connection per thread with prepared statements, a memory \
@@ -67,8 +67,8 @@ impl Sqlite {
             path: setup.directory.join("sqlite"),
             synchronous: match setup.durability {
                 Durability::Synchronous => "FULL",
-                Durability::Relaxed(_) => "NORMAL",
-                Durability::None => "OFF",
+                Durability::Relaxed => "NORMAL",
+                Durability::None | Durability::Memory => "OFF",
             },
             writers: Mutex::new(()),
         };

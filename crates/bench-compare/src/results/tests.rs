@@ -6,7 +6,8 @@ pub(crate) fn example() -> Comparison {
     let facts = Facts {
         benchmark: "compare",
         workload: "a".to_owned(),
-        durability: "synchronous".to_owned(),
+        durability: Durability::Synchronous,
+        relaxed_ms: 10,
         records: 1000,
         operations_per_transaction: 1,
         key_bytes: 8,
