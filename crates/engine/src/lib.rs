@@ -12,6 +12,7 @@ mod database;
 mod error;
 mod horizon;
 mod indirection;
+pub mod inspect;
 mod log;
 mod manifest;
 mod recovery;

@@ -29,7 +29,7 @@ use crate::{
 
 /// The manifest's file, and the one that replaces it.
 pub(crate) const NAME: &str = "MANIFEST";
-const NEXT_NAME: &str = "MANIFEST.new";
+pub(crate) const NEXT_NAME: &str = "MANIFEST.new";
 
 const MAGIC: [u8; 4] = *b"WFTM";
 const VERSION: u16 = 1;

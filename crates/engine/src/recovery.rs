@@ -349,7 +349,12 @@ impl Logs {
 }
 
 /// Where a lane's log begins and ends, as far as the manifest says.
-fn expected(manifest: &Manifest, cut: Option<&Cut>, incarnation: u64, lane: u32) -> Expected {
+pub(crate) fn expected(
+    manifest: &Manifest,
+    cut: Option<&Cut>,
+    incarnation: u64,
+    lane: u32,
+) -> Expected {
     let checkpoint = manifest.checkpoint.as_ref();
     let start = checkpoint
         .filter(|checkpoint| checkpoint.incarnation == incarnation)
@@ -372,8 +377,7 @@ fn all_lanes_are_there(
 ) -> Result<(), OpenError> {
     // A checkpoint may have made all of them superfluous.
     let needed = |lane| expected(manifest, Some(cut), cut.incarnation, lane).first_block;
-    let gone =
-        |&&(lane, blocks): &&(u32, u64)| blocks > needed(lane) && !read.contains_key(&lane);
+    let gone = |&&(lane, blocks): &&(u32, u64)| blocks > needed(lane) && !read.contains_key(&lane);
     match cut.ends.iter().find(gone) {
         Some(&(lane, blocks)) if !salvage => Err(OpenError::Lost {
             lane,

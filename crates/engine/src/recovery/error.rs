@@ -12,6 +12,8 @@ pub enum OpenError {
     Io(std::io::Error),
     /// Another process, or another database of this one, has it open.
     Locked(String),
+    /// There is no database in the directory, and none is to be made.
+    NoDatabase(String),
     /// There are log or checkpoint files, but no manifest.
     NoManifest(String),
     /// A file is not as it was written.
@@ -63,6 +65,10 @@ impl fmt::Display for OpenError {
             OpenError::Locked(location) => write!(
                 f,
                 "{location} is open elsewhere; close it there first, or choose another directory"
+            ),
+            OpenError::NoDatabase(location) => write!(
+                f,
+                "there is no database in {location}; name another directory"
             ),
             OpenError::NoManifest(file) => write!(
                 f,

@@ -208,7 +208,10 @@ impl Intake {
         let chunk = Chunk::decode(&bytes[state.offset..])?;
         let header = chunk.header;
         let file_bytes = chunk.file_bytes();
-        if (header.part, header.table, header.chunk) != (part.file, part.table, state.chunks) {
+        let ours = self.recovery.manifest.database;
+        if (header.database, header.part) != (ours, part.file)
+            || (header.table, header.chunk) != (part.table, state.chunks)
+        {
             return Err(MISMATCH);
         }
         self.check_table(header.table)?;

@@ -253,7 +253,11 @@ impl FileLog {
 }
 
 /// The block at `offset`, if it is one of this file's lane and incarnation.
-fn block_of<'b>(bytes: &'b [u8], offset: usize, file: &LogFile) -> Result<Block<'b>, Flaw> {
+pub(crate) fn block_of<'b>(
+    bytes: &'b [u8],
+    offset: usize,
+    file: &LogFile,
+) -> Result<Block<'b>, Flaw> {
     let block = Block::decode(bytes.get(offset..).unwrap_or_default())?;
     let header = &block.header;
     if (header.incarnation, header.lane) != (file.header.incarnation, file.header.lane) {
@@ -263,7 +267,7 @@ fn block_of<'b>(bytes: &'b [u8], offset: usize, file: &LogFile) -> Result<Block<
 }
 
 /// Whether a block header of an unknown version is at least plausibly this lane's.
-fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
+pub(crate) fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
     let Some(header) = bytes.get(offset..offset + 28) else {
         return false;
     };
@@ -273,20 +277,21 @@ fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
 
 /// Whether there is a whole block of the lane behind `offset` that is not older than
 /// `number`: then what is at `offset` is no torn tail.
-fn later_block(bytes: &[u8], offset: usize, file: &LogFile, number: u64) -> bool {
+pub(crate) fn later_block(bytes: &[u8], offset: usize, file: &LogFile, number: u64) -> bool {
     (offset..bytes.len())
         .step_by(BLOCK_BYTES)
         .any(|at| block_of(bytes, at, file).is_ok_and(|block| block.header.number >= number))
 }
 
-/// All bytes of a file.
+/// The first `length` bytes of a file, or all there are.
 pub(crate) fn read_file(
     directory: &Arc<dyn Directory>,
     name: &str,
     length: u64,
 ) -> std::io::Result<Vec<u8>> {
     let file = directory.open(name, OpenMode::Read, false)?;
-    let mut bytes = vec![0; length as usize];
+    // Whoever says how long it is may be wrong.
+    let mut bytes = vec![0; length.min(file.length()?) as usize];
     let mut read = 0;
     while read < bytes.len() {
         match file.read_at(&mut bytes[read..], read as u64)? {
