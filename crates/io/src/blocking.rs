@@ -70,6 +70,10 @@ impl BlockingChannel {
                     result => result,
                 }
             }
+            Action::Sync => {
+                // SAFETY: takes no memory.
+                retried(|| unsafe { libc::fsync(descriptor) } as isize)
+            }
             Action::Write | Action::WriteDurable => {
                 let start = operation.buffer.as_ptr().cast();
                 // SAFETY: the buffer is borrowed and has `length` bytes.

@@ -13,6 +13,10 @@ pub enum Action {
     Write,
     /// Write the buffer's range; complete only when it is durable (as `RWF_DSYNC`).
     WriteDurable,
+    /// Make the file's contents and length durable; of a directory
+    /// ([`crate::Directory::as_file`]), its names. The buffer is left alone. For rare
+    /// occasions: a kernel thread may come and go for it.
+    Sync,
 }
 
 /// One transfer, on its way to the device.

@@ -43,6 +43,9 @@ pub trait Directory: Send + Sync + fmt::Debug {
     /// Makes names durable.
     fn sync(&self) -> io::Result<()>;
 
+    /// The directory itself, for [`crate::Action::Sync`] and nothing else.
+    fn as_file(&self) -> io::Result<Arc<dyn File>>;
+
     /// Keeps others from opening the directory, until the lock is dropped.
     ///
     /// # Errors
@@ -83,6 +86,17 @@ pub trait File: Send + Sync + fmt::Debug {
 
     /// Writes all of `bytes` at `offset`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Reserves blocks for the first `bytes`, and makes the file that long if it is
+    /// shorter: writes there need no new blocks, which is what makes a channel of
+    /// io_uring fall back to threads of the kernel. A backend that cannot does
+    /// nothing.
+    ///
+    /// # Errors
+    /// `StorageFull` if there is no room.
+    fn reserve(&self, _bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Makes contents and length durable.
     fn sync(&self) -> io::Result<()>;

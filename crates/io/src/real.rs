@@ -28,7 +28,7 @@ use crate::{
     blocking::BlockingChannel,
     channel::Channel,
     directory::{Directory, DirectoryLock, File, OpenMode},
-    real::file::RealFile,
+    real::file::{DirectoryFile, RealFile},
     uring::UringChannel,
 };
 
@@ -174,6 +174,10 @@ impl Directory for RealDirectory {
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let (from, to) = (self.file(from)?, self.file(to)?);
         fs::rename(&from, &to).map_err(|error| explain(error, "cannot rename", &from))
+    }
+
+    fn as_file(&self) -> io::Result<Arc<dyn File>> {
+        Ok(Arc::new(DirectoryFile(self.handle.try_clone()?)))
     }
 
     fn sync(&self) -> io::Result<()> {

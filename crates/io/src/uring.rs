@@ -32,8 +32,10 @@
 //!
 //! A durable write carries `RWF_DSYNC`. On a direct file whose blocks exist (filled
 //! with zeros beforehand) the kernel submits it to the device without blocking. A
-//! sync operation, or a write that must allocate, would make it start worker threads
-//! (`io-wq`) that show up as threads of the process. There is a test that it does not.
+//! sync operation, or a write that must allocate, makes it start worker threads
+//! (`io-wq`) that show up as threads of the process for a while. So files are reserved
+//! before they are written ([`crate::File::reserve`]; there is a test that no thread
+//! is started), and sync operations are for new names only.
 //!
 //! A device without forced unit access (`queue/fua` is 0) needs a flush after the
 //! write, which a worker of the kernel, bound to a processor, sends off (`dio` among
@@ -66,7 +68,7 @@ mod slice;
 use std::{collections::VecDeque, fmt, io, os::fd::RawFd, sync::Arc, thread, time::Duration};
 
 use io_uring::{
-    opcode::{PollAdd, Read, Write},
+    opcode::{Fsync, PollAdd, Read, Write},
     squeue,
     types::Fd,
 };
@@ -236,6 +238,7 @@ fn entry(operation: &mut Operation) -> squeue::Entry {
             .offset(offset)
             .rw_flags(libc::RWF_DSYNC)
             .build(),
+        Action::Sync => Fsync::new(file).build(),
     }
 }
 

@@ -9,7 +9,7 @@ mod backends;
 use std::{collections::BTreeSet, fs, sync::Arc};
 
 use backends::{Place, block_of, zeroed};
-use io::{Action, BLOCK_BYTES, Backend, Buffer, Directory, Operation, RealDirectory};
+use io::{Action, BLOCK_BYTES, Backend, Buffer, Directory, OpenMode, Operation, RealDirectory};
 
 fn threads() -> BTreeSet<String> {
     fs::read_dir("/proc/self/task")
@@ -19,7 +19,53 @@ fn threads() -> BTreeSet<String> {
         .collect()
 }
 
+/// One test, because a test is a thread as well.
 #[test]
+fn the_ring_starts_no_threads() {
+    a_thousand_durable_writes_start_no_thread();
+    writes_to_reserved_blocks_start_no_thread();
+}
+
+/// New files as the engine makes them: reserved, then written from front to back.
+fn writes_to_reserved_blocks_start_no_thread() {
+    const WRITE_BYTES: usize = 64 * BLOCK_BYTES;
+    let place = Place::new();
+    let Ok(directory) = RealDirectory::open(&place.0, Backend::Uring) else {
+        return;
+    };
+    let before = threads();
+    let mut channel = directory.channel().unwrap();
+    let mut completions = Vec::new();
+    for name in 0..4 {
+        let file = directory
+            .open(&name.to_string(), OpenMode::Create, true)
+            .unwrap();
+        file.reserve(32 * WRITE_BYTES as u64).unwrap();
+        for turn in 0..32 {
+            channel.submit(Operation {
+                token: turn,
+                action: if name % 2 == 0 {
+                    Action::Write
+                } else {
+                    Action::WriteDurable
+                },
+                file: file.clone(),
+                offset: turn * WRITE_BYTES as u64,
+                buffer: Buffer::zeroed(WRITE_BYTES),
+            });
+            while channel.outstanding() > 2 {
+                channel.wait(None);
+                channel.reap(&mut completions);
+            }
+            assert_eq!(threads(), before, "file {name}, write {turn}");
+        }
+    }
+    drop(channel);
+    for completion in completions {
+        assert_eq!(completion.result.unwrap(), WRITE_BYTES);
+    }
+}
+
 fn a_thousand_durable_writes_start_no_thread() {
     const BLOCKS: u64 = 64;
     let place = Place::new();

@@ -93,6 +93,23 @@ impl File for RealFile {
         Ok(())
     }
 
+    fn reserve(&self, bytes: u64) -> io::Result<()> {
+        let bytes = i64::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
+        loop {
+            // SAFETY: the descriptor is open; no memory is involved.
+            if unsafe { libc::fallocate(self.cached.as_raw_fd(), 0, 0, bytes) } == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // Not on this file system.
+                Some(libc::EOPNOTSUPP) => return Ok(()),
+                _ => return Err(error),
+            }
+        }
+    }
+
     fn sync(&self) -> io::Result<()> {
         // Includes the length, though not the times.
         self.cached.sync_data()
@@ -101,5 +118,35 @@ impl File for RealFile {
     fn handle(&self) -> u64 {
         let descriptor = self.direct.as_ref().unwrap_or(&self.cached);
         descriptor.as_raw_fd() as u64
+    }
+}
+
+/// A directory, to be synced.
+#[derive(Debug)]
+pub(super) struct DirectoryFile(pub(super) fs::File);
+
+fn is_a_directory() -> io::Error {
+    io::ErrorKind::IsADirectory.into()
+}
+
+impl File for DirectoryFile {
+    fn length(&self) -> io::Result<u64> {
+        Err(is_a_directory())
+    }
+
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Err(is_a_directory())
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(is_a_directory())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+
+    fn handle(&self) -> u64 {
+        self.0.as_raw_fd() as u64
     }
 }

@@ -7,7 +7,7 @@ use super::{
     faults::Planted,
     image::Data,
     names::{FileId, Names},
-    state::{Call, Course, Handle, State, UnderWay, device_error, no_power},
+    state::{Call, Course, DIRECTORY, Handle, State, UnderWay, device_error, no_power},
 };
 use crate::{
     buffer::BLOCK_BYTES,
@@ -214,6 +214,10 @@ impl State {
             Action::Read => self.read(handle, bytes, offset),
             Action::Write => self.write(handle, bytes, offset, false),
             Action::WriteDurable => self.write(handle, bytes, offset, true),
+            Action::Sync if handle.file == DIRECTORY => {
+                self.sync_directory(handle.generation).map(|()| 0)
+            }
+            Action::Sync => self.sync(handle).map(|()| 0),
         }
     }
 

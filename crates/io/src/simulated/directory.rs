@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use super::{
     Shared,
     channel::SimulatedChannel,
-    state::{Call, Course, Handle, device_error},
+    state::{Call, Course, DIRECTORY, Handle, device_error},
 };
 use crate::{
     channel::Channel,
@@ -111,6 +111,20 @@ impl Directory for SimulatedDirectory {
 
     fn sync(&self) -> io::Result<()> {
         self.shared.lock().sync_directory(self.generation)
+    }
+
+    fn as_file(&self) -> io::Result<Arc<dyn File>> {
+        let handle = Handle {
+            file: DIRECTORY,
+            direct: false,
+            writable: false,
+            generation: self.generation,
+        };
+        Ok(Arc::new(SimulatedFile {
+            shared: self.shared.clone(),
+            handle,
+            _open: Arc::default(),
+        }))
     }
 
     fn lock(&self) -> io::Result<DirectoryLock> {

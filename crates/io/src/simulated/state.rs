@@ -98,6 +98,9 @@ pub(super) enum Course {
     PowerFails,
 }
 
+/// Stands for the directory in a [`Handle`]; no file has this number.
+pub(super) const DIRECTORY: FileId = FileId::MAX;
+
 /// An open file as its handle's number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle {
