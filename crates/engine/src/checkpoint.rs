@@ -41,8 +41,11 @@ use io::{Action, Buffer, File, OpenMode, Port, Transfer};
 use crate::{
     checkpoint::format::{CHUNK_HEADER_BYTES, ChunkHeader},
     error::Error,
-    log::{Log, segments::write_whole},
-    manifest::{CheckpointEntry, PartEntry, Start},
+    log::{
+        Log,
+        segments::{sync_names, write_whole},
+    },
+    manifest::{CheckpointEntry, Manifest, PartEntry, Start},
     session::Session,
     storage::Storage,
     table::Table,
@@ -56,6 +59,9 @@ const CHUNK_BYTES: usize = 256 << 10;
 const CHUNKS_UNDER_WAY: usize = 2;
 /// Bytes after which a part ends: parts are loaded in parallel.
 const PART_BYTES: u64 = 32 << 20;
+
+/// Bytes reserved at once for a part. Its file may be longer than what is in it.
+const RESERVE_BYTES: u64 = 2 << 20;
 
 /// The name of a checkpoint file.
 pub(crate) fn file_name(number: u64) -> String {
@@ -155,8 +161,7 @@ impl Session {
     /// See [`CheckpointError`].
     ///
     /// # Suspension
-    /// Memory, device and event waits; the change of the manifest and of names
-    /// blocks the thread for some device writes.
+    /// Memory, device and event waits.
     ///
     /// # Cancellation
     /// Leaves the one before in place.
@@ -204,14 +209,16 @@ impl Session {
                 return Err(error);
             }
         };
-        self.publish(storage, &log, entry)
+        let port = writer.port.clone();
+        self.publish(storage, &port, &log, entry).await
     }
 
-    fn publish(
+    async fn publish(
         &self,
         storage: &Storage,
+        port: &Rc<Port>,
         log: &Log,
-        mut entry: CheckpointEntry,
+        entry: CheckpointEntry,
     ) -> Result<CheckpointReport, CheckpointError> {
         let mut report = CheckpointReport {
             records: entry.parts.iter().map(|part| part.records).sum(),
@@ -219,17 +226,20 @@ impl Session {
             parts: entry.parts.len() as u64,
             log_files_freed: 0,
         };
-        let (starts, mut old) = (entry.starts.clone(), Vec::new());
-        log.directory.sync()?;
-        storage.change_manifest(|manifest| {
-            let before = manifest.checkpoint.take().unwrap_or_default();
-            entry.number = before.number + 1;
-            old = before.parts;
-            manifest.checkpoint = Some(entry);
+        sync_names(port, &log.directory).await?;
+        let old = storage.manifest_now().checkpoint.unwrap_or_default();
+        let starts = entry.starts.clone();
+        let entry = CheckpointEntry {
+            number: old.number + 1,
+            ..entry
+        };
+        let change = |manifest: &mut Manifest| {
+            manifest.checkpoint = Some(entry.clone());
             // It has all of the earlier incarnations.
             manifest.cuts.clear();
-        })?;
-        for part in old {
+        };
+        storage.change_manifest_beside(port, change).await?;
+        for part in old.parts {
             log.directory.remove(&file_name(part.file))?;
         }
         report.log_files_freed = log.segments.free_before(log.incarnation, &starts)? as u64;
@@ -255,6 +265,8 @@ struct Part {
     file: Arc<dyn File>,
     entry: PartEntry,
     chunks: u32,
+    /// Bytes of the file that are reserved.
+    reserved: u64,
 }
 
 impl Writer<'_> {
@@ -302,6 +314,10 @@ impl Writer<'_> {
             current.entry.bytes += buffer.len() as u64;
             current.entry.records += u64::from(records);
             current.chunks += 1;
+            if current.entry.bytes > current.reserved {
+                current.reserved = current.entry.bytes.next_multiple_of(RESERVE_BYTES);
+                current.file.reserve(current.reserved)?;
+            }
             let file = current.file.clone();
             if is_last && let Some(part) = part.take() {
                 self.entry.parts.push(part.entry);
@@ -364,6 +380,7 @@ impl Writer<'_> {
                 bytes: 0,
             },
             chunks: 0,
+            reserved: 0,
         })
     }
 

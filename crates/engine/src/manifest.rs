@@ -19,7 +19,7 @@
 
 use std::{fmt, sync::Arc};
 
-use io::{Directory, OpenMode};
+use io::{Directory, File, OpenMode};
 
 use crate::{
     bytes::{Reader, TooShort, put_counted},
@@ -27,9 +27,11 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The manifest's file, and the one that replaces it.
+/// The manifest's file.
 pub(crate) const NAME: &str = "MANIFEST";
+/// The one that replaces it; that of a checkpoint, which takes its time.
 pub(crate) const NEXT_NAME: &str = "MANIFEST.new";
+pub(crate) const CHECKPOINT_NAME: &str = "MANIFEST.checkpoint";
 
 const MAGIC: [u8; 4] = *b"WFTM";
 const VERSION: u16 = 1;
@@ -149,16 +151,24 @@ impl Manifest {
 
     /// Makes this the manifest of a directory.
     pub(crate) fn store(&self, directory: &Arc<dyn Directory>) -> std::io::Result<()> {
-        match directory.remove(NEXT_NAME) {
+        self.write(directory, NEXT_NAME)?.sync()?;
+        directory.rename(NEXT_NAME, NAME)?;
+        directory.sync()
+    }
+
+    /// Writes it to a new file of this name; not durable yet.
+    pub(crate) fn write(
+        &self,
+        directory: &Arc<dyn Directory>,
+        name: &str,
+    ) -> std::io::Result<Arc<dyn File>> {
+        match directory.remove(name) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let file = directory.open(NEXT_NAME, OpenMode::Create, false)?;
+        let file = directory.open(name, OpenMode::Create, false)?;
         file.write_at(&self.encode(), 0)?;
-        file.sync()?;
-        drop(file);
-        directory.rename(NEXT_NAME, NAME)?;
-        directory.sync()
+        Ok(file)
     }
 
     /// How far the log of an earlier incarnation counts. `None`: not at all.

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    rc::Rc,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -9,9 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use io::{Directory, DirectoryLock};
+use io::{Action, Buffer, Directory, DirectoryLock, Port};
 
-use crate::{checkpoint, checkpoint::CheckpointReport, log::Log, manifest::Manifest};
+use crate::{
+    checkpoint,
+    checkpoint::CheckpointReport,
+    log::{Log, segments::sync_names},
+    manifest::{self, Manifest},
+};
 
 /// The directory's side of a database.
 pub(crate) struct Storage {
@@ -107,6 +113,37 @@ impl Storage {
         *manifest = changed;
         self.is_pending.store(false, Ordering::Release);
         Ok(())
+    }
+
+    /// As [`Storage::change_manifest`], waiting for the device without blocking the
+    /// thread. `change` is called again if somebody else changes the manifest
+    /// meanwhile. After an error either manifest may count.
+    ///
+    /// # Suspension
+    /// Device waits.
+    pub(crate) async fn change_manifest_beside(
+        &self,
+        port: &Rc<Port>,
+        change: impl Fn(&mut Manifest),
+    ) -> std::io::Result<()> {
+        loop {
+            let before = self.manifest().clone();
+            let mut changed = before.clone();
+            change(&mut changed);
+            let file = changed.write(&self.directory, manifest::CHECKPOINT_NAME)?;
+            let nothing = Buffer::with_capacity(0);
+            let (_, synced) = port.begin(Action::Sync, &file, 0, nothing).await;
+            synced?;
+            let mut manifest = self.manifest();
+            if *manifest != before {
+                continue;
+            }
+            self.directory
+                .rename(manifest::CHECKPOINT_NAME, manifest::NAME)?;
+            *manifest = changed;
+            break;
+        }
+        sync_names(port, &self.directory).await
     }
 
     /// Begins the incarnation that the log is of. Without room on the device, it

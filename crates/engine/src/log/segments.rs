@@ -99,7 +99,7 @@ impl Segments {
     /// new one filled with zeros.
     ///
     /// # Suspension
-    /// Device waits. New names are made durable with a blocking call.
+    /// Device waits.
     ///
     /// # Cancellation
     /// A file may be left over; the next opening finds it.
@@ -153,6 +153,7 @@ impl Segments {
         let file = self
             .directory
             .open(&file_name(number), OpenMode::Create, true)?;
+        file.reserve(bytes)?;
         let mut zeros = Buffer::zeroed(FILL_BYTES);
         let mut offset = 0;
         while offset < bytes {
@@ -161,7 +162,7 @@ impl Segments {
             zeros = write_whole(port, Action::Write, &file, offset, zeros).await?;
             offset += count;
         }
-        self.directory.sync()
+        sync_names(port, &self.directory).await
     }
 
     /// Keeps a segment that is full.
@@ -207,6 +208,20 @@ impl Segments {
         let full = pool.full.iter().map(|full| full.bytes);
         full.chain(pool.free.iter().map(|&(_, bytes)| bytes)).sum()
     }
+}
+
+/// Makes the names of files durable.
+///
+/// # Suspension
+/// A device wait: on a busy file system this takes as long as everybody's changes.
+pub(crate) async fn sync_names(
+    port: &std::rc::Rc<Port>,
+    directory: &Arc<dyn Directory>,
+) -> std::io::Result<()> {
+    let this = directory.as_file()?;
+    let nothing = Buffer::with_capacity(0);
+    let (_, result) = port.begin(Action::Sync, &this, 0, nothing).await;
+    result.map(drop)
 }
 
 /// Writes all of `buffer`; again if the device stops short, as long as it gets
