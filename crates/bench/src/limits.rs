@@ -7,10 +7,15 @@
 //! three explain it: the latency of one dependent load, the bandwidth of
 //! sequential reading, and the cost of reading the clock.
 //!
+//! With a directory, its device is measured as well ([`Device`]): the latency of one
+//! durable write, which no acknowledged commit can beat, and random reads per second
+//! by how many are under way.
+//!
 //! Memory is a [`Region`]: fresh huge pages, or memory the engine lends, so
 //! that both face the same translation and cache conditions.
 
 use std::hint::black_box;
+use std::path::PathBuf;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -20,11 +25,16 @@ use crate::Result;
 use crate::measure::Spread;
 use crate::progress::Progress;
 
+mod device;
 mod loads;
 mod region;
 
+pub use device::{DEPTHS, Device};
+
 pub use region::{LINE_BYTES, Region};
 
+/// Bytes of the file on the device, at most.
+const DEVICE_BYTES_MAX: u64 = 256 << 20;
 /// Clock readings averaged into one timing of the clock.
 const CLOCK_READINGS: u32 = 200_000;
 
@@ -81,7 +91,7 @@ fn on_workers(workers: usize, measure: impl Fn(usize) -> f64 + Sync) -> f64 {
 }
 
 /// What to measure of the machine.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Bytes of memory to read from.
     pub bytes: u64,
@@ -91,6 +101,8 @@ pub struct Settings {
     pub seconds: f64,
     /// Repeats, at least 1.
     pub repeats: u32,
+    /// A directory on the device to measure.
+    pub directory: Option<PathBuf>,
 }
 
 /// One measure of the machine over all repeats.
@@ -99,10 +111,10 @@ pub struct Limit {
     /// Always `"limits"`, as every result names its benchmark.
     pub benchmark: &'static str,
     /// What was measured.
-    pub measure: &'static str,
+    pub measure: String,
     /// Unit of `median`, `min` and `max`.
     pub unit: &'static str,
-    /// Threads that took part.
+    /// Threads that took part; of reads of a device, those under way at once.
     pub workers: usize,
     /// Bytes of memory read from; 0 for the clock.
     pub bytes: u64,
@@ -146,18 +158,88 @@ pub fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Limit>> {
         ("sequential read bandwidth", "GB/s", workers, region.bytes()),
         ("clock reading", "ns", 1, 0),
     ];
-    Ok(names
-        .into_iter()
-        .zip(samples)
-        .map(|((measure, unit, workers, bytes), samples)| Limit {
-            benchmark: "limits",
-            measure,
-            unit,
-            workers,
-            bytes,
-            spread: Spread::of(&samples),
+    let memory = names.into_iter().zip(samples);
+    let mut limits: Vec<Limit> = memory
+        .map(|((measure, unit, workers, bytes), samples)| {
+            limit(measure, unit, workers, bytes, &samples)
         })
-        .collect())
+        .collect();
+    if let Some(directory) = &settings.directory {
+        limits.extend(of_device(directory, settings, duration, progress)?);
+    }
+    Ok(limits)
+}
+
+fn limit(
+    measure: impl Into<String>,
+    unit: &'static str,
+    workers: usize,
+    bytes: u64,
+    samples: &[f64],
+) -> Limit {
+    Limit {
+        benchmark: "limits",
+        measure: measure.into(),
+        unit,
+        workers,
+        bytes,
+        spread: Spread::of(samples),
+    }
+}
+
+fn of_device(
+    directory: &std::path::Path,
+    settings: &Settings,
+    duration: Duration,
+    progress: &Progress,
+) -> Result<Vec<Limit>> {
+    let step = progress.step("filling a file", 1);
+    let device = Device::new(directory, settings.bytes.min(DEVICE_BYTES_MAX))?;
+    step.finish();
+    let mut writes: [Vec<f64>; 2] = Default::default();
+    let mut reads: [Vec<f64>; DEPTHS.len()] = Default::default();
+    let steps = u64::from(settings.repeats) * (DEPTHS.len() as u64 + 1);
+    let step = progress.step("measuring the device", steps);
+    for _ in 0..settings.repeats {
+        let latencies = device.durable_writes(duration)?.percentiles();
+        writes[0].push(latencies.p50 as f64 / 1e3);
+        writes[1].push(latencies.p99 as f64 / 1e3);
+        step.advance(1);
+        for (depth, samples) in DEPTHS.into_iter().zip(&mut reads) {
+            samples.push(device.reads_per_second(depth, duration)?);
+            step.advance(1);
+        }
+    }
+    step.finish();
+    let block = io::BLOCK_BYTES as u64;
+    let backend = device.backend();
+    let mut limits = vec![
+        limit(
+            format!("durable write, p50 ({backend})"),
+            "us",
+            1,
+            block,
+            &writes[0],
+        ),
+        limit(
+            format!("durable write, p99 ({backend})"),
+            "us",
+            1,
+            block,
+            &writes[1],
+        ),
+    ];
+    let reads = DEPTHS.into_iter().zip(reads);
+    limits.extend(reads.map(|(depth, samples)| {
+        limit(
+            format!("random reads, {depth} under way"),
+            "reads/s",
+            depth,
+            block,
+            &samples,
+        )
+    }));
+    Ok(limits)
 }
 
 pub use region::Mapping;
@@ -173,6 +255,7 @@ mod tests {
             workers: 2,
             seconds: 0.01,
             repeats: 3,
+            directory: None,
         };
         let limits = measure(&settings, &Progress::hidden()).unwrap();
         assert_eq!(limits.len(), 4);

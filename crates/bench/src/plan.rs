@@ -298,7 +298,11 @@ impl Plan {
             plural(self.workers as u64, "worker"),
             self.in_flight,
             self.isolation.name(),
-            self.durabilities.iter().map(|d| d.name()).collect::<Vec<_>>().join(" and "),
+            self.durabilities
+                .iter()
+                .map(|d| d.name())
+                .collect::<Vec<_>>()
+                .join(" and "),
         )
     }
 }

@@ -64,7 +64,11 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     let mut repeats = Vec::new();
     let modes = plan.modes.iter();
     let variants: Vec<_> = modes
-        .flat_map(|&mode| plan.durabilities.iter().map(move |&durability| (mode, durability)))
+        .flat_map(|&mode| {
+            plan.durabilities
+                .iter()
+                .map(move |&durability| (mode, durability))
+        })
         .collect();
     let step = progress.step(
         "measuring",

@@ -1,5 +1,7 @@
 //! `weft bench limits`: what the machine itself can do.
 
+use std::path::PathBuf;
+
 use bench::limits::{Settings, measure};
 use bench::number::parse_count;
 use bench::progress::Progress;
@@ -8,10 +10,11 @@ use bench::report::Format;
 const EXAMPLES: &str = "\
 Examples:
   weft bench limits
+  weft bench limits --data-dir .
   weft bench limits --bytes 2GiB --workers 2
   weft bench limits --format json | jq '.[0].median'";
 
-/// Measures what this machine's memory can do, without the engine.
+/// Measures what this machine's memory, and a device, can do without the engine.
 ///
 /// Four numbers, each the median of several repeats: random independent cache
 /// lines per second (the ceiling of any engine that hides cache misses), the
@@ -27,6 +30,12 @@ pub(crate) struct Arguments {
     /// Threads that read at the same time.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
+
+    /// Also measure the device of this directory: the latency of a durable write of
+    /// 4 KiB, and random reads of 4 KiB by how many are under way. Writes a file of
+    /// up to 256 MiB, and removes it.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
 
     /// Seconds for each of the measures in each repeat.
     #[arg(long, value_name = "S", default_value = "0.5")]
@@ -62,6 +71,7 @@ impl Arguments {
             workers: self.workers.into(),
             seconds: self.seconds,
             repeats: self.repeats,
+            directory: self.data_dir,
         };
         let limits = measure(&settings, &Progress::stderr())?;
         crate::write_results(&self.format.limits(&limits)?)

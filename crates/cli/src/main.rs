@@ -10,7 +10,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod bench;
+mod check;
+mod directory;
 mod limits;
+mod place;
 mod ycsb;
 
 /// Weft, a transactional database engine that never waits.
@@ -25,11 +28,13 @@ struct Arguments {
 enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
+    Check(check::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(command) => command.run(),
+        Command::Check(arguments) => arguments.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

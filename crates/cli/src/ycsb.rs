@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use bench::measure::{InFlight, Isolation};
+use bench::measure::{Durability, InFlight, Isolation};
 use bench::mode::Mode;
 use bench::number::parse_count;
 use bench::plan::{Options, Plan};
 use bench::progress::Progress;
 use bench::report::{self, Format};
 use bench::workload::Workload;
+
+use crate::place::Place;
 
 const EXAMPLES: &str = "\
 Workloads, and the operations in each of their transactions:
@@ -37,6 +39,9 @@ Examples:
     weft bench ycsb --workload a --workers 2 --chart a.svg
   Updates of few hot records, for further processing:
     weft bench ycsb --workload update-only --distribution zipfian --format json
+  What durability costs, in one run:
+    weft bench ycsb --workload update-only --value-bytes 100 --modes interleaved \\
+        --data-dir DIR --durability synchronous,relaxed,none
   A workload of your own, starting from a copy of a YCSB file:
     weft bench ycsb --workload my.properties";
 
@@ -107,6 +112,32 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", default_value = "snapshot")]
     isolation: Isolation,
 
+    /// Keep the database in this directory, made anew and removed afterwards,
+    /// instead of in memory only.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+
+    /// What acknowledgements wait for, with --data-dir: synchronous (until it is on
+    /// the device), relaxed or none; several, separated by commas, are compared
+    /// [default: synchronous].
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        requires = "data_dir"
+    )]
+    durability: Vec<Durability>,
+
+    /// How long a commit may wait for others to share a write with, in
+    /// microseconds, with --data-dir [default: 100].
+    #[arg(long, value_name = "US", requires = "data_dir")]
+    group_commit_us: Option<u32>,
+
+    /// Take a checkpoint whenever this much was logged, with --data-dir
+    /// [default: never while measuring].
+    #[arg(long, value_name = "BYTES", value_parser = parse_count, requires = "data_dir")]
+    checkpoint_log_bytes: Option<u64>,
+
     /// Seconds for each mode in each repeat.
     #[arg(
         long,
@@ -148,11 +179,31 @@ impl Arguments {
             in_flight: self.in_flight,
             modes: self.modes.clone(),
             isolation: self.isolation,
+            durabilities: match &self.data_dir {
+                None => Vec::new(),
+                Some(_) if self.durability.is_empty() => vec![Durability::Synchronous],
+                Some(_) => self.durability.clone(),
+            },
             seconds: self.seconds,
             repeats: self.repeats,
             seed: self.seed,
         }
         .plan()
+    }
+
+    /// Where and how the database is kept.
+    fn options(&self, place: Option<&Place>) -> weft::Options {
+        let default = weft::StorageOptions::default();
+        weft::Options {
+            data_dir: place.map(|place| place.path().to_owned()),
+            storage: weft::StorageOptions {
+                group_commit_us: self.group_commit_us.unwrap_or(default.group_commit_us),
+                checkpoint_log_bytes: self.checkpoint_log_bytes.unwrap_or(0),
+                checkpoint_interval: std::time::Duration::ZERO,
+                ..default
+            },
+            ..weft::Options::default()
+        }
     }
 
     pub(crate) fn run(self) -> bench::Result<()> {
@@ -161,7 +212,8 @@ impl Arguments {
         for note in &plan.notes {
             progress.note(note);
         }
-        let mut subject = bench::subject::weft_subject(&plan)?;
+        let place = self.data_dir.as_deref().map(Place::make).transpose()?;
+        let mut subject = bench::subject::weft_subject_with(&plan, self.options(place.as_ref()))?;
         progress.note(&plan.description());
         let outcome = bench::runner::run(&mut subject, &plan, &progress)?;
         crate::write_results(&self.format.outcome(&outcome)?)?;

@@ -14,6 +14,7 @@ pub(crate) fn options(workload: &str) -> Options {
         workers: 1,
         in_flight: InFlight::Auto,
         modes: Vec::new(),
+        durabilities: Vec::new(),
         isolation: Isolation::Snapshot,
         seconds: 0.01,
         repeats: 3,

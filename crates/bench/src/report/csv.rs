@@ -80,7 +80,7 @@ pub(super) fn limits(limits: &[Limit]) -> Result<String> {
         .iter()
         .map(|limit| Line {
             benchmark: limit.benchmark,
-            measure: limit.measure,
+            measure: &limit.measure,
             unit: limit.unit,
             workers: limit.workers,
             bytes: limit.bytes,

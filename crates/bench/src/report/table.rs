@@ -110,6 +110,7 @@ pub(super) fn limits(limits: &[Limit]) -> String {
         let Spread { median, min, max } = limit.spread;
         let number = |value: f64| match limit.unit {
             "lines/s" => format!("{:.1} M {}", value / 1e6, limit.unit),
+            "reads/s" => format!("{:.1} k {}", value / 1e3, limit.unit),
             unit => format!("{value:.1} {unit}"),
         };
         let memory = if limit.bytes == 0 {
@@ -118,7 +119,7 @@ pub(super) fn limits(limits: &[Limit]) -> String {
             bytes_text(limit.bytes)
         };
         table.add_row([
-            limit.measure.to_owned(),
+            limit.measure.clone(),
             limit.workers.to_string(),
             memory,
             number(median),

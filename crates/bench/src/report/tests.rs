@@ -6,7 +6,7 @@ use crate::measure::Spread;
 fn limits() -> Vec<Limit> {
     vec![Limit {
         benchmark: "limits",
-        measure: "random independent cache lines",
+        measure: "random independent cache lines".to_owned(),
         unit: "lines/s",
         workers: 1,
         bytes: 512 << 20,

@@ -16,14 +16,15 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use weft::{Context, Database, Options, WorkerConfig};
 
 use super::closed_loop::Client;
 use super::counting::Counting;
 use super::transaction::{Application, Buffers, Bytes};
-use super::{LOG_BLOCKS, LOG_BYTES, RawRun, Run, Subject};
-use crate::limits::Region;
+use super::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES, RawRun, Run, Subject};
+use crate::limits::{Device, Region};
 use crate::measure::{Durability, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::plan::Plan;
@@ -33,6 +34,9 @@ use crate::{Error, Result};
 
 /// Records per transaction while loading and removing.
 const LOAD_BATCH: u64 = 16;
+/// The device's own file, and the time it is measured before each run.
+const DEVICE_BYTES: u64 = 16 << 20;
+const DEVICE_DURATION: Duration = Duration::from_millis(100);
 /// Transactions run to count the lines they touch.
 const COUNTED_TRANSACTIONS: u32 = 500;
 
@@ -41,6 +45,8 @@ pub(super) struct WeftSubject {
     table: Bytes,
     plan: Plan,
     config: WorkerConfig,
+    /// The database's, to measure beside it.
+    device: Option<Device>,
 }
 
 fn durability(asked: Durability) -> weft::Durability {
@@ -63,6 +69,7 @@ impl WeftSubject {
             ..options
         };
         let config = options.worker_config();
+        let directory = options.data_dir.clone();
         let database = Database::open(options).map_err(failed)?;
         let table: Bytes = database.create_table("ycsb").map_err(failed)?;
         Ok(Self {
@@ -70,6 +77,9 @@ impl WeftSubject {
             table,
             plan: plan.clone(),
             config,
+            device: directory
+                .map(|directory| Device::new(&directory, DEVICE_BYTES))
+                .transpose()?,
         })
     }
 
@@ -148,6 +158,10 @@ impl Subject for WeftSubject {
     }
 
     fn run(&mut self, mode: Mode, run: &Run) -> Result<RawRun> {
+        let device = match &self.device {
+            Some(device) => Some(device.durable_writes(DEVICE_DURATION)?.percentiles()),
+            None => None,
+        };
         let (sender, receiver) = mpsc::channel();
         let before = self.database.stats();
         for (number, worker) in self.database.workers().iter().enumerate() {
@@ -194,6 +208,11 @@ impl Subject for WeftSubject {
             let blocks = (after.log_blocks - before.log_blocks) as f64;
             let seconds = whole.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
             whole.extra.insert(LOG_BLOCKS.to_owned(), blocks / seconds);
+        }
+        if let Some(device) = device {
+            let extra = &mut whole.extra;
+            extra.insert(DEVICE_P50.to_owned(), device.p50 as f64);
+            extra.insert(DEVICE_P99.to_owned(), device.p99 as f64);
         }
         let memory = self.database.memory();
         let live = memory.index_bytes + memory.indirection_bytes + memory.version_bytes;

@@ -1,0 +1,156 @@
+//! What the device does by itself: durable writes one at a time, and random reads
+//! with more and more of them under way, through the engine's own driver.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use io::{Action, BLOCK_BYTES, Backend, Buffer, Directory, File, OpenMode, Port, RealDirectory};
+
+use crate::measure::Latencies;
+use crate::{Error, Result};
+
+/// The file that is written and read; removed afterwards.
+const NAME: &str = "device-probe";
+/// Zeros written at once.
+const FILL_BYTES: usize = 1 << 20;
+/// Reads under way at once, as [`Device::reads_per_second`] tries them.
+pub const DEPTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// A file on the device under measurement.
+#[derive(Debug)]
+pub struct Device {
+    directory: RealDirectory,
+    file: Arc<dyn File>,
+    bytes: u64,
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::run(format!("the device refused: {error}"))
+}
+
+impl Device {
+    /// A file of `bytes` zeros in `directory`, which is made if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when the file cannot be written.
+    pub fn new(directory: &Path, bytes: u64) -> Result<Self> {
+        let bytes = bytes.next_multiple_of(FILL_BYTES as u64);
+        let directory = RealDirectory::open(directory, Backend::Auto).map_err(failed)?;
+        // Left over from an interrupted measurement.
+        let _ = directory.remove(NAME);
+        let file = directory
+            .open(NAME, OpenMode::Create, true)
+            .map_err(failed)?;
+        let device = Self {
+            directory,
+            file,
+            bytes,
+        };
+        let port = device.port()?;
+        let mut zeros = Buffer::zeroed(FILL_BYTES);
+        for offset in (0..bytes).step_by(FILL_BYTES) {
+            let (buffer, result) = port
+                .begin(Action::Write, &device.file, offset, zeros)
+                .block();
+            result.map_err(failed)?;
+            zeros = buffer;
+        }
+        device.file.sync().map_err(failed)?;
+        Ok(device)
+    }
+
+    /// Which backend transfers go through.
+    pub fn backend(&self) -> String {
+        self.directory.backend()
+    }
+
+    fn port(&self) -> Result<std::rc::Rc<Port>> {
+        Ok(Port::new(self.directory.channel().map_err(failed)?))
+    }
+
+    /// Nanoseconds of durable 4 KiB writes, one at a time, for `duration`.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when one fails.
+    pub fn durable_writes(&self, duration: Duration) -> Result<Latencies> {
+        let port = self.port()?;
+        let mut latencies = Latencies::new();
+        let mut buffer = Buffer::zeroed(BLOCK_BYTES);
+        let start = Instant::now();
+        let mut offset = 0;
+        while start.elapsed() < duration {
+            let begun = Instant::now();
+            let transfer = port.begin(Action::WriteDurable, &self.file, offset, buffer);
+            let (returned, result) = transfer.block();
+            result.map_err(failed)?;
+            latencies.record_since(begun);
+            buffer = returned;
+            offset = (offset + BLOCK_BYTES as u64) % self.bytes;
+        }
+        Ok(latencies)
+    }
+
+    /// Random 4 KiB reads per second with `depth` under way, over `duration`.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when one fails.
+    pub fn reads_per_second(&self, depth: usize, duration: Duration) -> Result<f64> {
+        let port = self.port()?;
+        let blocks = self.bytes / BLOCK_BYTES as u64;
+        let mut under_way = VecDeque::new();
+        let mut spare: Vec<Buffer> = (0..depth).map(|_| Buffer::zeroed(BLOCK_BYTES)).collect();
+        let (mut begun, mut ended) = (0_u64, 0_u64);
+        let start = Instant::now();
+        loop {
+            let is_over = start.elapsed() >= duration;
+            while !is_over && let Some(buffer) = spare.pop() {
+                begun += 1;
+                let offset = crate::keys::mix(begun) % blocks * BLOCK_BYTES as u64;
+                under_way.push_back(port.begin(Action::Read, &self.file, offset, buffer));
+            }
+            if under_way.is_empty() {
+                return Ok(ended as f64 / start.elapsed().as_secs_f64());
+            }
+            port.wait(None);
+            for _ in 0..under_way.len() {
+                let Some(mut transfer) = under_way.pop_front() else {
+                    break;
+                };
+                match transfer.try_take() {
+                    None => under_way.push_back(transfer),
+                    Some((buffer, result)) => {
+                        result.map_err(failed)?;
+                        ended += 1;
+                        spare.push(buffer);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = self.directory.remove(NAME);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_and_reads_are_measured_and_nothing_is_left() {
+        let place = tempfile::tempdir().unwrap();
+        let device = Device::new(place.path(), 1).unwrap();
+        let brief = Duration::from_millis(20);
+        assert!(device.durable_writes(brief).unwrap().count() > 0);
+        for depth in [1, 8] {
+            assert!(device.reads_per_second(depth, brief).unwrap() > 0.0);
+        }
+        drop(device);
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+}

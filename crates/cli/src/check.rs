@@ -1,0 +1,148 @@
+//! `weft check`: is a data directory sound, and what is where in it.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use engine::inspect::{self, CheckReport, Contents, FileReport, Finding};
+use serde_json::{Value, json};
+
+use crate::directory::{self, Showing};
+
+const EXAMPLES: &str = "\
+Exit code:
+  0  the directory is sound
+  1  something in it is damaged; every damage is listed, with advice
+  2  it cannot be looked at: it is open elsewhere, or holds no database
+
+Files, and their states:
+  needed       it counts, and every byte of it is as it was written
+  damaged      it counts, and something is wrong
+  missing      it counts, and is not there
+  superfluous  a checkpoint has made it so; it is used again or removed
+  blank        left half made by an interruption; opening the database removes it
+  stranger     no file of this database
+
+Examples:
+  weft check /var/lib/weft
+  weft check backup && weft restore backup /var/lib/weft
+  weft check /var/lib/weft --format json | jq '.findings'";
+
+/// Verifies every checksum and cross reference of a data directory.
+///
+/// Reads all files of a database that is not open anywhere, changes nothing, and
+/// says what is where, up to where opening the database would bring it back, and
+/// everything that is wrong. Needs little memory: one file at a time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The data directory.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Form of the report: table for people, json for programs.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+/// How the report is written to standard output.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        let directory = directory::existing(&self.directory)?;
+        let mut showing = Showing::new("checking");
+        let report = inspect::check(&directory, &mut |progress| {
+            showing.show(progress.bytes_done, progress.bytes_total);
+        });
+        drop(showing);
+        let report = report.map_err(|error| directory::refused(&self.directory, &error))?;
+        crate::write_results(&match self.format {
+            Format::Table => report.to_string(),
+            Format::Json => format!("{:#}\n", as_json(&report)),
+        })?;
+        match report.damages().count() {
+            0 => Ok(()),
+            damages => Err(bench::Error::run(format!(
+                "{} is damaged in {damages} places; the report has advice for each",
+                self.directory.display()
+            ))),
+        }
+    }
+}
+
+fn as_json(report: &CheckReport) -> Value {
+    json!({
+        "directory": report.location,
+        "sound": report.is_sound(),
+        "database": format!("{:016x}", report.database),
+        "incarnation": report.incarnation,
+        "recovers_to": report.recovers_to.map(|timestamp| timestamp.0),
+        "salvages_to": report.salvages_to.map(|timestamp| timestamp.0),
+        "cut_off_transactions": report.cut_off,
+        "bytes": report.bytes(),
+        "tables": report.tables.iter().map(|table| json!({
+            "number": table.number,
+            "name": table.name,
+            "checkpoint_records": table.checkpoint_records,
+        })).collect::<Vec<_>>(),
+        "checkpoint": report.checkpoint.map(|checkpoint| json!({
+            "number": checkpoint.number,
+            "incarnation": checkpoint.incarnation,
+            "begin": checkpoint.begin.0,
+            "end": checkpoint.end.0,
+            "files": checkpoint.parts,
+            "records": checkpoint.records,
+            "bytes": checkpoint.bytes,
+        })),
+        "files": report.files.iter().map(file_as_json).collect::<Vec<_>>(),
+        "findings": report.findings.iter().map(finding_as_json).collect::<Vec<_>>(),
+    })
+}
+
+fn file_as_json(file: &FileReport) -> Value {
+    let timestamps = |range: Option<(engine::Timestamp, engine::Timestamp)>| {
+        range.map(|(from, to)| [from.0, to.0])
+    };
+    let contents = match &file.contents {
+        Contents::Manifest => json!({ "kind": "manifest" }),
+        Contents::Log(log) => json!({
+            "kind": "log",
+            "incarnation": log.incarnation,
+            "lane": log.lane,
+            "ordinal": log.ordinal,
+            "blocks": [log.blocks.start, log.blocks.end],
+            "transactions": log.transactions,
+            "writes": log.writes,
+            "timestamps": timestamps(log.timestamps),
+        }),
+        Contents::Part(part) => json!({
+            "kind": "checkpoint",
+            "table": part.table,
+            "chunks": part.chunks,
+            "records": part.records,
+            "timestamps": timestamps(part.snapshots),
+        }),
+        _ => json!({ "kind": "unknown" }),
+    };
+    json!({
+        "name": file.name,
+        "bytes": file.bytes,
+        "used_bytes": file.used_bytes,
+        "state": file.state.name(),
+        "contents": contents,
+    })
+}
+
+fn finding_as_json(finding: &Finding) -> Value {
+    json!({
+        "severity": finding.severity.name(),
+        "file": finding.file,
+        "offset": finding.offset,
+        "what": finding.what,
+        "advice": finding.advice,
+    })
+}

@@ -1,0 +1,60 @@
+//! Data directories as the commands on them need them: opened if they exist, with
+//! progress, and with errors that say which one it is about.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bench::progress::{Progress, Step};
+use engine::OpenError;
+use io::{Backend, Directory, RealDirectory};
+
+/// Opens a directory that must exist; opening a database would make it.
+pub(crate) fn existing(path: &Path) -> bench::Result<Arc<dyn Directory>> {
+    if !path.is_dir() {
+        return Err(bench::Error::input(format!(
+            "{} is no directory; name the data directory of a database",
+            path.display()
+        )));
+    }
+    let directory = RealDirectory::open(path, Backend::Blocking);
+    let directory = directory.map_err(|error| bench::Error::input(error.to_string()))?;
+    Ok(Arc::new(directory))
+}
+
+/// What is wrong with a directory that cannot even be looked at.
+pub(crate) fn refused(path: &Path, error: &OpenError) -> bench::Error {
+    let path = path.display().to_string();
+    let error = error.to_string();
+    if error.contains(&path) {
+        bench::Error::input(error)
+    } else {
+        bench::Error::input(format!("{path}: {error}"))
+    }
+}
+
+/// Shows how far something is, from totals.
+pub(crate) struct Showing {
+    name: &'static str,
+    step: Option<Step>,
+    shown: u64,
+}
+
+impl Showing {
+    /// Something of this name is about to begin.
+    pub(crate) fn new(name: &'static str) -> Showing {
+        Showing {
+            name,
+            step: None,
+            shown: 0,
+        }
+    }
+
+    /// So much of so much is done.
+    pub(crate) fn show(&mut self, done: u64, total: u64) {
+        let step = self
+            .step
+            .get_or_insert_with(|| Progress::stderr().step(self.name, total));
+        step.advance(done.saturating_sub(self.shown));
+        self.shown = done;
+    }
+}
