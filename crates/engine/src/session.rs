@@ -200,6 +200,20 @@ impl Session {
         &self.clock
     }
 
+    /// Waits until another transaction had better begin: without a log, and while the
+    /// device keeps up, not at all.
+    ///
+    /// # Suspension
+    /// An event wait.
+    #[inline]
+    pub async fn admission(&self) {
+        if let Some(lane) = self.lane.get()
+            && lane.is_congested()
+        {
+            lane.admission().await;
+        }
+    }
+
     /// Has everything that this session committed written soon, without waiting
     /// for it: before its thread turns to something else.
     pub fn push(&self) {

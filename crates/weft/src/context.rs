@@ -187,6 +187,7 @@ impl Context {
     ) -> Result<(T, u32)> {
         let mut aborts = 0;
         loop {
+            self.state.session.admission().await;
             let transaction = self.begin::<P>(isolation)?;
             let outcome = match closure(&transaction).await {
                 Ok(value) => transaction.commit().await.map(|()| value),

@@ -133,6 +133,7 @@ async fn serve(
     commands: Receiver<Command>,
     ready: oneshot::Sender<Result<()>>,
 ) {
+    context.state.session.admission().await;
     // Replies are sent to receivers that may be gone; then nobody wants them.
     let transaction = match context.begin::<Interleaved>(isolation) {
         Ok(transaction) => transaction,

@@ -41,6 +41,11 @@ use crate::{
 
 /// Calls of [`LaneWriter::poll`] between two readings of the clock.
 const POLLS_PER_READING: u32 = 8;
+/// Transactions that may wait for room in the log at once: they hold what they wrote.
+/// More are not begun.
+const WAITING_FOR_ROOM_MAX: u32 = 16;
+/// Commits that may wait for the frontier at once. More are not begun.
+const WAITING_FOR_FRONTIER_MAX: usize = 4096;
 /// Room for a block's vector and padding, when room for transactions is reckoned.
 const SLACK_BYTES: u64 = 128 << 10;
 
@@ -95,6 +100,7 @@ pub(crate) struct LaneWriter {
     waiters: RefCell<Waiters>,
     /// Rung when there is room for commits again, or never will be.
     room: Bell,
+    waiting_for_room: Cell<u32>,
     /// Rung when the upkeep has something to do.
     upkeep: Bell,
     /// Whether [`LaneWriter::poll`] has anything to look at.
@@ -167,6 +173,7 @@ impl LaneWriter {
             }),
             waiters: RefCell::default(),
             room: Bell::default(),
+            waiting_for_room: Cell::new(0),
             upkeep: Bell::default(),
             busy: Cell::new(false),
             polls: Cell::new(0),
@@ -194,15 +201,42 @@ impl LaneWriter {
         if bytes > self.log.config.transaction_bytes_max {
             return Err(Error::TransactionTooLarge { bytes });
         }
+        let mut waiting = None;
         loop {
             let ring = self.room.next();
             match self.room(bytes)? {
                 Room::Enough => return Ok(()),
-                Room::Soon => ring.await,
-                // Boxed: rare, and large.
-                Room::NoSegment => Box::pin(self.prepare_segment()).await,
+                room => {
+                    waiting.get_or_insert_with(|| WaitingForRoom::begin(self));
+                    match room {
+                        // Boxed: rare, and large.
+                        Room::NoSegment => Box::pin(self.prepare_segment()).await,
+                        _ => ring.await,
+                    }
+                }
             }
         }
+    }
+
+    /// Waits until few enough transactions wait for the device that another one may
+    /// begin: those that wait for room hold what they wrote, and would be in the way
+    /// of all others.
+    ///
+    /// # Suspension
+    /// An event wait, if the device does not keep up.
+    pub(crate) async fn admission(&self) {
+        while self.is_congested() {
+            let ring = self.room.next();
+            self.busy.set(true);
+            ring.await;
+        }
+    }
+
+    /// Whether transactions had better not begin.
+    #[inline]
+    pub(crate) fn is_congested(&self) -> bool {
+        self.waiting_for_room.get() >= WAITING_FOR_ROOM_MAX
+            || self.waiters.borrow().len() >= WAITING_FOR_FRONTIER_MAX
     }
 
     fn room(&self, bytes: usize) -> Result<Room, Error> {
@@ -452,6 +486,14 @@ impl LaneWriter {
 
     /// Wakes the commits that need not wait any longer.
     fn release(&self) {
+        let was_congested = self.is_congested();
+        self.release_waiters();
+        if was_congested && !self.is_congested() {
+            self.room.ring();
+        }
+    }
+
+    fn release_waiters(&self) {
         loop {
             let waker = {
                 let mut waiters = self.waiters.borrow_mut();
@@ -571,6 +613,28 @@ impl LaneWriter {
                 return;
             }
         }
+    }
+}
+
+/// A transaction that waits for room, until this is dropped.
+struct WaitingForRoom<'l>(&'l LaneWriter);
+
+impl<'l> WaitingForRoom<'l> {
+    fn begin(writer: &'l LaneWriter) -> WaitingForRoom<'l> {
+        writer
+            .waiting_for_room
+            .set(writer.waiting_for_room.get() + 1);
+        WaitingForRoom(writer)
+    }
+}
+
+impl Drop for WaitingForRoom<'_> {
+    fn drop(&mut self) {
+        self.0
+            .waiting_for_room
+            .set(self.0.waiting_for_room.get() - 1);
+        // Others may begin.
+        self.0.room.ring();
     }
 }
 
