@@ -286,6 +286,11 @@ impl WorkerLocal for Session {
                 .is_some_and(|port| port.outstanding() > 0)
     }
 
+    #[inline]
+    fn admits(&self) -> bool {
+        !self.lane.get().is_some_and(LaneWriter::is_congested)
+    }
+
     fn rouser(&self) -> Option<Rouser> {
         let rouser = self.port.as_ref()?.rouser();
         Some(Arc::new(move || rouser.rouse()))

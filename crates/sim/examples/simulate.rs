@@ -3,9 +3,9 @@
 //! Progress goes to standard error; the process fails with the first seed that
 //! does.
 
-use std::{env, io::Write, process::ExitCode};
+use std::{env, io::Write, process::ExitCode, time::Instant};
 
-use sim::{PRESETS, Parameters, run_many};
+use sim::{CrashParameters, PRESETS, Parameters, run_crashes_many, run_many};
 
 const HELP: &str = "\
 Runs seeded simulations of a whole database and checks what comes out.
@@ -13,13 +13,16 @@ Runs seeded simulations of a whole database and checks what comes out.
   --seeds N      how many seeds (default 1000)
   --first S      the first seed (default 1)
   --preset NAME  snapshot, read-committed, mixed, faults or scarce
-                 (default: each of them)
+                 (default: each of them), or
+                 crashes: on a disk whose power fails, again and again
+  --jobs N       seeds at a time, for crashes (default 2)
   --points       lists how often each suspension point was passed
 ";
 
 struct Options {
     seeds: u64,
     first: u64,
+    jobs: usize,
     presets: Vec<String>,
     points: bool,
 }
@@ -28,6 +31,7 @@ fn options() -> Result<Options, String> {
     let mut options = Options {
         seeds: 1000,
         first: 1,
+        jobs: 2,
         presets: PRESETS.map(str::to_owned).to_vec(),
         points: false,
     };
@@ -38,6 +42,7 @@ fn options() -> Result<Options, String> {
         match argument.as_str() {
             "--seeds" => options.seeds = number(value()?)?,
             "--first" => options.first = number(value()?)?,
+            "--jobs" => options.jobs = number(value()?)? as usize,
             "--preset" => options.presets = vec![value()?],
             "--points" => options.points = true,
             _ => return Err(HELP.to_owned()),
@@ -49,6 +54,10 @@ fn options() -> Result<Options, String> {
 fn simulate(options: &Options) -> Result<(), String> {
     let mut err = std::io::stderr();
     for name in &options.presets {
+        if name == "crashes" {
+            crash(options)?;
+            continue;
+        }
         let parameters =
             Parameters::preset(name).ok_or(format!("no parameter set is called {name:?}"))?;
         let sum = run_many(options.first, options.seeds, &parameters, |seed, sum| {
@@ -64,6 +73,27 @@ fn simulate(options: &Options) -> Result<(), String> {
             }
         }
     }
+    Ok(())
+}
+
+fn crash(options: &Options) -> Result<(), String> {
+    let mut err = std::io::stderr();
+    let start = Instant::now();
+    let Options {
+        first, seeds, jobs, ..
+    } = *options;
+    let parameters = CrashParameters::default();
+    let sum = run_crashes_many(first, seeds, jobs, &parameters, |done, sum| {
+        if done % 100 == 0 {
+            let (points, seconds) = (sum.crash_points, start.elapsed().as_secs());
+            let _ = writeln!(
+                err,
+                "crashes: {done} of {seeds} seeds, {points} crash points, 0 losses, {seconds} s"
+            );
+        }
+    })
+    .map_err(|failure| failure.to_string())?;
+    let _ = writeln!(err, "crashes: {seeds} seeds, 0 losses, {sum}");
     Ok(())
 }
 

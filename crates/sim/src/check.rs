@@ -91,6 +91,16 @@ pub fn history(records: &[Record], rules: &Rules) -> Result<(), Violation> {
     claims::lists_only_grow(&versions, records)
 }
 
+/// Checks the answers that one transaction was given, by the versions of its history.
+pub(crate) fn answers(
+    versions: &Versions,
+    records: &[Record],
+    record: &Record,
+    rules: &Rules,
+) -> Result<(), Violation> {
+    answers::check(versions, records, record, rules)
+}
+
 /// A key or value for people.
 fn shown(bytes: &[u8]) -> String {
     let mut text = bytes.iter().take(16).map(u8::to_string).collect::<Vec<_>>();

@@ -3,15 +3,23 @@
 //! A client that is dropped in the middle (cancelled, or by a panic) still hands
 //! in its record. Dropping the transaction comes after that record's `ended`, so
 //! no other transaction's success is taken for a dirty write.
+//!
+//! A commit on a device has two moments: when others see it, and when its client is
+//! told. Who is dropped in between is *in doubt*. The timestamp is known all the
+//! same: everything runs on one thread, so if the clock moved while the commit was
+//! polled, this commit moved it.
 
 use std::{
     cell::{Cell, RefCell},
-    future::Future,
+    future::{Future, poll_fn},
     ops::{Bound, ControlFlow},
+    pin::pin,
     rc::Rc,
+    sync::Arc,
+    task::Poll,
 };
 
-use engine::{Direction, Error, Isolation, Session, Transaction};
+use engine::{Direction, Durability, Error, Isolation, Session, Table, Timestamp, Transaction};
 use interleave::{Policy, Sequential, run_inline};
 
 use crate::{
@@ -52,6 +60,7 @@ impl<'w> Client<'w> {
             number,
             label,
             isolation,
+            durability: transaction.durability(),
             snapshot: transaction.snapshot().0,
             events: Vec::new(),
             claims: Vec::new(),
@@ -85,16 +94,25 @@ impl<'w> Client<'w> {
         self.with_record(|record| record.isolation)
     }
 
+    /// Changes what the acknowledgement waits for.
+    pub(crate) fn set_durability(&self, durability: Durability) {
+        self.transaction().set_durability(durability);
+        self.with_record(|record| record.durability = durability);
+    }
+
+    fn table(&self, key: &[u8]) -> Arc<Table> {
+        self.world.table_of(key)
+    }
+
     /// Reads a record.
     pub(crate) async fn get<P: Policy>(&self, key: &[u8]) -> Result<Option<Value>, Error> {
         let start = self.start();
         let result = if self.misbehaves(Planted::LateRead) {
             let late = self.transaction().session().begin(Isolation::Snapshot)?;
-            run_inline(late.get::<Sequential, _>(&self.world.table, key, <[u8]>::to_vec))
+            run_inline(late.get::<Sequential, _>(&self.table(key), key, <[u8]>::to_vec))
         } else {
-            let table = &self.world.table;
             self.transaction()
-                .get::<P, _>(table, key, <[u8]>::to_vec)
+                .get::<P, _>(&self.table(key), key, <[u8]>::to_vec)
                 .await
         };
         self.finish(start, Some(key), result, |found| Action::Get {
@@ -128,7 +146,7 @@ impl<'w> Client<'w> {
             })
             .await;
         self.finish(start, None, result.map(|_| found), |found| Action::Scan {
-            range,
+            range: self.world.part_of_table(range),
             direction,
             limit,
             found: found.clone(),
@@ -138,7 +156,7 @@ impl<'w> Client<'w> {
     /// Inserts a record; false if there is one.
     pub(crate) async fn insert<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         let start = self.start();
-        let table = &self.world.table;
+        let table = &self.table(key);
         let result = match self.transaction().insert::<P>(table, key, value).await {
             Ok(()) => Ok(true),
             Err(Error::DuplicateKey) => Ok(false),
@@ -154,7 +172,7 @@ impl<'w> Client<'w> {
     /// Updates a record; whether there is one.
     pub(crate) async fn update<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         let start = self.start();
-        let table = &self.world.table;
+        let table = &self.table(key);
         let result = self.transaction().update::<P>(table, key, value).await;
         self.finish(start, Some(key), result, |&done| Action::Update {
             key: key.to_vec(),
@@ -169,7 +187,7 @@ impl<'w> Client<'w> {
         let result = if self.misbehaves(Planted::DropWrite) {
             Ok(())
         } else {
-            let table = &self.world.table;
+            let table = &self.table(key);
             self.transaction().upsert::<P>(table, key, value).await
         };
         self.finish(start, Some(key), result, |()| Action::Upsert {
@@ -190,7 +208,7 @@ impl<'w> Client<'w> {
         if let Some(result) = within(turns, self.upsert::<P>(key, value)).await {
             return result;
         }
-        let table = &self.world.table;
+        let table = &self.table(key);
         let transaction = self.transaction();
         let done = run_inline(transaction.get::<Sequential, _>(table, key, |it| it == value));
         self.finish(
@@ -209,7 +227,7 @@ impl<'w> Client<'w> {
     /// Deletes a record; whether there was one.
     pub(crate) async fn delete<P: Policy>(&self, key: &[u8]) -> Result<bool, Error> {
         let start = self.start();
-        let result = self.transaction().delete::<P>(&self.world.table, key).await;
+        let result = self.transaction().delete::<P>(&self.table(key), key).await;
         self.finish(start, Some(key), result, |&done| Action::Delete {
             key: key.to_vec(),
             done,
@@ -244,15 +262,41 @@ impl<'w> Client<'w> {
 
     /// Commits.
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
-        let ended = self.world.recorder.next();
         let transaction = self.transaction.take().expect("only the end takes it");
-        let result = transaction.commit().await;
+        let database = &self.world.database;
+        let tells = database.directory().is_some();
+        let acknowledges_early = self.misbehaves(Planted::EarlyAcknowledgement);
+        let mut commit = pin!(transaction.commit());
+        let result = poll_fn(|context| {
+            let before = database.now();
+            if !self.is_in_doubt() {
+                let ended = self.world.recorder.next();
+                self.with_record(|record| record.ended = ended);
+            }
+            let polled = commit.as_mut().poll(context);
+            if tells && database.now() > before {
+                let outcome = Outcome::InDoubt(database.now().0);
+                self.with_record(|record| record.outcome = outcome);
+                if acknowledges_early {
+                    return Poll::Ready(Ok(database.now()));
+                }
+            }
+            polled
+        })
+        .await;
+        let (known, ended) = self.with_record(|record| (record.outcome, record.ended));
         let outcome = match result {
-            Ok(timestamp) => Outcome::Committed(timestamp.0),
+            Ok(Timestamp(at)) => Outcome::Committed(at),
+            Err(_) if self.is_in_doubt() => known,
             Err(_) => Outcome::Aborted,
         };
         self.hand_in(outcome, ended);
         result.map(drop)
+    }
+
+    /// Whether the transaction has committed, and nobody was told yet.
+    fn is_in_doubt(&self) -> bool {
+        self.with_record(|record| matches!(record.outcome, Outcome::InDoubt(_)))
     }
 
     /// Rolls back.
@@ -326,6 +370,10 @@ impl Drop for Client<'_> {
     fn drop(&mut self) {
         if self.record.borrow().is_none() {
             return;
+        }
+        if self.is_in_doubt() {
+            let (outcome, ended) = self.with_record(|record| (record.outcome, record.ended));
+            return self.hand_in(outcome, ended);
         }
         let aborted = self.with_record(|record| {
             let failures = record.events.iter().map(|event| &event.action);

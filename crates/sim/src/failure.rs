@@ -20,6 +20,12 @@ pub enum Reason {
     Counters(String),
     /// A task panicked, and nobody made it.
     Panicked(String),
+    /// A database cannot be opened.
+    Refused(String),
+    /// What was acknowledged has not survived a crash.
+    Lost(String),
+    /// What was recovered is not what was committed.
+    Recovered(String),
     /// The run could not be set up or inspected.
     Setup(String),
 }
@@ -33,6 +39,9 @@ impl fmt::Display for Reason {
             Reason::Memory(what) => write!(f, "memory: {what}"),
             Reason::Counters(what) => write!(f, "counters: {what}"),
             Reason::Panicked(what) => write!(f, "a task panicked: {what}"),
+            Reason::Refused(what) => write!(f, "the database cannot be opened: {what}"),
+            Reason::Lost(what) => write!(f, "lost: {what}"),
+            Reason::Recovered(what) => write!(f, "recovered something else: {what}"),
             Reason::Setup(what) => write!(f, "the run could not be set up: {what}"),
         }
     }

@@ -13,7 +13,7 @@ mod recorder;
 
 use std::ops::Bound;
 
-use engine::{Direction, Error, Isolation};
+use engine::{Direction, Durability, Error, Isolation};
 
 pub use recorder::Recorder;
 
@@ -133,6 +133,9 @@ pub enum Outcome {
     RolledBack,
     /// It was dropped in the middle: cancelled, or by a panic.
     Unfinished,
+    /// It committed at this timestamp, and others saw it, but its client was never
+    /// told: it was dropped, or the device failed, before that.
+    InDoubt(u64),
 }
 
 /// Something that a workload knows must hold, beyond what checkers derive.
@@ -155,6 +158,8 @@ pub struct Record {
     pub label: &'static str,
     /// Its isolation level.
     pub isolation: Isolation,
+    /// What its acknowledgement waits for.
+    pub durability: Durability,
     /// Its snapshot (under read committed: the clock when it began).
     pub snapshot: u64,
     /// Its operations in the order in which they ended.
@@ -171,7 +176,9 @@ impl Record {
     /// The commit timestamp, if it committed and changed something.
     pub fn written_at(&self) -> Option<u64> {
         match self.outcome {
-            Outcome::Committed(at) if self.effects().next().is_some() => Some(at),
+            Outcome::Committed(at) | Outcome::InDoubt(at) if self.effects().next().is_some() => {
+                Some(at)
+            }
             _ => None,
         }
     }

@@ -11,6 +11,7 @@
 //! | one run, many runs | [`run()`], [`run_many()`] |
 //! | what a run consists of | [`Parameters`], [`Faults`] |
 //! | the same workloads on threads | [`run_threads()`] |
+//! | on a disk whose power fails | [`run_crashes()`], [`run_crashes_many()`], [`CrashParameters`] |
 //! | what transactions did and were told | [`history`] |
 //! | which histories are right | [`check`] |
 //! | bugs that the checkers must find | [`Planted`] |
@@ -21,6 +22,7 @@
 
 pub mod check;
 mod client;
+mod crashes;
 mod dice;
 mod failure;
 pub mod fuzz;
@@ -36,6 +38,7 @@ mod together;
 mod workload;
 mod world;
 
+pub use crashes::{CrashFailure, CrashParameters, CrashReport, run_crashes, run_crashes_many};
 pub use dice::Dice;
 pub use failure::{Failure, Reason};
 pub use parameters::{Faults, Levels, PRESETS, Parameters, Planted};

@@ -70,6 +70,14 @@ pub enum Planted {
     AgeSnapshot,
     /// A record is inserted at the end that no history knows of.
     HiddenRecord,
+    /// The disk loses what was written durably, and synced.
+    SkipSync,
+    /// The disk loses names that were synced.
+    LoseDirectorySync,
+    /// Recovery does not verify the log's checksums.
+    SkipChecksum,
+    /// Some transactions are acknowledged as soon as others see them.
+    EarlyAcknowledgement,
 }
 
 /// Everything that, with a seed, determines a run.

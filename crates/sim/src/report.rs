@@ -50,7 +50,7 @@ impl Report {
                 Outcome::Committed(_) => self.committed += 1,
                 Outcome::RolledBack => self.rolled_back += 1,
                 Outcome::Unfinished => self.unfinished += 1,
-                Outcome::Aborted => {}
+                Outcome::Aborted | Outcome::InDoubt(_) => {}
             }
             let mut abort = None;
             for event in &record.events {

@@ -11,8 +11,8 @@
 //! again (`aftermath.rs`), and check the history (`check.rs`).
 
 mod aftermath;
-mod berth;
-mod faults;
+pub(crate) mod berth;
+pub(crate) mod faults;
 
 use std::{
     cell::Cell,
@@ -61,18 +61,26 @@ pub fn run(seed: u64, parameters: &Parameters) -> Result<Report, Failure> {
     .map_err(fail)
 }
 
-struct Simulation {
-    dice: Dice,
-    world: Arc<World>,
-    berths: Vec<Berth>,
-    tasks: Vec<JoinHandle<(), Session>>,
-    injector: Injector,
+/// A database at work. Other simulations drive it as well.
+pub(crate) struct Simulation {
+    pub(crate) dice: Dice,
+    pub(crate) world: Arc<World>,
+    pub(crate) berths: Vec<Berth>,
+    /// Dropping one cancels its task.
+    pub(crate) tasks: Vec<JoinHandle<(), Session>>,
+    pub(crate) injector: Injector,
     clock: Rc<Cell<Duration>>,
-    begun: u64,
+    /// Transactions begun, and to be begun.
+    pub(crate) begun: u64,
+    pub(crate) begun_max: u64,
     weights: [u32; 8],
     /// Chance to stay with the same worker, per mille.
     stickiness: u32,
-    report: Report,
+    /// The worker that acted last.
+    worker: usize,
+    pub(crate) report: Report,
+    /// Transactions that have ended, and the step in which that was looked up.
+    ended: (usize, u64),
     /// Panics that dropped workers had counted.
     panicked_before: u64,
 }
@@ -83,26 +91,42 @@ impl Simulation {
         let world = World::new(parameters);
         let clock = Rc::new(Cell::new(Duration::ZERO));
         let workers = dice.between(1, parameters.workers_max);
-        let berths = (0..workers)
-            .map(|_| Berth::new(&world, &clock, &mut dice))
+        let berths: Vec<Berth> = (0..workers)
+            .map(|_| Berth::new(&world.database, parameters, &clock, &mut dice))
             .collect::<Result<_, _>>()?;
+        Ok(Simulation::on(world, berths, clock, dice, injector, 0))
+    }
+
+    /// A simulation of workers that are there, on a database that is there, after
+    /// `begun` transactions.
+    pub(crate) fn on(
+        world: Arc<World>,
+        berths: Vec<Berth>,
+        clock: Rc<Cell<Duration>>,
+        mut dice: Dice,
+        injector: Injector,
+        begun: u64,
+    ) -> Simulation {
         let mut weights = [60, 12, 4, 8, 4, 3, 3, 2];
         for weight in &mut weights {
             *weight = (*weight * dice.between(2, 20) as u32 / 10).max(1);
         }
-        Ok(Simulation {
+        Simulation {
             stickiness: [0, 300, 900][dice.below(3)],
+            begun_max: begun + world.parameters.transactions,
             dice,
             world,
             berths,
             tasks: Vec::new(),
             injector,
             clock,
-            begun: 0,
+            begun,
             weights,
+            worker: 0,
             report: Report::default(),
+            ended: (0, 0),
             panicked_before: 0,
-        })
+        }
     }
 
     fn run(mut self, seed: u64) -> Result<Report, Reason> {
@@ -120,27 +144,32 @@ impl Simulation {
     }
 
     fn act(&mut self) -> Result<(), Reason> {
-        let all = self.world.parameters.transactions;
-        let mut worker = 0;
-        let (mut ended, mut ended_at_step) = (0, 0);
-        while self.begun < all || self.berths.iter().any(Berth::has_tasks) {
-            if !self.dice.chance(self.stickiness) {
-                worker = self.dice.below(self.berths.len());
-            }
-            self.step(worker)?;
-            self.report.steps += 1;
-            if self.report.steps.is_multiple_of(256) {
-                self.reap()?;
-                if self.world.recorder.len() > ended {
-                    ended = self.world.recorder.len();
-                    ended_at_step = self.report.steps;
-                } else if self.report.steps - ended_at_step > PATIENCE_STEPS {
-                    let story = format!("{} of {all} transactions begun", self.begun);
-                    return Err(Reason::Stuck(story));
-                }
-            }
+        while self.begun < self.begun_max || self.berths.iter().any(Berth::has_tasks) {
+            self.turn()?;
         }
         self.reap()
+    }
+
+    /// One step of one worker.
+    pub(crate) fn turn(&mut self) -> Result<(), Reason> {
+        if !self.dice.chance(self.stickiness) {
+            self.worker = self.dice.below(self.berths.len());
+        }
+        self.step(self.worker)?;
+        self.report.steps += 1;
+        if !self.report.steps.is_multiple_of(256) {
+            return Ok(());
+        }
+        self.reap()?;
+        let ended = self.world.recorder.len();
+        if ended > self.ended.0 {
+            self.ended = (ended, self.report.steps);
+        } else if self.report.steps - self.ended.1 > PATIENCE_STEPS {
+            let (begun, all) = (self.begun, self.begun_max);
+            let story = format!("{begun} of {all} transactions begun");
+            return Err(Reason::Stuck(story));
+        }
+        Ok(())
     }
 
     fn step(&mut self, worker: usize) -> Result<(), Reason> {
@@ -169,8 +198,8 @@ impl Simulation {
     }
 
     fn submit(&mut self, worker: usize) {
-        let (parameters, world) = (&self.world.parameters, self.world.clone());
-        if self.begun == parameters.transactions || self.berths[worker].open_tasks() > 40 {
+        let world = self.world.clone();
+        if self.begun == self.begun_max || self.berths[worker].open_tasks() > 40 {
             return;
         }
         self.begun += 1;
@@ -201,7 +230,12 @@ impl Simulation {
     }
 
     fn restart(&mut self, worker: usize) -> Result<(), Reason> {
-        let fresh = Berth::new(&self.world, &self.clock, &mut self.dice)?;
+        let World {
+            database,
+            parameters,
+            ..
+        } = &*self.world;
+        let fresh = Berth::new(database, parameters, &self.clock, &mut self.dice)?;
         let mut old = std::mem::replace(&mut self.berths[worker], fresh);
         self.panicked_before += old.panicked();
         self.report.restarts += 1;
@@ -209,7 +243,7 @@ impl Simulation {
     }
 
     /// Forgets tasks that have ended, and looks at how.
-    fn reap(&mut self) -> Result<(), Reason> {
+    pub(crate) fn reap(&mut self) -> Result<(), Reason> {
         let mut context = Context::from_waker(Waker::noop());
         let mut genuine = None;
         self.tasks

@@ -6,15 +6,17 @@
 //! | transfers between accounts, audits | `b…` | `bank.rs` |
 //! | keys come and go under scans | `p…` | `presence.rs` |
 //! | registers with unique values | `r…` | `register.rs` |
+//! | records in several tables at once | `t…` | `tables.rs` |
 
 pub(crate) mod append;
 pub(crate) mod bank;
 mod presence;
 mod register;
+pub(crate) mod tables;
 
 use std::{ops::Bound, rc::Rc, time::Duration};
 
-use engine::{Error, Isolation, Session};
+use engine::{Durability, Error, Isolation, Session};
 use interleave::{Interleaved, Policy, Prefetching, Sequential, run_inline, sleep, yield_now};
 
 use crate::{
@@ -101,10 +103,26 @@ async fn attempt<P: Policy>(
         Levels::Mixed if workload <= 1 || mood.dice.chance(500) => Isolation::Snapshot,
         Levels::Mixed => Isolation::ReadCommitted,
     };
-    let label = ["append", "bank", "presence", "register"][workload];
+    let crosses_tables = !mood.world.further_tables().is_empty() && mood.dice.chance(150);
+    let label = match workload {
+        _ if crosses_tables => "tables",
+        0 => "append",
+        1 => "bank",
+        2 => "presence",
+        _ => "register",
+    };
     let client = Client::begin(mood.world, session, isolation, number, label)?;
+    if mood.world.database.directory().is_some() {
+        let levels = [
+            Durability::Synchronous,
+            Durability::Relaxed,
+            Durability::None,
+        ];
+        client.set_durability(levels[mood.dice.weighted(&[2, 1, 1])]);
+    }
     mood.pause().await;
     match workload {
+        _ if crosses_tables => tables::run::<P>(&client, mood).await?,
         0 => append::run::<P>(&client, mood).await?,
         1 => bank::run::<P>(&client, mood).await?,
         2 => presence::run::<P>(&client, mood).await?,
@@ -118,14 +136,22 @@ async fn attempt<P: Policy>(
     client.commit().await
 }
 
-/// Loads what the workloads expect to be there, as transaction 0.
+/// Loads what the workloads expect to be there, as transaction 0, into memory.
 pub(crate) fn load(world: &World, session: &Rc<Session>, dice: &mut Dice) -> Result<(), Error> {
-    let client = Client::begin(world, session, Isolation::Snapshot, 0, "load")?;
-    run_inline(async {
-        bank::load(&client, world).await?;
-        presence::load(&client, world, dice).await
-    })?;
-    run_inline(client.commit())
+    run_inline(load_as(world, session, dice, 0))
+}
+
+/// Loads what the workloads expect to be there, as transaction `number`.
+pub(crate) async fn load_as(
+    world: &World,
+    session: &Rc<Session>,
+    dice: &mut Dice,
+    number: u64,
+) -> Result<(), Error> {
+    let client = Client::begin(world, session, Isolation::Snapshot, number, "load")?;
+    bank::load(&client, world).await?;
+    presence::load(&client, world, dice).await?;
+    client.commit().await
 }
 
 /// Reads everything, in both directions, as the last transaction.

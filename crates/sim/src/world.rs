@@ -1,16 +1,26 @@
 //! What all transactions of a run share.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 use engine::{Database, DatabaseConfig, Table};
 
-use crate::{history::Recorder, parameters::Parameters, parking::Parking};
+use crate::{
+    client::Range, history::Recorder, parameters::Parameters, parking::Parking, workload::tables,
+};
 
 /// What all transactions of a run share.
 pub(crate) struct World {
     pub(crate) parameters: Parameters,
     pub(crate) database: Arc<Database>,
+    /// The table of all keys that do not name another.
     pub(crate) table: Arc<Table>,
+    /// By number: the tables of the keys that begin with [`tables::PREFIX`] and it.
+    /// None in memory.
+    further: Mutex<BTreeMap<u8, Arc<Table>>>,
     pub(crate) recorder: Recorder,
     pub(crate) parking: Parking,
     /// Bytes of an empty table's index.
@@ -18,7 +28,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// An empty database with one table.
+    /// An empty database with one table, in memory.
     ///
     /// # Panics
     /// When the system refuses address space for the database.
@@ -28,13 +38,57 @@ impl World {
         let table = database
             .create_table("records", &[])
             .expect("an empty database has room for a table");
+        World::of(parameters, &database, &table, Recorder::default())
+    }
+
+    /// A database that is there.
+    pub(crate) fn of(
+        parameters: &Parameters,
+        database: &Arc<Database>,
+        table: &Arc<Table>,
+        recorder: Recorder,
+    ) -> Arc<World> {
         Arc::new(World {
             parameters: *parameters,
             index_bytes_empty: database.memory().index_bytes,
-            table,
-            database,
-            recorder: Recorder::default(),
+            table: table.clone(),
+            further: Mutex::default(),
+            database: database.clone(),
+            recorder,
             parking: Parking::default(),
         })
+    }
+
+    fn further(&self) -> MutexGuard<'_, BTreeMap<u8, Arc<Table>>> {
+        self.further.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Adds a table.
+    pub(crate) fn add_table(&self, number: u8, table: Arc<Table>) {
+        self.further().insert(number, table);
+    }
+
+    /// Numbers of the further tables.
+    pub(crate) fn further_tables(&self) -> Vec<u8> {
+        self.further().keys().copied().collect()
+    }
+
+    /// The table that a key's record is in.
+    pub(crate) fn table_of(&self, key: &[u8]) -> Arc<Table> {
+        let further = match key {
+            [tables::PREFIX, number, ..] => self.further().get(number).cloned(),
+            _ => None,
+        };
+        further.unwrap_or_else(|| self.table.clone())
+    }
+
+    /// A range of the main table as one of all keys: what a history knows.
+    pub(crate) fn part_of_table(&self, range: Range) -> Range {
+        match range {
+            (first, Bound::Unbounded) if !self.further().is_empty() => {
+                (first, Bound::Excluded(vec![tables::PREFIX]))
+            }
+            range => range,
+        }
     }
 }

@@ -107,6 +107,11 @@ impl WorkerLocal for WorkerState {
         self.session.awaits_device()
     }
 
+    #[inline]
+    fn admits(&self) -> bool {
+        self.session.admits()
+    }
+
     fn rouser(&self) -> Option<Rouser> {
         self.session.rouser()
     }

@@ -50,6 +50,14 @@ pub struct Stats {
     pub versions_collected: u64,
     /// Deleted records whose index entry was removed.
     pub records_removed: u64,
+    /// Blocks written to the log, each one durable write to the device.
+    pub log_blocks: u64,
+    /// Transactions in them.
+    pub log_transactions: u64,
+    /// Bytes of them, padding included.
+    pub log_bytes: u64,
+    /// Checkpoints taken.
+    pub checkpoints: u64,
     /// Memory by purpose.
     pub memory: Usage,
 }
@@ -57,6 +65,7 @@ pub struct Stats {
 impl Stats {
     pub(crate) fn collect(shared: &Shared, count: usize, workers: &WorkerStats) -> Stats {
         let transactions = shared.engine.stats();
+        let log = shared.engine.log_stats();
         Stats {
             uptime: shared.opened.elapsed(),
             workers: count as u64,
@@ -77,6 +86,10 @@ impl Stats {
             frame_bytes_max: workers.frame_bytes_max,
             versions_collected: transactions.versions_collected,
             records_removed: transactions.records_removed,
+            log_blocks: log.blocks,
+            log_transactions: log.transactions,
+            log_bytes: log.bytes,
+            checkpoints: transactions.checkpoints,
             memory: shared.engine.memory(),
         }
     }
@@ -122,6 +135,16 @@ impl fmt::Display for Stats {
             "collected     {} versions, {} deleted records",
             self.versions_collected, self.records_removed
         )?;
+        if self.log_blocks > 0 {
+            writeln!(
+                f,
+                "log           {} transactions in {} writes of {} in all; {} checkpoints",
+                self.log_transactions,
+                self.log_blocks,
+                Bytes(self.log_bytes),
+                self.checkpoints
+            )?;
+        }
         write!(
             f,
             "memory        {} of {}: {} index, {} indirection, {} versions",

@@ -574,7 +574,11 @@ impl LaneWriter {
             (header, bytes)
         };
         let preparing = Preparing::begin(self);
-        let prepared = self.log.segments.prepare(&self.port, header, bytes).await;
+        let is_urgent = || self.waiting_for_room.get() > 0;
+        let segments = &self.log.segments;
+        let prepared = segments
+            .prepare(&self.port, header, bytes, &is_urgent)
+            .await;
         drop(preparing);
         let mut writing = self.writing.borrow_mut();
         writing.segment_bytes_wanted = 0;

@@ -6,7 +6,10 @@
 //! files: a segment's header says what it is, and old blocks in a reused file give
 //! themselves away by incarnation, lane and number.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
 
 use io::{Action, BLOCK_BYTES, Buffer, Directory, File, OpenMode, Port};
 
@@ -14,8 +17,11 @@ use crate::{log::format::SegmentHeader, manifest::Start};
 
 /// Free files that are kept; more are removed.
 const FREE_MAX: usize = 4;
-/// Zeros written at once to a new file.
-const FILL_BYTES: usize = 1 << 20;
+/// Zeros written at once to a new file, and the pause after them while nobody waits
+/// for the file: durable writes have to wait until the device has taken in all that
+/// was written before, so a file filled at one go would hold them up for long.
+const FILL_BYTES: usize = 128 << 10;
+const FILL_PAUSE: Duration = Duration::from_millis(1);
 
 /// The name of a log file.
 pub(crate) fn file_name(number: u64) -> String {
@@ -96,7 +102,7 @@ impl Segments {
     }
 
     /// Makes a segment of at least `bytes` ready to be written: a free file, or a
-    /// new one filled with zeros.
+    /// new one filled with zeros, at leisure unless it `is_urgent`.
     ///
     /// # Suspension
     /// Device waits.
@@ -108,6 +114,7 @@ impl Segments {
         port: &std::rc::Rc<Port>,
         header: SegmentHeader,
         bytes: u64,
+        is_urgent: &dyn Fn() -> bool,
     ) -> std::io::Result<Segment> {
         let bytes = bytes.next_multiple_of(BLOCK_BYTES as u64);
         let free = {
@@ -123,7 +130,7 @@ impl Segments {
                     pool.next_number += 1;
                     pool.next_number - 1
                 };
-                if let Err(error) = self.fill(port, number, bytes).await {
+                if let Err(error) = self.fill(port, number, bytes, is_urgent).await {
                     // Half a file is of no use, and may be what fills the device.
                     let _ = self.directory.remove(&file_name(number));
                     return Err(error);
@@ -149,7 +156,13 @@ impl Segments {
         })
     }
 
-    async fn fill(&self, port: &std::rc::Rc<Port>, number: u64, bytes: u64) -> std::io::Result<()> {
+    async fn fill(
+        &self,
+        port: &std::rc::Rc<Port>,
+        number: u64,
+        bytes: u64,
+        is_urgent: &dyn Fn() -> bool,
+    ) -> std::io::Result<()> {
         let file = self
             .directory
             .open(&file_name(number), OpenMode::Create, true)?;
@@ -161,6 +174,9 @@ impl Segments {
             let count = zeros.len() as u64;
             zeros = write_whole(port, Action::Write, &file, offset, zeros).await?;
             offset += count;
+            if !is_urgent() {
+                interleave::sleep(FILL_PAUSE).await;
+            }
         }
         sync_names(port, &self.directory).await
     }

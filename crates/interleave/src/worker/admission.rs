@@ -25,7 +25,7 @@ impl<L: WorkerLocal> Worker<L> {
         if self.config.scheduling == Scheduling::StrictBatch && !self.hot.is_empty() {
             return;
         }
-        while self.hot.len() < self.in_flight && self.has_supply() {
+        while self.hot.len() < self.in_flight && self.has_supply() && self.local.admits() {
             let Some(slot) = self.vacant() else { return };
             if self.fill_contained(&slot) {
                 self.slots[slot.index() as usize].1 = Whereabouts::Hot;

@@ -19,6 +19,13 @@ pub trait WorkerLocal: 'static {
         false
     }
 
+    /// Whether another task had better begin now: not while a device that all of them
+    /// will need does not keep up. Looked at whenever there is room for one; those
+    /// that have begun go on.
+    fn admits(&self) -> bool {
+        true
+    }
+
     /// For locals that sleep in their own way, on a device: what ends such a sleep.
     /// Asked for once. `None`: the worker parks its thread.
     fn rouser(&self) -> Option<Rouser> {

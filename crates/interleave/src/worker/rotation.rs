@@ -98,7 +98,8 @@ impl<L: WorkerLocal> Worker<L> {
         let frame_bytes = unsafe { slot.root() }.bytes() as u64;
         self.stats.frame_bytes_max = self.stats.frame_bytes_max.max(frame_bytes);
         let room = self.hot.len() <= self.in_flight;
-        let filled = refill && room && self.has_supply() && self.fill(slot);
+        let admits = refill && room && self.has_supply() && self.local.admits();
+        let filled = admits && self.fill(slot);
         if !filled {
             self.hot.leave();
             self.release(slot.index());

@@ -93,6 +93,7 @@ fn record(number: u64, snapshot: u64, outcome: Outcome, moment: u64, does: &[Act
         events: does.iter().enumerate().map(event).collect(),
         claims: Vec::new(),
         outcome,
+        durability: engine::Durability::Synchronous,
         ended: moment + 2 * does.len() as u64,
     }
 }

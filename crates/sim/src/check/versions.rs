@@ -77,6 +77,13 @@ impl Versions {
             .map(|(key, versions)| (key, versions.as_slice()))
     }
 
+    /// All records of the state named `at`, in key order.
+    pub fn state(&self, at: u64) -> impl Iterator<Item = (&Key, &Value)> {
+        self.0
+            .keys()
+            .filter_map(move |key| Some((key, self.at(key, at)?)))
+    }
+
     /// A record's value in the state named `at`.
     pub fn at(&self, key: &Key, at: u64) -> Option<&Value> {
         let versions = self.all(key);

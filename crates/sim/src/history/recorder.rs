@@ -15,6 +15,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// Goes on with an order that has come so far.
+    pub fn starting_at(order: u64) -> Recorder {
+        Recorder {
+            order: AtomicU64::new(order),
+            ..Recorder::default()
+        }
+    }
+
     /// The next number of the history's order.
     pub fn next(&self) -> u64 {
         // SeqCst: the order must agree with what happens on all threads.

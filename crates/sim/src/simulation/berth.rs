@@ -2,27 +2,28 @@
 
 use std::{cell::Cell, future::Future, rc::Rc, sync::Arc, time::Duration};
 
-use engine::Session;
+use engine::{Database, Session};
 use interleave::{
-    Clock, Handle, InFlight, JoinHandle, Scheduling, Worker, WorkerConfig, WorkerLocal,
+    Clock, FromFn, Handle, InFlight, JoinHandle, Scheduling, Worker, WorkerConfig, WorkerLocal,
 };
 
-use crate::{dice::Dice, failure::Reason, world::World};
+use crate::{dice::Dice, failure::Reason, parameters::Parameters};
 
 /// A worker whose steps are chosen from outside.
-pub(super) struct Berth {
+pub(crate) struct Berth {
     worker: Worker<Session>,
     handle: Handle<Session>,
     naps: bool,
 }
 
 impl Berth {
-    pub(super) fn new(
-        world: &Arc<World>,
+    pub(crate) fn new(
+        database: &Arc<Database>,
+        parameters: &Parameters,
         clock: &Rc<Cell<Duration>>,
         dice: &mut Dice,
     ) -> Result<Berth, Reason> {
-        let session = Session::with_clock(&world.database, Clock::Manual(clock.clone()))
+        let session = Session::with_clock(database, Clock::Manual(clock.clone()))
             .map_err(|error| Reason::Setup(error.to_string()))?;
         let scheduling = if dice.chance(800) {
             Scheduling::Pipelined
@@ -30,7 +31,7 @@ impl Berth {
             Scheduling::StrictBatch
         };
         let config = WorkerConfig {
-            in_flight: InFlight::Fixed(dice.between(2, world.parameters.in_flight_max)),
+            in_flight: InFlight::Fixed(dice.between(2, parameters.in_flight_max)),
             scheduling,
             open_tasks_max: dice.between(4, 60),
             idle_spin_us: 0,
@@ -43,19 +44,19 @@ impl Berth {
         })
     }
 
-    pub(super) fn session(&self) -> Rc<Session> {
+    pub(crate) fn session(&self) -> Rc<Session> {
         self.worker.local().clone()
     }
 
-    pub(super) fn open_tasks(&self) -> u64 {
+    pub(crate) fn open_tasks(&self) -> u64 {
         self.handle.open_tasks()
     }
 
-    pub(super) fn has_tasks(&self) -> bool {
+    pub(crate) fn has_tasks(&self) -> bool {
         self.open_tasks() > 0
     }
 
-    pub(super) fn submit<M, F>(&self, make: M) -> JoinHandle<(), Session>
+    pub(crate) fn submit<M, F>(&self, make: M) -> JoinHandle<(), Session>
     where
         M: FnOnce(&Rc<Session>) -> F + Send + 'static,
         F: Future<Output = ()> + 'static,
@@ -63,8 +64,22 @@ impl Berth {
         self.handle.submit(make)
     }
 
+    /// Draws further tasks from `source`, until that has none.
+    pub(crate) fn draw<F>(&mut self, mut source: impl FnMut() -> Option<F> + 'static)
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        self.worker
+            .set_source(FromFn(move |_: &Rc<Session>| source()));
+    }
+
+    /// Whether a slot could be resumed.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.worker.step_choices() > 0
+    }
+
     /// Resumes any slot, if there is one.
-    pub(super) fn resume(&mut self, dice: &mut Dice) {
+    pub(crate) fn resume(&mut self, dice: &mut Dice) {
         let choices = self.worker.step_choices();
         if choices > 0 {
             self.wake();
@@ -72,19 +87,19 @@ impl Berth {
         }
     }
 
-    pub(super) fn take_in(&mut self) {
+    pub(crate) fn take_in(&mut self) {
         self.wake();
         self.worker.step_intake();
     }
 
-    pub(super) fn housekeep(&mut self) {
+    pub(crate) fn housekeep(&mut self) {
         self.wake();
         self.worker.step_housekeep();
     }
 
     /// Goes to sleep as a worker does that has nothing to resume. It has parked
     /// transactions, perhaps.
-    pub(super) fn nap(&mut self) {
+    pub(crate) fn nap(&mut self) {
         if self.worker.step_choices() == 0 && !self.naps {
             self.worker.step_housekeep();
             self.worker.local().before_sleep();
@@ -98,19 +113,19 @@ impl Berth {
         }
     }
 
-    pub(super) fn next_timer(&self) -> Option<Duration> {
+    pub(crate) fn next_timer(&self) -> Option<Duration> {
         self.worker.step_next_timer()
     }
 
     /// Whether the session, with nothing open, has nothing left to free.
-    pub(super) fn is_clean(&mut self) -> bool {
+    pub(crate) fn is_clean(&mut self) -> bool {
         self.wake();
         self.naps = true;
         self.worker.local().before_sleep().is_none()
     }
 
     /// Tasks that panicked.
-    pub(super) fn panicked(&mut self) -> u64 {
+    pub(crate) fn panicked(&mut self) -> u64 {
         self.housekeep();
         self.handle.stats().tasks_panicked
     }

@@ -15,7 +15,7 @@ use crate::dice::Dice;
 struct Injected;
 
 /// Whether a task that panicked with this message was hit by an [`Injector`].
-pub(super) fn is_injected(message: &str) -> bool {
+pub(crate) fn is_injected(message: &str) -> bool {
     message == "a value that is not text"
 }
 
@@ -29,10 +29,10 @@ struct State {
 
 /// Panics at suspension points. A handle; clones share the state.
 #[derive(Clone)]
-pub(super) struct Injector(Rc<State>, Rc<RefCell<Dice>>);
+pub(crate) struct Injector(Rc<State>, Rc<RefCell<Dice>>);
 
 impl Injector {
-    pub(super) fn new(seed: u64, per_100_000: u32) -> Injector {
+    pub(crate) fn new(seed: u64, per_100_000: u32) -> Injector {
         let state = State {
             per_100_000,
             ..State::default()
@@ -40,12 +40,12 @@ impl Injector {
         Injector(Rc::new(state), Rc::new(RefCell::new(Dice::new(!seed))))
     }
 
-    pub(super) fn enable(&self, enabled: bool) {
+    pub(crate) fn enable(&self, enabled: bool) {
         self.0.enabled.set(enabled);
     }
 
     /// Panics or not, silently.
-    pub(super) fn passed(&self, point: Point) {
+    pub(crate) fn passed(&self, point: Point) {
         *self.0.points.borrow_mut().entry(point.name()).or_default() += 1;
         if self.0.per_100_000 == 0 || !self.0.enabled.get() {
             return;
@@ -56,12 +56,12 @@ impl Injector {
         }
     }
 
-    pub(super) fn panics(&self) -> u64 {
+    pub(crate) fn panics(&self) -> u64 {
         self.0.panics.get()
     }
 
     /// How often each named point was passed.
-    pub(super) fn points(&self) -> BTreeMap<&'static str, u64> {
+    pub(crate) fn points(&self) -> BTreeMap<&'static str, u64> {
         self.0.points.borrow().clone()
     }
 }

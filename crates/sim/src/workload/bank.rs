@@ -1,10 +1,12 @@
 //! Accounts: transfers leave the total as it is, and audits add it up.
 
+use std::collections::BTreeMap;
+
 use engine::{Direction, Error, Isolation};
 use interleave::{Policy, Sequential};
 
 use super::{Mood, prefixed};
-use crate::{client::Client, history::Value, world::World};
+use crate::{client::Client, history::{Key, Value}, world::World};
 
 /// First byte of the accounts' keys.
 pub(crate) const PREFIX: u8 = b'b';
@@ -18,6 +20,18 @@ fn balance(value: &[u8]) -> u64 {
     value
         .first_chunk()
         .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// Whether the accounts of a state, if there are any, have their total.
+pub(crate) fn check(state: &BTreeMap<Key, Value>) -> Result<(), String> {
+    let accounts = state.range(vec![PREFIX]..vec![PREFIX + 1]);
+    let (count, total) = accounts.fold((0, 0), |(count, total), (_, value)| {
+        (count + 1, total + balance(value))
+    });
+    if total == INITIAL * count {
+        return Ok(());
+    }
+    Err(format!("{count} accounts hold {total}"))
 }
 
 pub(super) async fn load(client: &Client<'_>, world: &World) -> Result<(), Error> {
