@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use io::{Directory, DirectoryLock, OpenMode};
 
+pub(crate) use self::blocks::Blocks;
 pub use self::{
     dump::{DumpEntry, DumpSelection, Fate, dump},
     report::{
@@ -42,7 +43,7 @@ pub use self::{
 use crate::{
     checkpoint,
     log::{format::Flaw, segments},
-    manifest::NAME,
+    manifest::{CHECKPOINT_NAME, NAME, NEXT_NAME},
     recovery::OpenError,
 };
 
@@ -89,6 +90,14 @@ pub fn check(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<CheckReport, OpenError> {
     let _lock = lock(directory)?;
+    check_locked(directory, progress)
+}
+
+/// As [`check`], for whoever holds the lock.
+pub(crate) fn check_locked(
+    directory: &Arc<dyn Directory>,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<CheckReport, OpenError> {
     let mut files = Vec::new();
     for name in directory.list()? {
         let bytes = length(directory, &name)?;
@@ -176,7 +185,7 @@ impl Inspection<'_> {
     }
 
     fn note_other(&mut self, name: &str, bytes: u64) {
-        let state = if name == crate::manifest::NEXT_NAME {
+        let state = if [NEXT_NAME, CHECKPOINT_NAME].contains(&name) {
             FileState::Superfluous
         } else {
             self.note(name, None, "this is no file of a database", LEAVE_OR_MOVE);

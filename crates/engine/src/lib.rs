@@ -6,6 +6,7 @@
 //! runtime (crate `interleave`), generic over the suspension policy. For a typed
 //! interface with retries see crate `weft`.
 
+pub mod backup;
 mod bytes;
 mod checkpoint;
 mod database;

@@ -59,6 +59,16 @@ pub(crate) enum Item {
     },
 }
 
+impl Item {
+    /// Bytes to read.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Item::Part(part) => part.bytes,
+            Item::Log { end, .. } => *end,
+        }
+    }
+}
+
 /// How far a recovery is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -163,11 +173,7 @@ impl Database {
             .map(|&part| Item::Part(part))
             .chain(logs.items)
             .collect();
-        let bytes = items.iter().map(|item| match item {
-            Item::Part(part) => part.bytes,
-            Item::Log { end, .. } => *end,
-        });
-        let bytes_total = bytes.sum();
+        let bytes_total = items.iter().map(Item::bytes).sum();
         let segments = Segments::new(directory.clone(), logs.next_number, logs.full, logs.free);
         let mut manifest = manifest;
         if !is_new {

@@ -9,7 +9,7 @@ use crate::{
 
 /// Goes through the blocks of a log file that have consecutive numbers, as recovery
 /// does (`recovery/scan.rs`): each with its offset.
-pub(super) struct Blocks<'b> {
+pub(crate) struct Blocks<'b> {
     bytes: &'b [u8],
     file: &'b LogFile,
     offset: usize,
@@ -20,7 +20,7 @@ pub(super) struct Blocks<'b> {
 
 /// What comes after the last block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// Nothing, or what is left of an earlier use of the file.
     Clean,
     /// A block that was not written completely, or that was the last and was
@@ -32,7 +32,7 @@ pub(super) enum Ending {
 }
 
 impl<'b> Blocks<'b> {
-    pub(super) fn new(bytes: &'b [u8], file: &'b LogFile) -> Blocks<'b> {
+    pub(crate) fn new(bytes: &'b [u8], file: &'b LogFile) -> Blocks<'b> {
         Blocks {
             bytes,
             file,
@@ -43,13 +43,13 @@ impl<'b> Blocks<'b> {
     }
 
     /// Where the next block is or should be.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.offset as u64
     }
 
     /// How they end, once there are no more; `next` is the number of the lane's next
     /// block, if the file had none.
-    pub(super) fn ending(&self, next: u64) -> Ending {
+    pub(crate) fn ending(&self, next: u64) -> Ending {
         let next = self.next.unwrap_or(next);
         let unknown = matches!(self.flaw, Flaw::Version(_));
         let is_later = later_block(self.bytes, self.offset, self.file, next);
