@@ -129,7 +129,7 @@ pub(crate) struct Arguments {
     durability: Vec<Durability>,
 
     /// How long a commit may wait for others to share a write with, in
-    /// microseconds, with --data-dir [default: 100].
+    /// microseconds, with --data-dir [default: 200].
     #[arg(long, value_name = "US", requires = "data_dir")]
     group_commit_us: Option<u32>,
 

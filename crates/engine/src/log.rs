@@ -72,7 +72,7 @@ pub enum Durability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogConfig {
     /// How long a commit may wait for others to join its block, while the worker
-    /// has other things to do. Default 100 microseconds.
+    /// has other things to do. Default 200 microseconds.
     pub group_commit_window: Duration,
     /// How long a relaxed commit may stay in memory. Default 10 milliseconds.
     pub relaxed_window: Duration,
@@ -87,7 +87,7 @@ pub struct LogConfig {
 impl Default for LogConfig {
     fn default() -> LogConfig {
         LogConfig {
-            group_commit_window: Duration::from_micros(100),
+            group_commit_window: Duration::from_micros(200),
             relaxed_window: Duration::from_millis(10),
             buffer_bytes: 1 << 20,
             segment_bytes: 32 << 20,

@@ -41,6 +41,8 @@ use crate::{
 
 /// Calls of [`LaneWriter::poll`] between two readings of the clock.
 const POLLS_PER_READING: u32 = 8;
+/// How long a write may take before the processor is yielded for it.
+const YIELD_AFTER: Duration = Duration::from_micros(200);
 /// Transactions that may wait for room in the log at once: they hold what they wrote.
 /// More are not begun.
 const WAITING_FOR_ROOM_MAX: u32 = 16;
@@ -143,6 +145,8 @@ struct UnderWay {
     transfer: Transfer,
     file: Arc<dyn File>,
     offset: u64,
+    /// When it was submitted, or the processor was last yielded for it.
+    looked_at: Duration,
     attempts: u32,
     committed: u64,
     as_of: Timestamp,
@@ -326,6 +330,9 @@ impl LaneWriter {
         if writing.under_way.is_some() {
             self.take_in(writing);
         }
+        if writing.under_way.is_some() && self.polls_are_up() {
+            self.yield_to_device(writing);
+        }
         if writing.under_way.is_none() && writing.transactions > 0 && self.is_due(writing, moment) {
             self.seal(writing);
         }
@@ -340,12 +347,9 @@ impl LaneWriter {
         if idle || writing.active.len() > self.log.config.buffer_bytes / 2 {
             return true;
         }
-        let polls = self.polls.get() + 1;
-        self.polls.set(polls);
-        if polls < POLLS_PER_READING {
+        if !self.polls_are_up() {
             return false;
         }
-        self.polls.set(0);
         if self.lane().is_wanted() {
             writing.urgency = Urgency::Synchronous;
         }
@@ -355,6 +359,27 @@ impl LaneWriter {
             Urgency::Synchronous => self.log.config.group_commit_window,
         };
         self.clock.now().saturating_sub(writing.since) >= window
+    }
+
+    /// Whether it is time to read the clock.
+    fn polls_are_up(&self) -> bool {
+        let polls = self.polls.get() + 1;
+        let are_up = polls >= POLLS_PER_READING;
+        self.polls.set(if are_up { 0 } else { polls });
+        are_up
+    }
+
+    /// Lets the kernel's own threads have the processor if a write takes long: they
+    /// may be what it waits for (see crate `io`, `uring/slice.rs`).
+    fn yield_to_device(&self, writing: &mut Writing) {
+        let Some(under_way) = &mut writing.under_way else {
+            return;
+        };
+        let now = self.clock.now();
+        if now.saturating_sub(under_way.looked_at) >= YIELD_AFTER {
+            std::thread::yield_now();
+            under_way.looked_at = self.clock.now();
+        }
     }
 
     /// Makes the active buffer a block and sends it off, if there is a segment.
@@ -406,6 +431,7 @@ impl LaneWriter {
             transfer: self.port.begin(Action::WriteDurable, &file, offset, block),
             file,
             offset,
+            looked_at: self.clock.now(),
             attempts: 1,
             committed: resting.committed,
             as_of,

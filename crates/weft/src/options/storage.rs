@@ -24,7 +24,7 @@ pub struct StorageOptions {
     pub backend: Backend,
     /// How long a commit may wait for others to share a write with, while its
     /// worker has other things to do, in microseconds. 0 to 1,000,000; default
-    /// 100. More means fewer writes and slower answers.
+    /// 200. More means fewer writes and slower answers.
     pub group_commit_us: u32,
     /// How long a [`crate::Durability::Relaxed`] commit stays in memory at most, in
     /// microseconds, before it is on its way to the device. 0 to 1,000,000; default
