@@ -73,7 +73,10 @@ impl RocksDb {
         options.set_write_buffer_size(WRITE_BUFFER_BYTES);
         options.set_max_write_buffer_number(WRITE_BUFFERS);
         options.increase_parallelism(i32::try_from(bench::machine::cores()).unwrap_or(i32::MAX));
-        options.set_recycle_log_file_num(RECYCLED_LOGS);
+        if setup.durability != Durability::None {
+            // Refused together with writes that are not logged.
+            options.set_recycle_log_file_num(RECYCLED_LOGS);
+        }
         let database = Database::open(&options, setup.directory).map_err(failed)?;
         Ok(Self {
             database,
