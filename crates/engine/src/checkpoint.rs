@@ -240,7 +240,11 @@ impl Session {
         };
         storage.change_manifest_beside(port, change).await?;
         for part in old.parts {
-            log.directory.remove(&file_name(part.file))?;
+            match log.directory.remove(&file_name(part.file)) {
+                // Lost before, if the database was salvaged.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
         report.log_files_freed = log.segments.free_before(log.incarnation, &starts)? as u64;
         self.counters.update(|stats| stats.checkpoints += 1);

@@ -105,6 +105,8 @@ pub struct RecoveryReport {
 pub struct Recovery {
     database: Arc<Database>,
     log_config: LogConfig,
+    /// What cannot be read is left out.
+    salvage: bool,
     manifest: Manifest,
     is_new: bool,
     items: Mutex<VecDeque<Item>>,
@@ -183,6 +185,7 @@ impl Database {
         Ok(Arc::new(Recovery {
             database,
             log_config,
+            salvage: recovery_config.salvage,
             manifest,
             is_new,
             items: Mutex::new(items),

@@ -62,7 +62,11 @@ impl Storage {
         let numbers = names
             .iter()
             .filter_map(|name| checkpoint::file_number(name));
-        let next_checkpoint_file = numbers.max().map_or(0, |number| number + 1);
+        // A part that is missing may not come back as another's: it is removed by its
+        // name.
+        let parts = manifest.checkpoint.iter().flat_map(|c| &c.parts);
+        let numbers = numbers.chain(parts.map(|part| part.file));
+        let next_checkpoint_file = numbers.max().map_or(0, |number| number.saturating_add(1));
         Ok(Storage {
             directory,
             manifest: Mutex::new(manifest),

@@ -127,26 +127,36 @@ impl Intake {
                     newer_than,
                     up_to,
                 }) if (state.offset as u64) < end => {
-                    let flaw = self.read_block(state, newer_than, up_to).err();
-                    if let Some(flaw) = flaw {
+                    if let Err(flaw) = self.read_block(state, newer_than, up_to) {
                         let name = file_name(file.number);
-                        return Err(OpenError::corrupt(name, state.offset as u64, flaw));
+                        self.refuse(state, OpenError::corrupt(name, state.offset as u64, flaw))?;
                     }
                 }
                 Some(Item::Part(part)) if state.offset < state.bytes.len() => {
                     if let Err(flaw) = self.read_chunk(state, part) {
                         let name = checkpoint::file_name(part.file);
-                        return Err(OpenError::corrupt(name, state.offset as u64, flaw));
+                        self.refuse(state, OpenError::corrupt(name, state.offset as u64, flaw))?;
                     }
                 }
                 _ => {
                     let Some(item) = self.recovery.next_item() else {
                         return Ok(None);
                     };
-                    self.open(state, item)?;
+                    if let Err(error) = self.open(state, item) {
+                        self.refuse(state, error)?;
+                    }
                 }
             }
         }
+    }
+
+    /// Something is destroyed: with salvage, the rest of the file is left out.
+    fn refuse(&self, state: &mut State, error: OpenError) -> Result<(), OpenError> {
+        if !self.recovery.salvage {
+            return Err(error);
+        }
+        *state = State::default();
+        Ok(())
     }
 
     fn open(&self, state: &mut State, item: Item) -> Result<(), OpenError> {

@@ -49,7 +49,7 @@ pub(crate) fn find(
         let Some(number) = file_number(&name) else {
             continue;
         };
-        found.next_number = found.next_number.max(number + 1);
+        found.next_number = found.next_number.max(number.saturating_add(1));
         let file = directory.open(&name, OpenMode::Read, false)?;
         let bytes = file.length()?;
         let mut start = vec![0; 2 * BLOCK_BYTES];
@@ -74,7 +74,8 @@ pub(crate) fn find(
                 found.blank.push(number);
             }
             Err(flaw) if !salvage => return Err(OpenError::corrupt(name, 0, flaw)),
-            Ok(_) | Err(_) => {}
+            // Given up; else no later opening would get past it.
+            Ok(_) | Err(_) => found.blank.push(number),
         }
     }
     for files in found.lanes.values_mut() {
@@ -150,7 +151,7 @@ pub(crate) fn scan_lane(
         let name = file_name(file.number);
         let bytes = read_file(directory, &name, file.bytes)?;
         progress(bytes.len() as u64);
-        let mut in_file = FileLog::read(&bytes, file)?;
+        let mut in_file = FileLog::read(&bytes, file, salvage)?;
         // Freed by the checkpoint, perhaps used again, perhaps not yet.
         if in_file.blocks.blocks_end <= expected.first_block {
             in_file.forget();
@@ -202,7 +203,7 @@ struct FileLog {
 
 impl FileLog {
     /// Reads blocks with consecutive numbers, as far as they go.
-    fn read(bytes: &[u8], file: &LogFile) -> Result<FileLog, OpenError> {
+    fn read(bytes: &[u8], file: &LogFile, salvage: bool) -> Result<FileLog, OpenError> {
         let mut log = FileLog {
             first: None,
             blocks: FileBlocks::default(),
@@ -215,7 +216,7 @@ impl FileLog {
             log.blocks.end = offset as u64;
             let block = match block_of(bytes, offset, file) {
                 Ok(block) => block,
-                Err(flaw @ Flaw::Version(_)) if is_ours(bytes, offset, file) => {
+                Err(flaw @ Flaw::Version(_)) if !salvage && is_ours(bytes, offset, file) => {
                     let name = file_name(file.number);
                     return Err(OpenError::corrupt(name, offset as u64, flaw));
                 }
