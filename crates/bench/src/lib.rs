@@ -29,6 +29,7 @@ pub mod number;
 pub mod operations;
 pub mod plan;
 pub mod progress;
+pub mod recovery;
 pub mod report;
 pub mod runner;
 pub mod subject;

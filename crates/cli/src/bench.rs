@@ -1,11 +1,12 @@
 //! `weft bench`: which benchmark.
 
-use crate::{limits, ycsb};
+use crate::{limits, recovery, ycsb};
 
 /// Measures the engine, or the machine it runs on.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Ycsb(Box<ycsb::Arguments>),
+    Recovery(recovery::Arguments),
     Limits(limits::Arguments),
 }
 
@@ -13,6 +14,7 @@ impl Command {
     pub(crate) fn run(self) -> bench::Result<()> {
         match self {
             Self::Ycsb(arguments) => arguments.run(),
+            Self::Recovery(arguments) => arguments.run(),
             Self::Limits(arguments) => arguments.run(),
         }
     }

@@ -14,6 +14,7 @@ mod check;
 mod directory;
 mod limits;
 mod place;
+mod recovery;
 mod ycsb;
 
 /// Weft, a transactional database engine that never waits.

@@ -1,0 +1,74 @@
+//! `weft bench recovery`: how fast a database comes back.
+
+use std::path::PathBuf;
+
+use bench::number::parse_count;
+use bench::progress::Progress;
+use bench::recovery::{Settings, measure, report};
+use bench::report::Format;
+
+use crate::place::Place;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft bench recovery --data-dir /tmp/weft-recovery
+  weft bench recovery --data-dir /tmp/weft-recovery --records 20M --workers 2
+  weft bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --format json";
+
+/// Measures how fast a database is opened again: from its log alone, and from a
+/// checkpoint.
+///
+/// Records are inserted into a new database in the directory, which is then closed
+/// and opened again several times; every record is compared after each opening. The
+/// directory is removed afterwards.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Where to put the database: a directory that is empty or does not exist.
+    #[arg(long, value_name = "DIR")]
+    data_dir: PathBuf,
+
+    /// Records to load and recover.
+    #[arg(long, value_name = "N", default_value = "5M", value_parser = parse_count)]
+    records: u64,
+
+    /// Bytes of each value, 8 to 1MiB; keys have 8.
+    #[arg(long, value_name = "N", default_value = "100", value_parser = parse_count)]
+    value_bytes: u64,
+
+    /// Workers that recover.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+
+    /// Repeats; the median and the range of them are reported.
+    #[arg(long, value_name = "R", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: u32,
+
+    /// Form of the results: table, csv or json.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        if self.records == 0 {
+            return Err(bench::Error::input("--records 0 leaves nothing to recover"));
+        }
+        let place = Place::make(&self.data_dir)?;
+        let settings = Settings {
+            records: self.records,
+            value_bytes: usize::try_from(self.value_bytes).unwrap_or(usize::MAX),
+            workers: self.workers.into(),
+            repeats: self.repeats,
+        };
+        let results = measure(&settings, place.path(), &Progress::stderr())?;
+        crate::write_results(&report(self.format, &results)?)?;
+        if results.iter().all(|result| result.verified) {
+            Ok(())
+        } else {
+            Err(bench::Error::run(
+                "records were missing or wrong after recovery; please report it",
+            ))
+        }
+    }
+}
