@@ -185,7 +185,8 @@ impl Storage {
     /// Keeps others from taking a checkpoint, and files from being freed.
     pub(crate) fn begin_checkpoint(&self) -> Option<CheckpointGuard<'_>> {
         let under_way = self.is_checkpointing.swap(true, Ordering::AcqRel);
-        (!under_way).then_some(CheckpointGuard(self))
+        // Lazily: a guard that nobody asked for would end the other checkpoint's.
+        (!under_way).then(|| CheckpointGuard(self))
     }
 
     pub(crate) fn take_checkpoint_file(&self) -> u64 {

@@ -14,7 +14,8 @@ struct InCharge<'s>(&'s Session);
 impl<'s> InCharge<'s> {
     fn try_become(session: &'s Session) -> Option<InCharge<'s>> {
         let taken = session.database.has_keeper.swap(true, Ordering::AcqRel);
-        (!taken).then_some(InCharge(session))
+        // Lazily: dropping one that nobody asked for would take the charge away.
+        (!taken).then(|| InCharge(session))
     }
 }
 

@@ -317,7 +317,8 @@ impl LaneWriter {
     /// releases commits.
     #[inline(always)]
     pub(crate) fn poll(&self, moment: Moment) {
-        if self.busy.get() {
+        // Segments and checkpoints have transfers under way that are no block's.
+        if self.busy.get() || self.port.outstanding() > 0 {
             self.work(moment);
         }
     }

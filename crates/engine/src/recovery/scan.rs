@@ -213,7 +213,8 @@ impl FileLog {
         };
         let mut offset = BLOCK_BYTES;
         loop {
-            log.blocks.end = offset as u64;
+            // After a crash the file may end within the last block's padding.
+            log.blocks.end = offset.min(bytes.len()) as u64;
             let block = match block_of(bytes, offset, file) {
                 Ok(block) => block,
                 Err(flaw @ Flaw::Version(_)) if !salvage && is_ours(bytes, offset, file) => {

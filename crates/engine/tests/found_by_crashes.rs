@@ -1,0 +1,113 @@
+//! Bugs that the simulation of crashes (`sim::run_crashes`) has found, each with its
+//! story.
+
+#[path = "common/durable.rs"]
+mod durable;
+
+use std::{
+    pin::pin,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Waker},
+};
+
+use durable::{Durable, open};
+use engine::{CheckpointError, Session};
+use interleave::yield_now;
+use io::{Directory, Faults, OpenMode, SimulatedDisk};
+
+fn with_records(disk: &SimulatedDisk) -> Durable {
+    let mut durable = open(disk.directory()).unwrap();
+    let table = durable.database.create_table("t", &[]).unwrap();
+    for number in 0..20u8 {
+        let record = (vec![number], Some(vec![number; 100]));
+        durable.write(&table, vec![record]).unwrap();
+    }
+    durable
+}
+
+/// Whoever asked for a checkpoint while one was being taken was refused, and ended
+/// the other's claim by dropping one of his own. The next who asked began a second
+/// one, and one of the two renamed the other's unsynced manifest into place.
+#[test]
+fn one_checkpoint_is_taken_at_a_time() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    disk.set_faults(Faults {
+        delay_reaps_min: 20,
+        delay_reaps_max: 20,
+        ..Faults::default()
+    });
+    durable.run(async |session: Rc<Session>| {
+        let mut first = pin!(session.checkpoint());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(first.as_mut().poll(&mut context).is_pending());
+        for _ in 0..3 {
+            let another = session.checkpoint().await;
+            assert!(matches!(another, Err(CheckpointError::UnderWay)));
+        }
+        first.await.expect("nothing is in its way");
+    });
+}
+
+/// Zeros that a new segment is filled with are not durable before the blocks that
+/// overwrite them, so a crash may leave a file that ends within the padding of its
+/// last block. The block was taken for whole, and then the file for damaged.
+#[test]
+fn a_log_may_end_within_padding() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    let table = durable.database.table("t").unwrap();
+    let records = durable.read(&table);
+    drop((table, durable));
+    let cut = SimulatedDisk::new(2, Faults::default());
+    copy_cut(&*disk.directory(), &*cut.directory());
+    let mut durable = open(cut.directory()).unwrap();
+    let table = durable.database.table("t").unwrap();
+    assert!(durable.read(&table) == records);
+    drop((table, durable));
+    open(cut.directory()).unwrap();
+}
+
+/// Copies all files, log files up to the sector of their last byte that is not zero.
+fn copy_cut(from: &dyn Directory, to: &dyn Directory) {
+    for name in from.list().unwrap() {
+        let file = from.open(&name, OpenMode::Read, false).unwrap();
+        let mut bytes = vec![0; file.length().unwrap() as usize];
+        file.read_at(&mut bytes, 0).unwrap();
+        if name.starts_with("log-") {
+            let last = bytes.iter().rposition(|&byte| byte != 0).unwrap();
+            bytes.truncate((last + 1).next_multiple_of(512));
+        }
+        let copy = to.open(&name, OpenMode::Create, false).unwrap();
+        copy.write_at(&bytes, 0).unwrap();
+    }
+}
+
+/// A worker that had always something to do, but nothing to log, did not look after
+/// its device: a checkpoint stood still, and so did whoever needed a segment.
+#[test]
+fn a_busy_worker_looks_after_its_device() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    let ended = Arc::new(AtomicBool::new(false));
+    let tell = ended.clone();
+    let checkpoint = durable.worker.handle().submit(|session: &Rc<Session>| {
+        let session = session.clone();
+        async move {
+            session.checkpoint().await.expect("nothing is in its way");
+            tell.store(true, Ordering::Relaxed);
+        }
+    });
+    let ended = durable.run(async move |_: Rc<Session>| {
+        for _ in 0..10_000 {
+            yield_now().await;
+        }
+        ended.load(Ordering::Relaxed)
+    });
+    assert!(ended);
+    drop(checkpoint);
+}
