@@ -6,7 +6,11 @@ use engine::{Direction, Error, Isolation};
 use interleave::{Policy, Sequential};
 
 use super::{Mood, prefixed};
-use crate::{client::Client, history::{Key, Value}, world::World};
+use crate::{
+    client::Client,
+    history::{Key, Value},
+    world::World,
+};
 
 /// First byte of the accounts' keys.
 pub(crate) const PREFIX: u8 = b'b';

@@ -1,0 +1,254 @@
+//! Crashes: a database on a simulated disk that loses its power again and again.
+//!
+//! A run has several *rounds*. In each, workers run transactions, checkpoints and
+//! upkeep, tables are made, the device has its moods (`round.rs`), until the power
+//! fails: at a random step, or halfway in a change of the disk. Then
+//!
+//! 1. the round's whole history is checked, those transactions included that
+//!    committed and told nobody (`check.rs`),
+//! 2. several *images* of the disk are drawn, each with other writes and names
+//!    that were under way kept, torn or lost,
+//! 3. each is recovered, by any number of workers (`recovery.rs`), and must hold a
+//!    prefix of the commit order with everything that was acknowledged
+//!    (`ledger.rs`),
+//! 4. in some, bits rot: recovery refuses, or finds the same (`rot.rs`),
+//! 5. one of them is interrupted while it is being recovered, also at every change
+//!    of the disk that the end of recovery makes,
+//! 6. and carries the next round.
+//!
+//! At the end the surviving history of all rounds is checked once more, as one.
+//!
+//! A *crash point* is an image that was recovered and compared.
+
+mod failure;
+mod ledger;
+mod many;
+mod parameters;
+mod recovery;
+mod report;
+mod rot;
+mod round;
+mod unverified;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use engine::OpenError;
+use interleave::with_injector;
+use io::{Faults, SimulatedDisk};
+
+pub use self::{
+    failure::CrashFailure, many::run_crashes_many, parameters::CrashParameters, report::CrashReport,
+};
+use self::{
+    ledger::{Ledger, Past},
+    recovery::{Interrupted, Opened},
+    round::Round,
+};
+use crate::{
+    check::{self, Rules},
+    dice::Dice,
+    failure::Reason,
+    parameters::Planted,
+    simulation::faults::Injector,
+};
+
+/// What checkers may assume: see [`Rules`].
+const RULES: Rules = Rules {
+    one_thread: true,
+    memory_is_scarce: false,
+};
+
+/// Runs one simulation of crashes.
+///
+/// # Errors
+/// The first thing that was not as it must be.
+pub fn run_crashes(seed: u64, parameters: &CrashParameters) -> Result<CrashReport, CrashFailure> {
+    let injector = Injector::new(seed, parameters.run.faults.panic_per_100_000);
+    let hook = injector.clone();
+    let run = || {
+        with_injector(
+            move |point| hook.passed(point),
+            || Crashes::new(seed, parameters, injector).run(),
+        )
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(Reason::Panicked(text.unwrap_or("not text").to_owned()))
+    });
+    outcome.map_err(|reason| CrashFailure {
+        seed,
+        parameters: Box::new(*parameters),
+        reason,
+    })
+}
+
+struct Crashes<'p> {
+    parameters: &'p CrashParameters,
+    dice: Dice,
+    injector: Injector,
+    ledger: Ledger,
+    /// Transactions begun, and the order of the history, over all rounds.
+    begun: u64,
+    order: u64,
+    report: CrashReport,
+}
+
+impl<'p> Crashes<'p> {
+    fn new(seed: u64, parameters: &'p CrashParameters, injector: Injector) -> Crashes<'p> {
+        Crashes {
+            parameters,
+            dice: Dice::new(seed),
+            injector,
+            ledger: Ledger::default(),
+            begun: 0,
+            order: 0,
+            report: CrashReport::default(),
+        }
+    }
+
+    fn run(mut self) -> Result<CrashReport, Reason> {
+        let disk = SimulatedDisk::new(self.dice.seed(), Faults::default());
+        disk.plant(match self.parameters.run.planted {
+            Some(Planted::SkipSync) => Some(io::Planted::SkipSync),
+            Some(Planted::LoseDirectorySync) => Some(io::Planted::LoseDirectorySync),
+            _ => None,
+        });
+        let mut opened = self.open(&disk).map_err(refused)?;
+        let mut disk = disk;
+        for _ in 0..self.dice.between(1, self.parameters.rounds_max) {
+            let past = self.round(&disk, opened)?;
+            self.look_at_images(&disk, &past)?;
+            let image = self.image(&disk);
+            (disk, opened) = self.go_on(image, past)?;
+            self.report.rounds += 1;
+        }
+        let survivors = self.ledger.survivors();
+        check::history(survivors, &RULES).map_err(Reason::Violation)?;
+        self.report.survived += survivors.len() as u64;
+        Ok(self.report)
+    }
+
+    /// Works until the power fails, and checks what was done.
+    fn round(&mut self, disk: &SimulatedDisk, opened: Opened) -> Result<Past, Reason> {
+        let round = Round::new(
+            disk,
+            opened,
+            self.parameters,
+            &mut self.ledger,
+            &self.injector,
+            (self.begun, self.order),
+            Dice::new(self.dice.seed()),
+        )?;
+        let end = round.run(&mut self.report)?;
+        (self.begun, self.order) = (end.begun, end.order);
+        let past = self.ledger.past(end)?;
+        check::history(past.records(), &RULES).map_err(Reason::Violation)?;
+        self.report.count(past.records());
+        Ok(past)
+    }
+
+    fn look_at_images(&mut self, disk: &SimulatedDisk, past: &Past) -> Result<(), Reason> {
+        for _ in 0..self.parameters.images {
+            let image = self.image(disk);
+            if self.dice.chance(self.parameters.rot) {
+                rot::look_at(self, &image, past)?;
+            } else {
+                self.recover(&image, past, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Recovers the image that the next round works on, with interruptions.
+    fn go_on(
+        &mut self,
+        mut image: SimulatedDisk,
+        past: Past,
+    ) -> Result<(SimulatedDisk, Opened), Reason> {
+        for _ in 0..self.dice.weighted(&[3, 2, 1]) {
+            let turns = self.dice.below(40);
+            drop(self.open_for(&image, Some(turns)).map_err(refused)?);
+            image = self.image(&image);
+            self.report.interrupted_loads += 1;
+        }
+        let copy = self.image(&image);
+        let (_, up_to) = self.recover(&copy, &past, None)?;
+        if self.dice.chance(self.parameters.sweep) {
+            self.sweep(&image, &past, up_to)?;
+        }
+        let (opened, up_to) = self.recover(&image, &past, Some(up_to))?;
+        let opened = self.ledger.settle(past, opened, up_to)?;
+        Ok((image, opened))
+    }
+
+    /// Loses the power at each change that the end of a recovery makes.
+    fn sweep(&mut self, image: &SimulatedDisk, past: &Past, up_to: u64) -> Result<(), Reason> {
+        for changes in 0.. {
+            let copy = self.image(image);
+            copy.crash_after(changes);
+            let opened = self.open(&copy);
+            let finished = !copy.is_unplugged();
+            if finished {
+                drop(opened.map_err(refused)?);
+            }
+            let copy = self.image(&copy);
+            self.recover(&copy, past, Some(up_to))?;
+            if finished {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Recovers an image and compares it. Up to where commits must have survived
+    /// exactly, if that is known.
+    fn recover(
+        &mut self,
+        image: &SimulatedDisk,
+        past: &Past,
+        expected: Option<u64>,
+    ) -> Result<(Opened, u64), Reason> {
+        self.report.crash_points += 1;
+        let mut opened = self.open(image).map_err(refused)?;
+        self.report.no_space += u64::from(opened.report.no_space.is_some());
+        let up_to = self.ledger.compare(past, &mut opened)?;
+        past.check_acknowledged(up_to)?;
+        if expected.is_some_and(|expected| expected != up_to) {
+            return Err(Reason::Recovered(format!(
+                "up to {up_to}, after an earlier recovery up to {expected:?}"
+            )));
+        }
+        Ok((opened, up_to))
+    }
+
+    /// The disk as it may be found after a crash now. It may be slow, or full.
+    fn image(&mut self, disk: &SimulatedDisk) -> SimulatedDisk {
+        let image = disk.after_crash(self.dice.seed());
+        image.set_faults(Faults {
+            delay_reaps_max: [0, 5][self.dice.below(2)],
+            capacity_bytes: self.dice.chance(100).then_some(0),
+            ..Faults::default()
+        });
+        image
+    }
+
+    fn open(&mut self, disk: &SimulatedDisk) -> Result<Opened, OpenError> {
+        match self.open_for(disk, None)? {
+            Interrupted::No(opened) => Ok(*opened),
+            Interrupted::Yes => unreachable!("nobody asked for it"),
+        }
+    }
+
+    fn open_for(
+        &mut self,
+        disk: &SimulatedDisk,
+        turns: Option<usize>,
+    ) -> Result<Interrupted, OpenError> {
+        recovery::open(disk, &self.parameters.run, turns, &mut self.dice)
+    }
+}
+
+fn refused(error: OpenError) -> Reason {
+    Reason::Refused(error.to_string())
+}

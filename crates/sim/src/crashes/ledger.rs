@@ -1,0 +1,341 @@
+//! What is known of a database across crashes, and what must have survived one.
+//!
+//! Everything committed in some order, which the timestamps tell. A crash at a
+//! moment leaves, at every level of durability, the state after some commit `up_to`:
+//! all that came before, nothing that came after. `up_to` is not older than any
+//! commit that was acknowledged as durable, nor than anything that an acknowledged
+//! reader saw.
+//!
+//! A round's history begins with what was recovered before it, as one transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::{Durability, Isolation, Timestamp};
+use interleave::{Sequential, run_inline};
+
+use super::{RULES, recovery::Opened};
+use crate::{
+    check::{self, Versions},
+    failure::Reason,
+    history::{Action, Event, Key, Outcome, Record, Value},
+    workload::{bank, tables},
+};
+
+/// The table of the keys that do not name another.
+pub(super) const MAIN_TABLE: &str = "records";
+
+/// What is known across crashes.
+#[derive(Default)]
+pub(super) struct Ledger {
+    /// What was recovered last: up to this commit, this state.
+    base: u64,
+    state: BTreeMap<Key, Value>,
+    /// Further tables: whether their making was acknowledged.
+    tables: BTreeMap<u8, bool>,
+    /// All of them, of all rounds.
+    survivors: Vec<Record>,
+}
+
+/// What a round leaves.
+pub(super) struct End {
+    pub(super) records: Vec<Record>,
+    /// The newest commit.
+    pub(super) newest: u64,
+    /// Everything was written: nothing may be lost.
+    pub(super) complete: bool,
+    pub(super) begun: u64,
+    pub(super) order: u64,
+}
+
+/// A round that is over.
+pub(super) struct Past {
+    records: Vec<Record>,
+    versions: Versions,
+    base: u64,
+    newest: u64,
+    /// The newest commit that must have survived.
+    durable: u64,
+}
+
+/// A further table's name.
+pub(super) fn table_name(number: u8) -> String {
+    format!("further {number}")
+}
+
+/// A further table's description.
+pub(super) fn table_description(number: u8) -> Vec<u8> {
+    vec![number; usize::from(number) * 7]
+}
+
+impl Ledger {
+    /// The further tables that are there for certain.
+    pub(super) fn tables(&self) -> impl Iterator<Item = u8> {
+        self.tables
+            .iter()
+            .filter(|&(_, &certain)| certain)
+            .map(|(&number, _)| number)
+    }
+
+    /// A number for a new table.
+    pub(super) fn next_table(&self) -> u8 {
+        self.tables.keys().last().map_or(0, |last| last + 1)
+    }
+
+    /// A table was made, or perhaps made.
+    pub(super) fn note_table(&mut self, number: u8, certain: bool) {
+        self.tables.insert(number, certain);
+    }
+
+    /// Whether the accounts and all that were loaded.
+    pub(super) fn is_loaded(&self) -> bool {
+        !self.state.is_empty()
+    }
+
+    /// What all rounds together left, by number.
+    pub(super) fn survivors(&mut self) -> &[Record] {
+        self.survivors.sort_by_key(|record| record.number);
+        &self.survivors
+    }
+
+    /// The history of a round that has ended.
+    pub(super) fn past(&self, end: End) -> Result<Past, Reason> {
+        let mut records = end.records;
+        records.insert(0, self.recovered());
+        let versions = Versions::of(&records).map_err(Reason::Violation)?;
+        let acknowledged = records
+            .iter()
+            .filter(|record| is_durable(record))
+            .filter_map(Record::written_at);
+        let durable = acknowledged.max().unwrap_or(self.base).max(self.base);
+        Ok(Past {
+            durable: if end.complete { end.newest } else { durable },
+            records,
+            versions,
+            base: self.base,
+            newest: end.newest,
+        })
+    }
+
+    /// What was recovered last, as a transaction.
+    fn recovered(&self) -> Record {
+        let before = self.base.saturating_sub(1);
+        let events = self.state.iter().map(|(key, value)| Event {
+            clock: (before, before),
+            order: (0, 0),
+            joined: false,
+            action: Action::Insert {
+                key: key.clone(),
+                value: value.clone(),
+                done: true,
+            },
+        });
+        Record {
+            number: 0,
+            label: "recovered",
+            isolation: Isolation::Snapshot,
+            durability: Durability::None,
+            snapshot: before,
+            events: events.collect(),
+            claims: Vec::new(),
+            outcome: Outcome::Committed(self.base),
+            ended: 0,
+        }
+    }
+
+    /// Compares what was recovered with the state after some commit of the round;
+    /// which one.
+    pub(super) fn compare(&self, past: &Past, opened: &mut Opened) -> Result<u64, Reason> {
+        let Timestamp(up_to) = opened.report.recovered_up_to;
+        if up_to < past.base || up_to > past.newest.max(1) {
+            return Err(Reason::Recovered(format!(
+                "up to {up_to}, which is not from {} to {}",
+                past.base, past.newest
+            )));
+        }
+        self.compare_tables(opened)?;
+        let found = read_all(opened)?;
+        let mut expected = past.versions.state(up_to);
+        let mut there = found.iter();
+        loop {
+            let (expected, there) = (expected.next(), there.next());
+            if expected != there {
+                return Err(Reason::Recovered(format!(
+                    "at {up_to}, {there:?} is where {expected:?} was committed"
+                )));
+            }
+            if expected.is_none() {
+                break;
+            }
+        }
+        bank::check(&found).map_err(Reason::Recovered)?;
+        Ok(up_to)
+    }
+
+    fn compare_tables(&self, opened: &Opened) -> Result<(), Reason> {
+        let names: BTreeSet<String> = opened.database.table_names().into_iter().collect();
+        let known = |name: &String| {
+            name == MAIN_TABLE || self.tables.keys().any(|&n| *name == table_name(n))
+        };
+        if let Some(stranger) = names.iter().find(|name| !known(name)) {
+            return Err(Reason::Recovered(format!("nobody made table {stranger:?}")));
+        }
+        for number in self.tables() {
+            let table = opened.database.table(&table_name(number));
+            let description = table.map(|table| table.description().to_vec());
+            if description != Some(table_description(number)) {
+                return Err(Reason::Recovered(format!(
+                    "table {number} is described as {description:?}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with what was recovered, up to a commit of the round.
+    pub(super) fn settle(
+        &mut self,
+        past: Past,
+        mut opened: Opened,
+        up_to: u64,
+    ) -> Result<Opened, Reason> {
+        self.state = read_all(&opened)?;
+        self.base = up_to;
+        self.survivors.extend(past.survivors(up_to));
+        self.tables
+            .retain(|&number, _| opened.database.table(&table_name(number)).is_some());
+        for certain in self.tables.values_mut() {
+            *certain = true;
+        }
+        self.compare_memory(&mut opened)?;
+        Ok(opened)
+    }
+
+    /// Recovery leaves what the records need, and nothing else.
+    fn compare_memory(&self, opened: &mut Opened) -> Result<(), Reason> {
+        for _ in 0..100 {
+            for berth in &mut opened.berths {
+                berth.housekeep();
+            }
+            let mut berths = opened.berths.iter_mut();
+            if berths.all(|berth| berth.is_clean()) {
+                break;
+            }
+        }
+        let live = opened.database.memory().version_bytes;
+        let needed = check::version_bytes(&[self.recovered()]);
+        if live == needed {
+            return Ok(());
+        }
+        Err(Reason::Memory(format!(
+            "{live} bytes of versions are live after recovery, the records need {needed}"
+        )))
+    }
+}
+
+/// All records of all tables.
+fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
+    let failed = |error| Reason::Setup(format!("reading what was recovered failed: {error}"));
+    let session = opened.berths[0].session();
+    let transaction = session.begin(Isolation::Snapshot).map_err(failed)?;
+    let mut found = BTreeMap::new();
+    for name in opened.database.table_names() {
+        let Some(table) = opened.database.table(&name) else {
+            continue;
+        };
+        let all = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
+        let mut strays = 0;
+        run_inline(transaction.scan::<Sequential>(
+            &table,
+            all,
+            engine::Direction::Forward,
+            |key, value| {
+                let belongs = match key {
+                    [tables::PREFIX, number, ..] => table_name(*number) == name,
+                    _ => name == MAIN_TABLE,
+                };
+                strays += u32::from(!belongs);
+                found.insert(key.to_vec(), value.to_vec());
+                std::ops::ControlFlow::Continue(())
+            },
+        ))
+        .map_err(failed)?;
+        if strays > 0 {
+            return Err(Reason::Recovered(format!(
+                "{strays} records of other tables are in {name:?}"
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether somebody was told that the transaction is on the device.
+fn is_durable(record: &Record) -> bool {
+    matches!(record.outcome, Outcome::Committed(_)) && record.durability == Durability::Synchronous
+}
+
+impl Past {
+    pub(super) fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Whether everything that was acknowledged is part of the state after commit
+    /// `up_to`.
+    pub(super) fn check_acknowledged(&self, up_to: u64) -> Result<(), Reason> {
+        if up_to < self.durable {
+            return Err(Reason::Lost(format!(
+                "recovered up to {up_to}, but {} had to survive",
+                self.durable
+            )));
+        }
+        let saw_more = |record: &&Record| {
+            is_durable(record) && record.written_at().is_none() && is_newer(record, up_to)
+        };
+        for reader in self.records.iter().filter(saw_more) {
+            let reader = as_of(reader, up_to);
+            check::answers(&self.versions, &self.records, &reader, &RULES).map_err(
+                |violation| Reason::Lost(format!("what was read by somebody: {violation}")),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The transactions that are part of the state after commit `up_to`, and the
+    /// readers that saw nothing else.
+    fn survivors(self, up_to: u64) -> impl Iterator<Item = Record> {
+        let records = self.records.into_iter().skip(1);
+        records.filter_map(move |record| match record.outcome {
+            Outcome::Committed(at) | Outcome::InDoubt(at) => {
+                let writes = record.written_at().is_some();
+                if !is_newer(&record, up_to) && at <= up_to {
+                    Some(record)
+                } else {
+                    (!writes && is_durable(&record)).then(|| as_of(&record, up_to))
+                }
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Whether a transaction may have seen what came after commit `up_to`.
+fn is_newer(record: &Record, up_to: u64) -> bool {
+    let operations = record.events.iter().map(|event| event.clock.1);
+    let last = match record.isolation {
+        Isolation::Snapshot => None,
+        Isolation::ReadCommitted => operations.max(),
+    };
+    last.unwrap_or(record.snapshot) > up_to
+}
+
+/// A reader, had it run after commit `up_to` at the latest.
+fn as_of(record: &Record, up_to: u64) -> Record {
+    let mut record = record.clone();
+    record.snapshot = record.snapshot.min(up_to);
+    for event in &mut record.events {
+        event.clock = (event.clock.0.min(up_to), event.clock.1.min(up_to));
+    }
+    if let Outcome::Committed(at) = &mut record.outcome {
+        *at = (*at).min(up_to);
+    }
+    record
+}

@@ -1,0 +1,55 @@
+//! What a run of crashes consists of, besides its seed.
+
+use std::fmt;
+
+use crate::parameters::{Faults, Levels, Parameters};
+
+/// Everything that, with a seed, determines a run. Chances are in tenths of a
+/// percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrashParameters {
+    /// What the workers do in a round.
+    pub run: Parameters,
+    /// Most crashes that a database goes on after; each has 1 to this many.
+    pub rounds_max: usize,
+    /// Images of the disk that are looked at after a crash, besides those of
+    /// interrupted recoveries.
+    pub images: u32,
+    /// How many of them have rotten bits.
+    pub rot: u32,
+    /// How likely the power fails at each change that the end of a recovery makes.
+    pub sweep: u32,
+    /// How likely a round has a device that fails calls.
+    pub device_errors: u32,
+}
+
+impl Default for CrashParameters {
+    fn default() -> CrashParameters {
+        CrashParameters {
+            run: Parameters {
+                transactions: 120,
+                presence_keys: 60,
+                levels: Levels::Mixed,
+                faults: Faults {
+                    restart_per_100_000: 8,
+                    ..Faults::ALL
+                },
+                ..Parameters::default()
+            },
+            rounds_max: 4,
+            images: 6,
+            rot: 250,
+            sweep: 500,
+            device_errors: 250,
+        }
+    }
+}
+
+impl fmt::Display for CrashParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == CrashParameters::default() {
+            f.write_str("parameter set \"crashes\": ")?;
+        }
+        write!(f, "{self:?}")
+    }
+}

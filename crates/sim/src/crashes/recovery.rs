@@ -1,0 +1,108 @@
+//! Opening a database on a simulated disk, with any number of workers.
+
+use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
+
+use engine::{
+    CheckpointConfig, Database, DatabaseConfig, Loading, LogConfig, OpenError, RecoveryConfig,
+    RecoveryReport,
+};
+use io::{Directory, SimulatedDisk};
+
+use super::unverified::Unverified;
+use crate::{
+    dice::Dice,
+    parameters::{Parameters, Planted},
+    simulation::berth::Berth,
+};
+
+/// A database that was recovered, and its workers.
+pub(super) struct Opened {
+    pub(super) database: Arc<Database>,
+    pub(super) berths: Vec<Berth>,
+    pub(super) clock: Rc<Cell<Duration>>,
+    pub(super) report: RecoveryReport,
+}
+
+/// How an opening ended.
+pub(super) enum Interrupted {
+    No(Box<Opened>),
+    /// After as many turns as were asked for.
+    Yes,
+}
+
+/// Opens what is on `disk`; if `turns` says so, only for a while.
+pub(super) fn open(
+    disk: &SimulatedDisk,
+    parameters: &Parameters,
+    turns: Option<usize>,
+    dice: &mut Dice,
+) -> Result<Interrupted, OpenError> {
+    let mut directory: Arc<dyn Directory> = disk.directory();
+    if parameters.planted == Some(Planted::SkipChecksum) {
+        directory = Arc::new(Unverified(directory));
+    }
+    let config = DatabaseConfig {
+        checkpoint: CheckpointConfig {
+            log_bytes_max: 0,
+            interval: Duration::ZERO,
+            ..CheckpointConfig::default()
+        },
+        ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
+    };
+    let recovery = Database::open(
+        config,
+        log_config(dice),
+        RecoveryConfig::default(),
+        directory,
+    )?;
+    let database = recovery.database().clone();
+    let clock = Rc::new(Cell::new(Duration::ZERO));
+    let workers = dice.between(1, parameters.workers_max);
+    let mut berths: Vec<Berth> = (0..workers)
+        .map(|_| Berth::new(&database, parameters, &clock, dice))
+        .collect::<Result<_, _>>()
+        .expect("a simulated disk has channels for all");
+    for berth in &mut berths {
+        let tasks = recovery.tasks(&berth.session());
+        berth.draw(tasks);
+    }
+    for turn in 0.. {
+        if turns == Some(turn) {
+            return Ok(Interrupted::Yes);
+        }
+        let chosen = dice.below(workers);
+        berths[chosen].take_in();
+        for _ in 0..dice.between(1, 60) {
+            berths[chosen].resume(dice);
+        }
+        let ended = berths.iter_mut().all(|berth| {
+            berth.take_in();
+            !berth.is_busy()
+        });
+        if ended {
+            break;
+        }
+    }
+    for berth in &mut berths {
+        // Its end is the end of what the tasks share.
+        berth.draw(|| None::<Loading>);
+    }
+    let report = recovery.finish()?;
+    Ok(Interrupted::No(Box::new(Opened {
+        database,
+        berths,
+        clock,
+        report,
+    })))
+}
+
+/// Small, so that buffers fill and segments are used again.
+fn log_config(dice: &mut Dice) -> LogConfig {
+    LogConfig {
+        group_commit_window: Duration::from_micros(dice.below(200) as u64),
+        relaxed_window: Duration::from_micros(dice.below(5000) as u64),
+        buffer_bytes: [4 << 10, 8 << 10, 64 << 10][dice.below(3)],
+        segment_bytes: [150 << 10, 200 << 10, 1 << 20][dice.below(3)],
+        transaction_bytes_max: 1 << 20,
+    }
+}

@@ -1,0 +1,87 @@
+//! What a run of crashes went through. Sums over runs tell whether everything had
+//! its chance.
+
+use std::fmt;
+
+use engine::Durability;
+
+use crate::history::{Outcome, Record};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident $text:literal),* $(,)?) => {
+        /// What happened in a run, or in several.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct CrashReport { $($(#[$doc])* pub $name: u64),* }
+
+        impl CrashReport {
+            /// Adds another run.
+            pub fn merge(&mut self, other: &CrashReport) { $(self.$name += other.$name;)* }
+        }
+
+        impl fmt::Display for CrashReport {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let counters = [$((self.$name, $text)),*];
+                for (index, (count, text)) in counters.into_iter().enumerate() {
+                    let comma = if index > 0 { ", " } else { "" };
+                    write!(f, "{comma}{count} {text}")?;
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+counters! {
+    /// Images that were recovered and compared.
+    crash_points "crash points",
+    /// Rounds that ended in a crash, and were gone on after.
+    rounds "rounds",
+    /// Rounds that ended in order before the power failed.
+    closed "closed in order",
+    /// Power failures halfway in a change of the disk.
+    halfway "power failures halfway in a change",
+    /// Recoveries interrupted before they wrote anything.
+    interrupted_loads "interrupted loads",
+    /// Transactions that committed and were acknowledged.
+    acknowledged "acknowledged",
+    /// Those among them that waited for the device.
+    synchronous "synchronous",
+    /// Transactions that committed and told nobody.
+    in_doubt "in doubt",
+    /// Transactions that survived to the end.
+    survived "survivors",
+    /// Checkpoints.
+    checkpoints "checkpoints",
+    /// Blocks of the log.
+    blocks "blocks",
+    /// Rounds whose database had a failed device at the end.
+    poisoned "poisoned",
+    /// Recoveries without room for a manifest.
+    no_space "without space",
+    /// Tables made.
+    tables "tables",
+    /// Tables that could not be made for certain.
+    tables_in_doubt "tables in doubt",
+    /// Rotten images that were refused.
+    rot_refused "rotten refused",
+    /// Rotten images that held what they had to.
+    rot_harmless "rotten without harm",
+    /// Rotten images whose log ended early, as after a torn write.
+    rot_torn "rotten like torn",
+}
+
+impl CrashReport {
+    /// Counts a history in.
+    pub(super) fn count(&mut self, records: &[Record]) {
+        for record in records {
+            match record.outcome {
+                Outcome::Committed(_) => {
+                    self.acknowledged += 1;
+                    self.synchronous += u64::from(record.durability == Durability::Synchronous);
+                }
+                Outcome::InDoubt(_) => self.in_doubt += 1,
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Rotten bits: recovery refuses and names the file, or finds the same.
+//!
+//! One case cannot be told from a crash: the last whole block of a lane looks like a
+//! torn write when it rots. The log then ends early, as a prefix of the commit order
+//! nevertheless, and may lack what was acknowledged. (Unless another lane's block
+//! says that it was durable, or the manifest how many blocks there are.)
+
+use std::collections::BTreeMap;
+
+use engine::OpenError;
+use io::{BLOCK_BYTES, OpenMode, SimulatedDisk};
+
+use super::{Crashes, ledger::Past};
+use crate::failure::Reason;
+
+/// As much of a log block's header as this needs; see the engine's `log/format.rs`.
+pub(super) struct Block {
+    /// Up to the padding.
+    bytes: usize,
+    /// Incarnation and lane.
+    lane: (u64, u32),
+    number: u64,
+}
+
+impl Block {
+    /// The block that `bytes` begin with, if one does; its checksum is not looked
+    /// at.
+    pub(super) fn at(bytes: &[u8]) -> Option<Block> {
+        if bytes.len() < 64 || !bytes.starts_with(b"WFTB") {
+            return None;
+        }
+        let number = |at: usize, length: usize| {
+            let mut number = [0; 8];
+            number[..length].copy_from_slice(&bytes[at..at + length]);
+            u64::from_le_bytes(number)
+        };
+        let length = 64 + number(12, 4) as usize + number(6, 2) as usize * 24;
+        (length <= bytes.len()).then(|| Block {
+            bytes: length,
+            lane: (number(16, 8), number(24, 4) as u32),
+            number: number(32, 8),
+        })
+    }
+
+    /// The checksum that the block at the start of `bytes` should have.
+    pub(super) fn checksum(&self, bytes: &[u8]) -> u32 {
+        crc32fast::hash(&bytes[12..self.bytes])
+    }
+}
+
+/// Where each lane's last whole block lies: file, and offsets.
+fn last_blocks(disk: &SimulatedDisk) -> std::io::Result<Vec<(String, std::ops::Range<u64>)>> {
+    let directory = disk.directory();
+    let mut last: BTreeMap<(u64, u32), (u64, String, std::ops::Range<u64>)> = BTreeMap::new();
+    for name in directory.list()? {
+        if !name.starts_with("log-") {
+            continue;
+        }
+        let file = directory.open(&name, OpenMode::Read, false)?;
+        let mut bytes = vec![0; file.length()? as usize];
+        file.read_at(&mut bytes, 0)?;
+        for start in (BLOCK_BYTES..bytes.len()).step_by(BLOCK_BYTES) {
+            let Some(block) = Block::at(&bytes[start..]) else {
+                continue;
+            };
+            let checksum = bytes[start + 8..start + 12].to_vec();
+            if checksum != block.checksum(&bytes[start..]).to_le_bytes() {
+                continue;
+            }
+            let known = last.get(&block.lane).map(|&(number, ..)| number);
+            if known.is_none_or(|known| known < block.number) {
+                let range = start as u64..(start + block.bytes) as u64;
+                last.insert(block.lane, (block.number, name.clone(), range));
+            }
+        }
+    }
+    Ok(last
+        .into_values()
+        .map(|(_, name, range)| (name, range))
+        .collect())
+}
+
+/// Lets some bits of an image rot, and looks what recovery makes of it.
+pub(super) fn look_at(
+    crashes: &mut Crashes<'_>,
+    image: &SimulatedDisk,
+    past: &Past,
+) -> Result<(), Reason> {
+    crashes.report.crash_points += 1;
+    let last = last_blocks(image).map_err(|error| Reason::Setup(error.to_string()))?;
+    let mut rotten = Vec::new();
+    for _ in 0..crashes.dice.between(1, 3) {
+        rotten.extend(image.rot_anywhere());
+    }
+    let mut opened = match crashes.open(image) {
+        Ok(opened) => opened,
+        Err(error) if names(&error, &rotten) => {
+            crashes.report.rot_refused += 1;
+            return Ok(());
+        }
+        Err(error) => {
+            return Err(Reason::Refused(format!("{rotten:?} rotted: {error}")));
+        }
+    };
+    let rotted = |reason| Reason::Recovered(format!("{rotten:?} rotted: {reason}"));
+    let up_to = crashes.ledger.compare(past, &mut opened).map_err(rotted)?;
+    let looks_torn = rotten.iter().any(|(name, offset)| {
+        last.iter()
+            .any(|(file, range)| file == name && range.contains(offset))
+    });
+    match past.check_acknowledged(up_to) {
+        Ok(()) => crashes.report.rot_harmless += 1,
+        Err(_) if looks_torn => crashes.report.rot_torn += 1,
+        Err(reason) => return Err(rotted(reason)),
+    }
+    Ok(())
+}
+
+/// Whether an error is about a file that has rotted.
+fn names(error: &OpenError, rotten: &[(String, u64)]) -> bool {
+    match error {
+        OpenError::Corrupt { file, .. } | OpenError::UnknownVersion { file, .. } => {
+            rotten.iter().any(|(name, _)| name == file)
+        }
+        OpenError::Lost { .. } => rotten.iter().any(|(name, _)| name.starts_with("log-")),
+        _ => false,
+    }
+}

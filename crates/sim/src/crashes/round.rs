@@ -1,0 +1,233 @@
+//! A round: workers at work on a disk, until the power fails.
+
+use engine::TableError;
+use io::{Faults, SimulatedDisk};
+
+use super::{
+    CrashParameters, CrashReport,
+    ledger::{End, Ledger, MAIN_TABLE, table_description, table_name},
+    recovery::Opened,
+};
+use crate::{
+    dice::Dice,
+    failure::Reason,
+    history::Recorder,
+    simulation::{Simulation, berth::Berth, faults::Injector},
+    workload,
+    world::World,
+};
+
+/// Further tables of a database, at most.
+const TABLES_MAX: usize = 4;
+
+pub(super) struct Round<'c> {
+    disk: &'c SimulatedDisk,
+    ledger: &'c mut Ledger,
+    simulation: Simulation,
+    dice: Dice,
+    /// The device may fail calls.
+    is_bad: bool,
+}
+
+impl<'c> Round<'c> {
+    /// Puts the workers of a database to work that has been recovered, after
+    /// `(transactions, order)` of earlier rounds.
+    pub(super) fn new(
+        disk: &'c SimulatedDisk,
+        opened: Opened,
+        parameters: &CrashParameters,
+        ledger: &'c mut Ledger,
+        injector: &Injector,
+        (begun, order): (u64, u64),
+        mut dice: Dice,
+    ) -> Result<Round<'c>, Reason> {
+        let database = opened.database;
+        let table = match database.table(MAIN_TABLE) {
+            Some(table) => table,
+            None => database
+                .create_table(MAIN_TABLE, &[])
+                .map_err(|error| Reason::Setup(error.to_string()))?,
+        };
+        let recorder = Recorder::starting_at(order);
+        let world = World::of(&parameters.run, &database, &table, recorder);
+        for number in ledger.tables() {
+            if let Some(table) = database.table(&table_name(number)) {
+                world.add_table(number, table);
+            }
+        }
+        let choices = Dice::new(dice.seed());
+        let simulation = Simulation::on(
+            world,
+            opened.berths,
+            opened.clock,
+            choices,
+            injector.clone(),
+            begun,
+        );
+        Ok(Round {
+            is_bad: dice.chance(parameters.device_errors),
+            disk,
+            ledger,
+            simulation,
+            dice,
+        })
+    }
+
+    /// Works until the power fails.
+    pub(super) fn run(mut self, report: &mut CrashReport) -> Result<End, Reason> {
+        if !self.ledger.is_loaded() {
+            self.load();
+        }
+        self.simulation.injector.enable(true);
+        if self.dice.chance(500) {
+            let most = [12, 60, 300][self.dice.below(3)];
+            self.disk.crash_after(self.dice.below(most) as u64);
+        }
+        let (least, most) = [(10, 300), (300, 2500), (2500, 6000)][self.dice.weighted(&[1, 3, 2])];
+        let steps = self.dice.between(least, most);
+        for _ in 0..steps {
+            if self.disk.is_unplugged() {
+                break;
+            }
+            self.simulation.turn()?;
+            self.something_else(report);
+        }
+        let in_order = !self.disk.is_unplugged() && self.dice.chance(200);
+        if in_order {
+            self.wind_up()?;
+        }
+        self.simulation.injector.enable(false);
+        self.simulation.reap()?;
+        self.end(in_order, report)
+    }
+
+    fn load(&mut self) {
+        let world = self.simulation.world.clone();
+        self.simulation.begun += 1;
+        let (number, mut dice) = (self.simulation.begun, Dice::new(self.dice.seed()));
+        let task = self.simulation.berths[0].submit(move |session| {
+            let session = session.clone();
+            async move {
+                let _ = workload::load_as(&world, &session, &mut dice, number).await;
+            }
+        });
+        self.simulation.tasks.push(task);
+    }
+
+    /// Now and then, what is no transaction.
+    fn something_else(&mut self, report: &mut CrashReport) {
+        match self.dice.below(1000) {
+            0..6 => self.begin_upkeep(),
+            6..10 => self.begin_checkpoint(),
+            10..12 => self.make_table(report),
+            12..15 => self.change_mood(),
+            _ => {}
+        }
+    }
+
+    fn any_worker(&mut self) -> usize {
+        self.dice.below(self.simulation.berths.len())
+    }
+
+    fn begin_upkeep(&mut self) {
+        let worker = self.any_worker();
+        let task = self.simulation.berths[worker].submit(|session| session.clone().upkeep());
+        self.simulation.tasks.push(task);
+    }
+
+    fn begin_checkpoint(&mut self) {
+        let worker = self.any_worker();
+        let task = self.simulation.berths[worker].submit(|session| {
+            let session = session.clone();
+            async move { drop(session.checkpoint().await) }
+        });
+        self.simulation.tasks.push(task);
+        if self.dice.chance(100) {
+            self.disk.crash_after(self.dice.below(25) as u64);
+        }
+    }
+
+    fn make_table(&mut self, report: &mut CrashReport) {
+        let world = &self.simulation.world;
+        if world.further_tables().len() == TABLES_MAX {
+            return;
+        }
+        let number = self.ledger.next_table();
+        let (name, description) = (table_name(number), table_description(number));
+        match world.database.create_table(&name, &description) {
+            Ok(table) => {
+                self.ledger.note_table(number, true);
+                world.add_table(number, table);
+                report.tables += 1;
+            }
+            Err(TableError::Device(_)) => {
+                self.ledger.note_table(number, false);
+                report.tables_in_doubt += 1;
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// The device becomes slow, fast, full, roomy, worse or better.
+    fn change_mood(&mut self) {
+        let dice = &mut self.dice;
+        let (delay_reaps_min, delay_reaps_max) = [(0, 0), (0, 3), (5, 40), (0, 200)][dice.below(4)];
+        let is_full = dice.chance(250);
+        let fails = self.is_bad && dice.chance(500);
+        let rate = |likely: bool| if likely { 15 } else { 0 };
+        self.disk.set_faults(Faults {
+            delay_reaps_min,
+            delay_reaps_max,
+            short_per_mille: [0, 50, 300][dice.below(3)],
+            write_error_per_mille: rate(fails && dice.chance(500)),
+            sync_error_per_mille: rate(fails && dice.chance(500)),
+            name_error_per_mille: rate(fails && dice.chance(500)),
+            read_error_per_mille: 0,
+            capacity_bytes: is_full.then(|| dice.between(100 << 10, 4 << 20) as u64),
+        });
+    }
+
+    /// Ends all tasks, with a device that behaves.
+    fn wind_up(&mut self) -> Result<(), Reason> {
+        self.disk.set_faults(Faults::default());
+        self.simulation.begun_max = self.simulation.begun;
+        while self.simulation.berths.iter().any(Berth::has_tasks) && !self.disk.is_unplugged() {
+            for berth in &self.simulation.berths {
+                berth.session().wind_up();
+            }
+            self.simulation.turn()?;
+        }
+        Ok(())
+    }
+
+    /// The end of all workers: with power, if they end in order.
+    fn end(self, in_order: bool, report: &mut CrashReport) -> Result<End, Reason> {
+        let is_healthy = self.simulation.world.database.failure().is_none();
+        report.halfway += u64::from(self.disk.is_unplugged());
+        report.poisoned += u64::from(!is_healthy && !self.disk.is_unplugged());
+        if !in_order {
+            self.disk.unplug();
+        }
+        let Simulation {
+            world,
+            berths,
+            tasks,
+            begun,
+            ..
+        } = self.simulation;
+        let database = &world.database;
+        drop(berths);
+        drop(tasks);
+        let complete = in_order && database.failure().is_none() && !self.disk.is_unplugged();
+        report.closed += u64::from(complete);
+        report.checkpoints += database.stats().checkpoints;
+        report.blocks += database.log_stats().blocks;
+        Ok(End {
+            newest: database.now().0,
+            records: world.recorder.take(),
+            complete,
+            begun,
+            order: world.recorder.next(),
+        })
+    }
+}

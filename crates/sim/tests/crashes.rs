@@ -1,0 +1,123 @@
+//! A database on a disk whose power fails: what was acknowledged survives, in
+//! order, and bugs against that are seen.
+
+use sim::{CrashParameters, Parameters, Planted, Reason, run_crashes, run_crashes_many};
+
+const SEEDS: u64 = 250;
+
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+#[test]
+fn crashes_lose_nothing_that_was_acknowledged() {
+    let seeds = from_environment("WEFT_SIM_SEEDS").unwrap_or(SEEDS);
+    let first = from_environment("WEFT_SIM_FIRST").unwrap_or(1);
+    let parameters = CrashParameters::default();
+    let report = run_crashes_many(first, seeds, 2, &parameters, |_, _| {})
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    for (what, times) in [
+        ("crash points", report.crash_points / 10),
+        ("acknowledged transactions", report.synchronous / 10),
+        ("transactions in doubt", report.in_doubt),
+        ("power failures halfway in a change", report.halfway),
+        ("rounds closed in order", report.closed),
+        ("interrupted loads", report.interrupted_loads),
+        ("checkpoints", report.checkpoints),
+        ("tables", report.tables),
+        ("tables in doubt", report.tables_in_doubt),
+        ("failed devices", report.poisoned * 5),
+        ("full disks", report.no_space),
+        ("rotten disks that were refused", report.rot_refused),
+        ("rotten disks without harm", report.rot_harmless),
+        ("rotten disks like torn ones", report.rot_torn * 20),
+    ] {
+        assert!(times >= seeds / 10, "only {times} {what} in {report}");
+    }
+}
+
+#[test]
+fn a_run_is_the_same_whenever_it_is_run() {
+    for seed in 1..=8 {
+        let once = run_crashes(seed, &CrashParameters::default());
+        let again = run_crashes(seed, &CrashParameters::default());
+        assert_eq!(once, again, "seed {seed}");
+    }
+}
+
+/// The first seed that shows a bug, and how.
+fn found(planted: Planted) -> (u64, Reason) {
+    let default = CrashParameters::default();
+    let parameters = CrashParameters {
+        run: Parameters {
+            planted: Some(planted),
+            ..default.run
+        },
+        // What rots is refused, or lost.
+        rot: 0,
+        ..default
+    };
+    (1..=60)
+        .find_map(|seed| Some((seed, run_crashes(seed, &parameters).err()?.reason)))
+        .unwrap_or_else(|| panic!("nobody found {planted:?}"))
+}
+
+#[test]
+fn a_skipped_sync_is_found() {
+    let (seed, reason) = found(Planted::SkipSync);
+    assert!(
+        matches!(
+            reason,
+            Reason::Lost(_) | Reason::Refused(_) | Reason::Recovered(_)
+        ),
+        "seed {seed}: {reason}"
+    );
+}
+
+#[test]
+fn a_lost_sync_of_the_directory_is_found() {
+    let (seed, reason) = found(Planted::LoseDirectorySync);
+    assert!(
+        matches!(
+            reason,
+            Reason::Lost(_) | Reason::Refused(_) | Reason::Recovered(_)
+        ),
+        "seed {seed}: {reason}"
+    );
+}
+
+#[test]
+fn a_skipped_checksum_is_found() {
+    let (seed, reason) = found(Planted::SkipChecksum);
+    assert!(
+        matches!(
+            reason,
+            Reason::Lost(_) | Reason::Refused(_) | Reason::Recovered(_)
+        ),
+        "seed {seed}: {reason}"
+    );
+}
+
+#[test]
+fn an_early_acknowledgement_is_found() {
+    let (seed, reason) = found(Planted::EarlyAcknowledgement);
+    assert!(matches!(reason, Reason::Lost(_)), "seed {seed}: {reason}");
+}
+
+#[test]
+fn a_failure_says_how_to_see_it_again() {
+    let default = CrashParameters::default();
+    let parameters = CrashParameters {
+        run: Parameters {
+            planted: Some(Planted::SkipSync),
+            ..default.run
+        },
+        ..default
+    };
+    let failure = (1..=60).find_map(|seed| run_crashes(seed, &parameters).err());
+    let text = failure.expect("a bug was planted").to_string();
+    assert!(
+        text.contains("seed ") && text.contains("SkipSync"),
+        "{text}"
+    );
+}
