@@ -253,7 +253,7 @@ impl Logs {
         let mut logs = Logs {
             items: Vec::new(),
             // The first timestamp is 1, of a database without commits.
-            reached: newer_than.max(checkpoint.end).max(Timestamp(1)),
+            reached: newer_than.max(Timestamp(1)),
             cuts: Vec::new(),
             full: Vec::new(),
             free: Vec::new(),
@@ -311,6 +311,15 @@ impl Logs {
             logs.reached = logs.reached.max(up_to);
             logs.take(incarnation, read, newer_than, up_to);
         }
+        // The frontier had reached the checkpoint's end, by blocks that came after its
+        // beginning. Without them its chunks are of different moments.
+        if logs.reached < checkpoint.end && !config.salvage {
+            return Err(OpenError::EndsEarly {
+                log: logs.reached,
+                checkpoint: checkpoint.end,
+            });
+        }
+        logs.reached = logs.reached.max(checkpoint.end);
         Ok(logs)
     }
 

@@ -5,19 +5,20 @@
 mod durable;
 
 use std::{
+    future::poll_fn,
     pin::pin,
     rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use durable::{Durable, open};
-use engine::{CheckpointError, Session};
-use interleave::yield_now;
-use io::{Directory, Faults, OpenMode, SimulatedDisk};
+use engine::{CheckpointError, Durability, Isolation, OpenError, Session};
+use interleave::{Interleaved, Sequential, yield_now};
+use io::{BLOCK_BYTES, Directory, Faults, OpenMode, SimulatedDisk};
 
 fn with_records(disk: &SimulatedDisk) -> Durable {
     let mut durable = open(disk.directory()).unwrap();
@@ -110,4 +111,77 @@ fn a_busy_worker_looks_after_its_device() {
     });
     assert!(ended);
     drop(checkpoint);
+}
+
+/// Under read committed a write meets the newest version, not only what its snapshot
+/// has. Who was told that the record is gone was told so before the deletion was
+/// durable, and after a crash the record was there.
+#[test]
+fn a_refusal_depends_on_what_refused() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    let table = durable.database.table("t").unwrap();
+    durable.run(async move |session: Rc<Session>| {
+        let late = session.begin(Isolation::ReadCommitted).unwrap();
+        let mut delete = pin!(late.delete::<Interleaved>(&table, &[7]));
+        let first = poll_fn(|context| Poll::Ready(delete.as_mut().poll(context))).await;
+        assert!(first.is_pending(), "it has looked at nothing yet");
+        let early = session.begin(Isolation::Snapshot).unwrap();
+        early.set_durability(Durability::None);
+        assert_eq!(early.delete::<Sequential>(&table, &[7]).await, Ok(true));
+        let deleted = early.commit().await.unwrap();
+        assert_eq!(delete.await, Ok(false));
+        assert_eq!(late.seen(), deleted);
+    });
+}
+
+/// Chunks of a checkpoint are of different moments, up to its end, and the log up to
+/// there makes them one. When the end of that log had rotted, it was taken for torn,
+/// and what it held was missing although later commits were there.
+#[test]
+fn a_checkpoint_without_its_log_is_refused() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    durable.database.create_table("later", &[]).unwrap();
+    let (table, later) = (
+        durable.database.table("t").unwrap(),
+        durable.database.table("later").unwrap(),
+    );
+    disk.set_faults(Faults {
+        delay_reaps_min: 20,
+        delay_reaps_max: 20,
+        ..Faults::default()
+    });
+    durable.run(async move |session: Rc<Session>| {
+        let mut checkpoint = pin!(session.checkpoint());
+        // The first table has been read, and is being written.
+        let first = poll_fn(|context| Poll::Ready(checkpoint.as_mut().poll(context))).await;
+        assert!(first.is_pending());
+        for table in [&table, &later] {
+            let transaction = session.begin(Isolation::Snapshot).unwrap();
+            transaction
+                .upsert::<Sequential>(table, b"new", b"")
+                .await
+                .unwrap();
+            transaction.commit().await.unwrap();
+        }
+        checkpoint.await.expect("nothing is in its way");
+    });
+    disk.crash();
+    drop(durable);
+    let log = disk
+        .directory()
+        .open("log-00000000", OpenMode::Read, false)
+        .unwrap();
+    let mut bytes = vec![0; log.length().unwrap() as usize];
+    log.read_at(&mut bytes, 0).unwrap();
+    let last = (0..bytes.len())
+        .step_by(BLOCK_BYTES)
+        .rfind(|&at| bytes[at..].starts_with(b"WFTB"));
+    let last = last.unwrap() as u64;
+    assert!(disk.rot("log-00000000", last..last + 64, 1));
+    assert!(matches!(
+        open(disk.directory()),
+        Err(OpenError::EndsEarly { .. } | OpenError::Corrupt { .. })
+    ));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::log::format::Flaw;
+use crate::{log::format::Flaw, timestamp::Timestamp};
 
 /// Why a directory could not be opened. Nothing in it was changed.
 #[derive(Debug)]
@@ -40,6 +40,13 @@ pub enum OpenError {
         durable: u64,
         /// What is there.
         found: u64,
+    },
+    /// The log ends before a moment at which it was durable.
+    EndsEarly {
+        /// The newest commit that the log has with all that came before.
+        log: Timestamp,
+        /// The newest commit that the checkpoint has anything of.
+        checkpoint: Timestamp,
     },
     /// The records do not fit into the memory limit.
     MemoryExhausted,
@@ -96,6 +103,12 @@ impl fmt::Display for OpenError {
                 f,
                 "lane {lane} of the log ends after {found}, but {durable} were durable; restore \
                  the missing log files or a backup, or copy the directory and salvage the rest"
+            ),
+            OpenError::EndsEarly { log, checkpoint } => write!(
+                f,
+                "the log files end at commit {}, but were durable up to {}, which the checkpoint \
+                 needs; restore a backup, or copy the directory and salvage the rest",
+                log.0, checkpoint.0
             ),
             OpenError::MemoryExhausted => f.write_str(
                 "the records do not fit into the memory limit; open the database with a higher \

@@ -34,6 +34,7 @@ use crate::{
     indirection::{Head, Rid, Slot},
     session::{Write, WriteKind},
     table::Table,
+    timestamp::Begin,
     version::{HEADER_BYTES, Version},
 };
 
@@ -358,6 +359,10 @@ impl Statement<'_> {
                 Intent::Put => false,
             };
             if refused {
+                // Under read committed it may be newer than the snapshot.
+                if let Begin::Committed(timestamp) = head.begin() {
+                    transaction.seen.set(transaction.seen.get().max(timestamp));
+                }
                 return Ok(Written::Refused);
             }
             if sight == Sight::Own {
