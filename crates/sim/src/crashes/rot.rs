@@ -122,7 +122,7 @@ fn names(error: &OpenError, rotten: &[(String, u64)]) -> bool {
         OpenError::Corrupt { file, .. } | OpenError::UnknownVersion { file, .. } => {
             rotten.iter().any(|(name, _)| name == file)
         }
-        OpenError::Lost { .. } => rotten.iter().any(|(name, _)| name.starts_with("log-")),
+        OpenError::Lost { .. } | OpenError::EndsEarly { .. } => rotten.iter().any(|(name, _)| name.starts_with("log-")),
         _ => false,
     }
 }
