@@ -64,13 +64,15 @@ impl Arguments {
             Format::Table => report.to_string(),
             Format::Json => format!("{:#}\n", as_json(&report)),
         })?;
-        match report.damages().count() {
-            0 => Ok(()),
-            damages => Err(bench::Error::run(format!(
-                "{} is damaged in {damages} places; the report has advice for each",
-                self.directory.display()
-            ))),
-        }
+        let places = match report.damages().count() {
+            0 => return Ok(()),
+            1 => "one place".to_owned(),
+            more => format!("{more} places"),
+        };
+        Err(bench::Error::run(format!(
+            "{} is damaged in {places}; the report has advice",
+            self.directory.display()
+        )))
     }
 }
 

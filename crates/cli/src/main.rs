@@ -9,12 +9,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod backup;
 mod bench;
 mod check;
 mod directory;
 mod limits;
+mod log;
 mod place;
 mod recovery;
+mod salvage;
 mod ycsb;
 
 /// Weft, a transactional database engine that never waits.
@@ -30,12 +33,21 @@ enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
     Check(check::Arguments),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
+    Salvage(salvage::Arguments),
+    #[command(subcommand)]
+    Log(log::Command),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(command) => command.run(),
         Command::Check(arguments) => arguments.run(),
+        Command::Backup(arguments) => arguments.run(),
+        Command::Restore(arguments) => arguments.run(),
+        Command::Salvage(arguments) => arguments.run(),
+        Command::Log(command) => command.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -118,6 +118,9 @@ pub enum Error {
     /// There is no new checkpoint; the one before still counts.
     #[error(transparent)]
     Checkpoint(#[from] Box<engine::CheckpointError>),
+    /// There is no backup, or nothing was restored.
+    #[error(transparent)]
+    Backup(#[from] Box<engine::backup::BackupError>),
     /// The engine reported something this version of the interface does not
     /// know by name.
     #[error("{0}")]

@@ -128,6 +128,7 @@
 //! transaction, for bulk loading and benchmarks. [`Database::stats`] tells what is
 //! going on.
 
+mod backup;
 mod context;
 mod database;
 mod error;
@@ -144,8 +145,13 @@ mod transaction;
 mod value;
 mod worker;
 
+pub use backup::{restore, restore_reporting};
 pub use context::Context;
 pub use database::Database;
+pub use engine::{
+    backup::{BackupError, BackupReport},
+    inspect::Progress,
+};
 pub use engine::{
     CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, RecoveryProgress, RecoveryReport,
     Usage, VALUE_BYTES_MAX,

@@ -165,6 +165,10 @@ impl LocalDatabase {
         Ok(taken.map_err(Box::new)?)
     }
 
+    pub(crate) fn engine(&self) -> &Arc<engine::Database> {
+        &self.shared.engine
+    }
+
     /// What opening found in the directory. `None` in memory.
     pub fn recovered(&self) -> Option<&RecoveryReport> {
         self.recovered.as_ref()
