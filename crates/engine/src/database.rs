@@ -250,6 +250,11 @@ impl Database {
         self.log()?.failure()
     }
 
+    /// Why the last checkpoint that was due failed, if it did.
+    pub fn checkpoint_failure(&self) -> Option<String> {
+        self.storage.as_ref()?.checkpoint_failure()
+    }
+
     /// What was written to the log. Zeros in memory.
     pub fn log_stats(&self) -> LogStats {
         self.log()

@@ -11,6 +11,9 @@ mod bytes;
 mod checkpoint;
 mod database;
 mod error;
+#[cfg(any(all(test, not(loom)), fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod horizon;
 mod indirection;
 pub mod inspect;
@@ -31,7 +34,7 @@ pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use database::{Database, DatabaseConfig, TableError};
 pub use error::{Abort, Error};
 pub use index::Direction;
-pub use log::{Durability, LogConfig};
+pub use log::{Durability, Durable, LogConfig};
 pub use memory::Usage;
 pub use recovery::{
     Loading, OpenError, Recovery, RecoveryConfig, RecoveryProgress, RecoveryReport,
@@ -40,7 +43,7 @@ pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
-pub use transaction::{Isolation, Transaction};
+pub use transaction::{Commit, Isolation, Transaction};
 
 /// Bytes of the longest key.
 pub const KEY_BYTES_MAX: usize = index::KEY_BYTES_MAX;

@@ -28,6 +28,7 @@ pub(crate) mod format;
 mod frontier;
 mod lane;
 pub(crate) mod segments;
+mod wait;
 mod waiters;
 
 use std::{
@@ -44,6 +45,7 @@ pub(crate) use self::{
     lane::{LaneWriter, Moment, Resting},
     segments::Segments,
 };
+pub use self::wait::Durable;
 use crate::{
     error::Error,
     horizon::Clock,

@@ -27,7 +27,6 @@ use memory::Local;
 
 use crate::{
     database::Database,
-    error::Error,
     horizon::Floor,
     log::{LaneWriter, Moment},
     stats::{Published, TransactionStats},
@@ -158,30 +157,18 @@ impl Session {
     pub(crate) fn lane(&self) -> Option<&LaneWriter> {
         match self.lane.get() {
             Some(lane) => Some(lane),
+            None if self.port.is_none() => None,
             None => self.open_lane(),
         }
     }
 
+    #[cold]
     fn open_lane(&self) -> Option<&LaneWriter> {
         let (port, log) = (self.port.as_ref()?, self.database.log()?);
         Some(
             self.lane
                 .get_or_init(|| LaneWriter::new(log, self.number, port, self.clock.clone())),
         )
-    }
-
-    /// Waits until everything up to `timestamp` is durable. At once without a log.
-    ///
-    /// # Errors
-    /// [`Error::Poisoned`].
-    ///
-    /// # Suspension
-    /// An event wait.
-    pub async fn durable(&self, timestamp: Timestamp) -> Result<(), Error> {
-        match self.lane() {
-            Some(lane) => lane.durable(timestamp).await,
-            None => Ok(()),
-        }
     }
 
     /// Ends the session's [`Session::upkeep`].

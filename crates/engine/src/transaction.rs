@@ -31,6 +31,8 @@ mod write;
 
 use std::{cell::Cell, rc::Rc};
 
+pub use self::commit::Commit;
+
 use crate::{
     error::{Abort, Error},
     log::Durability,

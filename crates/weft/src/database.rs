@@ -132,6 +132,12 @@ impl Database {
         self.shared().engine.failure().map(str::to_owned)
     }
 
+    /// Why the last checkpoint that was due failed, if it did. It is tried again when
+    /// the next one is due; meanwhile the log grows.
+    pub fn checkpoint_failure(&self) -> Option<String> {
+        self.shared().engine.checkpoint_failure()
+    }
+
     /// Takes a checkpoint now: what is older in the log is no longer needed. One of
     /// the workers does it beside its transactions, writing no faster than
     /// [`crate::StorageOptions::checkpoint_bytes_per_second_max`].

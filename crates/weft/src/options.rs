@@ -96,7 +96,8 @@ impl Options {
         WorkerConfig {
             in_flight: self.in_flight,
             scheduling: self.scheduling,
-            open_tasks_max: self.open_transactions_max,
+            // In a directory, each worker has its upkeep as well.
+            open_tasks_max: self.open_transactions_max + 1,
             idle_spin_us: self.idle_spin_us,
         }
     }

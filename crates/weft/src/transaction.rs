@@ -84,10 +84,17 @@ impl<P: Policy> Transaction<P> {
     /// [`crate::Error::Abort`] if an operation was aborted,
     /// [`crate::Error::StorageFull`], [`crate::Error::TransactionTooLarge`]: nothing
     /// of the transaction remains. [`crate::Error::Poisoned`]: that is unknown.
+    ///
+    /// # Cancellation
+    /// The call itself makes the transaction visible, if there is room in the log:
+    /// dropping the future then leaves it committed.
     #[inline]
-    pub async fn commit(self) -> Result<()> {
-        self.inner.commit().await?;
-        Ok(())
+    pub fn commit(self) -> impl Future<Output = Result<()>> {
+        let commit = self.inner.commit();
+        async move {
+            commit.await?;
+            Ok(())
+        }
     }
 
     /// Rolls back, and waits until what it has read is durable, because an answer

@@ -15,8 +15,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    future::Future,
-    pin::Pin,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll},
@@ -202,9 +200,6 @@ impl LaneWriter {
     /// # Suspension
     /// An event wait, if the buffers are full.
     pub(crate) async fn room_for(&self, bytes: usize) -> Result<(), Error> {
-        if bytes > self.log.config.transaction_bytes_max {
-            return Err(Error::TransactionTooLarge { bytes });
-        }
         let mut waiting = None;
         loop {
             let ring = self.room.next();
@@ -243,8 +238,20 @@ impl LaneWriter {
             || self.waiters.borrow().len() >= WAITING_FOR_FRONTIER_MAX
     }
 
+    /// Whether a transaction of `bytes` can be committed at once.
+    ///
+    /// # Errors
+    /// As for [`LaneWriter::room_for`].
+    #[inline]
+    pub(crate) fn has_room(&self, bytes: usize) -> Result<bool, Error> {
+        Ok(matches!(self.room(bytes)?, Room::Enough))
+    }
+
     fn room(&self, bytes: usize) -> Result<Room, Error> {
         self.log.check_sound()?;
+        if bytes > self.log.config.transaction_bytes_max {
+            return Err(Error::TransactionTooLarge { bytes });
+        }
         let mut writing = self.writing.borrow_mut();
         let used = writing.active.len();
         if writing.transactions > 0 && used + bytes > self.log.config.buffer_bytes {
@@ -295,22 +302,46 @@ impl LaneWriter {
         timestamp
     }
 
-    /// Waits until everything up to `timestamp` is durable.
+    /// Whether everything up to `timestamp` is durable; if not, `context` is woken
+    /// when it is. `number` is the waiter's, kept between calls.
     ///
     /// # Errors
     /// [`Error::Poisoned`].
-    ///
-    /// # Suspension
-    /// An event wait, if it is not yet.
-    ///
-    /// # Cancellation
-    /// Nothing is undone.
-    pub(crate) fn durable(&self, timestamp: Timestamp) -> Durable<'_> {
-        Durable {
-            writer: self,
-            timestamp,
-            number: None,
+    pub(super) fn poll_durable(
+        &self,
+        timestamp: Timestamp,
+        number: &mut Option<u64>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Error>> {
+        if self.is_durable(timestamp)? {
+            return Poll::Ready(Ok(()));
         }
+        let mut waiters = self.waiters.borrow_mut();
+        let stands = number.is_some_and(|number| waiters.renew(timestamp, number, context.waker()));
+        if !stands {
+            *number = Some(waiters.enter(timestamp, context.waker().clone()));
+            self.busy.set(true);
+            // What a reader saw may lie in a buffer that nobody waits for.
+            if self.writing.borrow().newest < timestamp {
+                self.log.frontier.want_all_but(self.number);
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Nobody waits under this number any more.
+    pub(super) fn stop_waiting(&self, timestamp: Timestamp, number: u64) {
+        self.waiters.borrow_mut().leave(timestamp, number);
+    }
+
+    /// Whether everything up to `timestamp` is durable.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`].
+    #[inline]
+    pub(crate) fn is_durable(&self, timestamp: Timestamp) -> Result<bool, Error> {
+        self.log.check_sound()?;
+        Ok(timestamp <= self.log.frontier.reached())
     }
 
     /// Takes in what the device has completed, seals and submits what is due,
@@ -708,52 +739,5 @@ impl Drop for LaneWriter {
         self.lane().rouse_by(None);
         let resting = std::mem::take(&mut self.writing.get_mut().resting);
         self.log.leave_resting(self.number, resting);
-    }
-}
-
-/// See [`LaneWriter::durable`].
-pub(crate) struct Durable<'l> {
-    writer: &'l LaneWriter,
-    timestamp: Timestamp,
-    /// Among the waiters.
-    number: Option<u64>,
-}
-
-impl Future for Durable<'_> {
-    type Output = Result<(), Error>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let writer = self.writer;
-        if let Err(poisoned) = writer.log.check_sound() {
-            return Poll::Ready(Err(poisoned));
-        }
-        let timestamp = self.timestamp;
-        if timestamp <= writer.log.frontier.reached() {
-            return Poll::Ready(Ok(()));
-        }
-        let mut waiters = writer.waiters.borrow_mut();
-        let stands = self
-            .number
-            .is_some_and(|number| waiters.renew(timestamp, number, context.waker()));
-        if !stands {
-            self.number = Some(waiters.enter(timestamp, context.waker().clone()));
-            writer.busy.set(true);
-            // What a reader saw may lie in a buffer that nobody waits for.
-            if writer.writing.borrow().newest < timestamp {
-                writer.log.frontier.want_all_but(writer.number);
-            }
-        }
-        Poll::Pending
-    }
-}
-
-impl Drop for Durable<'_> {
-    fn drop(&mut self) {
-        if let Some(number) = self.number {
-            self.writer
-                .waiters
-                .borrow_mut()
-                .leave(self.timestamp, number);
-        }
     }
 }

@@ -217,13 +217,6 @@ impl Segments {
         }
         Ok(freed)
     }
-
-    /// Bytes of all files that are full or free.
-    pub(crate) fn bytes(&self) -> u64 {
-        let pool = self.pool();
-        let full = pool.full.iter().map(|full| full.bytes);
-        full.chain(pool.free.iter().map(|&(_, bytes)| bytes)).sum()
-    }
 }
 
 /// Makes the names of files durable.

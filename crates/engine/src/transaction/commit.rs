@@ -1,22 +1,63 @@
 //! The end of a transaction. What makes it visible, or undoes it, never suspends; a
 //! commit may wait before that for room in the log, and afterwards for the device.
 
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
 use interleave::{Sequential, run_inline};
 
 use super::{State, Transaction};
 use crate::{
     error::Error,
-    log::{Durability, LaneWriter, format},
+    log::{Durability, Durable, LaneWriter, format},
     session::WriteKind,
     timestamp::Timestamp,
 };
+
+/// A commit: see [`Transaction::commit`].
+#[must_use = "a commit is acknowledged only to who awaits it"]
+pub struct Commit {
+    state: CommitState,
+}
+
+enum CommitState {
+    Ended(Result<Timestamp, Error>),
+    Waits(Timestamp, Durable),
+    /// Boxed: rare, and large.
+    NoRoom(Pin<Box<dyn Future<Output = Result<Timestamp, Error>>>>),
+}
+
+impl Future for Commit {
+    type Output = Result<Timestamp, Error>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.state {
+            CommitState::Ended(result) => Poll::Ready(*result),
+            CommitState::Waits(timestamp, durable) => {
+                Pin::new(durable).poll(context).map_ok(|()| *timestamp)
+            }
+            CommitState::NoRoom(commit) => commit.as_mut().poll(context),
+        }
+    }
+}
+
+impl std::fmt::Debug for Commit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Commit").finish_non_exhaustive()
+    }
+}
 
 impl Transaction {
     /// Commits. Read-only transactions have no timestamp of their own and get
     /// their snapshot's.
     ///
-    /// Others see the transaction at once; the answer comes when it is as durable
-    /// as [`Transaction::durability`] asks for. The same goes for a read-only
+    /// The call itself makes the transaction visible to others, if there is room in
+    /// the log; the future's answer comes when the transaction is as durable as
+    /// [`Transaction::durability`] asks for. The same goes for a read-only
     /// transaction and what it saw.
     ///
     /// # Errors
@@ -28,40 +69,59 @@ impl Transaction {
     /// An event wait, if there is a log. No snapshot is held meanwhile.
     ///
     /// # Cancellation
-    /// Dropping the future rolls back, or leaves the transaction committed.
+    /// Dropping the future leaves the transaction committed or, if there was no room
+    /// in the log yet, rolls it back.
     #[inline]
-    pub async fn commit(self) -> Result<Timestamp, Error> {
-        self.check_open()?;
-        let Some(lane) = self.session.lane() else {
-            return Ok(self.end(None));
-        };
-        if !self.context.writes.borrow().is_empty() {
-            self.session.database.check_writable()?;
-            lane.room_for(self.log_bytes()).await?;
-            self.check_open()?;
+    pub fn commit(self) -> Commit {
+        Commit {
+            state: match self.try_commit() {
+                Ok(Some((timestamp, None))) => CommitState::Ended(Ok(timestamp)),
+                Ok(Some((timestamp, Some(depends_on)))) => {
+                    CommitState::Waits(timestamp, self.session.durable(depends_on))
+                }
+                Ok(None) => CommitState::NoRoom(Box::pin(self.commit_when_there_is_room())),
+                Err(error) => CommitState::Ended(Err(error)),
+            },
         }
-        let timestamp = self.end(Some(lane));
-        if self.durability.get() != Durability::Synchronous {
-            return Ok(timestamp);
-        }
-        let depends_on = self.depends_on(timestamp);
-        if depends_on <= lane.log().frontier.reached() && !lane.log().is_poisoned() {
-            return Ok(timestamp);
-        }
-        let session = self.session.clone();
-        drop(self);
-        session.durable(depends_on).await?;
-        Ok(timestamp)
     }
 
-    /// What must be durable before the answer of a transaction that committed at
-    /// `timestamp` leaves.
-    fn depends_on(&self, timestamp: Timestamp) -> Timestamp {
-        if self.context.writes.borrow().is_empty() {
-            self.seen.get()
-        } else {
-            timestamp
+    /// Commits, unless there is no room in the log: its timestamp, and what its answer
+    /// must wait for.
+    #[inline]
+    fn try_commit(&self) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
+        self.check_open()?;
+        let Some(lane) = self.session.lane() else {
+            return Ok(Some((self.end(None), None)));
+        };
+        let writes = !self.context.writes.borrow().is_empty();
+        if writes {
+            self.session.database.check_writable()?;
+            if !lane.has_room(self.log_bytes())? {
+                return Ok(None);
+            }
         }
+        let timestamp = self.end(Some(lane));
+        let depends_on = if writes { timestamp } else { self.seen.get() };
+        let waits =
+            self.durability.get() == Durability::Synchronous && !lane.is_durable(depends_on)?;
+        Ok(Some((timestamp, waits.then_some(depends_on))))
+    }
+
+    async fn commit_when_there_is_room(self) -> Result<Timestamp, Error> {
+        let (timestamp, depends_on) = loop {
+            if let Some(lane) = self.session.lane() {
+                lane.room_for(self.log_bytes()).await?;
+            }
+            if let Some(committed) = self.try_commit()? {
+                break committed;
+            }
+        };
+        let session = self.session.clone();
+        drop(self);
+        if let Some(depends_on) = depends_on {
+            session.durable(depends_on).await?;
+        }
+        Ok(timestamp)
     }
 
     /// Bytes of the transaction in the log.

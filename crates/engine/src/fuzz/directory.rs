@@ -1,0 +1,158 @@
+//! A directory in which somebody has tampered with files.
+
+use std::{
+    rc::Rc,
+    sync::{Arc, OnceLock},
+};
+
+use interleave::{Clock, FromFn, Interleaved, Worker, WorkerConfig};
+use io::{BLOCK_BYTES, Directory, Faults, OpenMode, SimulatedDisk};
+
+use crate::{
+    CheckpointConfig, Database, DatabaseConfig, Isolation, LogConfig, OpenError, RecoveryConfig,
+    Session, checkpoint,
+    fuzz::{Source, tamper},
+    inspect,
+    log::segments,
+};
+
+type Files = Vec<(String, Vec<u8>)>;
+
+/// Checks, opens and salvages a directory that was tampered with.
+///
+/// # Panics
+/// If it is called sound and then refused.
+pub fn recovery(data: &[u8]) {
+    let mut source = Source(data);
+    let mut files = valid().clone();
+    while !source.is_empty() {
+        let which = source.below(files.len());
+        let (name, bytes) = &mut files[which];
+        let kind = source.byte();
+        if kind == 1 {
+            files.remove(which);
+            if files.is_empty() {
+                break;
+            }
+            continue;
+        }
+        tamper::change(bytes, &mut source);
+        match kind % 4 {
+            0 => {}
+            _ if segments::file_number(name).is_some() => tamper::mend_log(bytes),
+            _ if checkpoint::file_number(name).is_some() => tamper::mend_part(bytes),
+            _ => tamper::mend_manifest(bytes),
+        }
+    }
+    let sound = match inspect::check(&disk(&files).directory(), &mut |_| {}) {
+        Ok(report) => report.is_sound() && report.recovers_to.is_some(),
+        Err(_) => false,
+    };
+    let opened = open(&disk(&files).directory(), false).map(drop);
+    if sound && !matches!(opened, Ok(()) | Err(OpenError::MemoryExhausted)) {
+        panic!("the check found nothing, but opening it: {opened:?}");
+    }
+    // Whatever is left, or an error.
+    let _ = open(&disk(&files).directory(), true);
+}
+
+fn disk(files: &Files) -> SimulatedDisk {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let directory = disk.directory();
+    for (name, bytes) in files {
+        let file = directory.open(name, OpenMode::Create, false);
+        let file = file.expect("a new file");
+        file.write_at(bytes, 0).expect("there is room");
+    }
+    disk
+}
+
+fn open(
+    directory: &Arc<dyn Directory>,
+    salvage: bool,
+) -> Result<(Arc<Database>, Worker<Session>), OpenError> {
+    let config = DatabaseConfig {
+        checkpoint: CheckpointConfig {
+            log_bytes_max: 0,
+            ..CheckpointConfig::default()
+        },
+        ..DatabaseConfig::with_memory(64 << 20)
+    };
+    let log = LogConfig {
+        buffer_bytes: 4096,
+        segment_bytes: 64 << 10,
+        ..LogConfig::default()
+    };
+    let recovery = Database::open(config, log, RecoveryConfig { salvage }, directory.clone())?;
+    let database = recovery.database().clone();
+    let session = Session::new(&database).map_err(|_| OpenError::MemoryExhausted)?;
+    let mut tasks = recovery.tasks(&session);
+    let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+    worker.set_source(FromFn(move |_: &Rc<Session>| tasks()));
+    worker.run_until_idle();
+    recovery.finish()?;
+    Ok((database, worker))
+}
+
+/// Two tables, a checkpoint, log behind it, another incarnation with more.
+fn valid() -> &'static Files {
+    static VALID: OnceLock<Files> = OnceLock::new();
+    VALID.get_or_init(|| {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        for incarnation in 0..2_u8 {
+            let opened = open(&disk.directory(), false);
+            let (database, mut worker) = opened.expect("a sound directory");
+            if incarnation == 0 {
+                database.create_table("t", b"").expect("a new table");
+                database.create_table("u", b"").expect("a new table");
+                write(&database, &mut worker, 0..20);
+                let task = worker.handle().submit(|session: &Rc<Session>| {
+                    let session = session.clone();
+                    async move { session.checkpoint().await.map(drop) }
+                });
+                let taken = worker.run_until(task).expect("ends");
+                taken.expect("a checkpoint");
+            }
+            write(&database, &mut worker, 10..30 + incarnation * 10);
+        }
+        contents(&disk.directory())
+    })
+}
+
+fn write(database: &Arc<Database>, worker: &mut Worker<Session>, keys: std::ops::Range<u8>) {
+    for key in keys {
+        let name = if key % 2 == 0 { "t" } else { "u" };
+        let table = database.table(name).expect("made before");
+        let task = worker.handle().submit(move |session: &Rc<Session>| {
+            let session = session.clone();
+            async move {
+                let transaction = session.begin(Isolation::Snapshot)?;
+                let value = vec![key; usize::from(key) * 20];
+                transaction
+                    .upsert::<Interleaved>(&table, &[key], &value)
+                    .await?;
+                transaction.commit().await
+            }
+        });
+        let committed = worker.run_until(task).expect("ends");
+        committed.expect("commits");
+    }
+}
+
+/// All files, without the zeros at their ends.
+fn contents(directory: &Arc<dyn Directory>) -> Files {
+    let names = directory.list().expect("can be listed");
+    let read = |name: String| {
+        let read = crate::recovery::scan::read_file(directory, &name, u64::MAX);
+        let mut bytes = read.expect("can be read");
+        if segments::file_number(&name).is_some() {
+            let used = bytes
+                .iter()
+                .rposition(|&byte| byte != 0)
+                .map_or(0, |at| at + 1);
+            bytes.truncate(used.next_multiple_of(BLOCK_BYTES));
+        }
+        (name, bytes)
+    };
+    names.into_iter().map(read).collect()
+}

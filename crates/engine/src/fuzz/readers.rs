@@ -1,0 +1,175 @@
+//! The readers of single files.
+
+use crate::{
+    checkpoint::format::{CHUNK_HEADER_BYTES, Chunk, ChunkHeader, append, seal as seal_chunk},
+    fuzz::{Source, tamper},
+    inspect::Blocks,
+    log::format::{
+        Appending, BLOCK_HEADER_BYTES, BlockHeader, Claim, SegmentHeader, seal as seal_block,
+    },
+    manifest::{CheckpointEntry, Cut, Manifest, PartEntry, Start, TableEntry},
+    recovery::scan::LogFile,
+    timestamp::Timestamp,
+};
+
+/// What the bytes make of a valid file. If they begin with a zero, the rest is the file
+/// itself.
+fn tampered(data: &[u8], valid: Vec<u8>, mend: fn(&mut [u8])) -> Vec<u8> {
+    let mut source = Source(data);
+    let kind = source.byte();
+    if kind == 0 {
+        return source.0.to_vec();
+    }
+    let mut bytes = valid;
+    tamper::change(&mut bytes, &mut source);
+    if kind % 2 == 0 {
+        mend(&mut bytes);
+    }
+    bytes
+}
+
+const SEGMENT: SegmentHeader = SegmentHeader {
+    database: 7,
+    incarnation: 2,
+    lane: 1,
+    ordinal: 0,
+};
+
+fn log_file() -> Vec<u8> {
+    let mut bytes = SEGMENT.encode().to_vec();
+    bytes.resize(io::BLOCK_BYTES, 0);
+    for number in 0..4 {
+        let mut block = io::Buffer::zeroed(BLOCK_HEADER_BYTES);
+        let newest = Timestamp(number * 2 + 2);
+        for timestamp in [Timestamp(newest.0 - 1), newest] {
+            let mut appending = Appending::begin(&mut block, timestamp);
+            appending.write(0, b"key", Some(&vec![9; number as usize * 1500]));
+            appending.write(1, b"another key", None);
+            appending.end();
+        }
+        let header = BlockHeader {
+            incarnation: SEGMENT.incarnation,
+            lane: SEGMENT.lane,
+            number,
+            first: number * 2,
+            transactions: 2,
+            as_of: newest,
+            newest,
+            ..BlockHeader::default()
+        };
+        let claim = Claim {
+            lane: 1,
+            needed: number * 2 + 2,
+            durable: number * 2,
+        };
+        seal_block(&mut block, header, [Claim::default(), claim].into_iter());
+        bytes.extend_from_slice(&block);
+    }
+    bytes
+}
+
+/// Reads all of a log file that was tampered with.
+pub fn log_reader(data: &[u8]) {
+    let bytes = tampered(data, log_file(), tamper::mend_log);
+    let file = LogFile {
+        number: 0,
+        bytes: bytes.len() as u64,
+        header: SegmentHeader::decode(&bytes).unwrap_or(SEGMENT),
+    };
+    let mut blocks = Blocks::new(&bytes, &file);
+    let mut read = 0;
+    for (offset, block) in &mut blocks {
+        assert!(offset as usize + block.header.bytes() <= bytes.len());
+        read += block.vector().count();
+        for transaction in block.transactions().flatten() {
+            let writes = transaction.writes().flatten();
+            read += writes.map(|write| write.key.len()).sum::<usize>();
+        }
+    }
+    assert!(read <= bytes.len(), "more was read than is there");
+    blocks.ending(0);
+}
+
+fn part() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for chunk in 0..3 {
+        let mut buffer = io::Buffer::zeroed(CHUNK_HEADER_BYTES);
+        for record in 0..3_u32 {
+            append(&mut buffer, &[chunk as u8, record as u8], &vec![5; 1200]);
+        }
+        let header = ChunkHeader {
+            database: 7,
+            part: 3,
+            chunk,
+            table: 1,
+            records: 3,
+            is_last: chunk == 2,
+            snapshot: Timestamp(9),
+        };
+        seal_chunk(&mut buffer, header);
+        bytes.extend_from_slice(&buffer);
+    }
+    bytes
+}
+
+/// Reads all of a checkpoint part that was tampered with.
+pub fn checkpoint_reader(data: &[u8]) {
+    let bytes = tampered(data, part(), tamper::mend_part);
+    let (mut offset, mut read) = (0, 0);
+    while let Some(rest) = bytes.get(offset..)
+        && let Ok(chunk) = Chunk::decode(rest)
+    {
+        for (key, value) in chunk.records().flatten() {
+            read += key.len() + value.len();
+        }
+        offset += chunk.file_bytes();
+    }
+    assert!(read <= bytes.len(), "more was read than is there");
+}
+
+pub(super) fn manifest() -> Manifest {
+    let start = |lane| Start {
+        lane,
+        block: 8,
+        transactions: 80,
+    };
+    Manifest {
+        database: 7,
+        incarnation: 4,
+        cuts: (1..4)
+            .map(|incarnation| Cut {
+                incarnation,
+                up_to: Timestamp(incarnation * 100),
+                ends: vec![(0, 7), (3, 1)],
+            })
+            .collect(),
+        tables: (0..2)
+            .map(|number| TableEntry {
+                number,
+                name: format!("table {number}"),
+                description: b"u64 to i64".to_vec(),
+            })
+            .collect(),
+        checkpoint: Some(CheckpointEntry {
+            number: 5,
+            incarnation: 3,
+            begin: Timestamp(250),
+            end: Timestamp(260),
+            starts: vec![start(0), start(3)],
+            parts: vec![PartEntry {
+                file: 12,
+                table: 0,
+                records: 1000,
+                bytes: 4096,
+            }],
+        }),
+    }
+}
+
+/// Reads a manifest that was tampered with; one that can be read is written as it was.
+pub fn manifest_reader(data: &[u8]) {
+    let bytes = tampered(data, manifest().encode(), tamper::mend_manifest);
+    if let Ok(manifest) = Manifest::decode(&bytes) {
+        assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+    }
+}
