@@ -12,9 +12,10 @@
 //!    prefix of the commit order with everything that was acknowledged
 //!    (`ledger.rs`),
 //! 4. in some, bits rot: recovery refuses, or finds the same (`rot.rs`),
-//! 5. one of them is interrupted while it is being recovered, also at every change
+//! 5. backups that were made meanwhile, on other disks, are opened and compared,
+//! 6. one of them is interrupted while it is being recovered, also at every change
 //!    of the disk that the end of recovery makes,
-//! 6. and carries the next round.
+//! 7. and carries the next round.
 //!
 //! At the end the surviving history of all rounds is checked once more, as one.
 //!
@@ -119,6 +120,7 @@ impl<'p> Crashes<'p> {
         for _ in 0..self.dice.between(1, self.parameters.rounds_max) {
             let past = self.round(&disk, opened)?;
             self.look_at_images(&disk, &past)?;
+            self.look_at_backups(&past)?;
             let image = self.image(&disk);
             (disk, opened) = self.go_on(image, past)?;
             self.report.rounds += 1;
@@ -156,6 +158,17 @@ impl<'p> Crashes<'p> {
             } else {
                 self.recover(&image, past, None)?;
             }
+        }
+        Ok(())
+    }
+
+    fn look_at_backups(&mut self, past: &Past) -> Result<(), Reason> {
+        for backup in &past.backups {
+            self.report.backups += 1;
+            self.report.crash_points += 1;
+            let image = self.image(&backup.disk);
+            let opened = self.open(&image).map_err(refused)?;
+            self.ledger.compare_backup(past, &opened, backup)?;
         }
         Ok(())
     }
@@ -210,9 +223,9 @@ impl<'p> Crashes<'p> {
         expected: Option<u64>,
     ) -> Result<(Opened, u64), Reason> {
         self.report.crash_points += 1;
-        let mut opened = self.open(image).map_err(refused)?;
+        let opened = self.open(image).map_err(refused)?;
         self.report.no_space += u64::from(opened.report.no_space.is_some());
-        let up_to = self.ledger.compare(past, &mut opened)?;
+        let up_to = self.ledger.compare(past, &opened)?;
         past.check_acknowledged(up_to)?;
         if expected.is_some_and(|expected| expected != up_to) {
             return Err(Reason::Recovered(format!(

@@ -24,6 +24,7 @@ fn crashes_lose_nothing_that_was_acknowledged() {
         ("rounds closed in order", report.closed),
         ("interrupted loads", report.interrupted_loads),
         ("checkpoints", report.checkpoints),
+        ("backups", report.backups),
         ("tables", report.tables),
         ("tables in doubt", report.tables_in_doubt),
         ("failed devices", report.poisoned * 5),

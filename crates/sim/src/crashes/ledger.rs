@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Durability, Isolation, Timestamp};
 use interleave::{Sequential, run_inline};
+use io::SimulatedDisk;
 
 use super::{RULES, recovery::Opened};
 use crate::{
@@ -43,8 +44,20 @@ pub(super) struct End {
     pub(super) newest: u64,
     /// Everything was written: nothing may be lost.
     pub(super) complete: bool,
+    pub(super) backups: Vec<Backup>,
     pub(super) begun: u64,
     pub(super) order: u64,
+}
+
+/// A backup that was made in a round, on a disk of its own.
+pub(super) struct Backup {
+    pub(super) disk: SimulatedDisk,
+    /// Up to here, everything was durable when it began.
+    pub(super) durable: u64,
+    /// What it says that it has.
+    pub(super) up_to: u64,
+    /// The further tables that were there for certain.
+    pub(super) tables: BTreeSet<u8>,
 }
 
 /// A round that is over.
@@ -55,6 +68,7 @@ pub(super) struct Past {
     newest: u64,
     /// The newest commit that must have survived.
     durable: u64,
+    pub(super) backups: Vec<Backup>,
 }
 
 /// A further table's name.
@@ -113,6 +127,7 @@ impl Ledger {
             versions,
             base: self.base,
             newest: end.newest,
+            backups: end.backups,
         })
     }
 
@@ -144,7 +159,34 @@ impl Ledger {
 
     /// Compares what was recovered with the state after some commit of the round;
     /// which one.
-    pub(super) fn compare(&self, past: &Past, opened: &mut Opened) -> Result<u64, Reason> {
+    pub(super) fn compare(&self, past: &Past, opened: &Opened) -> Result<u64, Reason> {
+        self.compare_with(past, opened, self.tables().collect())
+    }
+
+    /// Compares what a backup holds with the state after the commit that it names,
+    /// which must not be older than what was durable when it began.
+    pub(super) fn compare_backup(
+        &self,
+        past: &Past,
+        opened: &Opened,
+        backup: &Backup,
+    ) -> Result<(), Reason> {
+        let up_to = self.compare_with(past, opened, backup.tables.clone())?;
+        if up_to == backup.up_to && up_to >= backup.durable {
+            return Ok(());
+        }
+        Err(Reason::Recovered(format!(
+            "a backup up to {} has {up_to}, and {} was durable when it began",
+            backup.up_to, backup.durable
+        )))
+    }
+
+    fn compare_with(
+        &self,
+        past: &Past,
+        opened: &Opened,
+        tables: BTreeSet<u8>,
+    ) -> Result<u64, Reason> {
         let Timestamp(up_to) = opened.report.recovered_up_to;
         if up_to < past.base || up_to > past.newest.max(1) {
             return Err(Reason::Recovered(format!(
@@ -152,7 +194,7 @@ impl Ledger {
                 past.base, past.newest
             )));
         }
-        self.compare_tables(opened)?;
+        self.compare_tables(opened, tables)?;
         let found = read_all(opened)?;
         let mut expected = past.versions.state(up_to);
         let mut there = found.iter();
@@ -171,7 +213,7 @@ impl Ledger {
         Ok(up_to)
     }
 
-    fn compare_tables(&self, opened: &Opened) -> Result<(), Reason> {
+    fn compare_tables(&self, opened: &Opened, tables: BTreeSet<u8>) -> Result<(), Reason> {
         let names: BTreeSet<String> = opened.database.table_names().into_iter().collect();
         let known = |name: &String| {
             name == MAIN_TABLE || self.tables.keys().any(|&n| *name == table_name(n))
@@ -179,7 +221,7 @@ impl Ledger {
         if let Some(stranger) = names.iter().find(|name| !known(name)) {
             return Err(Reason::Recovered(format!("nobody made table {stranger:?}")));
         }
-        for number in self.tables() {
+        for number in tables {
             let table = opened.database.table(&table_name(number));
             let description = table.map(|table| table.description().to_vec());
             if description != Some(table_description(number)) {

@@ -62,6 +62,8 @@ counters! {
     tables "tables",
     /// Tables that could not be made for certain.
     tables_in_doubt "tables in doubt",
+    /// Backups made while others wrote, and opened.
+    backups "backups",
     /// Rotten images that were refused.
     rot_refused "rotten refused",
     /// Rotten images that held what they had to.

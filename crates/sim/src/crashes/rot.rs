@@ -92,7 +92,7 @@ pub(super) fn look_at(
     for _ in 0..crashes.dice.between(1, 3) {
         rotten.extend(image.rot_anywhere());
     }
-    let mut opened = match crashes.open(image) {
+    let opened = match crashes.open(image) {
         Ok(opened) => opened,
         Err(error) if names(&error, &rotten) => {
             crashes.report.rot_refused += 1;
@@ -103,7 +103,7 @@ pub(super) fn look_at(
         }
     };
     let rotted = |reason| Reason::Recovered(format!("{rotten:?} rotted: {reason}"));
-    let up_to = crashes.ledger.compare(past, &mut opened).map_err(rotted)?;
+    let up_to = crashes.ledger.compare(past, &opened).map_err(rotted)?;
     let looks_torn = rotten.iter().any(|(name, offset)| {
         last.iter()
             .any(|(file, range)| file == name && range.contains(offset))
@@ -122,7 +122,9 @@ fn names(error: &OpenError, rotten: &[(String, u64)]) -> bool {
         OpenError::Corrupt { file, .. } | OpenError::UnknownVersion { file, .. } => {
             rotten.iter().any(|(name, _)| name == file)
         }
-        OpenError::Lost { .. } | OpenError::EndsEarly { .. } => rotten.iter().any(|(name, _)| name.starts_with("log-")),
+        OpenError::Lost { .. } | OpenError::EndsEarly { .. } => {
+            rotten.iter().any(|(name, _)| name.starts_with("log-"))
+        }
         _ => false,
     }
 }

@@ -1,11 +1,13 @@
 //! A round: workers at work on a disk, until the power fails.
 
+use std::ops::ControlFlow;
+
 use engine::TableError;
 use io::{Faults, SimulatedDisk};
 
 use super::{
     CrashParameters, CrashReport,
-    ledger::{End, Ledger, MAIN_TABLE, table_description, table_name},
+    ledger::{Backup, End, Ledger, MAIN_TABLE, table_description, table_name},
     recovery::Opened,
 };
 use crate::{
@@ -27,6 +29,7 @@ pub(super) struct Round<'c> {
     dice: Dice,
     /// The device may fail calls.
     is_bad: bool,
+    backups: Vec<Backup>,
 }
 
 impl<'c> Round<'c> {
@@ -70,6 +73,7 @@ impl<'c> Round<'c> {
             ledger,
             simulation,
             dice,
+            backups: Vec::new(),
         })
     }
 
@@ -90,7 +94,7 @@ impl<'c> Round<'c> {
                 break;
             }
             self.simulation.turn()?;
-            self.something_else(report);
+            self.something_else(report)?;
         }
         let in_order = !self.disk.is_unplugged() && self.dice.chance(200);
         if in_order {
@@ -115,14 +119,16 @@ impl<'c> Round<'c> {
     }
 
     /// Now and then, what is no transaction.
-    fn something_else(&mut self, report: &mut CrashReport) {
+    fn something_else(&mut self, report: &mut CrashReport) -> Result<(), Reason> {
         match self.dice.below(1000) {
             0..6 => self.begin_upkeep(),
             6..10 => self.begin_checkpoint(),
             10..12 => self.make_table(report),
             12..15 => self.change_mood(),
+            15..17 => self.back_up()?,
             _ => {}
         }
+        Ok(())
     }
 
     fn any_worker(&mut self) -> usize {
@@ -166,6 +172,34 @@ impl<'c> Round<'c> {
             }
             Err(_) => {}
         }
+    }
+
+    /// Copies the database to another disk while the workers go on.
+    fn back_up(&mut self) -> Result<(), Reason> {
+        let disk = SimulatedDisk::new(self.dice.seed(), Faults::default());
+        let database = self.simulation.world.database.clone();
+        let durable = database.durable_up_to().map_or(0, |durable| durable.0);
+        let tables = self.ledger.tables().collect();
+        let turns = self.dice.below(60);
+        let (simulation, mut failure) = (&mut self.simulation, None);
+        let made = database.backup(&disk.directory(), &mut |_| match (0..turns)
+            .try_for_each(|_| simulation.turn())
+        {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(reason) => {
+                failure = Some(reason);
+                ControlFlow::Break(())
+            }
+        });
+        if let Ok(report) = made {
+            self.backups.push(Backup {
+                disk,
+                durable,
+                up_to: report.up_to.0,
+                tables,
+            });
+        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// The device becomes slow, fast, full, roomy, worse or better.
@@ -226,6 +260,7 @@ impl<'c> Round<'c> {
             newest: database.now().0,
             records: world.recorder.take(),
             complete,
+            backups: self.backups,
             begun,
             order: world.recorder.next(),
         })
