@@ -103,6 +103,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N|auto", default_value = "auto")]
     in_flight: InFlight,
 
+    /// Transactions open on each worker, those that wait for the device included: as
+    /// many as clients would have under way [default: 65536].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    clients: Option<u32>,
+
     /// Modes to compare, separated by commas [default: all; those that batch
     /// reads are skipped where there are none].
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
@@ -195,6 +200,11 @@ impl Arguments {
     fn options(&self, place: Option<&Place>) -> weft::Options {
         let default = weft::StorageOptions::default();
         weft::Options {
+            open_transactions_max: self
+                .clients
+                .map_or(weft::Options::default().open_transactions_max, |n| {
+                    n as usize
+                }),
             data_dir: place.map(|place| place.path().to_owned()),
             storage: weft::StorageOptions {
                 group_commit_us: self.group_commit_us.unwrap_or(default.group_commit_us),
