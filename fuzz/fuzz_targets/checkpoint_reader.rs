@@ -1,0 +1,6 @@
+//! Bytes as changes to a checkpoint part, or as the part: no panic, nothing read that
+//! is not there.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| engine::fuzz::checkpoint_reader(data));

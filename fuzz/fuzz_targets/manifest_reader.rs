@@ -1,0 +1,6 @@
+//! Bytes as changes to a manifest, or as the manifest: what can be read is written as
+//! it was.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| engine::fuzz::manifest_reader(data));
