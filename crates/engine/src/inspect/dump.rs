@@ -283,7 +283,7 @@ impl<E: From<OpenError>> Dumping<'_, E> {
         };
         let mut blocks = Blocks::new(&bytes, &file);
         let mut next = 0;
-        while let Some((offset, block)) = blocks.next() {
+        for (offset, block) in &mut blocks {
             next = block.header.number.saturating_add(1);
             self.block(number, offset, &block)?;
         }

@@ -6,7 +6,7 @@ use io::BLOCK_BYTES;
 
 use crate::{
     inspect::{
-        Inspection, RESTORE_OR_PUT_BACK, RESTORE_OR_SALVAGE,
+        Inspection, LOOK_AT_THE_DEVICE, RESTORE_OR_PUT_BACK, RESTORE_OR_SALVAGE,
         blocks::{Blocks, Ending},
         report::{Contents, FileReport, FileState, LogContents},
     },
@@ -95,8 +95,13 @@ impl Inspection<'_> {
             let start = (2 * BLOCK_BYTES as u64).min(*bytes);
             let start = match crate::recovery::scan::read_file(self.directory, name, start) {
                 Ok(start) => start,
-                // Told when all of it is read.
-                Err(_) => Vec::new(),
+                Err(error) => {
+                    let what = format!("the device refused: {error}");
+                    self.damage(name, 0, what, LOOK_AT_THE_DEVICE);
+                    self.unreadable(name, *bytes, FileState::Damaged);
+                    self.meter.advance(*bytes);
+                    continue;
+                }
             };
             let second = start.get(BLOCK_BYTES..).unwrap_or_default();
             match SegmentHeader::decode(&start) {
@@ -276,7 +281,7 @@ fn walk(
     };
     let tables = manifest.map_or(usize::MAX, |manifest| manifest.tables.len());
     let mut blocks = Blocks::new(bytes, file);
-    while let Some((offset, block)) = blocks.next() {
+    for (offset, block) in &mut blocks {
         let header = &block.header;
         let is_first = walked.contents.blocks.is_empty();
         if is_first {

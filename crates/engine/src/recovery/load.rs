@@ -90,6 +90,9 @@ struct Entry {
     value: Option<Range<usize>>,
 }
 
+/// An entry, and the bytes that it is in.
+type Taken = (Rc<Vec<u8>>, Entry);
+
 /// What the tasks of one worker work off.
 struct Intake {
     recovery: Arc<Recovery>,
@@ -113,7 +116,7 @@ struct State {
 }
 
 impl Intake {
-    fn next(&self) -> Result<Option<(Rc<Vec<u8>>, Entry)>, OpenError> {
+    fn next(&self) -> Result<Option<Taken>, OpenError> {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         loop {

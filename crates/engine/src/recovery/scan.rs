@@ -232,12 +232,12 @@ impl FileLog {
                 return Ok(log);
             }
             log.first.get_or_insert(header.number);
-            log.transactions = header.first + u64::from(header.transactions);
+            log.transactions = header.first.saturating_add(header.transactions.into());
             log.claims.push(BlockClaim {
                 as_of: header.as_of,
                 vector: block.vector().collect(),
             });
-            log.blocks.blocks_end = header.number + 1;
+            log.blocks.blocks_end = header.number.saturating_add(1);
             log.blocks.transactions += u64::from(header.transactions);
             offset += block.file_bytes();
         }

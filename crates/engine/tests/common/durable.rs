@@ -1,4 +1,5 @@
 //! A database in a directory, with one worker on the calling thread.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::{future::Future, rc::Rc, sync::Arc};
 
