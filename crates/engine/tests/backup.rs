@@ -135,7 +135,7 @@ fn check(disk: &SimulatedDisk) {
 fn a_backup_under_concurrent_writers_is_the_state_at_one_moment() {
     for seed in 0..6 {
         let original = disk(seed);
-        let mut durable = open(original.directory()).unwrap();
+        let durable = open(original.directory()).unwrap();
         durable.database.create_table("t", b"described").unwrap();
         let (stop, commits) = (AtomicBool::new(false), AtomicU64::new(0));
         let mut backups: Vec<(BackupReport, SimulatedDisk)> = Vec::new();
