@@ -40,12 +40,12 @@ use std::{
 
 use io::Directory;
 
+pub use self::wait::Durable;
 pub(crate) use self::{
     frontier::Frontier,
     lane::{LaneWriter, Moment, Resting},
     segments::Segments,
 };
-pub use self::wait::Durable;
 use crate::{
     error::Error,
     horizon::Clock,

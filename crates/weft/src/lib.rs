@@ -149,12 +149,12 @@ pub use backup::{restore, restore_reporting};
 pub use context::Context;
 pub use database::Database;
 pub use engine::{
-    backup::{BackupError, BackupReport},
-    inspect::Progress,
-};
-pub use engine::{
     CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, RecoveryProgress, RecoveryReport,
     Usage, VALUE_BYTES_MAX,
+};
+pub use engine::{
+    backup::{BackupError, BackupReport},
+    inspect::Progress,
 };
 pub use error::{
     Abort, ApplicationError, DecodeError, Error, InvalidOption, Result, RetriesExhausted, Text,
