@@ -8,13 +8,13 @@
 //!
 //! A backup has the checkpoint's parts, the log from there on, and a manifest. The
 //! log's files are cut behind the last block that counts; nothing else differs from
-//! the original. The manifest says that the incarnation has ended: a [`Cut`] names the
+//! the original. The manifest says that the incarnation has ended: a `Cut` names the
 //! timestamp up to which its log counts and the blocks that must be there. That is
 //! what recovery itself writes down when it opens a directory, so it treats a backup
 //! as any directory that was closed.
 //!
 //! # What an online backup has: everything up to F, and nothing newer
-//! The steps, in this order, while a [`CheckpointGuard`] is held:
+//! The steps, in this order, while a `CheckpointGuard` is held:
 //! 1. `F` = the frontier.
 //! 2. `D` = for every lane, its transactions that are on the device.
 //! 3. `M` = the manifest, with a checkpoint of this incarnation.
