@@ -295,6 +295,8 @@ impl Writer<'_> {
             buffer.set_len(CHUNK_HEADER_BYTES);
             let (snapshot, records, is_end) =
                 self.read_chunk(table, &mut last_key, &mut buffer).await?;
+            // Of a table without records too: what emptied it must be durable.
+            self.entry.end = self.entry.end.max(snapshot);
             if records == 0 && part.is_none() {
                 return Ok(());
             }
@@ -313,7 +315,6 @@ impl Writer<'_> {
                 snapshot,
             };
             format::seal(&mut buffer, header);
-            self.entry.end = self.entry.end.max(snapshot);
             let offset = current.entry.bytes;
             current.entry.bytes += buffer.len() as u64;
             current.entry.records += u64::from(records);

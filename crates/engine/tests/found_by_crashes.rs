@@ -185,3 +185,66 @@ fn a_checkpoint_without_its_log_is_refused() {
         Err(OpenError::EndsEarly { .. } | OpenError::Corrupt { .. })
     ));
 }
+
+/// A checkpoint that found a table empty did not wait for what had emptied it. When
+/// that was cut off after a crash, the records were neither in the checkpoint nor in
+/// the log any more.
+#[test]
+fn a_checkpoint_waits_for_what_emptied_a_table() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    let more = durable.database.create_table("u", &[]).unwrap();
+    let emptied = durable.database.create_table("v", &[]).unwrap();
+    for table in [&more, &emptied] {
+        let record = (vec![1], Some(vec![1]));
+        durable.write(table, vec![record]).unwrap();
+    }
+    let (database, directory) = (durable.database.clone(), disk.directory());
+    disk.set_faults(Faults {
+        delay_reaps_min: 20,
+        delay_reaps_max: 20,
+        ..Faults::default()
+    });
+    durable.run(async move |session: Rc<Session>| {
+        let mut checkpoint = pin!(session.checkpoint());
+        let is_part = |name: &String| name.starts_with("checkpoint-");
+        // Until two tables have been read, and are being written.
+        while directory
+            .list()
+            .unwrap()
+            .iter()
+            .filter(|n| is_part(n))
+            .count()
+            < 2
+        {
+            let turn = poll_fn(|context| Poll::Ready(checkpoint.as_mut().poll(context))).await;
+            assert!(turn.is_pending());
+            yield_now().await;
+        }
+        let other = Session::new(&database).unwrap();
+        let transaction = other.begin(Isolation::Snapshot).unwrap();
+        transaction.set_durability(Durability::None);
+        let deleted = transaction.delete::<Sequential>(&emptied, &[1]).await;
+        assert_eq!(deleted, Ok(true));
+        let mut commit = pin!(transaction.commit());
+        let deleted = loop {
+            let turn = poll_fn(|context| Poll::Ready(commit.as_mut().poll(context))).await;
+            if let Poll::Ready(deleted) = turn {
+                break deleted.unwrap();
+            }
+            // It waits for a segment.
+            other.push();
+            yield_now().await;
+        };
+        for _ in 0..1000 {
+            let turn = poll_fn(|context| Poll::Ready(checkpoint.as_mut().poll(context))).await;
+            assert!(turn.is_pending(), "nobody has written the deletion");
+            yield_now().await;
+        }
+        while database.durable_up_to() < Some(deleted) {
+            other.push();
+            yield_now().await;
+        }
+        checkpoint.await.expect("nothing is in its way");
+    });
+}
