@@ -266,7 +266,8 @@ impl<'w> Client<'w> {
         let database = &self.world.database;
         let tells = database.directory().is_some();
         let acknowledges_early = self.misbehaves(Planted::EarlyAcknowledgement);
-        let mut commit = pin!(transaction.commit());
+        // The call commits; the block puts it into the first poll.
+        let mut commit = pin!(async { transaction.commit().await });
         let result = poll_fn(|context| {
             let before = database.now();
             if !self.is_in_doubt() {
