@@ -5,13 +5,16 @@
 //! nevertheless, and may lack what was acknowledged. (Unless another lane's block
 //! says that it was durable, or the manifest how many blocks there are.)
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use engine::OpenError;
 use io::{BLOCK_BYTES, OpenMode, SimulatedDisk};
 
 use super::{Crashes, ledger::Past};
-use crate::failure::Reason;
+use crate::{dice::Dice, failure::Reason};
+
+/// Where most of what was written to a file lies.
+const FILE_START_BYTES: u64 = 40 << 10;
 
 /// As much of a log block's header as this needs; see the engine's `log/format.rs`.
 pub(super) struct Block {
@@ -49,9 +52,9 @@ impl Block {
 }
 
 /// Where each lane's last whole block lies: file, and offsets.
-fn last_blocks(disk: &SimulatedDisk) -> std::io::Result<Vec<(String, std::ops::Range<u64>)>> {
+fn last_blocks(disk: &SimulatedDisk) -> std::io::Result<Vec<(String, Range<u64>)>> {
     let directory = disk.directory();
-    let mut last: BTreeMap<(u64, u32), (u64, String, std::ops::Range<u64>)> = BTreeMap::new();
+    let mut last: BTreeMap<(u64, u32), (u64, String, Range<u64>)> = BTreeMap::new();
     for name in directory.list()? {
         if !name.starts_with("log-") {
             continue;
@@ -88,9 +91,11 @@ pub(super) fn look_at(
 ) -> Result<(), Reason> {
     crashes.report.crash_points += 1;
     let last = last_blocks(image).map_err(|error| Reason::Setup(error.to_string()))?;
+    let files = image.directory().list();
+    let files = files.map_err(|error| Reason::Setup(error.to_string()))?;
     let mut rotten = Vec::new();
     for _ in 0..crashes.dice.between(1, 3) {
-        rotten.extend(image.rot_anywhere());
+        rotten.extend(rot(&mut crashes.dice, image, &files, &last));
     }
     let opened = match crashes.open(image) {
         Ok(opened) => opened,
@@ -114,6 +119,24 @@ pub(super) fn look_at(
         Err(reason) => return Err(rotted(reason)),
     }
     Ok(())
+}
+
+/// Flips a bit: anywhere, which mostly is where nothing was written, at the beginning
+/// of a file, or in the last block of a lane. Where it was.
+fn rot(
+    dice: &mut Dice,
+    image: &SimulatedDisk,
+    names: &[String],
+    last: &[(String, Range<u64>)],
+) -> Option<(String, u64)> {
+    let (name, range) = match dice.below(3) {
+        0 => return image.rot_anywhere(),
+        1 if !last.is_empty() => last[dice.below(last.len())].clone(),
+        _ => (names[dice.below(names.len())].clone(), 0..FILE_START_BYTES),
+    };
+    let offset = range.start + dice.below((range.end - range.start) as usize) as u64;
+    let is_there = image.rot(&name, offset..offset + 1, 1);
+    is_there.then_some((name, offset))
 }
 
 /// Whether an error is about a file that has rotted.
