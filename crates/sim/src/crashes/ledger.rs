@@ -157,8 +157,8 @@ impl Ledger {
         }
     }
 
-    /// Compares what was recovered with the state after some commit of the round;
-    /// which one.
+    /// Compares what was recovered with the state after some commit, of the round or
+    /// before it; which one.
     pub(super) fn compare(&self, past: &Past, opened: &Opened) -> Result<u64, Reason> {
         self.compare_with(past, opened, self.tables().collect())
     }
@@ -188,15 +188,26 @@ impl Ledger {
         tables: BTreeSet<u8>,
     ) -> Result<u64, Reason> {
         let Timestamp(up_to) = opened.report.recovered_up_to;
-        if up_to < past.base || up_to > past.newest.max(1) {
+        if up_to > past.newest.max(1) {
             return Err(Reason::Recovered(format!(
-                "up to {up_to}, which is not from {} to {}",
-                past.base, past.newest
+                "up to {up_to}, which is after {}",
+                past.newest
             )));
         }
         self.compare_tables(opened, tables)?;
         let found = read_all(opened)?;
-        let mut expected = past.versions.state(up_to);
+        // That is a loss, but may be one that nobody can notice: `rot.rs`.
+        let earlier = if up_to < past.base {
+            Versions::of(&self.survivors).map_err(Reason::Violation)?
+        } else {
+            Versions::default()
+        };
+        let versions = if up_to < past.base {
+            &earlier
+        } else {
+            &past.versions
+        };
+        let mut expected = versions.state(up_to);
         let mut there = found.iter();
         loop {
             let (expected, there) = (expected.next(), there.next());
