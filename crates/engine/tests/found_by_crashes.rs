@@ -15,8 +15,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use durable::{Durable, open};
-use engine::{CheckpointError, Durability, Isolation, OpenError, Session};
+use durable::{Durable, LOG, open, open_with};
+use engine::{
+    CheckpointError, Durability, Isolation, LogConfig, OpenError, RecoveryConfig, Session,
+};
 use interleave::{Interleaved, Sequential, yield_now};
 use io::{BLOCK_BYTES, Directory, Faults, OpenMode, SimulatedDisk};
 
@@ -247,4 +249,32 @@ fn a_checkpoint_waits_for_what_emptied_a_table() {
         }
         checkpoint.await.expect("nothing is in its way");
     });
+}
+
+/// When all blocks of a log file were damaged and later files were whole, the file
+/// before it was blamed.
+#[test]
+fn the_damaged_file_is_named() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let small = LogConfig {
+        segment_bytes: 150 << 10,
+        ..LOG
+    };
+    let mut durable = open_with(disk.directory(), small, RecoveryConfig::default()).unwrap();
+    let table = durable.database.create_table("t", &[]).unwrap();
+    for number in 0..250 {
+        let record = (vec![number], Some(vec![number; 10]));
+        durable.write(&table, vec![record]).unwrap();
+    }
+    drop((table, durable));
+    for block in 1..256 {
+        let start = block * BLOCK_BYTES as u64 + 64;
+        disk.rot("log-00000001", start..start + 1, 1);
+    }
+    match open(disk.directory()) {
+        Err(OpenError::Corrupt { file, offset, .. }) => {
+            assert_eq!((file.as_str(), offset), ("log-00000001", 4096));
+        }
+        other => panic!("{:?}", other.err()),
+    }
 }

@@ -170,6 +170,8 @@ pub(crate) fn scan_lane(
             lane.blocks = in_file.blocks.blocks_end;
             lane.transactions = in_file.transactions;
             tail = (file.number, in_file.blocks.end, in_file.flaw);
+        } else if begins_with_something(&bytes) {
+            tail = (file.number, BLOCK_BYTES as u64, in_file.flaw);
         }
         lane.claims.append(&mut in_file.claims);
         lane.files.push((*file, in_file.blocks));
@@ -275,6 +277,12 @@ pub(crate) fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
     };
     header[16..24] == file.header.incarnation.to_le_bytes()
         && header[24..28] == file.header.lane.to_le_bytes()
+}
+
+/// Whether anything was written where a file's first block is.
+fn begins_with_something(bytes: &[u8]) -> bool {
+    let first = bytes.iter().skip(BLOCK_BYTES).take(BLOCK_BYTES);
+    first.into_iter().any(|&byte| byte != 0)
 }
 
 /// Whether there is a whole block of the lane behind `offset` that is not older than
