@@ -278,3 +278,41 @@ fn the_damaged_file_is_named() {
         other => panic!("{:?}", other.err()),
     }
 }
+
+/// When the last block of an ended incarnation was damaged, a segment that had been
+/// prepared after it and only held an older use's leavings was blamed.
+#[test]
+fn a_prepared_segment_is_not_blamed() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let small = LogConfig {
+        segment_bytes: 150 << 10,
+        ..LOG
+    };
+    let mut durable = open_with(disk.directory(), small, RecoveryConfig::default()).unwrap();
+    let table = durable.database.create_table("t", &[]).unwrap();
+    for number in 0..30 {
+        let record = (vec![number], Some(vec![number; 10]));
+        durable.write(&table, vec![record]).unwrap();
+    }
+    drop((table, durable));
+    // The next opening writes down where the log ended.
+    drop(open(disk.directory()).unwrap());
+    let is_written = |name: &str, offset: u64| {
+        let file = disk.directory().open(name, OpenMode::Read, false).unwrap();
+        let mut block = vec![0; BLOCK_BYTES];
+        file.read_at(&mut block, offset).unwrap();
+        block.iter().any(|&byte| byte != 0)
+    };
+    let first = BLOCK_BYTES as u64;
+    assert!(!is_written("log-00000001", first), "prepared, not used");
+    let last = (1..).take_while(|&block| is_written("log-00000000", block * first));
+    let end = last.last().unwrap() * first;
+    disk.rot("log-00000000", end + 64..end + 65, 1);
+    disk.rot("log-00000001", first..first + 1, 1);
+    match open(disk.directory()) {
+        Err(OpenError::Corrupt { file, offset, .. }) => {
+            assert_eq!((file.as_str(), offset), ("log-00000000", end));
+        }
+        other => panic!("{:?}", other.err()),
+    }
+}

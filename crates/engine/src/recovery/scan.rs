@@ -152,6 +152,9 @@ pub(crate) fn scan_lane(
         let bytes = read_file(directory, &name, file.bytes)?;
         progress(bytes.len() as u64);
         let mut in_file = FileLog::read(&bytes, file, salvage)?;
+        // What was a block of this lane and is none any more.
+        let begins_with_debris = in_file.first.is_none()
+            && (in_file.flaw != Flaw::Absent || is_ours(&bytes, BLOCK_BYTES, file));
         // Freed by the checkpoint, perhaps used again, perhaps not yet.
         if in_file.blocks.blocks_end <= expected.first_block {
             in_file.forget();
@@ -170,7 +173,7 @@ pub(crate) fn scan_lane(
             lane.blocks = in_file.blocks.blocks_end;
             lane.transactions = in_file.transactions;
             tail = (file.number, in_file.blocks.end, in_file.flaw);
-        } else if begins_with_something(&bytes) {
+        } else if tail.2 == Flaw::Absent && begins_with_debris {
             tail = (file.number, BLOCK_BYTES as u64, in_file.flaw);
         }
         lane.claims.append(&mut in_file.claims);
@@ -277,12 +280,6 @@ pub(crate) fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
     };
     header[16..24] == file.header.incarnation.to_le_bytes()
         && header[24..28] == file.header.lane.to_le_bytes()
-}
-
-/// Whether anything was written where a file's first block is.
-fn begins_with_something(bytes: &[u8]) -> bool {
-    let first = bytes.iter().skip(BLOCK_BYTES).take(BLOCK_BYTES);
-    first.into_iter().any(|&byte| byte != 0)
 }
 
 /// Whether there is a whole block of the lane behind `offset` that is not older than
