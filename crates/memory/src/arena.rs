@@ -6,8 +6,9 @@
 //! touched once in thousands of allocations and a mutex per class is enough.
 //!
 //! Invariants:
-//! - *Bounded*: claimed chunks never exceed the limit given at creation; the
-//!   claim that would is refused with [`Exhausted`] and changes nothing.
+//! - *Bounded*: claimed chunks and reservations for memory elsewhere never exceed the
+//!   limit given at creation; what would is refused with [`Exhausted`] and changes
+//!   nothing. (Only [`Reservation::charge`] may exceed it.)
 //! - *Deletes go on*: a small part of the limit is kept for urgent claims, those
 //!   of blocks without which nothing could be freed any more (tombstones).
 //! - *One class per block for life*: a freed block serves its class again.
@@ -54,7 +55,9 @@ pub struct Usage {
     pub version_bytes: u64,
     /// Bytes of chunks claimed, live or free.
     pub claimed_bytes: u64,
-    /// The hard limit on `claimed_bytes`.
+    /// Bytes reserved for memory that lies elsewhere.
+    pub reserved_bytes: u64,
+    /// The hard limit on `claimed_bytes` and `reserved_bytes` together.
     pub limit_bytes: u64,
 }
 
@@ -101,6 +104,9 @@ pub struct Arena {
     limit_bytes: usize,
     /// The part of the limit that is kept for urgent claims.
     reserve_bytes: usize,
+    /// Claimed and reserved. Raised before `claimed_bytes`, so never less.
+    used_bytes: AtomicUsize,
+    /// Also where the next chunk begins.
     claimed_bytes: AtomicUsize,
     central: Box<[Mutex<Vec<Block>>]>,
     accounts: Mutex<Accounts>,
@@ -136,6 +142,7 @@ impl Arena {
             limit_bytes,
             reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
             region,
+            used_bytes: AtomicUsize::new(0),
             claimed_bytes: AtomicUsize::new(0),
             central,
             accounts: Mutex::new(Accounts::default()),
@@ -159,11 +166,14 @@ impl Arena {
             }
         }
         let [index_bytes, indirection_bytes, version_bytes] = sums.map(|sum| sum.max(0) as u64);
+        let claimed_bytes = self.claimed_bytes.load(Ordering::Relaxed);
+        let used_bytes = self.used_bytes.load(Ordering::Relaxed);
         Usage {
             index_bytes,
             indirection_bytes,
             version_bytes,
-            claimed_bytes: self.claimed_bytes.load(Ordering::Relaxed) as u64,
+            claimed_bytes: claimed_bytes as u64,
+            reserved_bytes: used_bytes.saturating_sub(claimed_bytes) as u64,
             limit_bytes: self.limit_bytes as u64,
         }
     }
@@ -190,29 +200,52 @@ impl Arena {
             .max(block)
             .next_multiple_of(4096);
         let least = block.max(4096).next_multiple_of(4096);
+        let bytes = self.use_bytes(urgent, |left| {
+            let bytes = wish.min(left / 4096 * 4096);
+            (bytes >= least).then_some(bytes)
+        })?;
+        // Relaxed: the chunk's memory is fresh, nobody published anything in it.
+        let start = self.claimed_bytes.fetch_add(bytes, Ordering::Relaxed);
+        // SAFETY: `start + bytes <= used <= limit <= region.bytes()`, since whatever is
+        // claimed was used first, and never given back.
+        Ok((unsafe { self.base().add(start) }, bytes))
+    }
+
+    /// Uses as many bytes as `choose` makes of those that the limit leaves.
+    fn use_bytes(
+        &self,
+        urgent: bool,
+        choose: impl Fn(usize) -> Option<usize>,
+    ) -> Result<usize, Exhausted> {
         let kept = if urgent { 0 } else { self.reserve_bytes };
         let limit = self.limit_bytes.saturating_sub(kept);
-        let mut claimed = self.claimed_bytes.load(Ordering::Relaxed);
+        let mut used = self.used_bytes.load(Ordering::Relaxed);
         loop {
-            let left = limit.saturating_sub(claimed) / 4096 * 4096;
-            let bytes = wish.min(left);
-            if bytes < least {
-                return Err(Exhausted);
-            }
-            // Relaxed: the chunk's memory is fresh, nobody published anything in it.
-            match self.claimed_bytes.compare_exchange_weak(
-                claimed,
-                claimed + bytes,
+            let bytes = choose(limit.saturating_sub(used)).ok_or(Exhausted)?;
+            match self.used_bytes.compare_exchange_weak(
+                used,
+                used + bytes,
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => {
-                    // SAFETY: `claimed + bytes <= limit <= region.bytes()`.
-                    return Ok((unsafe { self.base().add(claimed) }, bytes));
-                }
-                Err(now) => claimed = now,
+                Ok(_) => return Ok(bytes),
+                Err(now) => used = now,
             }
         }
+    }
+
+    /// Sets `bytes` of the limit aside for memory that lies elsewhere, until the
+    /// reservation is dropped.
+    ///
+    /// # Errors
+    /// [`Exhausted`] if they do not fit.
+    pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Reservation, Exhausted> {
+        let mut reservation = Reservation {
+            arena: self.clone(),
+            bytes: 0,
+        };
+        reservation.grow(bytes)?;
+        Ok(reservation)
     }
 
     pub(crate) fn take_central(&self, class: usize, into: &mut Vec<NonNull<u8>>, most: usize) {
@@ -244,6 +277,45 @@ impl Arena {
             accounts.closed[purpose] += account.get(purpose);
             account.0[purpose].store(0, Ordering::Relaxed);
         }
+    }
+}
+
+/// A part of an arena's limit that is set aside for memory elsewhere, until this is
+/// dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    arena: Arc<Arena>,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Sets `bytes` more aside.
+    ///
+    /// # Errors
+    /// [`Exhausted`] if they do not fit.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        let enough = |left| (bytes <= left).then_some(bytes);
+        self.bytes += self.arena.use_bytes(false, enough)?;
+        Ok(())
+    }
+
+    /// Sets `bytes` more aside that are in use already, whatever the limit.
+    pub fn charge(&mut self, bytes: usize) {
+        self.arena.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+    }
+
+    /// Gives `bytes` back, or what there is.
+    pub fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.arena.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.bytes -= bytes;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink(self.bytes);
     }
 }
 

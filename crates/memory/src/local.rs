@@ -186,6 +186,29 @@ mod tests {
     }
 
     #[test]
+    fn reservations_count_towards_the_limit_while_they_last() {
+        let local = local(4 << 20);
+        let arena = local.arena();
+        assert_eq!(arena.reserve(4 << 20).unwrap_err(), Exhausted);
+        let mut reservation = arena.reserve(2 << 20).unwrap();
+        reservation.grow(1 << 20).unwrap();
+        assert_eq!(reservation.grow(1 << 20), Err(Exhausted));
+        assert_eq!(arena.usage().reserved_bytes, 3 << 20);
+        while local.allocate(4096, Purpose::Version).is_ok() {}
+        assert!(arena.usage().claimed_bytes <= 1 << 20);
+        // What is in use already counts too, but claims nothing that others have.
+        reservation.charge(1 << 20);
+        assert_eq!(arena.usage().reserved_bytes, 4 << 20);
+        assert!(local.allocate_urgent(4096, Purpose::Version).is_err());
+        reservation.shrink(2 << 20);
+        assert_eq!(arena.usage().reserved_bytes, 2 << 20);
+        drop(reservation);
+        assert_eq!(arena.usage().reserved_bytes, 0);
+        while local.allocate(4096, Purpose::Version).is_ok() {}
+        assert!(arena.usage().claimed_bytes > 3 << 20);
+    }
+
+    #[test]
     fn usage_counts_live_blocks_by_purpose_across_handles() {
         let arena = Arena::new(16 << 20).unwrap();
         let epochs = Epochs::new();
