@@ -42,6 +42,7 @@ use io::Directory;
 
 pub use self::wait::Durable;
 pub(crate) use self::{
+    bell::Listening,
     frontier::Frontier,
     lane::{LaneWriter, Moment, Resting},
     segments::Segments,

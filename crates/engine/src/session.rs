@@ -175,7 +175,7 @@ impl Session {
     pub fn wind_up(&self) {
         self.winds_up.set(true);
         if let Some(lane) = self.lane.get() {
-            lane.ring_upkeep();
+            lane.wind_up();
         }
     }
 

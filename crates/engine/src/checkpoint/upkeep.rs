@@ -3,7 +3,10 @@
 
 use std::{future::poll_fn, pin::pin, rc::Rc, sync::atomic::Ordering, task::Poll, time::Duration};
 
-use crate::session::Session;
+use crate::{
+    log::{LaneWriter, Listening},
+    session::Session,
+};
 
 /// How often the session in charge looks whether a checkpoint is due.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -38,13 +41,40 @@ impl Session {
     /// checkpoints by the next session that becomes in charge.
     pub async fn upkeep(self: Rc<Self>) {
         let Some(lane) = self.lane() else { return };
-        let mut in_charge = None;
-        while !self.winds_up() && lane.log().check_sound().is_ok() {
+        // Side by side: neither waits for the other.
+        let mut segments = pin!(self.keep_segments(lane));
+        let mut checkpoints = pin!(self.keep_checkpoints(lane));
+        let (mut no_segments, mut no_checkpoints) = (false, false);
+        poll_fn(|context| {
+            no_segments = no_segments || segments.as_mut().poll(context).is_ready();
+            no_checkpoints = no_checkpoints || checkpoints.as_mut().poll(context).is_ready();
+            if no_segments && no_checkpoints {
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn goes_on(&self, lane: &LaneWriter) -> bool {
+        !self.winds_up() && lane.log().check_sound().is_ok()
+    }
+
+    async fn keep_segments(&self, lane: &LaneWriter) {
+        while self.goes_on(lane) {
             let ring = lane.upkeep_is_due();
             if self.database.check_writable().is_ok() {
                 lane.prepare_segment().await;
             }
-            in_charge = in_charge.or_else(|| InCharge::try_become(&self));
+            next_look(ring).await;
+        }
+    }
+
+    async fn keep_checkpoints(self: &Rc<Self>, lane: &LaneWriter) {
+        let mut in_charge = None;
+        while self.goes_on(lane) {
+            let ring = lane.upkeep_is_due();
+            in_charge = in_charge.or_else(|| InCharge::try_become(self));
             if in_charge.is_some() && self.checkpoint_is_due() {
                 let end = self.checkpoint().await;
                 if let Some(storage) = self.database.storage() {
@@ -52,16 +82,7 @@ impl Session {
                 }
                 continue;
             }
-            let mut ring = pin!(ring);
-            let mut look = pin!(interleave::sleep(LOOK_INTERVAL));
-            poll_fn(|context| {
-                if ring.as_mut().poll(context).is_ready() || look.as_mut().poll(context).is_ready()
-                {
-                    return Poll::Ready(());
-                }
-                Poll::Pending
-            })
-            .await;
+            next_look(ring).await;
         }
     }
 
@@ -75,4 +96,17 @@ impl Session {
         let by_time = !config.interval.is_zero() && since >= config.interval && bytes > 0;
         by_size || by_time
     }
+}
+
+/// Waits until the upkeep is called for, or for a while.
+async fn next_look(ring: Listening<'_>) {
+    let mut ring = pin!(ring);
+    let mut look = pin!(interleave::sleep(LOOK_INTERVAL));
+    poll_fn(|context| {
+        if ring.as_mut().poll(context).is_ready() || look.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    })
+    .await;
 }

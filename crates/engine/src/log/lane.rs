@@ -8,10 +8,13 @@
 //! - the oldest commit in it has waited for its *window*: that of group commit if
 //!   somebody waits for it, else that of relaxed commits, else none.
 //!
-//! [`LaneWriter::poll`] does all that, called by the worker between resumptions;
-//! there is no flusher thread. Preparing the next segment takes longer and is a
-//! coroutine's work ([`LaneWriter::prepare_segment`]): the session's upkeep does it
-//! ahead of time, else whoever needs it.
+//! [`LaneWriter::poll`] does all that (`blocks.rs`), called by the worker between
+//! resumptions; there is no flusher thread. Preparing the next segment takes longer
+//! and is a coroutine's work (`segment.rs`): the session's upkeep does it ahead of
+//! time, else whoever needs it.
+
+mod blocks;
+mod segment;
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,25 +25,21 @@ use std::{
 };
 
 use interleave::Clock;
-use io::{Action, Buffer, File, Port, Transfer};
+use io::{Buffer, File, Port, Transfer};
 
 use crate::{
     error::Error,
     log::{
         Durability, Log,
         bell::{Bell, Listening},
-        format::{self, BLOCK_HEADER_BYTES, BlockHeader, Claim, SegmentHeader},
+        format::{self, BLOCK_HEADER_BYTES},
         frontier::Lane,
-        segments::{Segment, WRITE_ATTEMPTS, short_write},
+        segments::Segment,
         waiters::Waiters,
     },
     timestamp::Timestamp,
 };
 
-/// Calls of [`LaneWriter::poll`] between two readings of the clock.
-const POLLS_PER_READING: u32 = 8;
-/// How long a write may take before the processor is yielded for it.
-const YIELD_AFTER: Duration = Duration::from_micros(200);
 /// Transactions that may wait for room in the log at once: they hold what they wrote.
 /// More are not begun.
 const WAITING_FOR_ROOM_MAX: u32 = 16;
@@ -103,6 +102,7 @@ pub(crate) struct LaneWriter {
     waiting_for_room: Cell<u32>,
     /// Rung when the upkeep has something to do.
     upkeep: Bell,
+    winds_up: Cell<bool>,
     /// Whether [`LaneWriter::poll`] has anything to look at.
     busy: Cell<bool>,
     polls: Cell<u32>,
@@ -177,6 +177,7 @@ impl LaneWriter {
             room: Bell::default(),
             waiting_for_room: Cell::new(0),
             upkeep: Bell::default(),
+            winds_up: Cell::new(false),
             busy: Cell::new(false),
             polls: Cell::new(0),
             log: log.clone(),
@@ -344,231 +345,6 @@ impl LaneWriter {
         Ok(timestamp <= self.log.frontier.reached())
     }
 
-    /// Takes in what the device has completed, seals and submits what is due,
-    /// releases commits.
-    #[inline(always)]
-    pub(crate) fn poll(&self, moment: Moment) {
-        // Segments and checkpoints have transfers under way that are no block's.
-        if self.busy.get() || self.port.outstanding() > 0 {
-            self.work(moment);
-        }
-    }
-
-    #[inline(never)]
-    fn work(&self, moment: Moment) {
-        self.port.poll();
-        let mut writing = self.writing.borrow_mut();
-        let writing = &mut *writing;
-        if writing.under_way.is_some() {
-            self.take_in(writing);
-        }
-        if writing.under_way.is_some() && self.polls_are_up() {
-            self.yield_to_device(writing);
-        }
-        if writing.under_way.is_none() && writing.transactions > 0 && self.is_due(writing, moment) {
-            self.seal(writing);
-        }
-        let rests = writing.under_way.is_none() && writing.transactions == 0;
-        self.release();
-        self.busy.set(!rests || !self.waiters.borrow().is_empty());
-    }
-
-    fn is_due(&self, writing: &mut Writing, moment: Moment) -> bool {
-        let waited_for = writing.urgency == Urgency::Synchronous;
-        let idle = moment == Moment::Resting || moment == Moment::Idle && waited_for;
-        if idle || writing.active.len() > self.log.config.buffer_bytes / 2 {
-            return true;
-        }
-        if !self.polls_are_up() {
-            return false;
-        }
-        if self.lane().is_wanted() {
-            writing.urgency = Urgency::Synchronous;
-        }
-        let window = match writing.urgency {
-            Urgency::None => return false,
-            Urgency::Relaxed => self.log.config.relaxed_window,
-            Urgency::Synchronous => self.log.config.group_commit_window,
-        };
-        self.clock.now().saturating_sub(writing.since) >= window
-    }
-
-    /// Whether it is time to read the clock.
-    fn polls_are_up(&self) -> bool {
-        let polls = self.polls.get() + 1;
-        let are_up = polls >= POLLS_PER_READING;
-        self.polls.set(if are_up { 0 } else { polls });
-        are_up
-    }
-
-    /// Lets the kernel's own threads have the processor if a write takes long: they
-    /// may be what it waits for (see crate `io`, `uring/slice.rs`).
-    fn yield_to_device(&self, writing: &mut Writing) {
-        let Some(under_way) = &mut writing.under_way else {
-            return;
-        };
-        let now = self.clock.now();
-        if now.saturating_sub(under_way.looked_at) >= YIELD_AFTER {
-            std::thread::yield_now();
-            under_way.looked_at = self.clock.now();
-        }
-    }
-
-    /// Makes the active buffer a block and sends it off, if there is a segment.
-    fn seal(&self, writing: &mut Writing) {
-        // Before the counts are read: whoever wants something later asks again.
-        self.lane().answer();
-        let urgency = writing.urgency;
-        let as_of = self.log.now();
-        let needed: Vec<(u64, u64)> = self.log.frontier.needed().collect();
-        let block_bytes = writing.active.len() + needed.len() * size_of::<Claim>();
-        let block_bytes = io::round_up(block_bytes) as u64;
-        if !self.provide_segment(writing, block_bytes) {
-            return;
-        }
-        let resting = &mut writing.resting;
-        let segment = resting.segment.as_mut().expect("just provided");
-        let header = BlockHeader {
-            incarnation: self.log.incarnation,
-            lane: self.number as u32,
-            number: resting.block,
-            first: resting.committed - u64::from(writing.transactions),
-            transactions: writing.transactions,
-            as_of,
-            newest: writing.newest,
-            ..BlockHeader::default()
-        };
-        let claims = needed
-            .iter()
-            .enumerate()
-            .map(|(lane, &(needed, durable))| Claim {
-                lane: lane as u32,
-                needed,
-                durable,
-            });
-        format::seal(&mut writing.active, header, claims);
-        let spare = writing.spare.take().expect("nothing is under way");
-        let block = std::mem::replace(&mut writing.active, spare);
-        let offset = segment.offset;
-        segment.offset += block.len() as u64;
-        resting.block += 1;
-        segment.blocks_end = resting.block;
-        self.lane().seal_up_to(resting.block, resting.committed);
-        self.log.counters.sealed(writing.transactions, block.len());
-        let file = segment.file.clone();
-        if segment.room() < segment.bytes / 2 && resting.next.is_none() {
-            self.upkeep.ring();
-        }
-        writing.under_way = Some(UnderWay {
-            transfer: self.port.begin(Action::WriteDurable, &file, offset, block),
-            file,
-            offset,
-            looked_at: self.clock.now(),
-            attempts: 1,
-            committed: resting.committed,
-            as_of,
-            needed: needed.into_iter().map(|(needed, _)| needed).collect(),
-        });
-        writing.transactions = 0;
-        writing.urgency = Urgency::None;
-        if urgency == Urgency::Synchronous {
-            self.log.frontier.want_all_but(self.number);
-        }
-        self.room.ring();
-    }
-
-    /// Makes sure that the current segment has room for `bytes`.
-    fn provide_segment(&self, writing: &mut Writing, bytes: u64) -> bool {
-        let resting = &mut writing.resting;
-        if resting.segment.as_ref().is_some_and(|s| s.room() >= bytes) {
-            return true;
-        }
-        if resting.next.as_ref().is_some_and(|s| s.room() >= bytes) {
-            let full = std::mem::replace(&mut resting.segment, resting.next.take());
-            if let Some(full) = full {
-                self.log.segments.keep(&full);
-            }
-            self.upkeep.ring();
-            return true;
-        }
-        debug_assert!(false, "commits wait until there is room");
-        false
-    }
-
-    fn take_in(&self, writing: &mut Writing) {
-        let Some(under_way) = &mut writing.under_way else {
-            return;
-        };
-        let Some((mut buffer, result)) = under_way.transfer.try_take() else {
-            return;
-        };
-        match result {
-            Ok(written) if written == buffer.len() => {
-                if let Some(done) = writing.under_way.take() {
-                    self.log.frontier.block_is_durable(
-                        self.number,
-                        done.committed,
-                        done.as_of,
-                        done.needed,
-                    );
-                }
-            }
-            // All of it again: that is idempotent.
-            Ok(_) if under_way.attempts < WRITE_ATTEMPTS => {
-                under_way.attempts += 1;
-                under_way.transfer = self.port.begin(
-                    Action::WriteDurable,
-                    &under_way.file,
-                    under_way.offset,
-                    buffer,
-                );
-                return;
-            }
-            Ok(_) => self.fail(writing, &short_write()),
-            Err(error) => self.fail(writing, &error),
-        }
-        reset_block(&mut buffer, self.log.config.buffer_bytes);
-        writing.spare = Some(buffer);
-        self.room.ring();
-    }
-
-    /// The device has failed: whether the block is on it, nobody knows. Nothing
-    /// is acknowledged from now on.
-    fn fail(&self, writing: &mut Writing, error: &std::io::Error) {
-        writing.under_way = None;
-        // What is in the active buffer cannot become durable either.
-        writing.transactions = 0;
-        reset_block(&mut writing.active, self.log.config.buffer_bytes);
-        self.log.poison(&format!("writing the log failed: {error}"));
-    }
-
-    /// Wakes the commits that need not wait any longer.
-    fn release(&self) {
-        let was_congested = self.is_congested();
-        self.release_waiters();
-        if was_congested && !self.is_congested() {
-            self.room.ring();
-        }
-    }
-
-    fn release_waiters(&self) {
-        loop {
-            let waker = {
-                let mut waiters = self.waiters.borrow_mut();
-                let reached = if self.log.is_poisoned() {
-                    Timestamp(u64::MAX)
-                } else {
-                    self.log.frontier.reached()
-                };
-                waiters.release(reached)
-            };
-            match waker {
-                Some(waker) => waker.wake(),
-                None => return,
-            }
-        }
-    }
-
     /// Before the worker sleeps. False if it should look again at once.
     pub(crate) fn may_sleep(&self) -> bool {
         self.poll(Moment::Resting);
@@ -594,87 +370,10 @@ impl LaneWriter {
         self.upkeep.next()
     }
 
-    /// Has the upkeep look around.
-    pub(crate) fn ring_upkeep(&self) {
+    /// Nothing is prepared at leisure any more.
+    pub(crate) fn wind_up(&self) {
+        self.winds_up.set(true);
         self.upkeep.ring();
-    }
-
-    /// Prepares the next segment if there is none.
-    ///
-    /// # Suspension
-    /// Device waits.
-    pub(crate) async fn prepare_segment(&self) {
-        let (header, bytes) = {
-            let writing = self.writing.borrow_mut();
-            let wanted = writing.segment_bytes_wanted;
-            let room = |segment: &Option<Segment>| segment.as_ref().map_or(0, Segment::room);
-            let resting = &writing.resting;
-            let nearly_full = |s: &Segment| s.room() < s.bytes / 2;
-            let needs = match &resting.segment {
-                Some(segment) => nearly_full(segment) || wanted > segment.room(),
-                None => true,
-            };
-            let has = resting.next.is_some() && room(&resting.next) >= wanted;
-            if writing.preparing || !needs || has || self.log.is_poisoned() {
-                return;
-            }
-            let bytes = self
-                .log
-                .config
-                .segment_bytes
-                .max(wanted + io::BLOCK_BYTES as u64);
-            let header = SegmentHeader {
-                database: self.log.database,
-                incarnation: self.log.incarnation,
-                lane: self.number as u32,
-                ordinal: writing.resting.ordinal,
-            };
-            (header, bytes)
-        };
-        let preparing = Preparing::begin(self);
-        let is_urgent = || self.waiting_for_room.get() > 0;
-        let segments = &self.log.segments;
-        let prepared = segments
-            .prepare(&self.port, header, bytes, &is_urgent)
-            .await;
-        drop(preparing);
-        let mut writing = self.writing.borrow_mut();
-        writing.segment_bytes_wanted = 0;
-        match prepared {
-            Ok(segment) => {
-                writing.resting.ordinal += 1;
-                // One that was too small for what came goes unused: it is empty.
-                if let Some(unused) = writing.resting.next.replace(segment) {
-                    // Nothing in it: freed by the next checkpoint.
-                    self.log.segments.keep(&unused);
-                }
-                writing.no_segment = None;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
-                writing.no_segment = Some(Error::StorageFull);
-            }
-            Err(error) => {
-                self.log
-                    .poison(&format!("making a log segment failed: {error}"));
-            }
-        }
-    }
-
-    /// Writes what is in the buffers, blocking the thread: at the session's end.
-    fn flush(&self) {
-        loop {
-            self.busy.set(true);
-            self.work(Moment::Resting);
-            let (under_way, transactions) = {
-                let writing = self.writing.borrow();
-                (writing.under_way.is_some(), writing.transactions)
-            };
-            if under_way {
-                self.port.wait(None);
-            } else if transactions == 0 || self.log.is_poisoned() {
-                return;
-            }
-        }
     }
 }
 
@@ -686,6 +385,8 @@ impl<'l> WaitingForRoom<'l> {
         writer
             .waiting_for_room
             .set(writer.waiting_for_room.get() + 1);
+        // A segment that is being prepared is urgent now.
+        writer.upkeep.ring();
         WaitingForRoom(writer)
     }
 }
@@ -696,25 +397,6 @@ impl Drop for WaitingForRoom<'_> {
             .waiting_for_room
             .set(self.0.waiting_for_room.get() - 1);
         // Others may begin.
-        self.0.room.ring();
-    }
-}
-
-/// The preparation of a segment, under way until this is dropped.
-struct Preparing<'l>(&'l LaneWriter);
-
-impl<'l> Preparing<'l> {
-    fn begin(writer: &'l LaneWriter) -> Preparing<'l> {
-        writer.writing.borrow_mut().preparing = true;
-        Preparing(writer)
-    }
-}
-
-impl Drop for Preparing<'_> {
-    fn drop(&mut self) {
-        self.0.writing.borrow_mut().preparing = false;
-        // Those that wait look again, now or when the segment is in place.
-        self.0.busy.set(true);
         self.0.room.ring();
     }
 }

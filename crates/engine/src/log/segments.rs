@@ -6,22 +6,25 @@
 //! files: a segment's header says what it is, and old blocks in a reused file give
 //! themselves away by incarnation, lane and number.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use io::{Action, BLOCK_BYTES, Buffer, Directory, File, OpenMode, Port};
 
 use crate::{log::format::SegmentHeader, manifest::Start};
 
-/// Free files that are kept; more are removed.
-const FREE_MAX: usize = 4;
-/// Zeros written at once to a new file, and the pause after them while nobody waits
-/// for the file: durable writes have to wait until the device has taken in all that
-/// was written before, so a file filled at one go would hold them up for long.
+/// Free files that are kept at least. Beyond that, as many as a checkpoint freed: the
+/// log will need them until the next one.
+const FREE_MIN: usize = 4;
+/// Zeros written at once to a new file: durable writes have to wait until the device
+/// has taken in all that was written before, so a file filled at one go would hold
+/// them up for long.
 const FILL_BYTES: usize = 128 << 10;
-const FILL_PAUSE: Duration = Duration::from_millis(1);
+
+/// How to go on with a new file.
+pub(crate) enum Pace {
+    GoOn,
+    GiveUp,
+}
 
 /// The name of a log file.
 pub(crate) fn file_name(number: u64) -> String {
@@ -102,7 +105,8 @@ impl Segments {
     }
 
     /// Makes a segment of at least `bytes` ready to be written: a free file, or a
-    /// new one filled with zeros, at leisure unless it `is_urgent`.
+    /// new one filled with zeros, as fast as `pace` lets it; `None` if that gives up.
+    /// `pace` is called with the bytes filled so far.
     ///
     /// # Suspension
     /// Device waits.
@@ -114,8 +118,8 @@ impl Segments {
         port: &std::rc::Rc<Port>,
         header: SegmentHeader,
         bytes: u64,
-        is_urgent: &dyn Fn() -> bool,
-    ) -> std::io::Result<Segment> {
+        pace: impl AsyncFn(u64) -> Pace,
+    ) -> std::io::Result<Option<Segment>> {
         let bytes = bytes.next_multiple_of(BLOCK_BYTES as u64);
         let free = {
             let mut pool = self.pool();
@@ -130,10 +134,11 @@ impl Segments {
                     pool.next_number += 1;
                     pool.next_number - 1
                 };
-                if let Err(error) = self.fill(port, number, bytes, is_urgent).await {
+                let filled = self.fill(port, number, bytes, pace).await;
+                if !matches!(filled, Ok(Pace::GoOn)) {
                     // Half a file is of no use, and may be what fills the device.
                     let _ = self.directory.remove(&file_name(number));
-                    return Err(error);
+                    return filled.map(|_| None);
                 }
                 (number, bytes)
             }
@@ -146,14 +151,14 @@ impl Segments {
         first[..encoded.len()].copy_from_slice(&encoded);
         // Durable: with it, so are the new file's length and extents.
         write_whole(port, Action::WriteDurable, &file, 0, first).await?;
-        Ok(Segment {
+        Ok(Some(Segment {
             file,
             number,
             header,
             bytes,
             offset: BLOCK_BYTES as u64,
             blocks_end: 0,
-        })
+        }))
     }
 
     async fn fill(
@@ -161,8 +166,8 @@ impl Segments {
         port: &std::rc::Rc<Port>,
         number: u64,
         bytes: u64,
-        is_urgent: &dyn Fn() -> bool,
-    ) -> std::io::Result<()> {
+        pace: impl AsyncFn(u64) -> Pace,
+    ) -> std::io::Result<Pace> {
         let file = self
             .directory
             .open(&file_name(number), OpenMode::Create, true)?;
@@ -170,15 +175,16 @@ impl Segments {
         let mut zeros = Buffer::zeroed(FILL_BYTES);
         let mut offset = 0;
         while offset < bytes {
+            if let Pace::GiveUp = pace(offset).await {
+                return Ok(Pace::GiveUp);
+            }
             zeros.set_len((bytes - offset).min(FILL_BYTES as u64) as usize);
             let count = zeros.len() as u64;
             zeros = write_whole(port, Action::Write, &file, offset, zeros).await?;
             offset += count;
-            if !is_urgent() {
-                interleave::sleep(FILL_PAUSE).await;
-            }
         }
-        sync_names(port, &self.directory).await
+        sync_names(port, &self.directory).await?;
+        Ok(Pace::GoOn)
     }
 
     /// Keeps a segment that is full.
@@ -209,7 +215,7 @@ impl Segments {
             let freed: Vec<_> = pool.full.extract_if(.., is_superfluous).collect();
             pool.free
                 .extend(freed.iter().map(|full| (full.number, full.bytes)));
-            let surplus = pool.free.len().saturating_sub(FREE_MAX);
+            let surplus = pool.free.len().saturating_sub(freed.len().max(FREE_MIN));
             (freed.len(), pool.free.drain(..surplus).collect::<Vec<_>>())
         };
         for (number, _) in surplus {

@@ -1,0 +1,134 @@
+//! The segment that comes after the one in use.
+
+use std::time::Duration;
+
+use super::{LaneWriter, Writing};
+use crate::{
+    error::Error,
+    log::{format::SegmentHeader, segments::Pace},
+};
+
+/// The pause after every piece of a lane's first segment.
+const FIRST_FILL_PAUSE: Duration = Duration::from_millis(1);
+
+impl LaneWriter {
+    /// Makes sure that the current segment has room for `bytes`.
+    pub(super) fn provide_segment(&self, writing: &mut Writing, bytes: u64) -> bool {
+        let resting = &mut writing.resting;
+        if resting.segment.as_ref().is_some_and(|s| s.room() >= bytes) {
+            return true;
+        }
+        if resting.next.as_ref().is_some_and(|s| s.room() >= bytes) {
+            let full = std::mem::replace(&mut resting.segment, resting.next.take());
+            if let Some(full) = full {
+                self.log.segments.keep(&full);
+            }
+            self.upkeep.ring();
+            return true;
+        }
+        debug_assert!(false, "commits wait until there is room");
+        false
+    }
+
+    /// Prepares the next segment if there is none.
+    ///
+    /// # Suspension
+    /// Device waits; an event wait while nobody needs it soon.
+    pub(crate) async fn prepare_segment(&self) {
+        let (header, bytes) = {
+            let writing = self.writing.borrow();
+            let wanted = writing.segment_bytes_wanted;
+            let next = writing.resting.next.as_ref();
+            let has = next.is_some_and(|next| next.room() >= wanted);
+            if writing.preparing || has || self.log.is_poisoned() {
+                return;
+            }
+            let bytes = self
+                .log
+                .config
+                .segment_bytes
+                .max(wanted + io::BLOCK_BYTES as u64);
+            let header = SegmentHeader {
+                database: self.log.database,
+                incarnation: self.log.incarnation,
+                lane: self.number as u32,
+                ordinal: writing.resting.ordinal,
+            };
+            (header, bytes)
+        };
+        let preparing = Preparing::begin(self);
+        let pace = async |filled| self.pace(filled, bytes).await;
+        let segments = &self.log.segments;
+        let prepared = segments.prepare(&self.port, header, bytes, pace).await;
+        drop(preparing);
+        let mut writing = self.writing.borrow_mut();
+        writing.segment_bytes_wanted = 0;
+        match prepared {
+            Ok(Some(segment)) => {
+                writing.resting.ordinal += 1;
+                // One that was too small for what came goes unused: it is empty.
+                if let Some(unused) = writing.resting.next.replace(segment) {
+                    // Nothing in it: freed by the next checkpoint.
+                    self.log.segments.keep(&unused);
+                }
+                writing.no_segment = None;
+            }
+            Ok(None) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                writing.no_segment = Some(Error::StorageFull);
+            }
+            Err(error) => {
+                self.log
+                    .poison(&format!("making a log segment failed: {error}"));
+            }
+        }
+    }
+
+    /// Waits until `filled` of `bytes` of the next segment are too few: it is filled
+    /// twice as fast as the one in use, so that the device has little more to do at
+    /// any time, and without delay once somebody waits for it. [`Pace::GiveUp`] when
+    /// nobody will need it.
+    async fn pace(&self, filled: u64, bytes: u64) -> Pace {
+        loop {
+            let ring = self.upkeep.next();
+            if self.waiting_for_room.get() > 0 {
+                return Pace::GoOn;
+            }
+            if self.winds_up.get() || self.log.is_poisoned() {
+                return Pace::GiveUp;
+            }
+            let used = {
+                let writing = self.writing.borrow();
+                let segment = writing.resting.segment.as_ref();
+                segment.map(|segment| (segment.offset, segment.bytes))
+            };
+            match used {
+                None => {
+                    interleave::sleep(FIRST_FILL_PAUSE).await;
+                    return Pace::GoOn;
+                }
+                Some((used, of)) if filled * of <= 2 * used * bytes => return Pace::GoOn,
+                Some(_) => ring.await,
+            }
+        }
+    }
+}
+
+/// The preparation of a segment, under way until this is dropped.
+struct Preparing<'l>(&'l LaneWriter);
+
+impl<'l> Preparing<'l> {
+    fn begin(writer: &'l LaneWriter) -> Preparing<'l> {
+        writer.writing.borrow_mut().preparing = true;
+        Preparing(writer)
+    }
+}
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        self.0.writing.borrow_mut().preparing = false;
+        // Those that wait look again, now or when the segment is in place.
+        self.0.busy.set(true);
+        self.0.room.ring();
+    }
+}
