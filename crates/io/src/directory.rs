@@ -105,3 +105,15 @@ pub trait File: Send + Sync + fmt::Debug {
     /// a number of the simulated disk.
     fn handle(&self) -> u64;
 }
+
+/// # Errors
+/// `InvalidInput` if no file can have this name.
+pub(crate) fn check_name(name: &str) -> io::Result<()> {
+    if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{name:?} is not a file name"),
+        ));
+    }
+    Ok(())
+}

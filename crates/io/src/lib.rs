@@ -8,6 +8,7 @@
 //! | memory for direct transfers | [`Buffer`] |
 //! | a directory of the operating system | [`RealDirectory`], [`Backend`] |
 //! | a disk in memory that fails (feature `simulation`) | `SimulatedDisk`, `Faults`, `Planted` |
+//! | real files that a kill does to what a power cut does (the same) | `LazyDirectory`, `Laziness` |
 //!
 //! Only for Linux.
 //!
@@ -16,7 +17,11 @@
 mod blocking;
 mod buffer;
 mod channel;
+#[cfg(feature = "simulation")]
+mod dice;
 mod directory;
+#[cfg(feature = "simulation")]
+mod lazy;
 mod port;
 mod real;
 #[cfg(feature = "simulation")]
@@ -26,6 +31,8 @@ mod uring;
 pub use buffer::{BLOCK_BYTES, Buffer, round_up};
 pub use channel::{Action, Channel, Completion, Operation, Rouse};
 pub use directory::{Directory, DirectoryLock, File, OpenMode};
+#[cfg(feature = "simulation")]
+pub use lazy::{Laziness, LazyDirectory};
 pub use port::{Port, Transfer};
 pub use real::{Backend, RealDirectory};
 #[cfg(feature = "simulation")]

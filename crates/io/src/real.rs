@@ -27,7 +27,7 @@ use std::{
 use crate::{
     blocking::BlockingChannel,
     channel::Channel,
-    directory::{Directory, DirectoryLock, File, OpenMode},
+    directory::{Directory, DirectoryLock, File, OpenMode, check_name},
     real::file::{DirectoryFile, RealFile},
     uring::UringChannel,
 };
@@ -94,12 +94,7 @@ impl RealDirectory {
     }
 
     fn file(&self, name: &str) -> io::Result<PathBuf> {
-        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("{name:?} is not a file name"),
-            ));
-        }
+        check_name(name)?;
         Ok(self.path.join(name))
     }
 }

@@ -50,7 +50,6 @@
 mod calls;
 mod channel;
 mod content;
-mod dice;
 mod directory;
 mod faults;
 mod image;

@@ -9,10 +9,8 @@
 
 use std::sync::Arc;
 
-use super::{
-    dice::{Dice, Survival},
-    image::{Data, Image, OwnedData},
-};
+use super::image::{Data, Image, OwnedData};
+use crate::dice::{Dice, Survival};
 
 /// What a disk writes as a whole.
 const SECTOR_BYTES: u64 = 512;

@@ -9,20 +9,13 @@ use super::{
 };
 use crate::{
     channel::Channel,
-    directory::{Directory, DirectoryLock, File, OpenMode},
+    directory::{Directory, DirectoryLock, File, OpenMode, check_name},
 };
 
 #[derive(Debug)]
 pub(super) struct SimulatedDirectory {
     pub(super) shared: Arc<Shared>,
     pub(super) generation: u32,
-}
-
-fn checked(name: &str) -> io::Result<&str> {
-    if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    Ok(name)
 }
 
 fn missing(name: &str) -> io::Error {
@@ -51,7 +44,7 @@ impl Directory for SimulatedDirectory {
     }
 
     fn open(&self, name: &str, mode: OpenMode, direct: bool) -> io::Result<Arc<dyn File>> {
-        let name = checked(name)?;
+        check_name(name)?;
         self.look_up()?;
         let mut state = self.shared.lock();
         let there = state.storage.names.get(name);
@@ -88,7 +81,7 @@ impl Directory for SimulatedDirectory {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let name = checked(name)?;
+        check_name(name)?;
         let mut state = self.shared.lock();
         state.change_names(self.generation, |names| {
             names
@@ -99,7 +92,8 @@ impl Directory for SimulatedDirectory {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let (from, to) = (checked(from)?, checked(to)?);
+        check_name(from)?;
+        check_name(to)?;
         let mut state = self.shared.lock();
         state.change_names(self.generation, |names| {
             names

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// A file's number.
 pub(super) type FileId = u32;

@@ -9,12 +9,14 @@ use std::{
 
 use super::{
     content::Content,
-    dice::Dice,
     faults::{Counts, Faults, Planted},
     image::Data,
     names::{FileId, Names},
 };
-use crate::channel::{Action, Operation};
+use crate::{
+    channel::{Action, Operation},
+    dice::Dice,
+};
 
 /// What outlives a crash.
 #[derive(Clone, Debug, Default)]

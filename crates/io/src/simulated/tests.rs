@@ -355,10 +355,8 @@ fn equal_seeds_give_equal_disks() {
 
 #[test]
 fn images_are_the_bytes_they_should_be() {
-    use super::{
-        dice::Dice,
-        image::{Data, Image, OwnedData},
-    };
+    use super::image::{Data, Image, OwnedData};
+    use crate::dice::Dice;
     for seed in 0..50 {
         let mut dice = Dice::new(seed);
         let mut image = Image::default();

@@ -49,6 +49,16 @@ pub(crate) fn on_each(body: impl Fn(&Arc<dyn Directory>)) {
         };
         body(&io::SimulatedDisk::new(seed, faults).directory());
     }
+    #[cfg(feature = "simulation")]
+    for early_per_mille in [0, 500] {
+        let place = Place::new();
+        let laziness = io::Laziness {
+            early_per_mille,
+            ..io::Laziness::default()
+        };
+        let directory = io::LazyDirectory::open(&place.0, Backend::Auto, laziness);
+        body(&(Arc::new(directory.unwrap()) as Arc<dyn Directory>));
+    }
 }
 
 /// A new direct file with `blocks` blocks of zeros on the disk.
