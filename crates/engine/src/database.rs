@@ -30,8 +30,8 @@ use crate::{
 /// Settings of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseConfig {
-    /// Hard limit on memory for records, versions and indexes, in bytes. At
-    /// least 1 MiB.
+    /// Hard limit on memory for records, versions, indexes and log buffers, in
+    /// bytes. At least 1 MiB.
     pub memory_bytes_max: usize,
     /// What the acknowledgement of transactions waits for that do not say so
     /// themselves. Without effect in memory.

@@ -75,11 +75,12 @@ pub enum Durability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogConfig {
     /// How long a commit may wait for others to join its block, while the worker
-    /// has other things to do. Default 200 microseconds.
+    /// has other things to do. Default 400 microseconds.
     pub group_commit_window: Duration,
     /// How long a relaxed commit may stay in memory. Default 10 milliseconds.
     pub relaxed_window: Duration,
-    /// Bytes of each of the two buffers of a session, at least 4096. Default 1 MiB.
+    /// Bytes of each of the two buffers of a session, at least 4096; they are part of
+    /// the database's memory limit. Default 1 MiB.
     pub buffer_bytes: usize,
     /// Bytes of a log file, at least 1 MiB. Default 32 MiB.
     pub segment_bytes: u64,
@@ -90,7 +91,7 @@ pub struct LogConfig {
 impl Default for LogConfig {
     fn default() -> LogConfig {
         LogConfig {
-            group_commit_window: Duration::from_micros(200),
+            group_commit_window: Duration::from_micros(400),
             relaxed_window: Duration::from_millis(10),
             buffer_bytes: 1 << 20,
             segment_bytes: 32 << 20,

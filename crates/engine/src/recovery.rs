@@ -166,7 +166,7 @@ impl Database {
             }
         };
         let logs = Logs::read(&directory, &manifest, recovery_config)?;
-        let storage = Storage::new(directory.clone(), lock, manifest.clone())?;
+        let storage = Storage::new(directory.clone(), &log_config, lock, manifest.clone())?;
         let database = Database::with_storage(config, Some(storage))
             .map_err(|_| OpenError::MemoryExhausted)?;
         database.restore_tables(&manifest)?;

@@ -23,7 +23,7 @@ use std::{
 
 use interleave::{Clock, Rouser, WorkerLocal};
 use io::Port;
-use memory::Local;
+use memory::{Local, Reservation};
 
 use crate::{
     database::Database,
@@ -56,6 +56,8 @@ pub struct Session {
     clock: Clock,
     /// Made when the database has a log.
     lane: OnceCell<LaneWriter>,
+    /// Memory for the lane, until it is made.
+    lane_memory: Cell<Option<Reservation>>,
     winds_up: Cell<bool>,
     floor: Arc<Floor>,
     idle: Cell<bool>,
@@ -86,6 +88,11 @@ pub enum SessionError {
     TooMany,
     /// The thread got no channel to the device.
     Device(std::io::Error),
+    /// The session's log buffers do not fit into the memory limit.
+    LogBuffers {
+        /// Their bytes.
+        bytes: usize,
+    },
 }
 
 impl fmt::Display for SessionError {
@@ -93,6 +100,11 @@ impl fmt::Display for SessionError {
         match self {
             SessionError::TooMany => f.write_str("4096 sessions exist; end one of them first"),
             SessionError::Device(error) => write!(f, "no channel to the device: {error}"),
+            SessionError::LogBuffers { bytes } => write!(
+                f,
+                "{bytes} bytes for the log buffers of another worker do not fit into the memory \
+                 limit; raise it, or have fewer workers or smaller log buffers"
+            ),
         }
     }
 }
@@ -119,6 +131,14 @@ impl Session {
                 directory.channel().map_err(SessionError::Device)?,
             )),
         };
+        let lane_memory = match database.storage() {
+            None => None,
+            Some(storage) => {
+                let bytes = storage.log_session_bytes();
+                let reserved = database.arena.reserve(bytes);
+                Some(reserved.map_err(|_| SessionError::LogBuffers { bytes })?)
+            }
+        };
         let number = database
             .take_session_number()
             .ok_or(SessionError::TooMany)?;
@@ -126,6 +146,7 @@ impl Session {
             port,
             clock,
             lane: OnceCell::new(),
+            lane_memory: Cell::new(lane_memory),
             winds_up: Cell::new(false),
             memory: Local::new(&database.arena, &database.epochs),
             contexts: Contexts::new(),
@@ -165,10 +186,11 @@ impl Session {
     #[cold]
     fn open_lane(&self) -> Option<&LaneWriter> {
         let (port, log) = (self.port.as_ref()?, self.database.log()?);
-        Some(
-            self.lane
-                .get_or_init(|| LaneWriter::new(log, self.number, port, self.clock.clone())),
-        )
+        if let Some(memory) = self.lane_memory.take() {
+            let lane = LaneWriter::new(log, self.number, port, self.clock.clone(), memory);
+            return Some(self.lane.get_or_init(|| lane));
+        }
+        self.lane.get()
     }
 
     /// Ends the session's [`Session::upkeep`].

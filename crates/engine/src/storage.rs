@@ -15,13 +15,14 @@ use io::{Action, Buffer, Directory, DirectoryLock, Port};
 use crate::{
     checkpoint,
     checkpoint::CheckpointReport,
-    log::{Log, segments::sync_names},
+    log::{Log, LogConfig, segments::sync_names},
     manifest::{self, Manifest},
 };
 
 /// The directory's side of a database.
 pub(crate) struct Storage {
     directory: Arc<dyn Directory>,
+    log_session_bytes: usize,
     manifest: Mutex<Manifest>,
     /// Set once recovery has finished.
     log: OnceLock<Arc<Log>>,
@@ -55,6 +56,7 @@ impl Storage {
     /// The storage in a locked directory with a manifest.
     pub(crate) fn new(
         directory: Arc<dyn Directory>,
+        log_config: &LogConfig,
         lock: DirectoryLock,
         manifest: Manifest,
     ) -> std::io::Result<Storage> {
@@ -69,6 +71,7 @@ impl Storage {
         let next_checkpoint_file = numbers.max().map_or(0, |number| number.saturating_add(1));
         Ok(Storage {
             directory,
+            log_session_bytes: log_config.session_bytes(),
             manifest: Mutex::new(manifest),
             log: OnceLock::new(),
             is_pending: AtomicBool::new(true),
@@ -89,6 +92,11 @@ impl Storage {
 
     pub(crate) fn directory(&self) -> &Arc<dyn Directory> {
         &self.directory
+    }
+
+    /// Memory that the log takes of each session.
+    pub(crate) fn log_session_bytes(&self) -> usize {
+        self.log_session_bytes
     }
 
     #[inline]

@@ -50,7 +50,8 @@ pub enum Error {
         bytes: usize,
     },
     /// The memory limit is reached; the operation changed nothing. The
-    /// transaction can go on (read, delete) or be rolled back.
+    /// transaction can go on (read, delete) or be rolled back. From a commit, of
+    /// more than a log buffer holds: it was rolled back.
     #[error(
         "the memory limit is reached; delete records, or open the database with a larger memory_bytes_max"
     )]

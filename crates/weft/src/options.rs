@@ -38,8 +38,8 @@ pub struct Options {
     /// Whether worker `i` stays on the i-th core that this process may use.
     /// Default: no. Helps on machines that do nothing else.
     pub pin_workers: bool,
-    /// Hard limit on memory for records, versions and indexes, in bytes, at
-    /// least 1 MiB. Default `None`: 80 % of the memory this process may use
+    /// Hard limit on memory for records, versions, indexes and log buffers, in
+    /// bytes, at least 1 MiB more than the latter. Default `None`: 80 % of the memory this process may use
     /// (the machine's, or its control group's). Memory is taken as it is needed.
     pub memory_bytes_max: Option<usize>,
     /// Transactions that each worker keeps in flight to overlap cache misses.
@@ -104,11 +104,15 @@ impl Options {
 
     pub(crate) fn validate(&self) -> Result<()> {
         within("workers", self.workers, 1, WORKERS_MAX)?;
-        self.validate_local()
+        self.validate_for(self.workers)
     }
 
     /// As `validate`, without the field that concerns threads.
     pub(crate) fn validate_local(&self) -> Result<()> {
+        self.validate_for(1)
+    }
+
+    fn validate_for(&self, workers: usize) -> Result<()> {
         if let InFlight::Fixed(in_flight) = self.in_flight {
             within("in_flight", in_flight, 1, interleave::IN_FLIGHT_MAX)?;
         }
@@ -116,12 +120,31 @@ impl Options {
             within("memory_bytes_max", bytes, MEMORY_BYTES_MIN, usize::MAX)?;
         }
         self.storage.validate()?;
+        self.validate_log_buffers(workers)?;
         within(
             "open_transactions_max",
             self.open_transactions_max,
             1,
             OPEN_TRANSACTIONS_MAX,
         )
+    }
+
+    /// Log buffers are part of the memory limit, and must leave some for records.
+    fn validate_log_buffers(&self, workers: usize) -> Result<()> {
+        let buffers = workers.saturating_mul(self.storage.log().session_bytes());
+        let least = buffers.saturating_add(MEMORY_BYTES_MIN);
+        let limit = self.memory_bytes_effective();
+        if self.data_dir.is_none() || limit >= least {
+            return Ok(());
+        }
+        Err(Error::from(Box::new(InvalidOption {
+            field: "memory_bytes_max",
+            value: limit.to_string(),
+            range: format!(
+                "at least {least} for {buffers} bytes of log buffers of {workers} worker(s); \
+                 or make storage.log_buffer_bytes smaller"
+            ),
+        })))
     }
 }
 

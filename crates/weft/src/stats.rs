@@ -147,12 +147,13 @@ impl fmt::Display for Stats {
         }
         write!(
             f,
-            "memory        {} of {}: {} index, {} indirection, {} versions",
-            Bytes(self.memory.claimed_bytes),
+            "memory        {} of {}: {} index, {} indirection, {} versions, {} log buffers",
+            Bytes(self.memory.claimed_bytes + self.memory.reserved_bytes),
             Bytes(self.memory.limit_bytes),
             Bytes(self.memory.index_bytes),
             Bytes(self.memory.indirection_bytes),
-            Bytes(self.memory.version_bytes)
+            Bytes(self.memory.version_bytes),
+            Bytes(self.memory.reserved_bytes)
         )
     }
 }

@@ -39,6 +39,16 @@ fn options_out_of_range_are_refused_by_name() {
         }),
         "memory_bytes_max"
     );
+    let directory = tempfile::tempdir().unwrap();
+    // Enough for records alone.
+    assert_eq!(
+        refused(Options {
+            data_dir: Some(directory.path().join("never made")),
+            memory_bytes_max: Some(1 << 20),
+            ..options()
+        }),
+        "memory_bytes_max"
+    );
     for in_flight in [InFlight::Fixed(0), InFlight::Fixed(1025)] {
         assert_eq!(
             refused(Options {

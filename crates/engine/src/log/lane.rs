@@ -26,11 +26,12 @@ use std::{
 
 use interleave::Clock;
 use io::{Buffer, File, Port, Transfer};
+use memory::Reservation;
 
 use crate::{
     error::Error,
     log::{
-        Durability, Log,
+        Durability, Log, LogConfig,
         bell::{Bell, Listening},
         format::{self, BLOCK_HEADER_BYTES},
         frontier::Lane,
@@ -129,6 +130,8 @@ struct Writing {
     since: Duration,
     /// The other buffer, unless it is under way.
     spare: Option<Buffer>,
+    /// Both buffers, as part of the memory limit.
+    memory: Reservation,
     under_way: Option<UnderWay>,
     resting: Resting,
     /// Bytes that the next segment must have, at least.
@@ -152,7 +155,14 @@ struct UnderWay {
 }
 
 impl LaneWriter {
-    pub(crate) fn new(log: &Arc<Log>, number: u16, port: &Rc<Port>, clock: Clock) -> LaneWriter {
+    /// `memory` is for the buffers ([`LogConfig::session_bytes`]).
+    pub(crate) fn new(
+        log: &Arc<Log>,
+        number: u16,
+        port: &Rc<Port>,
+        clock: Clock,
+        memory: Reservation,
+    ) -> LaneWriter {
         let number = usize::from(number);
         log.frontier.lane(number).rouse_by(Some(port.rouser()));
         let buffer_bytes = log.config.buffer_bytes;
@@ -167,6 +177,7 @@ impl LaneWriter {
                 urgency: Urgency::None,
                 since: Duration::ZERO,
                 spare: Some(empty_block(buffer_bytes)),
+                memory,
                 under_way: None,
                 resting: log.take_resting(number),
                 segment_bytes_wanted: 0,
@@ -195,8 +206,8 @@ impl LaneWriter {
     /// Waits until a transaction of `bytes` can be committed.
     ///
     /// # Errors
-    /// [`Error::Poisoned`]; [`Error::StorageFull`], and the transaction can be
-    /// committed later; [`Error::TransactionTooLarge`].
+    /// [`Error::Poisoned`]; [`Error::StorageFull`] and [`Error::MemoryExhausted`], and
+    /// the transaction can be committed later; [`Error::TransactionTooLarge`].
     ///
     /// # Suspension
     /// An event wait, if the buffers are full.
@@ -262,6 +273,9 @@ impl LaneWriter {
         let room = |segment: &Option<Segment>| segment.as_ref().map_or(0, Segment::room);
         let resting = &writing.resting;
         if room(&resting.segment) >= needed || room(&resting.next) >= needed {
+            if used + bytes > writing.active.capacity() {
+                writing.enlarge(bytes)?;
+            }
             return Ok(Room::Enough);
         }
         if let Some(error) = writing.no_segment.take() {
@@ -401,15 +415,46 @@ impl Drop for WaitingForRoom<'_> {
     }
 }
 
+impl Writing {
+    /// Makes the active buffer, which is empty, large enough for a transaction of
+    /// `bytes`.
+    ///
+    /// # Errors
+    /// [`Error::MemoryExhausted`].
+    #[cold]
+    fn enlarge(&mut self, bytes: usize) -> Result<(), Error> {
+        debug_assert_eq!(self.transactions, 0, "others fit into the usual buffer");
+        let bytes = bytes + SLACK_BYTES as usize;
+        self.memory
+            .grow(block_bytes(bytes) - self.active.capacity())?;
+        self.active = empty_block(bytes);
+        Ok(())
+    }
+}
+
+impl LogConfig {
+    /// Memory that a session's two buffers take, as long as no transaction is larger
+    /// than one.
+    pub fn session_bytes(&self) -> usize {
+        2 * block_bytes(self.buffer_bytes)
+    }
+}
+
+/// Bytes of a buffer with room for so many bytes of transactions.
+fn block_bytes(bytes: usize) -> usize {
+    io::round_up(BLOCK_HEADER_BYTES + bytes)
+}
+
 fn empty_block(bytes: usize) -> Buffer {
-    let mut buffer = Buffer::with_capacity(BLOCK_HEADER_BYTES + bytes);
+    let mut buffer = Buffer::with_capacity(block_bytes(bytes));
     buffer.set_len(BLOCK_HEADER_BYTES);
     buffer
 }
 
 /// Empties a block; one that has grown far beyond the usual is replaced.
-fn reset_block(buffer: &mut Buffer, usual_bytes: usize) {
+fn reset_block(buffer: &mut Buffer, usual_bytes: usize, memory: &mut Reservation) {
     if buffer.capacity() > usual_bytes * 4 {
+        memory.shrink(buffer.capacity() - block_bytes(usual_bytes));
         *buffer = empty_block(usual_bytes);
     }
     buffer.set_len(BLOCK_HEADER_BYTES);

@@ -62,7 +62,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::Abort`] or [`Error::Ended`] if the transaction is over already.
-    /// [`Error::StorageFull`], [`Error::TransactionTooLarge`]: it was rolled back.
+    /// [`Error::StorageFull`], [`Error::MemoryExhausted`] (it is larger than a log
+    /// buffer), [`Error::TransactionTooLarge`]: it was rolled back.
     /// [`Error::Poisoned`]: whether it is durable is unknown.
     ///
     /// # Suspension

@@ -35,12 +35,21 @@ pub(crate) fn open_with(
     log: LogConfig,
     recovery: RecoveryConfig,
 ) -> Result<Durable, OpenError> {
+    open_within(256 << 20, directory, log, recovery)
+}
+
+pub(crate) fn open_within(
+    memory_bytes_max: usize,
+    directory: Arc<dyn Directory>,
+    log: LogConfig,
+    recovery: RecoveryConfig,
+) -> Result<Durable, OpenError> {
     let config = DatabaseConfig {
         checkpoint: CheckpointConfig {
             log_bytes_max: 0,
             ..CheckpointConfig::default()
         },
-        ..DatabaseConfig::with_memory(256 << 20)
+        ..DatabaseConfig::with_memory(memory_bytes_max)
     };
     let recovery = Database::open(config, log, recovery, directory)?;
     let database = recovery.database().clone();

@@ -30,7 +30,9 @@ pub struct StorageOptions {
     /// microseconds, before it is on its way to the device. 0 to 1,000,000; default
     /// 10,000.
     pub relaxed_us: u32,
-    /// Bytes of each of a worker's two log buffers; at least 4096, default 1 MiB.
+    /// Bytes of each of a worker's two log buffers, which are part of
+    /// [`crate::Options::memory_bytes_max`]; at least 4096, default 1 MiB. For a
+    /// larger transaction, one grows for as long as it is needed.
     pub log_buffer_bytes: usize,
     /// Bytes of a log file; at least 1 MiB, default 32 MiB. Each worker has one to
     /// three.

@@ -121,7 +121,10 @@ impl LaneWriter {
                 needed,
                 durable,
             });
+        let before = writing.active.capacity();
         format::seal(&mut writing.active, header, claims);
+        // For the claims of many lanes a full buffer had to grow.
+        writing.memory.charge(writing.active.capacity() - before);
         let spare = writing.spare.take().expect("nothing is under way");
         let block = std::mem::replace(&mut writing.active, spare);
         let offset = segment.offset;
@@ -184,7 +187,11 @@ impl LaneWriter {
             Ok(_) => self.fail(writing, &short_write()),
             Err(error) => self.fail(writing, &error),
         }
-        reset_block(&mut buffer, self.log.config.buffer_bytes);
+        reset_block(
+            &mut buffer,
+            self.log.config.buffer_bytes,
+            &mut writing.memory,
+        );
         writing.spare = Some(buffer);
         self.room.ring();
     }
@@ -195,7 +202,11 @@ impl LaneWriter {
         writing.under_way = None;
         // What is in the active buffer cannot become durable either.
         writing.transactions = 0;
-        reset_block(&mut writing.active, self.log.config.buffer_bytes);
+        reset_block(
+            &mut writing.active,
+            self.log.config.buffer_bytes,
+            &mut writing.memory,
+        );
         self.log.poison(&format!("writing the log failed: {error}"));
     }
 
