@@ -35,9 +35,56 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// What became of the processors' time since the machine was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// All of it, in the system's ticks.
+    total: u64,
+    /// What a hypervisor gave to others although there was work to do.
+    stolen: u64,
+}
+
+impl ProcessorTime {
+    /// `None` where it is not known (not Linux).
+    pub fn now() -> Option<Self> {
+        processor_time_in(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// The share of the time since `earlier` that was stolen.
+    pub fn stolen_since(self, earlier: Self) -> f64 {
+        let total = self.total.saturating_sub(earlier.total);
+        let stolen = self.stolen.saturating_sub(earlier.stolen);
+        stolen as f64 / total.max(1) as f64
+    }
+}
+
+fn processor_time_in(stat: &str) -> Option<ProcessorTime> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|t| t.parse().ok())
+        .collect();
+    // User, nice, system, idle, waiting, interrupts (2), stolen; guests are in user.
+    let known = ticks.get(..8)?;
+    Some(ProcessorTime {
+        total: known.iter().sum(),
+        stolen: known[7],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_stolen_time_is_read_from_the_systems_table() {
+        let time = |text| processor_time_in(text).unwrap();
+        let before = time("cpu  10 0 10 70 0 0 0 10 0 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
+        let after = time("cpu  20 0 20 140 0 0 0 20 5 0\n");
+        assert_eq!(after.stolen_since(before), 0.1);
+        assert_eq!(after.stolen_since(after), 0.0);
+        assert_eq!(processor_time_in("cpu  1 2 3\n"), None);
+    }
 
     #[test]
     fn the_available_memory_is_read_from_the_systems_table() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::distribution::Records;
 use crate::limits::{self, Mapping};
-use crate::machine;
+use crate::machine::{self, ProcessorTime};
 use crate::measure::{COMMIT, Durability, Measurement, Summary, summarise};
 use crate::mode::Mode;
 use crate::plan::Plan;
@@ -94,7 +94,12 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
             let seed = crate::keys::mix(plan.seed).wrapping_add(repeat.into());
             let run = Run::new(plan, Arc::clone(&records), plan.duration, seed)?;
             let run = run.with_durability(durability);
-            let raw = subject.run(mode, &run)?;
+            let before = ProcessorTime::now();
+            let mut raw = subject.run(mode, &run)?;
+            if let (Some(before), Some(after)) = (before, ProcessorTime::now()) {
+                let stolen = after.stolen_since(before);
+                raw.extra.insert(STOLEN.to_owned(), stolen);
+            }
             measurements.push(measurement(plan, mode, durability, raw, limit)?);
             if records.end() > records.loaded() {
                 subject.restore(records.loaded()..records.end())?;
@@ -152,6 +157,10 @@ fn measurement(
         extra: raw.extra,
     })
 }
+
+/// The name of a further number: the share of the processors' time that the host
+/// gave to others while this was measured.
+pub const STOLEN: &str = "stolen_share";
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,14 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle, presets};
 use crate::limits::Limit;
 use crate::measure::{Durability, Measurement, Spread, Summary};
 use crate::number::bytes_text;
+use crate::runner::STOLEN;
 use crate::subject::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES};
 
 /// Lines above and below the header and at the end, none between rows.
 const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+
+/// Stolen time below this is not worth a line.
+const STOLEN_NOTED: f64 = 0.02;
 
 const LEGEND: &str = "\
 Medians over the repeats. ns/op: time per operation and worker. ±: half the range of Mops/s. x seq:
@@ -64,7 +68,27 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
             )
         }
     };
-    format!("{table}\n{limit}{}{LEGEND}", device(summaries))
+    format!(
+        "{table}\n{limit}{}{}{LEGEND}",
+        device(summaries),
+        host(summaries)
+    )
+}
+
+/// What else may have decided the figures.
+fn host(summaries: &[Summary]) -> String {
+    let stolen = summaries
+        .iter()
+        .filter_map(|summary| summary.median.extra.get(STOLEN).copied())
+        .fold(0.0, f64::max);
+    if stolen < STOLEN_NOTED {
+        return String::new();
+    }
+    format!(
+        "Host: up to {:.0} % of the processors' time was taken by others while a row was \
+         measured; waits of milliseconds are theirs.\n",
+        stolen * 100.0
+    )
 }
 
 /// What the log cost, and what the device does by itself.
