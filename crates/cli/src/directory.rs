@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bench::progress::{Progress, Step};
 use engine::OpenError;
 use io::{Backend, Directory, RealDirectory};
+use weft::{CheckpointReport, Database, Options, StorageOptions};
 
 /// Opens a directory that must exist; opening a database would make it.
 pub(crate) fn existing(path: &Path) -> bench::Result<Arc<dyn Directory>> {
@@ -19,6 +20,30 @@ pub(crate) fn existing(path: &Path) -> bench::Result<Arc<dyn Directory>> {
     let directory = RealDirectory::open(path, Backend::Blocking);
     let directory = directory.map_err(|error| bench::Error::input(error.to_string()))?;
     Ok(Arc::new(directory))
+}
+
+/// Opens the database in a directory, takes a checkpoint and closes it.
+pub(crate) fn checkpoint(
+    path: &Path,
+    storage: StorageOptions,
+    loading: &'static str,
+) -> bench::Result<CheckpointReport> {
+    let failed = |error: weft::Error| bench::Error::run(error.to_string());
+    let options = Options {
+        data_dir: Some(path.to_owned()),
+        storage,
+        ..Options::default()
+    };
+    let mut showing = Showing::new(loading);
+    let db = Database::open_reporting(options, |progress| {
+        showing.show(progress.bytes_done, progress.bytes_total);
+    });
+    drop(showing);
+    let db = db.map_err(failed)?;
+    Progress::stderr().note("taking a checkpoint");
+    let taken = db.checkpoint_blocking().map_err(failed)?;
+    db.close();
+    Ok(taken)
 }
 
 /// What is wrong with a directory that cannot even be looked at.

@@ -12,6 +12,7 @@ use clap::Parser;
 mod backup;
 mod bench;
 mod check;
+mod checkpoint;
 mod directory;
 mod limits;
 mod log;
@@ -33,6 +34,7 @@ enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
     Check(check::Arguments),
+    Checkpoint(checkpoint::Arguments),
     Backup(backup::Backup),
     Restore(backup::Restore),
     Salvage(salvage::Arguments),
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(command) => command.run(),
         Command::Check(arguments) => arguments.run(),
+        Command::Checkpoint(arguments) => arguments.run(),
         Command::Backup(arguments) => arguments.run(),
         Command::Restore(arguments) => arguments.run(),
         Command::Salvage(arguments) => arguments.run(),

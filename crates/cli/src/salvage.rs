@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bench::progress::Progress;
 use engine::inspect::{self, CheckReport};
-use weft::{Database, Options, StorageOptions};
+use weft::StorageOptions;
 
 use crate::directory::{self, Showing};
 
@@ -84,23 +83,9 @@ fn check(path: &Path) -> bench::Result<CheckReport> {
 
 /// Opens the database with what is left and takes a checkpoint: its records.
 fn salvage(path: &Path) -> bench::Result<u64> {
-    let failed = |error: weft::Error| bench::Error::run(error.to_string());
-    let options = Options {
-        data_dir: Some(path.to_owned()),
-        storage: StorageOptions {
-            salvage: true,
-            ..StorageOptions::default()
-        },
-        ..Options::default()
+    let storage = StorageOptions {
+        salvage: true,
+        ..StorageOptions::default()
     };
-    let mut showing = Showing::new("loading what is left");
-    let db = Database::open_reporting(options, |progress| {
-        showing.show(progress.bytes_done, progress.bytes_total);
-    });
-    drop(showing);
-    let db = db.map_err(failed)?;
-    Progress::stderr().note("taking a checkpoint of it");
-    let taken = db.checkpoint_blocking().map_err(failed)?;
-    db.close();
-    Ok(taken.records)
+    Ok(directory::checkpoint(path, storage, "loading what is left")?.records)
 }

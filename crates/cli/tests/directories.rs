@@ -44,19 +44,20 @@ fn count(path: &Path) -> u64 {
         .unwrap()
 }
 
-/// Changes a byte of the only file of that kind.
+/// Changes a byte of the first file of that kind.
 fn damage(path: &Path, kind: &str, offset: usize) -> String {
-    let mut names = fs::read_dir(path)
+    let names = fs::read_dir(path)
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let file = names
-        .find(|file| {
+        .filter(|file| {
             file.file_name()
                 .unwrap()
                 .to_str()
                 .unwrap()
                 .starts_with(kind)
         })
+        .min()
         .unwrap();
     let mut bytes = fs::read(&file).unwrap();
     bytes[offset] ^= 0xff;
@@ -75,6 +76,10 @@ fn every_help_teaches() {
             "check",
             &["Exit code", "superfluous", "--format", "Examples:"][..],
         ),
+        (
+            "checkpoint",
+            &["not open", "Database::checkpoint", "Example:"],
+        ),
         ("backup", &["is open", "Database::backup", "Examples:"]),
         ("restore", &["Nothing is overwritten", "Examples:"]),
         (
@@ -89,6 +94,29 @@ fn every_help_teaches() {
             help = help.stdout(contains(*word));
         }
     }
+}
+
+#[test]
+fn a_checkpoint_makes_the_log_superfluous() {
+    let place = tempfile::tempdir().unwrap();
+    let path = database(place.path());
+    weft()
+        .arg("checkpoint")
+        .arg(&path)
+        .assert()
+        .success()
+        .stdout(contains("200 records in 1 files"));
+    weft()
+        .arg("check")
+        .arg(&path)
+        .assert()
+        .code(0)
+        .stdout(contains("names, 200 records in the checkpoint").and(contains("superfluous")));
+    assert_eq!(count(&path), 200);
+    let empty = place.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    weft().arg("checkpoint").arg(&empty).assert().code(2);
+    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
 }
 
 #[test]

@@ -57,6 +57,14 @@ pub struct Progress {
     pub bytes_done: u64,
 }
 
+/// Whether there is a database in a directory: opening one makes it.
+///
+/// # Errors
+/// If the directory cannot be listed.
+pub fn is_database(directory: &Arc<dyn Directory>) -> std::io::Result<bool> {
+    Ok(directory.list()?.iter().any(|name| name == NAME))
+}
+
 /// Adds up what was gone through, and tells.
 pub(crate) struct Meter<'p> {
     progress: Progress,
