@@ -133,6 +133,10 @@ impl Shared {
         self.laziness.planted == Some(Planted::SkipSync)
     }
 
+    fn skips_durable_writes(&self) -> bool {
+        self.skips_syncs() || self.laziness.planted == Some(Planted::SkipDurableWrite)
+    }
+
     /// Gives the system the names that are to be synced; false if a planted bug does
     /// not.
     fn write_names_back(&self) -> io::Result<bool> {

@@ -4,6 +4,8 @@
 //! ```text
 //! cargo run --release -p weft --example killed -- --kills 500 --seed 1 [--directory DIR]
 //! ```
+//!
+//! With `--lose-unsynced` a kill also takes what was not synced, as a power cut does.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // Examples talk to a person.
 
 #[path = "../tests/killed/harness.rs"]
@@ -11,12 +13,15 @@ mod harness;
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
-const USAGE: &str = "usage: killed [--kills N] [--seed N] [--directory DIR]";
+use harness::Conduct;
+
+const USAGE: &str = "usage: killed [--kills N] [--seed N] [--directory DIR] [--lose-unsynced]";
 
 struct Arguments {
     kills: u32,
     seed: u64,
     directory: PathBuf,
+    conduct: Conduct,
 }
 
 fn arguments() -> Option<Arguments> {
@@ -24,14 +29,15 @@ fn arguments() -> Option<Arguments> {
         kills: 100,
         seed: 1,
         directory: std::env::temp_dir(),
+        conduct: Conduct::Honest,
     };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
-        let value = given.next()?;
         match name.as_str() {
-            "--kills" => arguments.kills = value.parse().ok()?,
-            "--seed" => arguments.seed = value.parse().ok()?,
-            "--directory" => arguments.directory = value.into(),
+            "--kills" => arguments.kills = given.next()?.parse().ok()?,
+            "--seed" => arguments.seed = given.next()?.parse().ok()?,
+            "--directory" => arguments.directory = given.next()?.into(),
+            "--lose-unsynced" => arguments.conduct = Conduct::LosesUnsynced,
             _ => return None,
         }
     }
@@ -55,7 +61,7 @@ fn main() -> ExitCode {
         &place,
         arguments.kills,
         arguments.seed,
-        false,
+        arguments.conduct,
         &mut |summary| {
             if summary.kills % 25 == 0 {
                 eprintln!("{:.0} s: {summary}", began.elapsed().as_secs_f64());

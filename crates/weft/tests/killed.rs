@@ -1,5 +1,5 @@
 //! What was acknowledged survives SIGKILL, whenever it comes: in transactions, in
-//! checkpoints, in recovery.
+//! checkpoints, in recovery. The same if it takes what was not synced with it.
 //!
 //! Without the usual test harness, since the process starts itself as a child. More
 //! kills by command: `cargo run --release -p weft --example killed -- --kills 500`.
@@ -8,6 +8,8 @@
 mod harness;
 
 use std::io::Write;
+
+use harness::Conduct;
 
 const KILLS: u32 = 30;
 
@@ -26,15 +28,26 @@ fn main() {
         return;
     }
     let place = tempfile::tempdir().expect("a directory for the databases");
-    let caught = harness::run(place.path(), KILLS, 1, true, &mut |_| {});
-    let caught = caught.expect_err("promises that were not kept are noticed");
-    assert!(caught.contains("was promised"), "{caught}");
-    let summary = harness::run(&place.path().join("honest"), KILLS, 1, false, &mut |_| {});
-    match summary {
-        Ok(summary) => drop(writeln!(std::io::stdout().lock(), "killed: {summary}")),
-        Err(what) => {
-            let kept = place.keep();
-            panic!("{what}; the directory is kept below {}", kept.display());
+    for (conduct, complaint) in [
+        (Conduct::Hasty, "was promised"),
+        // The manifest has its name and nothing else.
+        (Conduct::SkipsSyncs, "nothing was written here"),
+        (Conduct::SkipsDurableWrites, "was promised"),
+        (Conduct::LosesDirectorySyncs, "was promised"),
+    ] {
+        let below = place.path().join(conduct.name());
+        let caught = harness::run(&below, KILLS, 1, conduct, &mut |_| {});
+        let caught = caught.expect_err("promises that were not kept are noticed");
+        assert!(caught.contains(complaint), "{conduct:?}: {caught}");
+    }
+    for conduct in [Conduct::Honest, Conduct::LosesUnsynced] {
+        let below = place.path().join(conduct.name());
+        match harness::run(&below, KILLS, 1, conduct, &mut |_| {}) {
+            Ok(summary) => drop(writeln!(std::io::stdout().lock(), "{conduct:?}: {summary}")),
+            Err(what) => {
+                let kept = place.keep();
+                panic!("{what}; the directory is kept below {}", kept.display());
+            }
         }
     }
 }

@@ -142,7 +142,7 @@ impl LazyChannel {
                 let real = content.real(direct).clone();
                 Ok(Course::GoesOn(real, None))
             }
-            Action::WriteDurable if !shared.skips_syncs() => {
+            Action::WriteDurable if !shared.skips_durable_writes() => {
                 let real = content.real(direct).clone();
                 let write = content.hold(buffer, offset);
                 let durable = Durable {

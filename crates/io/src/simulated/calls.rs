@@ -81,7 +81,8 @@ impl State {
             return Err(io::Error::from_raw_os_error(libc::ENOSPC));
         }
         let data = Data::Bytes(&bytes[..room]);
-        let durable = durable && self.planted != Some(Planted::SkipSync);
+        let skips = [Planted::SkipSync, Planted::SkipDurableWrite].map(Some);
+        let durable = durable && !skips.contains(&self.planted);
         let content = self
             .storage
             .files

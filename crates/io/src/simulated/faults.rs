@@ -37,6 +37,8 @@ pub struct Faults {
 pub enum Planted {
     /// Durable writes and syncs of files make nothing durable, but say so.
     SkipSync,
+    /// Durable writes alone do.
+    SkipDurableWrite,
     /// Syncs of the directory make nothing durable, but say so.
     LoseDirectorySync,
 }

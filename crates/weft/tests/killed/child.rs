@@ -3,18 +3,19 @@
 //! It never ends by itself unless something fails. Each line that it writes is one
 //! call of the system, so lines of different threads do not mix.
 
-use std::{io::Write, path::Path};
+use std::{io::Write, path::Path, sync::Arc};
 
+use io::LazyDirectory;
 use weft::{Backend, Database, Durability, Error, Prefix, Transaction};
 
 use super::{
     bank::{self, ACCOUNTS, CLIENTS, Tables},
+    conduct::Conduct,
     dice::Dice,
 };
 
-/// Works until it is killed. A child that is `hasty` promises before it is promised:
-/// a bug that must be noticed.
-pub(crate) fn work(directory: &Path, seed: u64, hasty: bool) -> Result<(), Error> {
+/// Works until it is killed.
+pub(crate) fn work(directory: &Path, seed: u64, conduct: Conduct) -> Result<(), Error> {
     let mut dice = Dice::new(seed);
     let mut options = bank::options(directory);
     options.workers = 1 + dice.below(3) as usize;
@@ -22,13 +23,19 @@ pub(crate) fn work(directory: &Path, seed: u64, hasty: bool) -> Result<(), Error
         options.storage.backend = Backend::Blocking;
     }
     say("opening");
-    let db = Database::open(options)?;
+    let db = match conduct.laziness(&mut dice) {
+        None => Database::open(options)?,
+        Some(laziness) => {
+            let lazy = LazyDirectory::open(directory, options.storage.backend, laziness)?;
+            Database::open_in(options, Arc::new(lazy))?
+        }
+    };
     say("open");
     let tables = bank::set_up(&db)?;
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {
             let (db, tables, dice) = (&db, &tables, Dice::new(seed ^ client));
-            scope.spawn(move || end(transfers(db, tables, client, dice, hasty)));
+            scope.spawn(move || end(transfers(db, tables, client, dice, conduct)));
         }
         let (db, tables, reading) = (&db, &tables, Dice::new(!seed));
         scope.spawn(move || end(reads(db, tables, reading)));
@@ -61,7 +68,7 @@ fn transfers(
     tables: &Tables,
     client: u64,
     mut dice: Dice,
-    hasty: bool,
+    conduct: Conduct,
 ) -> Result<(), Error> {
     let ours = tables.clone();
     let begin = db.run_blocking(async move |txn: &Transaction| length(txn, &ours, client).await)?;
@@ -75,7 +82,7 @@ fn transfers(
             _ => Durability::Synchronous,
         };
         let promise = format!("{client} {}", number + 1);
-        if hasty {
+        if conduct == Conduct::Hasty {
             say(&promise);
         }
         let ours = tables.clone();

@@ -10,12 +10,17 @@
 //!   checks the directory, opens the database, verifies (bank.rs); or not, so that
 //!   several kills come between two orderly openings
 //! ```
+//! SIGKILL alone loses nothing that the system was given. A child can therefore work on
+//! a directory that does not give it what is not synced (`io::LazyDirectory`): then a
+//! kill does to the files what a power cut may.
+//!
 //! A line is written after the acknowledgement, so what the parent has read was
 //! acknowledged. Moments are chosen from a seed, but what the child does meanwhile is
 //! up to the machine: a seed does not replay a run, it only varies it.
 
 mod bank;
 mod child;
+mod conduct;
 mod dice;
 
 use std::{
@@ -28,6 +33,7 @@ use std::{
 };
 
 use bank::Promises;
+pub(crate) use conduct::Conduct;
 use dice::Dice;
 
 /// Kills after which a new directory is begun, so that histories stay short.
@@ -89,13 +95,13 @@ impl Moment {
 }
 
 /// Kills children `kills` times, in directories below `place`. The error is a loss, or
-/// a child that failed by itself; the directory is left as it is then. With `hasty`
-/// children there must be one.
+/// a child that failed by itself; the directory is left as it is then. With children of
+/// bad conduct there must be one.
 pub(crate) fn run(
     place: &Path,
     kills: u32,
     seed: u64,
-    hasty: bool,
+    conduct: Conduct,
     progress: &mut dyn FnMut(&Summary),
 ) -> Result<Summary, String> {
     let mut dice = Dice::new(seed);
@@ -106,7 +112,7 @@ pub(crate) fn run(
         let mut promises = Promises::default();
         for kill in 1..=KILLS_PER_DIRECTORY.min(kills - summary.kills) {
             let moment = Moment::choose(&mut dice, opening_took);
-            let mut watched = Watched::start(&directory, dice.next(), hasty)?;
+            let mut watched = Watched::start(&directory, dice.next(), conduct)?;
             watched.kill_at(moment, &mut promises, &mut summary)?;
             if let Some(took) = watched.opening_took {
                 opening_took = took;
@@ -141,13 +147,13 @@ struct Watched {
 }
 
 impl Watched {
-    fn start(directory: &Path, seed: u64, hasty: bool) -> Result<Watched, String> {
+    fn start(directory: &Path, seed: u64, conduct: Conduct) -> Result<Watched, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut child = Command::new(program)
             .arg("child")
             .arg(directory)
             .arg(seed.to_string())
-            .args(hasty.then_some("hasty"))
+            .arg(conduct.name())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -268,6 +274,6 @@ pub(crate) fn work_as_child() -> Option<Result<(), weft::Error>> {
     }
     let directory = arguments.next()?;
     let seed = arguments.next()?.to_str()?.parse().ok()?;
-    let hasty = arguments.next().is_some();
-    Some(child::work(directory.as_ref(), seed, hasty))
+    let conduct = Conduct::of(arguments.next()?.to_str()?)?;
+    Some(child::work(directory.as_ref(), seed, conduct))
 }

@@ -21,8 +21,10 @@ fn planted_bugs_lose_what_was_promised() {
             .iter()
             .eq(&[true])
     );
-    let skipped = outcomes(|seed| survives(seed, Some(Planted::SkipSync), written));
-    assert!(skipped.iter().eq(&both));
+    for skips in [Planted::SkipSync, Planted::SkipDurableWrite] {
+        let skipped = outcomes(|seed| survives(seed, Some(skips), written));
+        assert!(skipped.iter().eq(&both));
+    }
     let lost = outcomes(|seed| survives(seed, Some(Planted::LoseDirectorySync), named));
     assert!(lost.iter().eq(&both));
 }
