@@ -14,7 +14,8 @@
 //! 3. The frontier has reached `end`: no chunk has anything that could be cut off.
 //! 4. The names of the parts are durable; a manifest with the new checkpoint takes
 //!    the old one's place. From now on it counts.
-//! 5. The old parts are removed, log files before `starts` are free.
+//! 5. The old parts' files are the next checkpoint's, under new names; log files before
+//!    `starts` are free.
 //!
 //! Interrupted before 4, nothing has changed, and the parts are removed by the next
 //! opening; after it, what is superfluous is found by the next opening as well.
@@ -36,7 +37,7 @@ use std::{
 
 use index::Direction;
 use interleave::Interleaved;
-use io::{Action, Buffer, File, OpenMode, Port, Transfer};
+use io::{Action, Buffer, File, Port, Transfer};
 
 use crate::{
     checkpoint::format::{CHUNK_HEADER_BYTES, ChunkHeader},
@@ -58,7 +59,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks on their way to the device.
 const CHUNKS_UNDER_WAY: usize = 2;
 /// Bytes after which a part ends: parts are loaded in parallel.
-const PART_BYTES: u64 = 32 << 20;
+pub(crate) const PART_BYTES: u64 = 32 << 20;
 
 /// Bytes reserved at once for a part. Its file may be longer than what is in it.
 const RESERVE_BYTES: u64 = 2 << 20;
@@ -197,6 +198,7 @@ impl Session {
             storage,
             log: &log,
             entry,
+            files: Vec::new(),
             under_way: VecDeque::new(),
             started: self.clock().now(),
             written: 0,
@@ -239,13 +241,8 @@ impl Session {
             manifest.cuts.clear();
         };
         storage.change_manifest_beside(port, change).await?;
-        for part in old.parts {
-            match log.directory.remove(&file_name(part.file)) {
-                // Lost before, if the database was salvaged.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed?,
-            }
-        }
+        let superseded = old.parts.iter().map(|part| part.file);
+        storage.retire_checkpoint_files(superseded, report.parts as usize)?;
         report.log_files_freed = log.segments.free_before(log.incarnation, &starts)? as u64;
         self.counters.update(|stats| stats.checkpoints += 1);
         Ok(report)
@@ -259,6 +256,8 @@ struct Writer<'s> {
     log: &'s Arc<Log>,
     port: Rc<Port>,
     entry: CheckpointEntry,
+    /// All that were begun.
+    files: Vec<u64>,
     under_way: VecDeque<(Transfer, Arc<dyn File>, u64)>,
     started: Duration,
     written: u64,
@@ -370,14 +369,10 @@ impl Writer<'_> {
         Ok((snapshot, records, is_end))
     }
 
-    fn begin_part(&self, table: &Table) -> Result<Part, CheckpointError> {
-        let number = self.storage.take_checkpoint_file();
-        let file = self
-            .log
-            .directory
-            .open(&file_name(number), OpenMode::Create, true)?;
+    fn begin_part(&mut self, table: &Table) -> Result<Part, CheckpointError> {
+        let (number, file) = self.storage.begin_checkpoint_file()?;
+        self.files.push(number);
         Ok(Part {
-            file,
             entry: PartEntry {
                 file: number,
                 table: table.number(),
@@ -385,7 +380,8 @@ impl Writer<'_> {
                 bytes: 0,
             },
             chunks: 0,
-            reserved: 0,
+            reserved: file.length()?,
+            file,
         })
     }
 
@@ -432,14 +428,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Removes what was written. If that fails the next opening does it.
+    /// What was written is nobody's. If that fails the next opening removes it.
     async fn give_up(&mut self) {
         while let Some((transfer, ..)) = self.under_way.pop_front() {
             // It must not write to a file that is gone.
             let _ = transfer.await;
         }
-        for part in &self.entry.parts {
-            let _ = self.log.directory.remove(&file_name(part.file));
-        }
+        let files = self.files.drain(..);
+        let keep = files.len();
+        let _ = self.storage.retire_checkpoint_files(files, keep);
     }
 }

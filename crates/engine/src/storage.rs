@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use io::{Action, Buffer, Directory, DirectoryLock, Port};
+use io::{Action, Buffer, Directory, DirectoryLock, File, OpenMode, Port};
 
 use crate::{
     checkpoint,
@@ -31,6 +31,9 @@ pub(crate) struct Storage {
     is_pending: AtomicBool,
     is_checkpointing: AtomicBool,
     next_checkpoint_file: AtomicU64,
+    /// Files of checkpoints that nobody needs any more, for the next one: to remove a
+    /// file takes milliseconds where the system discards its blocks.
+    spare_parts: Mutex<Vec<u64>>,
     last_checkpoint: Mutex<LastCheckpoint>,
     lock: Mutex<Option<DirectoryLock>>,
 }
@@ -77,6 +80,7 @@ impl Storage {
             is_pending: AtomicBool::new(true),
             is_checkpointing: AtomicBool::new(false),
             next_checkpoint_file: AtomicU64::new(next_checkpoint_file),
+            spare_parts: Mutex::default(),
             last_checkpoint: Mutex::new(LastCheckpoint {
                 taken: Instant::now(),
                 log_bytes: 0,
@@ -197,8 +201,51 @@ impl Storage {
         (!under_way).then(|| CheckpointGuard(self))
     }
 
-    pub(crate) fn take_checkpoint_file(&self) -> u64 {
-        self.next_checkpoint_file.fetch_add(1, Ordering::Relaxed)
+    fn spare_parts(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.spare_parts.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// A file for a part of a checkpoint, under a number that no file had before, and
+    /// so that what is left in it of an earlier use gives itself away.
+    pub(crate) fn begin_checkpoint_file(&self) -> std::io::Result<(u64, Arc<dyn File>)> {
+        let number = self.next_checkpoint_file.fetch_add(1, Ordering::Relaxed);
+        let name = checkpoint::file_name(number);
+        loop {
+            let Some(spare) = self.spare_parts().pop() else {
+                let file = self.directory.open(&name, OpenMode::Create, true)?;
+                return Ok((number, file));
+            };
+            match self.directory.rename(&checkpoint::file_name(spare), &name) {
+                // Lost before, if the database was salvaged.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                renamed => {
+                    renamed?;
+                    let file = self.directory.open(&name, OpenMode::Write, true)?;
+                    return Ok((number, file));
+                }
+            }
+        }
+    }
+
+    /// Nobody needs these files of a checkpoint any more: `keep` of all such are kept
+    /// for the next one, if the device has as much room again.
+    pub(crate) fn retire_checkpoint_files(
+        &self,
+        files: impl Iterator<Item = u64>,
+        keep: usize,
+    ) -> std::io::Result<()> {
+        let mut spares = self.spare_parts();
+        spares.extend(files);
+        let room = self.directory.free_bytes()?;
+        let keep = keep.min((room / checkpoint::PART_BYTES) as usize);
+        while spares.len() > keep {
+            let Some(surplus) = spares.pop() else { break };
+            match self.directory.remove(&checkpoint::file_name(surplus)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
+        }
+        Ok(())
     }
 
     fn last_checkpoint(&self) -> MutexGuard<'_, LastCheckpoint> {
