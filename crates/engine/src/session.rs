@@ -69,7 +69,8 @@ pub struct Session {
 #[derive(Default)]
 pub(crate) struct Counters {
     stats: RefCell<TransactionStats>,
-    /// Operations of committed transactions: the worker's useful work.
+    /// Operations of committed transactions, and records recovered: the worker's useful
+    /// work.
     pub(crate) useful: Cell<u64>,
 }
 

@@ -1,11 +1,12 @@
 //! Loading: every worker takes files and installs their records, interleaved.
 //!
-//! The tasks of one worker share an [`Intake`]: whichever of them finds it empty
-//! reads the next block or file. Installing a record suspends at cache misses like
-//! any insert, so a worker's tasks overlap theirs.
+//! Installing a record suspends at cache misses like any insert, so a worker's tasks
+//! overlap theirs. They are short: a worker looks only between tasks and at misses
+//! whether something else is to be done, and by what is done it finds out how many
+//! tasks to keep in flight. A task without end could not be taken out of flight, and
+//! one that does not suspend (the worker tries that) would never let go.
 
 use std::{
-    cell::RefCell,
     ops::Range,
     rc::Rc,
     sync::{Arc, atomic::Ordering},
@@ -31,8 +32,8 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// Tasks per worker: enough to overlap the cache misses of as many installs.
-const TASKS: usize = 24;
+/// Records per task.
+const BATCH: usize = 64;
 
 impl Recovery {
     /// The tasks of one worker, to be drawn until `None`. When those of all workers
@@ -45,12 +46,14 @@ impl Recovery {
             tables: session.database.tables(),
             recovery: self.clone(),
             session: session.clone(),
-            state: RefCell::default(),
         });
-        let mut left = TASKS;
-        move || {
-            left = left.checked_sub(1)?;
-            Some(Box::pin(load(intake.clone())))
+        let mut state = State::default();
+        move || match intake.next(&mut state) {
+            Ok(batch) => Some(Box::pin(load(intake.clone(), batch?))),
+            Err(error) => {
+                intake.recovery.fail(error);
+                None
+            }
         }
     }
 }
@@ -58,31 +61,27 @@ impl Recovery {
 /// One of [`Recovery::tasks`].
 pub type Loading = std::pin::Pin<Box<dyn Future<Output = ()>>>;
 
-async fn load(intake: Rc<Intake>) {
-    let recovery = &*intake.recovery;
-    loop {
-        let (bytes, entry) = match intake.next() {
-            Ok(Some(next)) => next,
-            Ok(None) => return,
-            Err(error) => return recovery.fail(error),
-        };
+async fn load(intake: Rc<Intake>, batch: Batch) {
+    let session = &*intake.session;
+    for entry in &batch.entries {
         // Tables of the log and the checkpoint are in the manifest: checked when
         // the entry was read.
         let table = &intake.tables[entry.table as usize];
-        let key = &bytes[entry.key];
-        let value = entry.value.map(|value| &bytes[value]);
-        let installed = intake
-            .session
+        let key = &batch.bytes[entry.key.clone()];
+        let value = entry.value.clone().map(|value| &batch.bytes[value]);
+        let installed = session
             .install::<Interleaved>(table, key, value, entry.timestamp)
             .await;
-        match installed {
-            Ok(()) => {}
-            Err(_) => return recovery.fail(OpenError::MemoryExhausted),
+        if installed.is_err() {
+            return intake.recovery.fail(OpenError::MemoryExhausted);
         }
     }
+    let useful = &session.counters.useful;
+    useful.set(useful.get() + batch.entries.len() as u64);
 }
 
 /// A record to install: ranges of the bytes it was read from.
+#[derive(Clone)]
 struct Entry {
     table: u32,
     timestamp: Timestamp,
@@ -90,18 +89,21 @@ struct Entry {
     value: Option<Range<usize>>,
 }
 
-/// An entry, and the bytes that it is in.
-type Taken = (Rc<Vec<u8>>, Entry);
+/// What one task installs.
+struct Batch {
+    bytes: Rc<Vec<u8>>,
+    entries: Vec<Entry>,
+}
 
-/// What the tasks of one worker work off.
+/// Where the tasks of one worker belong.
 struct Intake {
     recovery: Arc<Recovery>,
     session: Rc<Session>,
     /// By number.
     tables: Vec<Arc<Table>>,
-    state: RefCell<State>,
 }
 
+/// What the tasks of one worker are made from.
 #[derive(Default)]
 struct State {
     item: Option<Item>,
@@ -111,18 +113,23 @@ struct State {
     /// Records and chunks of the part so far.
     records: u64,
     chunks: u32,
-    /// Reversed: the next is the last.
+    /// Those of the last block or chunk, and how many of them are taken.
     entries: Vec<Entry>,
+    taken: usize,
 }
 
 impl Intake {
-    fn next(&self) -> Result<Option<Taken>, OpenError> {
-        let mut state = self.state.borrow_mut();
-        let state = &mut *state;
+    fn next(&self, state: &mut State) -> Result<Option<Batch>, OpenError> {
         loop {
-            if let Some(entry) = state.entries.pop() {
-                return Ok(Some((state.bytes.clone(), entry)));
+            let rest = &state.entries[state.taken..];
+            if !rest.is_empty() {
+                let entries = rest[..BATCH.min(rest.len())].to_vec();
+                state.taken += entries.len();
+                let bytes = state.bytes.clone();
+                return Ok(Some(Batch { bytes, entries }));
             }
+            state.entries.clear();
+            state.taken = 0;
             match state.item {
                 Some(Item::Log {
                     file,
@@ -237,8 +244,6 @@ impl Intake {
                 value: Some(range_of(bytes, value)),
             });
         }
-        // Taken from the end: in the order of the keys, which share their nodes.
-        state.entries.reverse();
         state.chunks += 1;
         state.records += state.entries.len() as u64;
         let is_last = state.offset + file_bytes >= bytes.len();
