@@ -17,6 +17,13 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub u64);
 
+impl Timestamp {
+    /// Whether a commit can have it: a version's `begin` word holds it.
+    pub(crate) fn is_possible(self) -> bool {
+        self.0 < Begin::NEVER
+    }
+}
+
 const TAG: u64 = 1 << 63;
 const SEQUENCE_BITS: u32 = 35;
 const CONTEXT_BITS: u32 = 16;

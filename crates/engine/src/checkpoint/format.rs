@@ -109,6 +109,9 @@ impl<'b> Chunk<'b> {
             is_last: reader.u32()? == 1,
             snapshot: Timestamp(reader.u64()?),
         };
+        if !header.snapshot.is_possible() {
+            return Err(Flaw::Nonsense);
+        }
         Ok(Chunk {
             header,
             payload: &whole[CHUNK_HEADER_BYTES..],
@@ -184,6 +187,19 @@ mod tests {
             buffer[bit / 8] ^= 1 << (bit % 8);
             assert!(Chunk::decode(&buffer).is_err(), "bit {bit}");
             buffer[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn a_snapshot_that_cannot_be_is_refused() {
+        for impossible in [(1 << 63) - 1, 1 << 63, u64::MAX] {
+            let mut buffer = Buffer::zeroed(CHUNK_HEADER_BYTES);
+            let header = ChunkHeader {
+                snapshot: Timestamp(impossible),
+                ..ChunkHeader::default()
+            };
+            seal(&mut buffer, header);
+            assert_eq!(Chunk::decode(&buffer).err(), Some(Flaw::Nonsense));
         }
     }
 }

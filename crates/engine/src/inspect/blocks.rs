@@ -51,7 +51,7 @@ impl<'b> Blocks<'b> {
     /// block, if the file had none.
     pub(crate) fn ending(&self, next: u64) -> Ending {
         let next = self.next.unwrap_or(next);
-        let unknown = matches!(self.flaw, Flaw::Version(_));
+        let unknown = matches!(self.flaw, Flaw::Version(_) | Flaw::Nonsense);
         let is_later = later_block(self.bytes, self.offset, self.file, next);
         if is_later || unknown && is_ours(self.bytes, self.offset, self.file) {
             return Ending::Destroyed(self.flaw);

@@ -24,7 +24,7 @@
 //! `log.rs`. Nothing in here trusts a byte: whatever a file holds, the answer is a
 //! block or the reason why it is none.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use io::BLOCK_BYTES;
 
@@ -152,6 +152,25 @@ pub(crate) struct Claim {
     pub(crate) durable: u64,
 }
 
+impl Claim {
+    /// The claims of a vector.
+    pub(crate) fn decode_all(vector: &[u8]) -> impl Iterator<Item = Claim> + use<'_> {
+        vector
+            .chunks_exact(VECTOR_ENTRY_BYTES)
+            .map(|entry| {
+                let mut reader = Reader(entry);
+                let lane = reader.u32()?;
+                reader.u32()?;
+                Ok::<_, TooShort>(Claim {
+                    lane,
+                    needed: reader.u64()?,
+                    durable: reader.u64()?,
+                })
+            })
+            .map_while(Result::ok)
+    }
+}
+
 /// The header of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
@@ -174,9 +193,27 @@ pub(crate) struct BlockHeader {
 impl BlockHeader {
     /// Bytes of the block up to the padding.
     pub(crate) fn bytes(&self) -> usize {
-        BLOCK_HEADER_BYTES
-            + self.payload_bytes as usize
-            + usize::from(self.lanes) * VECTOR_ENTRY_BYTES
+        self.vector().end
+    }
+
+    /// Bytes of the block in the file.
+    pub(crate) fn file_bytes(&self) -> usize {
+        self.bytes().next_multiple_of(BLOCK_BYTES)
+    }
+
+    /// Where in the block its vector is.
+    pub(crate) fn vector(&self) -> Range<usize> {
+        let start = BLOCK_HEADER_BYTES + self.payload_bytes as usize;
+        start..start + usize::from(self.lanes) * VECTOR_ENTRY_BYTES
+    }
+
+    /// Whether its timestamps can be.
+    pub(crate) fn check(&self) -> Result<(), Flaw> {
+        if self.as_of.is_possible() && self.newest.is_possible() {
+            Ok(())
+        } else {
+            Err(Flaw::Nonsense)
+        }
     }
 
     /// Reads a header; the checksum is that of the block, see [`Block::decode`].
@@ -268,33 +305,22 @@ impl<'b> Block<'b> {
         if checksum != crc32fast::hash(&whole[CHECKED_FROM..]) {
             return Err(Flaw::Checksum);
         }
-        let (payload, vector) = whole[BLOCK_HEADER_BYTES..].split_at(header.payload_bytes as usize);
+        header.check()?;
+        let vector = header.vector();
         Ok(Block {
             header,
-            payload,
-            vector,
+            payload: &whole[BLOCK_HEADER_BYTES..vector.start],
+            vector: &whole[vector],
         })
     }
 
     /// Bytes of the block in the file.
     pub(crate) fn file_bytes(&self) -> usize {
-        self.header.bytes().next_multiple_of(BLOCK_BYTES)
+        self.header.file_bytes()
     }
 
     pub(crate) fn vector(&self) -> impl Iterator<Item = Claim> + use<'b> {
-        self.vector
-            .chunks_exact(VECTOR_ENTRY_BYTES)
-            .map(|entry| {
-                let mut reader = Reader(entry);
-                let lane = reader.u32()?;
-                reader.u32()?;
-                Ok::<_, TooShort>(Claim {
-                    lane,
-                    needed: reader.u64()?,
-                    durable: reader.u64()?,
-                })
-            })
-            .map_while(Result::ok)
+        Claim::decode_all(self.vector)
     }
 
     pub(crate) fn transactions(&self) -> Transactions<'b> {
@@ -323,6 +349,9 @@ impl<'b> Iterator for Transactions<'b> {
         }
         let mut read = || {
             let timestamp = Timestamp(self.0.u64()?);
+            if !timestamp.is_possible() {
+                return Err(Flaw::Nonsense);
+            }
             let bytes = self.0.u32()? as usize;
             let count = self.0.u32()?;
             Ok(LoggedTransaction {
@@ -331,7 +360,7 @@ impl<'b> Iterator for Transactions<'b> {
                 writes: Reader(self.0.take(bytes)?),
             })
         };
-        let transaction = read().map_err(|TooShort| Flaw::Nonsense);
+        let transaction: Result<_, Flaw> = read();
         if transaction.is_err() {
             self.0 = Reader(&[]);
         }

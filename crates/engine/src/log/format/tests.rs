@@ -96,3 +96,28 @@ fn a_torn_block_is_noticed() {
         assert_eq!(torn.is_ok(), bytes >= whole, "{bytes}");
     }
 }
+
+/// They would be taken for identities of transactions.
+#[test]
+fn timestamps_that_cannot_be_are_refused() {
+    let sealed = |timestamp: u64, as_of: u64| {
+        let mut buffer = io::Buffer::zeroed(BLOCK_HEADER_BYTES);
+        Appending::begin(&mut buffer, Timestamp(timestamp)).end();
+        let header = BlockHeader {
+            transactions: 1,
+            as_of: Timestamp(as_of),
+            ..BlockHeader::default()
+        };
+        seal(&mut buffer, header, [].into_iter());
+        buffer
+    };
+    let read = |buffer: &io::Buffer| -> Result<u64, Flaw> {
+        let block = Block::decode(buffer)?;
+        block.transactions().map(|t| Ok(t?.timestamp.0)).sum()
+    };
+    assert_eq!(read(&sealed(7, (1 << 62) + 1)), Ok(7));
+    for impossible in [(1 << 63) - 1, 1 << 63, u64::MAX] {
+        assert_eq!(read(&sealed(impossible, 7)), Err(Flaw::Nonsense));
+        assert_eq!(read(&sealed(7, impossible)), Err(Flaw::Nonsense));
+    }
+}
