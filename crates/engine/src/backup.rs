@@ -66,7 +66,7 @@ use crate::{
     checkpoint::{CheckpointError, format::Chunk},
     inspect::{CheckReport, Progress},
     manifest::PartEntry,
-    recovery::{OpenError, scan::read_file},
+    recovery::{OpenError, pieces::read_file},
     timestamp::Timestamp,
 };
 

@@ -210,7 +210,7 @@ impl Inspection<'_> {
 
     /// Reads a file; if that fails, says so.
     fn read(&mut self, name: &str, bytes: u64) -> Option<Vec<u8>> {
-        let read = crate::recovery::scan::read_file(self.directory, name, bytes);
+        let read = crate::recovery::pieces::read_file(self.directory, name, bytes);
         self.meter.advance(bytes);
         match read {
             Ok(read) => Some(read),

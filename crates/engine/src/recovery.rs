@@ -2,13 +2,18 @@
 //!
 //! | step | where |
 //! | --- | --- |
-//! | lock, manifest, log files, what counts of them | [`Database::open`], `scan.rs`, `analysis.rs` |
+//! | lock, manifest | [`Database::open`] |
+//! | log files, what counts of them | `logs.rs`, `scan.rs`, `analysis.rs` |
 //! | loading checkpoint and log, in parallel, by every worker | [`Recovery::tasks`], `load.rs` |
 //! | a new incarnation begins | [`Recovery::finish`] |
 //!
 //! Nothing is written before the last step, so whoever is interrupted before begins
 //! again, and finds the same. The last step puts a new manifest in place: it says up
 //! to where the log of the ended incarnation counts, and names the next one.
+//!
+//! The log is read twice, but mostly only once in full: what counts of it is found out
+//! from headers and claims (`scan.rs`), and loading compares all checksums, before
+//! anything is written.
 //!
 //! Loading is order-independent: records are installed by key, the newest timestamp
 //! wins, deletions stay as tombstones until they are collected as usual. So
@@ -17,10 +22,12 @@
 pub(crate) mod analysis;
 mod error;
 mod load;
+pub(crate) mod logs;
+pub(crate) mod pieces;
 pub(crate) mod scan;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -30,17 +37,13 @@ use std::{
 
 use io::Directory;
 
-use self::scan::{Expected, FileBlocks, Found, LaneLog, LogFile};
 pub use self::{error::OpenError, load::Loading};
+use self::{logs::Logs, scan::LogFile};
 use crate::{
     checkpoint,
     database::{Database, DatabaseConfig},
-    log::{
-        Log, LogConfig, Segments,
-        format::Flaw,
-        segments::{Full, file_name},
-    },
-    manifest::{self, Cut, Manifest, ManifestError, PartEntry},
+    log::{Log, LogConfig, Segments, format::Flaw, segments::file_name},
+    manifest::{self, Manifest, ManifestError, PartEntry},
     storage::Storage,
     timestamp::Timestamp,
 };
@@ -165,7 +168,7 @@ impl Database {
                 }
             }
         };
-        let logs = Logs::read(&directory, &manifest, recovery_config)?;
+        let logs = Logs::read_ahead(&directory, &manifest, recovery_config)?;
         let storage = Storage::new(directory.clone(), &log_config, lock, manifest.clone())?;
         let database = Database::with_storage(config, Some(storage))
             .map_err(|_| OpenError::MemoryExhausted)?;
@@ -222,188 +225,6 @@ fn random_number() -> u64 {
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
     hasher.write_u64(0);
     hasher.finish()
-}
-
-/// What the log files come to.
-pub(crate) struct Logs {
-    pub(crate) items: Vec<Item>,
-    /// Up to here, everything counts.
-    pub(crate) reached: Timestamp,
-    pub(crate) cuts: Vec<Cut>,
-    full: Vec<Full>,
-    free: Vec<(u64, u64)>,
-    blank: Vec<u64>,
-    next_number: u64,
-}
-
-impl Logs {
-    /// Reads all log files that count.
-    pub(crate) fn read(
-        directory: &Arc<dyn Directory>,
-        manifest: &Manifest,
-        config: RecoveryConfig,
-    ) -> Result<Logs, OpenError> {
-        let Found {
-            lanes,
-            blank,
-            next_number,
-        } = scan::find(directory, manifest, config.salvage)?;
-        let checkpoint = manifest.checkpoint.clone().unwrap_or_default();
-        let newer_than = checkpoint.begin;
-        let mut logs = Logs {
-            items: Vec::new(),
-            // The first timestamp is 1, of a database without commits.
-            reached: newer_than.max(Timestamp(1)),
-            cuts: Vec::new(),
-            full: Vec::new(),
-            free: Vec::new(),
-            blank,
-            next_number,
-        };
-        let mut incarnations: BTreeMap<u64, BTreeMap<u32, Vec<LogFile>>> = BTreeMap::new();
-        for ((incarnation, lane), files) in lanes {
-            incarnations
-                .entry(incarnation)
-                .or_default()
-                .insert(lane, files);
-        }
-        for cut in &manifest.cuts {
-            logs.reached = logs.reached.max(cut.up_to);
-            // Though all its files may be gone.
-            incarnations.entry(cut.incarnation).or_default();
-        }
-        // One that began and wrote nothing has nothing to cut off.
-        incarnations.entry(manifest.incarnation).or_default();
-        for (incarnation, lanes) in incarnations {
-            let cut = manifest.cut(incarnation);
-            if incarnation != manifest.incarnation && cut.is_none() {
-                // Superseded by a checkpoint.
-                let files = lanes.values().flatten();
-                logs.free
-                    .extend(files.map(|file| (file.number, file.bytes)));
-                continue;
-            }
-            let mut read = BTreeMap::new();
-            for (lane, files) in lanes {
-                let expected = expected(manifest, cut, incarnation, lane);
-                let log = scan::scan_lane(directory, &files, expected, config.salvage, &|_| {})?;
-                read.insert(lane, log);
-            }
-            let up_to = match cut {
-                Some(cut) => {
-                    all_lanes_are_there(manifest, cut, &read, config.salvage)?;
-                    cut.up_to
-                }
-                None => {
-                    let (reached, loss) = analysis::frontier(&read, logs.reached);
-                    if let Some(loss) = loss
-                        && !config.salvage
-                    {
-                        return Err(OpenError::Lost {
-                            lane: loss.lane,
-                            durable: loss.durable,
-                            found: loss.found,
-                        });
-                    }
-                    reached
-                }
-            };
-            logs.reached = logs.reached.max(up_to);
-            logs.take(incarnation, read, newer_than, up_to);
-        }
-        // The frontier had reached the checkpoint's end, by blocks that came after its
-        // beginning. Without them its chunks are of different moments.
-        if logs.reached < checkpoint.end && !config.salvage {
-            return Err(OpenError::EndsEarly {
-                log: logs.reached,
-                checkpoint: checkpoint.end,
-            });
-        }
-        logs.reached = logs.reached.max(checkpoint.end);
-        Ok(logs)
-    }
-
-    fn take(
-        &mut self,
-        incarnation: u64,
-        lanes: BTreeMap<u32, LaneLog>,
-        newer_than: Timestamp,
-        up_to: Timestamp,
-    ) {
-        let ends = lanes.iter().map(|(&lane, log)| (lane, log.blocks));
-        let cut = Cut {
-            incarnation,
-            up_to,
-            ends: ends.collect(),
-        };
-        for (
-            file,
-            FileBlocks {
-                end, blocks_end, ..
-            },
-        ) in lanes.into_values().flat_map(|l| l.files)
-        {
-            if blocks_end == 0 {
-                self.free.push((file.number, file.bytes));
-                continue;
-            }
-            self.items.push(Item::Log {
-                file,
-                end,
-                newer_than,
-                up_to,
-            });
-            self.full.push(Full {
-                number: file.number,
-                bytes: file.bytes,
-                header: file.header,
-                blocks_end,
-            });
-        }
-        if cut.ends.iter().any(|&(_, blocks)| blocks > 0) {
-            self.cuts.push(cut);
-        }
-    }
-}
-
-/// Where a lane's log begins and ends, as far as the manifest says.
-pub(crate) fn expected(
-    manifest: &Manifest,
-    cut: Option<&Cut>,
-    incarnation: u64,
-    lane: u32,
-) -> Expected {
-    let checkpoint = manifest.checkpoint.as_ref();
-    let start = checkpoint
-        .filter(|checkpoint| checkpoint.incarnation == incarnation)
-        .and_then(|checkpoint| checkpoint.starts.iter().find(|start| start.lane == lane));
-    let start = start.copied().unwrap_or_default();
-    let end = cut.and_then(|cut| cut.ends.iter().find(|(number, _)| *number == lane));
-    Expected {
-        first_block: start.block,
-        transactions: start.transactions,
-        blocks: end.map(|&(_, blocks)| blocks),
-    }
-}
-
-/// A lane whose files are all gone is not noticed when its files are read.
-fn all_lanes_are_there(
-    manifest: &Manifest,
-    cut: &Cut,
-    read: &BTreeMap<u32, LaneLog>,
-    salvage: bool,
-) -> Result<(), OpenError> {
-    // A checkpoint may have made all of them superfluous.
-    let needed = |lane| expected(manifest, Some(cut), cut.incarnation, lane).first_block;
-    let gone = |&&(lane, blocks): &&(u32, u64)| blocks > needed(lane) && !read.contains_key(&lane);
-    match cut.ends.iter().find(gone) {
-        Some(&(lane, blocks)) if !salvage => Err(OpenError::Lost {
-            lane,
-            durable: blocks,
-            found: 0,
-        }),
-        _ => Ok(()),
-    }
 }
 
 impl Recovery {

@@ -10,7 +10,7 @@ use crate::{
     inspect::{self, Progress},
     log::segments,
     manifest::{Manifest, ManifestError},
-    recovery::{Item, Logs, OpenError, RecoveryConfig, scan::read_file},
+    recovery::{Item, OpenError, RecoveryConfig, logs::Logs, pieces::read_file},
 };
 
 /// Copies the database in a directory that is not open to one that is empty: makes a

@@ -143,7 +143,7 @@ fn write(database: &Arc<Database>, worker: &mut Worker<Session>, keys: std::ops:
 fn contents(directory: &Arc<dyn Directory>) -> Files {
     let names = directory.list().expect("can be listed");
     let read = |name: String| {
-        let read = crate::recovery::scan::read_file(directory, &name, u64::MAX);
+        let read = crate::recovery::pieces::read_file(directory, &name, u64::MAX);
         let mut bytes = read.expect("can be read");
         if segments::file_number(&name).is_some() {
             let used = bytes

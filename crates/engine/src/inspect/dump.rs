@@ -14,10 +14,7 @@ use crate::{
         segments::{file_name, file_number},
     },
     manifest::{self, Manifest, ManifestError},
-    recovery::{
-        Item, Logs, OpenError, RecoveryConfig,
-        scan::{LogFile, read_file},
-    },
+    recovery::{Item, OpenError, RecoveryConfig, logs::Logs, pieces::read_file, scan::LogFile},
     timestamp::Timestamp,
 };
 

@@ -16,7 +16,8 @@ use crate::{
     },
     manifest::{Cut, Manifest},
     recovery::{
-        Logs, OpenError, RecoveryConfig, expected,
+        OpenError, RecoveryConfig,
+        logs::{Logs, expected},
         scan::{Expected, LogFile},
     },
     timestamp::Timestamp,
@@ -93,7 +94,7 @@ impl Inspection<'_> {
                 continue;
             };
             let start = (2 * BLOCK_BYTES as u64).min(*bytes);
-            let start = match crate::recovery::scan::read_file(self.directory, name, start) {
+            let start = match crate::recovery::pieces::read_file(self.directory, name, start) {
                 Ok(start) => start,
                 Err(error) => {
                     let what = format!("the device refused: {error}");

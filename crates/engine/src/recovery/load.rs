@@ -25,7 +25,7 @@ use crate::{
         segments::file_name,
     },
     manifest::PartEntry,
-    recovery::{Item, MISMATCH, OpenError, Recovery, scan::read_file},
+    recovery::{Item, MISMATCH, OpenError, Recovery, pieces::read_file},
     session::Session,
     table::Table,
     timestamp::{Begin, Timestamp},

@@ -4,6 +4,10 @@
 //! torn by a crash. What does not read as a block ends the lane, if nothing of the
 //! lane comes after it; if something does, what lies between was destroyed later,
 //! and recovery refuses ([`OpenError::Corrupt`]).
+//!
+//! So of a block that its successor follows, headers and claims are enough for whoever
+//! reads the rest later ([`Look::Ahead`]): if its checksum is wrong then, the block was
+//! destroyed, not torn.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,13 +15,16 @@ use io::{BLOCK_BYTES, Directory, OpenMode};
 
 use crate::{
     log::{
-        format::{Block, Claim, Flaw, SegmentHeader},
+        format::{BLOCK_HEADER_BYTES, Block, BlockHeader, Claim, Flaw, SegmentHeader},
         segments::{file_name, file_number},
     },
     manifest::Manifest,
-    recovery::OpenError,
+    recovery::{OpenError, pieces::Pieces},
     timestamp::Timestamp,
 };
+
+/// Bytes that are looked through at once for blocks where none are expected.
+const STEP_BYTES: usize = 256 * BLOCK_BYTES;
 
 /// Log files by what their headers say.
 #[derive(Debug, Default)]
@@ -126,13 +133,23 @@ pub(crate) struct BlockClaim {
     pub(crate) vector: Vec<Claim>,
 }
 
+/// How much of the log is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Everything; every checksum is compared.
+    Through,
+    /// Of blocks that others follow, headers and claims. What comes of it is true if
+    /// the checksums of all blocks are right: to be compared when they are loaded.
+    Ahead,
+}
+
 /// Reads the log of one lane. With `salvage`, what is destroyed ends the lane.
 pub(crate) fn scan_lane(
     directory: &Arc<dyn Directory>,
     files: &[LogFile],
     expected: Expected,
+    look: Look,
     salvage: bool,
-    progress: &dyn Fn(u64),
 ) -> Result<LaneLog, OpenError> {
     let mut lane = LaneLog {
         blocks: expected.first_block,
@@ -147,14 +164,14 @@ pub(crate) fn scan_lane(
         Flaw::Absent,
     );
     let mut begun = false;
+    let mut memory = Vec::new();
     for file in files {
-        let name = file_name(file.number);
-        let bytes = read_file(directory, &name, file.bytes)?;
-        progress(bytes.len() as u64);
-        let mut in_file = FileLog::read(&bytes, file, salvage)?;
+        let mut pieces = Pieces::of(directory, file, memory)?;
+        let mut in_file = FileLog::read(&mut pieces, file, look, salvage)?;
         // What was a block of this lane and is none any more.
-        let begins_with_debris = in_file.first.is_none()
-            && (in_file.flaw != Flaw::Absent || is_ours(&bytes, BLOCK_BYTES, file));
+        let start = pieces.at(BLOCK_BYTES, BLOCK_HEADER_BYTES)?;
+        let begins_with_debris =
+            in_file.first.is_none() && (in_file.flaw != Flaw::Absent || is_ours(start, 0, file));
         // Freed by the checkpoint, perhaps used again, perhaps not yet.
         if in_file.blocks.blocks_end <= expected.first_block {
             in_file.forget();
@@ -178,10 +195,12 @@ pub(crate) fn scan_lane(
         }
         lane.claims.append(&mut in_file.claims);
         lane.files.push((*file, in_file.blocks));
-        if later_block(&bytes, in_file.blocks.end as usize, file, lane.blocks) {
-            broken = Some((file.number, in_file.blocks.end, in_file.flaw));
+        let end = in_file.blocks.end;
+        if goes_on(&mut pieces, end as usize, file, lane.blocks)? {
+            broken = Some((file.number, end, in_file.flaw));
             break;
         }
+        memory = pieces.into_memory();
     }
     if expected.blocks.is_some_and(|blocks| lane.blocks < blocks) {
         broken = broken.or(Some(tail));
@@ -208,7 +227,12 @@ struct FileLog {
 
 impl FileLog {
     /// Reads blocks with consecutive numbers, as far as they go.
-    fn read(bytes: &[u8], file: &LogFile, salvage: bool) -> Result<FileLog, OpenError> {
+    fn read(
+        pieces: &mut Pieces,
+        file: &LogFile,
+        look: Look,
+        salvage: bool,
+    ) -> Result<FileLog, OpenError> {
         let mut log = FileLog {
             first: None,
             blocks: FileBlocks::default(),
@@ -219,32 +243,38 @@ impl FileLog {
         let mut offset = BLOCK_BYTES;
         loop {
             // After a crash the file may end within the last block's padding.
-            log.blocks.end = offset.min(bytes.len()) as u64;
-            let block = match block_of(bytes, offset, file) {
-                Ok(block) => block,
-                Err(flaw @ Flaw::Version(_)) if !salvage && is_ours(bytes, offset, file) => {
-                    let name = file_name(file.number);
-                    return Err(OpenError::corrupt(name, offset as u64, flaw));
-                }
+            log.blocks.end = offset.min(pieces.length()) as u64;
+            let found = match look {
+                Look::Ahead => followed_block(pieces, offset, file)?,
+                Look::Through => None,
+            };
+            let found = match found {
+                Some(found) => Ok(found),
+                None => whole_block(pieces, offset, file)?,
+            };
+            let (header, claim) = match found {
+                Ok(found) => found,
                 Err(flaw) => {
+                    let start = pieces.at(offset, BLOCK_HEADER_BYTES)?;
+                    let is_readable = matches!(flaw, Flaw::Version(_) | Flaw::Nonsense);
+                    if !salvage && is_readable && is_ours(start, 0, file) {
+                        let name = file_name(file.number);
+                        return Err(OpenError::corrupt(name, offset as u64, flaw));
+                    }
                     log.flaw = flaw;
                     return Ok(log);
                 }
             };
-            let header = &block.header;
             if log.first.is_some() && header.number != log.blocks.blocks_end {
                 // Left from an earlier use of the file.
                 return Ok(log);
             }
             log.first.get_or_insert(header.number);
             log.transactions = header.first.saturating_add(header.transactions.into());
-            log.claims.push(BlockClaim {
-                as_of: header.as_of,
-                vector: block.vector().collect(),
-            });
+            log.claims.push(claim);
             log.blocks.blocks_end = header.number.saturating_add(1);
             log.blocks.transactions += u64::from(header.transactions);
-            offset += block.file_bytes();
+            offset += header.file_bytes();
         }
     }
 
@@ -259,6 +289,88 @@ impl FileLog {
     }
 }
 
+/// The header and claim of the block at `offset`, if its successor follows it; their
+/// checksums are not compared.
+fn followed_block(
+    pieces: &mut Pieces,
+    offset: usize,
+    file: &LogFile,
+) -> std::io::Result<Option<(BlockHeader, BlockClaim)>> {
+    let start = pieces.at(offset, BLOCK_HEADER_BYTES)?;
+    let Some(header) = BlockHeader::decode(start).ok().map(|(header, _)| header) else {
+        return Ok(None);
+    };
+    let vector = header.vector();
+    let bytes = header.file_bytes() - vector.start + BLOCK_HEADER_BYTES;
+    let rest = pieces.at(offset + vector.start, bytes)?;
+    let next = rest.get(header.file_bytes() - vector.start..);
+    let Ok((next, _)) = BlockHeader::decode(next.unwrap_or_default()) else {
+        return Ok(None);
+    };
+    let (number, first) = (
+        header.number.checked_add(1),
+        header.first.checked_add(header.transactions.into()),
+    );
+    let follows = is_of(&header, file)
+        && is_of(&next, file)
+        && (Some(next.number), Some(next.first)) == (number, first)
+        && header.check().is_ok();
+    Ok(follows.then(|| {
+        let claim = BlockClaim {
+            as_of: header.as_of,
+            vector: Claim::decode_all(&rest[..vector.len()]).collect(),
+        };
+        (header, claim)
+    }))
+}
+
+/// The header and claim of the block at `offset`, if it is whole.
+fn whole_block(
+    pieces: &mut Pieces,
+    offset: usize,
+    file: &LogFile,
+) -> std::io::Result<Result<(BlockHeader, BlockClaim), Flaw>> {
+    let bytes = match BlockHeader::decode(pieces.at(offset, BLOCK_HEADER_BYTES)?) {
+        Ok((header, _)) => header.bytes(),
+        Err(flaw) => return Ok(Err(flaw)),
+    };
+    let block = block_of(pieces.at(offset, bytes)?, 0, file);
+    Ok(block.map(|block| {
+        let claim = BlockClaim {
+            as_of: block.header.as_of,
+            vector: block.vector().collect(),
+        };
+        (block.header, claim)
+    }))
+}
+
+/// As [`later_block`]; in steps, since mostly nothing was written there.
+fn goes_on(
+    pieces: &mut Pieces,
+    offset: usize,
+    file: &LogFile,
+    number: u64,
+) -> std::io::Result<bool> {
+    for start in (offset..pieces.length()).step_by(STEP_BYTES) {
+        let bytes = pieces.at(start, STEP_BYTES)?;
+        let offsets = (0..bytes.len().min(STEP_BYTES)).step_by(BLOCK_BYTES);
+        let is_later = |&at: &usize| {
+            let header = BlockHeader::decode(&bytes[at..]);
+            header.is_ok_and(|(header, _)| is_of(&header, file) && header.number >= number)
+        };
+        for at in offsets.filter(is_later).collect::<Vec<_>>() {
+            if whole_block(pieces, start + at, file)?.is_ok() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn is_of(header: &BlockHeader, file: &LogFile) -> bool {
+    (header.incarnation, header.lane) == (file.header.incarnation, file.header.lane)
+}
+
 /// The block at `offset`, if it is one of this file's lane and incarnation.
 pub(crate) fn block_of<'b>(
     bytes: &'b [u8],
@@ -266,11 +378,11 @@ pub(crate) fn block_of<'b>(
     file: &LogFile,
 ) -> Result<Block<'b>, Flaw> {
     let block = Block::decode(bytes.get(offset..).unwrap_or_default())?;
-    let header = &block.header;
-    if (header.incarnation, header.lane) != (file.header.incarnation, file.header.lane) {
-        return Err(Flaw::Absent);
+    if is_of(&block.header, file) {
+        Ok(block)
+    } else {
+        Err(Flaw::Absent)
     }
-    Ok(block)
 }
 
 /// Whether a block header of an unknown version is at least plausibly this lane's.
@@ -290,22 +402,5 @@ pub(crate) fn later_block(bytes: &[u8], offset: usize, file: &LogFile, number: u
         .any(|at| block_of(bytes, at, file).is_ok_and(|block| block.header.number >= number))
 }
 
-/// The first `length` bytes of a file, or all there are.
-pub(crate) fn read_file(
-    directory: &Arc<dyn Directory>,
-    name: &str,
-    length: u64,
-) -> std::io::Result<Vec<u8>> {
-    let file = directory.open(name, OpenMode::Read, false)?;
-    // Whoever says how long it is may be wrong.
-    let mut bytes = vec![0; length.min(file.length()?) as usize];
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read_at(&mut bytes[read..], read as u64)? {
-            0 => break,
-            count => read += count,
-        }
-    }
-    bytes.truncate(read);
-    Ok(bytes)
-}
+#[cfg(all(test, not(loom)))]
+mod tests;
