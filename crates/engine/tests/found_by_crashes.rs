@@ -316,3 +316,36 @@ fn a_prepared_segment_is_not_blamed() {
         other => panic!("{:?}", other.err()),
     }
 }
+
+/// When the first block behind a checkpoint was damaged, and the blocks before it were
+/// superfluous, the beginning of the lane's first file was blamed.
+#[test]
+fn the_first_needed_block_is_named() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    let table = durable.database.table("t").unwrap();
+    durable
+        .run(async |session: Rc<Session>| session.checkpoint().await)
+        .expect("a checkpoint");
+    let record = (vec![99], Some(vec![99; 100]));
+    durable.write(&table, vec![record]).unwrap();
+    drop((table, durable));
+    // The next opening writes down where the log ended.
+    drop(open(disk.directory()).unwrap());
+    let file = disk.directory();
+    let file = file.open("log-00000000", OpenMode::Read, false).unwrap();
+    let starts = |&at: &u64| {
+        let mut magic = [0; 4];
+        file.read_at(&mut magic, at).unwrap();
+        magic == *b"WFTB"
+    };
+    let mut blocks = (1..256).map(|block| block * BLOCK_BYTES as u64);
+    let last = blocks.rfind(starts).unwrap();
+    disk.rot("log-00000000", last + 64..last + 65, 1);
+    match open(disk.directory()) {
+        Err(OpenError::Corrupt { file, offset, .. }) => {
+            assert_eq!((file.as_str(), offset), ("log-00000000", last));
+        }
+        other => panic!("{:?}", other.err()),
+    }
+}

@@ -168,10 +168,19 @@ pub(crate) fn scan_lane(
     for file in files {
         let mut pieces = Pieces::of(directory, file, memory)?;
         let mut in_file = FileLog::read(&mut pieces, file, look, salvage)?;
-        // What was a block of this lane and is none any more.
-        let start = pieces.at(BLOCK_BYTES, BLOCK_HEADER_BYTES)?;
-        let begins_with_debris =
-            in_file.first.is_none() && (in_file.flaw != Flaw::Absent || is_ours(start, 0, file));
+        let end = in_file.blocks.end;
+        // What was a block of this lane, perhaps the first that is needed, and is none
+        // any more.
+        let is_debris = match in_file.first {
+            None => {
+                let start = pieces.at(BLOCK_BYTES, BLOCK_HEADER_BYTES)?;
+                in_file.flaw != Flaw::Absent || is_ours(start, 0, file)
+            }
+            Some(_) => {
+                let is_needed = in_file.blocks.blocks_end == expected.first_block;
+                in_file.flaw != Flaw::Absent && is_needed
+            }
+        };
         // Freed by the checkpoint, perhaps used again, perhaps not yet.
         if in_file.blocks.blocks_end <= expected.first_block {
             in_file.forget();
@@ -189,13 +198,12 @@ pub(crate) fn scan_lane(
             begun = true;
             lane.blocks = in_file.blocks.blocks_end;
             lane.transactions = in_file.transactions;
-            tail = (file.number, in_file.blocks.end, in_file.flaw);
-        } else if tail.2 == Flaw::Absent && begins_with_debris {
-            tail = (file.number, BLOCK_BYTES as u64, in_file.flaw);
+            tail = (file.number, end, in_file.flaw);
+        } else if tail.2 == Flaw::Absent && is_debris {
+            tail = (file.number, end, in_file.flaw);
         }
         lane.claims.append(&mut in_file.claims);
         lane.files.push((*file, in_file.blocks));
-        let end = in_file.blocks.end;
         if goes_on(&mut pieces, end as usize, file, lane.blocks)? {
             broken = Some((file.number, end, in_file.flaw));
             break;
