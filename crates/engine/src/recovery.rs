@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | lock, manifest | [`Database::open`] |
 //! | log files, what counts of them | `logs.rs`, `scan.rs`, `analysis.rs` |
-//! | loading checkpoint and log, in parallel, by every worker | [`Recovery::tasks`], `load.rs` |
+//! | loading checkpoint and log, in parallel, by every worker | [`Recovery::tasks`], `intake.rs`, `load.rs`, `install.rs` |
 //! | a new incarnation begins | [`Recovery::finish`] |
 //!
 //! Nothing is written before the last step, so whoever is interrupted before begins
@@ -17,10 +17,13 @@
 //!
 //! Loading is order-independent: records are installed by key, the newest timestamp
 //! wins, deletions stay as tombstones until they are collected as usual. So
-//! checkpoint and log files may be loaded by any worker at any time.
+//! checkpoint and log files may be loaded by any worker at any time (`install.rs`).
+//! A worker has two files in memory at most, and the records of a block or chunk.
 
 pub(crate) mod analysis;
 mod error;
+mod install;
+mod intake;
 mod load;
 pub(crate) mod logs;
 pub(crate) mod pieces;
@@ -42,7 +45,7 @@ use self::{logs::Logs, scan::LogFile};
 use crate::{
     checkpoint,
     database::{Database, DatabaseConfig},
-    log::{Log, LogConfig, Segments, format::Flaw, segments::file_name},
+    log::{Log, LogConfig, Segments, segments::file_name},
     manifest::{self, Manifest, ManifestError, PartEntry},
     storage::Storage,
     timestamp::Timestamp,
@@ -328,6 +331,3 @@ impl Recovery {
         }
     }
 }
-
-/// The flaw of a checkpoint part whose numbers are not those of the manifest.
-const MISMATCH: Flaw = Flaw::Nonsense;
