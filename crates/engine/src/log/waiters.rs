@@ -57,8 +57,12 @@ impl Waiters {
         true
     }
 
-    /// Takes a waiter out that gives up.
+    /// Takes a waiter out that gives up, or was released: mostly the latter.
+    #[inline]
     pub(crate) fn leave(&mut self, timestamp: Timestamp, number: u64) {
+        if self.first().is_none_or(|first| first > timestamp) {
+            return;
+        }
         if let Some(at) = self.position(timestamp, number) {
             self.queue.remove(at);
         }
