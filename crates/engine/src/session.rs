@@ -34,7 +34,7 @@ use crate::{
 };
 
 pub(crate) use collect::{Estate, Garbage};
-pub(crate) use contexts::{Context, Contexts, Write, WriteKind};
+pub(crate) use contexts::{Context, Contexts, State, Write, WriteKind};
 pub(crate) use rids::RidStock;
 
 /// How long a session with garbage that cannot be freed yet sleeps at most.

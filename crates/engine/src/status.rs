@@ -1,8 +1,9 @@
 //! Transaction status: how others learn whether a version whose `begin` still
 //! names its maker is visible.
 //!
-//! Every session has a table of *contexts*; an open transaction occupies one. Its
-//! status word holds the transaction's sequence number and its phase:
+//! Every session has a table of *contexts*; an open transaction occupies one, and
+//! begins its status when it makes its first version. The status word holds the
+//! transaction's sequence number and its phase:
 //!
 //! ```text
 //!  63                 2 1     0
@@ -83,7 +84,7 @@ impl Status {
         }
     }
 
-    /// Occupies the context; the new transaction's sequence.
+    /// Before the first version of a new transaction: its sequence.
     pub(crate) fn begin(&self) -> u64 {
         let sequence = (self.load().0 + 1) & SEQUENCE_MASK;
         self.set(sequence, Phase::Active);

@@ -29,14 +29,14 @@ mod scan;
 mod visibility;
 mod write;
 
-use std::{cell::Cell, rc::Rc};
+use std::{mem::ManuallyDrop, rc::Rc};
 
 pub use self::commit::Commit;
 
 use crate::{
     error::{Abort, Error},
     log::Durability,
-    session::{Context, Session},
+    session::{Context, Session, State},
     table::Table,
     timestamp::{Timestamp, TransactionId},
 };
@@ -54,26 +54,14 @@ pub enum Isolation {
     Snapshot,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Open,
-    Aborted(Abort),
-    Ended,
-}
-
 /// An open transaction. Dropping it rolls it back.
+///
+/// Two words, because it is moved a few times; what there is to know about it is in
+/// its context.
 pub struct Transaction {
     session: Rc<Session>,
-    context: Rc<Context>,
-    id: TransactionId,
-    isolation: Isolation,
-    state: Cell<State>,
-    durability: Cell<Durability>,
-    /// The largest timestamp among the versions it saw.
-    seen: Cell<Timestamp>,
-    reads: Cell<u64>,
-    scanned: Cell<u64>,
-    writes: Cell<u64>,
+    /// Given back by the drop.
+    context: ManuallyDrop<Rc<Context>>,
 }
 
 impl Session {
@@ -88,35 +76,22 @@ impl Session {
             return Err(self.database.why_closed());
         }
         let context = self.contexts.take().ok_or(Error::MemoryExhausted)?;
-        let number = context.number;
-        let status = self.statuses().get(number.into());
-        let id = TransactionId::new(self.number, number, status.begin());
+        context.open(isolation, self.database.durability());
         if isolation == Isolation::Snapshot {
             context.set_snapshot(self.take_snapshot());
         }
         Ok(Transaction {
             session: self.clone(),
-            context,
-            id,
-            isolation,
-            state: Cell::new(State::Open),
-            durability: Cell::new(self.database.durability()),
-            seen: Cell::new(Timestamp(0)),
-            reads: Cell::new(0),
-            scanned: Cell::new(0),
-            writes: Cell::new(0),
+            context: ManuallyDrop::new(context),
         })
-    }
-
-    fn statuses(&self) -> &crate::status::StatusTable {
-        self.database.statuses.session(self.number.into())
     }
 }
 
 impl Transaction {
     /// What this transaction sees of others.
+    #[inline]
     pub fn isolation(&self) -> Isolation {
-        self.isolation
+        self.context.isolation.get()
     }
 
     /// The session.
@@ -126,7 +101,7 @@ impl Transaction {
 
     /// The transaction's snapshot; under read committed, the present.
     pub fn snapshot(&self) -> Timestamp {
-        match self.isolation {
+        match self.isolation() {
             Isolation::Snapshot => self.context.snapshot(),
             Isolation::ReadCommitted => self.session.database.now(),
         }
@@ -135,24 +110,46 @@ impl Transaction {
     /// What its acknowledgement waits for: the database's default, if it was not
     /// changed.
     pub fn durability(&self) -> Durability {
-        self.durability.get()
+        self.context.durability.get()
     }
 
     /// Changes what its acknowledgement waits for.
     pub fn set_durability(&self, durability: Durability) {
-        self.durability.set(durability);
+        self.context.durability.set(durability);
     }
 
     /// The newest commit that it saw anything of: its answers depend on no later
     /// one.
     pub fn seen(&self) -> Timestamp {
-        self.seen.get()
+        self.context.seen.get()
+    }
+
+    /// Its name, which its versions carry until they are stamped: it is taken when it
+    /// is first needed.
+    #[inline]
+    fn id(&self) -> TransactionId {
+        self.context.id.get().unwrap_or_else(|| self.take_id())
+    }
+
+    fn take_id(&self) -> TransactionId {
+        let (session, number) = (self.session.number, self.context.number);
+        let statuses = self.session.database.statuses.session(session.into());
+        let id = TransactionId::new(session, number, statuses.get(number.into()).begin());
+        self.context.id.set(Some(id));
+        id
+    }
+
+    /// Notes that the answers depend on a commit.
+    #[inline(always)]
+    fn saw(&self, timestamp: Timestamp) {
+        let seen = &self.context.seen;
+        seen.set(seen.get().max(timestamp));
     }
 
     /// Ends a transaction of the engine's own, which has only read.
     pub(crate) fn release(self) {
         debug_assert_eq!(self.write_count(), 0);
-        self.state.set(State::Ended);
+        self.context.state.set(State::Ended);
     }
 
     /// Number of records written so far.
@@ -163,7 +160,7 @@ impl Transaction {
     /// The error that every further operation returns, if any.
     #[inline(always)]
     fn check_open(&self) -> Result<(), Error> {
-        match self.state.get() {
+        match self.context.state.get() {
             State::Open => Ok(()),
             State::Aborted(abort) => Err(Error::Abort(abort)),
             State::Ended => Err(Error::Ended),
@@ -178,7 +175,7 @@ impl Transaction {
         if !table.is_in(&self.session.database.arena) {
             return Err(Error::ForeignTable);
         }
-        if self.isolation == Isolation::ReadCommitted && self.context.open_statement() {
+        if self.isolation() == Isolation::ReadCommitted && self.context.open_statement() {
             self.context.set_snapshot(self.session.take_snapshot());
         }
         Ok(Statement { transaction: self })
@@ -207,7 +204,7 @@ impl Drop for Statement<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         let transaction = self.transaction;
-        if transaction.isolation == Isolation::ReadCommitted
+        if transaction.isolation() == Isolation::ReadCommitted
             && transaction.context.close_statement()
         {
             transaction.context.drop_snapshot();
@@ -217,19 +214,21 @@ impl Drop for Statement<'_> {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        if self.state.get() == State::Open {
+        if self.context.state.get() == State::Open {
             self.undo(State::Ended);
             self.session.counters.update(|stats| stats.rollbacks += 1);
         }
-        self.session.contexts.give_back(&self.context);
+        // SAFETY: nothing uses it after this.
+        let context = unsafe { ManuallyDrop::take(&mut self.context) };
+        self.session.contexts.give_back(context);
     }
 }
 
 impl std::fmt::Debug for Transaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Transaction")
-            .field("isolation", &self.isolation)
-            .field("state", &self.state.get())
+            .field("isolation", &self.isolation())
+            .field("state", &self.context.state.get())
             .field("writes", &self.write_count())
             .finish_non_exhaustive()
     }

@@ -7,17 +7,38 @@ use std::{
 };
 
 use crate::{
+    error::Abort,
     indirection::{Rid, Slot},
-    timestamp::{CONTEXTS_MAX, Timestamp},
+    log::Durability,
+    timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
+    transaction::Isolation,
     version::Version,
 };
 
 const NO_SNAPSHOT: u64 = u64::MAX;
 
+/// Whether a transaction can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Open,
+    Aborted(Abort),
+    Ended,
+}
+
 /// The private side of one open transaction.
 pub(crate) struct Context {
     pub(crate) number: u16,
+    pub(crate) isolation: Cell<Isolation>,
+    pub(crate) state: Cell<State>,
+    pub(crate) durability: Cell<Durability>,
     snapshot: Cell<u64>,
+    /// The largest timestamp among the versions it saw.
+    pub(crate) seen: Cell<Timestamp>,
+    /// What its versions are marked with; none before the first.
+    pub(crate) id: Cell<Option<TransactionId>>,
+    pub(crate) reads: Cell<u64>,
+    pub(crate) scanned: Cell<u64>,
+    pub(crate) written: Cell<u64>,
     /// Operations under way (counted under read committed only).
     statements: Cell<u32>,
     pub(crate) writes: RefCell<Vec<Write>>,
@@ -56,6 +77,41 @@ impl Write {
 }
 
 impl Context {
+    fn new(number: u16) -> Context {
+        Context {
+            number,
+            isolation: Cell::default(),
+            state: Cell::new(State::Ended),
+            durability: Cell::default(),
+            snapshot: Cell::new(NO_SNAPSHOT),
+            seen: Cell::default(),
+            id: Cell::default(),
+            reads: Cell::default(),
+            scanned: Cell::default(),
+            written: Cell::default(),
+            statements: Cell::default(),
+            writes: RefCell::default(),
+            keys: RefCell::default(),
+        }
+    }
+
+    /// Makes it a new transaction's.
+    #[inline(always)]
+    pub(crate) fn open(&self, isolation: Isolation, durability: Durability) {
+        self.isolation.set(isolation);
+        self.state.set(State::Open);
+        self.durability.set(durability);
+        self.seen.set(Timestamp(0));
+        self.id.set(None);
+        self.reads.set(0);
+        self.scanned.set(0);
+        self.written.set(0);
+    }
+
+    pub(crate) fn count_write(&self) {
+        self.written.set(self.written.get() + 1);
+    }
+
     pub(crate) fn snapshot(&self) -> Timestamp {
         Timestamp(self.snapshot.get())
     }
@@ -66,6 +122,16 @@ impl Context {
 
     pub(crate) fn drop_snapshot(&self) {
         self.snapshot.set(NO_SNAPSHOT);
+    }
+
+    fn forget_writes(&self) {
+        // One huge transaction should not keep its memory for ever.
+        let mut keys = self.keys.borrow_mut();
+        keys.clear();
+        keys.shrink_to(1 << 20);
+        let mut writes = self.writes.borrow_mut();
+        writes.clear();
+        writes.shrink_to(1 << 14);
     }
 
     /// Counts an operation in; whether it is the only one.
@@ -94,7 +160,7 @@ impl Context {
 /// All contexts of a session.
 pub(crate) struct Contexts {
     all: RefCell<Vec<Rc<Context>>>,
-    free: RefCell<Vec<u16>>,
+    free: RefCell<Vec<Rc<Context>>>,
 }
 
 impl Contexts {
@@ -108,36 +174,29 @@ impl Contexts {
     /// A context for a new transaction; `None` when 65,536 are open.
     #[inline]
     pub(crate) fn take(&self) -> Option<Rc<Context>> {
-        if let Some(number) = self.free.borrow_mut().pop() {
-            return Some(self.all.borrow()[usize::from(number)].clone());
-        }
+        let free = self.free.borrow_mut().pop();
+        free.or_else(|| self.another())
+    }
+
+    #[cold]
+    fn another(&self) -> Option<Rc<Context>> {
         let mut all = self.all.borrow_mut();
         if all.len() == CONTEXTS_MAX {
             return None;
         }
-        let context = Rc::new(Context {
-            number: all.len() as u16,
-            snapshot: Cell::new(NO_SNAPSHOT),
-            statements: Cell::new(0),
-            writes: RefCell::default(),
-            keys: RefCell::default(),
-        });
+        let context = Rc::new(Context::new(all.len() as u16));
         all.push(context.clone());
         Some(context)
     }
 
     #[inline]
-    pub(crate) fn give_back(&self, context: &Context) {
+    pub(crate) fn give_back(&self, context: Rc<Context>) {
         context.drop_snapshot();
         context.statements.set(0);
-        let mut keys = context.keys.borrow_mut();
-        keys.clear();
-        // One huge transaction should not keep its memory for ever.
-        keys.shrink_to(1 << 20);
-        let mut writes = context.writes.borrow_mut();
-        writes.clear();
-        writes.shrink_to(1 << 14);
-        self.free.borrow_mut().push(context.number);
+        if context.id.get().is_some() {
+            context.forget_writes();
+        }
+        self.free.borrow_mut().push(context);
     }
 
     pub(crate) fn open(&self) -> usize {

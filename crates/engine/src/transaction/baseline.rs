@@ -55,7 +55,8 @@ impl Transaction {
                 }
             }
         }
-        self.reads.set(self.reads.get() + keys.len() as u64);
+        let reads = &self.context.reads;
+        reads.set(reads.get() + keys.len() as u64);
         Ok(())
     }
 }

@@ -9,11 +9,11 @@ use std::{
 
 use interleave::{Sequential, run_inline};
 
-use super::{State, Transaction};
+use super::Transaction;
 use crate::{
     error::Error,
     log::{Durability, Durable, LaneWriter, format},
-    session::WriteKind,
+    session::{State, WriteKind},
     timestamp::Timestamp,
 };
 
@@ -28,6 +28,21 @@ enum CommitState {
     Waits(Timestamp, Durable),
     /// Boxed: rare, and large.
     NoRoom(Pin<Box<dyn Future<Output = Result<Timestamp, Error>>>>),
+}
+
+impl Commit {
+    /// The answer, if there is nothing to wait for: mostly so for transactions that
+    /// have only read. Saves the future its place in a frame.
+    ///
+    /// # Errors
+    /// The commit, which must be awaited.
+    #[inline]
+    pub fn now(self) -> Result<Result<Timestamp, Error>, Commit> {
+        match self.state {
+            CommitState::Ended(result) => Ok(result),
+            _ => Err(self),
+        }
+    }
 }
 
 impl Future for Commit {
@@ -74,8 +89,13 @@ impl Transaction {
     /// in the log yet, rolls it back.
     #[inline]
     pub fn commit(self) -> Commit {
+        let committed = if self.context.writes.borrow().is_empty() {
+            self.commit_reads().map(Some)
+        } else {
+            self.try_commit()
+        };
         Commit {
-            state: match self.try_commit() {
+            state: match committed {
                 Ok(Some((timestamp, None))) => CommitState::Ended(Ok(timestamp)),
                 Ok(Some((timestamp, Some(depends_on)))) => {
                     CommitState::Waits(timestamp, self.session.durable(depends_on))
@@ -86,26 +106,42 @@ impl Transaction {
         }
     }
 
-    /// Commits, unless there is no room in the log: its timestamp, and what its answer
-    /// must wait for.
-    #[inline]
+    /// Commits a transaction that has written nothing: its timestamp, and what its
+    /// answer must wait for.
+    #[inline(always)]
+    fn commit_reads(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
+        self.check_open()?;
+        let timestamp = self.snapshot();
+        self.ended();
+        let depends_on = self.context.seen.get();
+        Ok((timestamp, self.waits_for(depends_on)?))
+    }
+
+    /// What an answer that depends on everything up to a timestamp must wait for.
+    #[inline(always)]
+    fn waits_for(&self, depends_on: Timestamp) -> Result<Option<Timestamp>, Error> {
+        Ok(match self.session.lane() {
+            Some(lane) if self.context.durability.get() == Durability::Synchronous => {
+                (!lane.is_durable(depends_on)?).then_some(depends_on)
+            }
+            _ => None,
+        })
+    }
+
+    /// Commits a transaction that has written, unless there is no room in the log: its
+    /// timestamp, and what its answer must wait for.
     fn try_commit(&self) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
         self.check_open()?;
-        let Some(lane) = self.session.lane() else {
-            return Ok(Some((self.end(None), None)));
-        };
-        let writes = !self.context.writes.borrow().is_empty();
-        if writes {
+        let lane = self.session.lane();
+        if let Some(lane) = lane {
             self.session.database.check_writable()?;
             if !lane.has_room(self.log_bytes())? {
                 return Ok(None);
             }
         }
-        let timestamp = self.end(Some(lane));
-        let depends_on = if writes { timestamp } else { self.seen.get() };
-        let waits =
-            self.durability.get() == Durability::Synchronous && !lane.is_durable(depends_on)?;
-        Ok(Some((timestamp, waits.then_some(depends_on))))
+        let timestamp = self.commit_writes(lane);
+        self.ended();
+        Ok(Some((timestamp, self.waits_for(timestamp)?)))
     }
 
     async fn commit_when_there_is_room(self) -> Result<Timestamp, Error> {
@@ -136,17 +172,14 @@ impl Transaction {
         format::transaction_bytes() + bytes.sum::<usize>()
     }
 
-    /// Makes the transaction visible, without suspending.
-    #[inline]
-    fn end(&self, lane: Option<&LaneWriter>) -> Timestamp {
-        let timestamp = if self.context.writes.borrow().is_empty() {
-            self.snapshot()
-        } else {
-            self.commit_writes(lane)
-        };
-        self.state.set(State::Ended);
+    /// Counts the transaction as committed.
+    #[inline(always)]
+    fn ended(&self) {
+        let context = &*self.context;
+        context.state.set(State::Ended);
         let counters = &self.session.counters;
-        let (reads, writes, scanned) = (self.reads.get(), self.writes.get(), self.scanned.get());
+        let (reads, scanned) = (context.reads.get(), context.scanned.get());
+        let writes = context.written.get();
         counters.update(|stats| {
             stats.commits += 1;
             stats.reads += reads;
@@ -157,18 +190,19 @@ impl Transaction {
         counters
             .useful
             .set(counters.useful.get() + reads + writes + scanned / 8 + 1);
-        timestamp
     }
 
+    /// Makes the writes visible, without suspending.
     fn commit_writes(&self, lane: Option<&LaneWriter>) -> Timestamp {
         let session = &*self.session;
-        let status = session.database.statuses.of(self.id);
-        let commit = || status.commit(self.id.sequence(), &session.database.horizon.clock);
+        let id = self.id();
+        let status = session.database.statuses.of(id);
+        let commit = || status.commit(id.sequence(), &session.database.horizon.clock);
         let writes = self.context.writes.borrow();
         let keys = self.context.keys.borrow();
         let timestamp = match lane {
             None => commit(),
-            Some(lane) => lane.append(self.durability.get(), commit, |appending| {
+            Some(lane) => lane.append(self.context.durability.get(), commit, |appending| {
                 for write in writes.iter() {
                     appending.write(write.table, write.key(&keys), write.version.payload());
                 }
@@ -196,14 +230,14 @@ impl Transaction {
 
     /// Ends the transaction without effect.
     pub(super) fn undo(&self, end: State) {
-        debug_assert_eq!(self.state.get(), State::Open);
-        self.state.set(end);
-        self.session
-            .database
-            .statuses
-            .of(self.id)
-            .abort(self.id.sequence());
-        self.take_writes_back();
+        debug_assert_eq!(self.context.state.get(), State::Open);
+        self.context.state.set(end);
+        // Without a name it has written nothing.
+        if let Some(id) = self.context.id.get() {
+            let status = self.session.database.statuses.of(id);
+            status.abort(id.sequence());
+            self.take_writes_back();
+        }
     }
 
     /// Takes every write back, newest first.

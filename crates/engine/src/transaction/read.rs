@@ -38,36 +38,40 @@ impl Transaction {
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
+    // Not an `async fn`: that would keep each argument twice, as it was given and
+    // as a variable, and copy it when it is first polled.
     #[inline]
-    pub async fn get<P: Policy, R>(
+    #[allow(clippy::manual_async_fn, reason = "see above")]
+    pub fn get<P: Policy, R>(
         &self,
         table: &Table,
         key: &[u8],
         read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<Option<R>, Error> {
-        if key.len() > crate::KEY_BYTES_MAX {
-            return Err(Error::KeyTooLong { bytes: key.len() });
+    ) -> impl Future<Output = Result<Option<R>, Error>> {
+        async move {
+            if key.len() > crate::KEY_BYTES_MAX {
+                return Err(Error::KeyTooLong { bytes: key.len() });
+            }
+            let statement = self.statement(table)?;
+            let reads = &self.context.reads;
+            reads.set(reads.get() + 1);
+            // Written in place: as a result it would be moved once per level.
+            let mut output = None;
+            leaf!(
+                P,
+                statement.get_body(table, key, |value| output = Some(read(value)))
+            );
+            // A sibling under the same `join` may have aborted the transaction, and
+            // taken its writes back.
+            self.check_open()?;
+            Ok(output)
         }
-        let statement = self.statement(table)?;
-        self.reads.set(self.reads.get() + 1);
-        // Written in place: as a result it would be moved once per level.
-        let mut output = None;
-        leaf!(
-            P,
-            statement.get_body(table, key, |value| output = Some(read(value)))
-        );
-        // A sibling under the same `join` may have aborted the transaction, and
-        // taken its writes back.
-        self.check_open()?;
-        Ok(output)
     }
 }
 
 impl Statement<'_> {
-    /// Not an `async fn`: that would keep each argument twice, as it was given and
-    /// as a variable, and copy it when it is first polled.
     #[inline(always)]
-    #[allow(clippy::manual_async_fn, reason = "see above")]
+    #[allow(clippy::manual_async_fn, reason = "see `get`")]
     pub(super) fn get_body<P: Policy>(
         &self,
         table: &Table,

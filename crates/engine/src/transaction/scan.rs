@@ -46,7 +46,8 @@ impl Transaction {
         }
         let statement = self.statement(table)?;
         let scanned = leaf!(P, statement.scan_body(table, range, direction, visit));
-        self.scanned.set(self.scanned.get() + scanned);
+        let total = &self.context.scanned;
+        total.set(total.get() + scanned);
         self.check_open()?;
         Ok(scanned)
     }

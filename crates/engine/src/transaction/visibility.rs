@@ -39,7 +39,7 @@ impl Transaction {
         if timestamp > snapshot {
             return Sight::Newer;
         }
-        self.seen.set(self.seen.get().max(timestamp));
+        self.saw(timestamp);
         Sight::Visible
     }
 
@@ -48,7 +48,7 @@ impl Transaction {
     pub(super) fn sight(&self, version: Version, snapshot: Timestamp) -> Sight {
         match version.begin() {
             Begin::Committed(timestamp) => self.sight_committed(timestamp, snapshot),
-            Begin::InProgress(maker) if maker == self.id => Sight::Own,
+            Begin::InProgress(maker) if self.context.id.get() == Some(maker) => Sight::Own,
             Begin::InProgress(_) => self.sight_in_progress(version, snapshot),
         }
     }

@@ -227,14 +227,14 @@ impl Statement<'_> {
         loop {
             let pin = session.memory.pin();
             let rid = session.rids.borrow_mut().take(table, &session.memory)?;
-            let version = match Version::create(&session.memory, transaction.id, Some(value), None)
-            {
-                Ok(version) => version,
-                Err(exhausted) => {
-                    session.rids.borrow_mut().put_back(table.number(), rid);
-                    return Err(exhausted.into());
-                }
-            };
+            let version =
+                match Version::create(&session.memory, transaction.id(), Some(value), None) {
+                    Ok(version) => version,
+                    Err(exhausted) => {
+                        session.rids.borrow_mut().put_back(table.number(), rid);
+                        return Err(exhausted.into());
+                    }
+                };
             table
                 .version_bytes_hint
                 .store(version.block_bytes(), Ordering::Relaxed);
@@ -337,7 +337,7 @@ impl Statement<'_> {
             let changeable = match sight {
                 Sight::Own | Sight::Visible => true,
                 Sight::Newer => {
-                    transaction.isolation == Isolation::ReadCommitted && head.is_committed()
+                    transaction.isolation() == Isolation::ReadCommitted && head.is_committed()
                 }
                 Sight::Uncommitted => false,
             };
@@ -361,7 +361,7 @@ impl Statement<'_> {
             if refused {
                 // Under read committed it may be newer than the snapshot.
                 if let Begin::Committed(timestamp) = head.begin() {
-                    transaction.seen.set(transaction.seen.get().max(timestamp));
+                    transaction.saw(timestamp);
                 }
                 return Ok(Written::Refused);
             }
@@ -370,7 +370,7 @@ impl Statement<'_> {
                 return Ok(Written::Done);
             }
             let memory = &transaction.session.memory;
-            let version = Version::create(memory, transaction.id, value, Some(head))?;
+            let version = Version::create(memory, transaction.id(), value, Some(head))?;
             if slot.replace(head, version) {
                 let old = (head, head.block_bytes() as u32);
                 // Commit needs the key of a deletion, undo that of a tombstone, the
@@ -428,7 +428,7 @@ impl Transaction {
             rid,
             key,
         });
-        self.writes.set(self.writes.get() + 1);
+        self.context.count_write();
     }
 
     /// Changes a record that this transaction has written before.
@@ -439,12 +439,12 @@ impl Transaction {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<(), Error> {
-        self.writes.set(self.writes.get() + 1);
+        self.context.count_write();
         // SAFETY: our own, uncommitted; reads hand slices out only within calls.
         let version = if unsafe { own.overwrite(value) } {
             own
         } else {
-            let version = Version::create(&self.session.memory, self.id, value, own.next())?;
+            let version = Version::create(&self.session.memory, self.id(), value, own.next())?;
             let replaced = slot.replace(own, version);
             debug_assert!(
                 replaced,

@@ -111,7 +111,8 @@ impl Transaction {
                 }
             }
         }
-        self.reads.set(self.reads.get() + keys.len() as u64);
+        let reads = &self.context.reads;
+        reads.set(reads.get() + keys.len() as u64);
         Ok(())
     }
 }
