@@ -47,7 +47,7 @@ pub use leaf::Leaf;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;
 pub use stats::WorkerStats;
-pub use task::{FromFn, JoinHandle, Lost, Place, Source};
+pub use task::{FromFn, InPlace, JoinHandle, Lost, Place, Source};
 pub use timer::{Clock, Sleep, sleep};
 pub use touch::{Touch, YieldNow, yield_now};
 pub use worker::{Handle, Rouser, Worker, WorkerLocal};

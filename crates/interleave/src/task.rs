@@ -90,6 +90,25 @@ where
     }
 }
 
+/// As [`FromFn`], but the closure returns what makes the future, in its place: a frame
+/// of a kilobyte is not moved there.
+#[derive(Debug)]
+pub struct InPlace<M>(pub M);
+
+impl<L, M, T, F> Source<L> for InPlace<M>
+where
+    M: FnMut(&Rc<L>) -> Option<T> + 'static,
+    T: FnOnce() -> F,
+    F: Future<Output = ()> + 'static,
+{
+    #[inline]
+    fn next(&mut self, local: &Rc<L>, place: Place<'_>) {
+        if let Some(make) = (self.0)(local) {
+            place.put(make);
+        }
+    }
+}
+
 /// Identity of a submitted task, shared between its handle and its worker.
 #[derive(Debug)]
 pub(crate) struct Ticket {

@@ -192,10 +192,18 @@ impl Context {
     ) -> Result<(T, u32)> {
         let mut aborts = 0;
         loop {
-            self.state.session.admission().await;
+            if !self.state.admits() {
+                self.state.session.admission().await;
+            }
             let transaction = self.begin::<P>(isolation)?;
             let outcome = match closure(&transaction).await {
-                Ok(value) => transaction.commit().await.map(|()| value),
+                Ok(value) => {
+                    let committed = match transaction.into_engine().commit().now() {
+                        Ok(ended) => ended,
+                        Err(waits) => waits.await,
+                    };
+                    committed.map(|_| value).map_err(Error::from)
+                }
                 Err(error) if error.is_retryable() => {
                     transaction.rollback();
                     Err(error)

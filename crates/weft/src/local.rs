@@ -11,7 +11,7 @@ use std::{
 };
 
 use engine::{CheckpointReport, RecoveryReport};
-use interleave::{Clock, FromFn, JoinHandle, Worker, WorkerConfig};
+use interleave::{Clock, InPlace, JoinHandle, Worker, WorkerConfig};
 
 use crate::{
     context::{Context, Shared, WorkerState},
@@ -191,13 +191,14 @@ impl LocalDatabase {
     ///
     /// # Errors
     /// As for the type.
-    pub fn supply<S, F>(&self, make: impl FnOnce(Context) -> S) -> Result<()>
+    pub fn supply<S, T, F>(&self, make: impl FnOnce(Context) -> S) -> Result<()>
     where
-        S: FnMut() -> Option<F> + 'static,
+        S: FnMut() -> Option<T> + 'static,
+        T: FnOnce() -> F + 'static,
         F: Future<Output = ()> + 'static,
     {
         let mut source = make(self.context());
-        self.worker()?.set_source(FromFn(move |_: &_| source()));
+        self.worker()?.set_source(InPlace(move |_: &_| source()));
         Ok(())
     }
 

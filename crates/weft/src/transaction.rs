@@ -15,7 +15,12 @@ mod rows;
 mod scan;
 mod write;
 
-use std::{fmt, marker::PhantomData};
+use std::{
+    fmt,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use interleave::{Interleaved, Policy};
 
@@ -90,11 +95,7 @@ impl<P: Policy> Transaction<P> {
     /// dropping the future then leaves it committed.
     #[inline]
     pub fn commit(self) -> impl Future<Output = Result<()>> {
-        let commit = self.inner.commit();
-        async move {
-            commit.await?;
-            Ok(())
-        }
+        Commit(self.inner.commit())
     }
 
     /// Rolls back, and waits until what it has read is durable, because an answer
@@ -117,6 +118,10 @@ impl<P: Policy> Transaction<P> {
         self.inner.rollback();
     }
 
+    pub(crate) fn into_engine(self) -> engine::Transaction {
+        self.inner
+    }
+
     /// What lies beneath, for the comparison baselines of the benchmark.
     #[doc(hidden)]
     pub fn engine(&self) -> &engine::Transaction {
@@ -131,6 +136,19 @@ impl<P: Policy> Transaction<P> {
 
     fn checked<'t, K, V>(&self, table: &'t Table<K, V>) -> Result<&'t engine::Table> {
         self.table(table).ok_or_else(|| table.foreign())
+    }
+}
+
+/// See [`Transaction::commit`].
+struct Commit(engine::Commit);
+
+impl Future for Commit {
+    type Output = Result<()>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let committed = Pin::new(&mut self.0).poll(context);
+        committed.map(|committed| Ok(committed.map(|_| ())?))
     }
 }
 

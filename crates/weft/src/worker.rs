@@ -6,7 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use interleave::{FromFn, Handle, WorkerConfig, WorkerStats};
+use interleave::{Handle, InPlace, WorkerConfig, WorkerStats};
 
 use crate::context::{Context, WorkerState};
 
@@ -30,9 +30,10 @@ impl WorkerHandle {
     /// thread switch per transaction.
     ///
     /// `make` is called once on the worker's thread; what it returns is called for
-    /// each next task, until it returns `None` or the database is closed. It is
-    /// then dropped: a guard in it tells when. Tasks that it made before may
-    /// still be under way. A source replaces the one before it.
+    /// each next task, and gives what makes its future where it is to run, until it
+    /// gives `None` or the database is closed. It is then dropped: a guard in it tells
+    /// when. Tasks that it made before may still be under way. A source replaces the
+    /// one before it.
     ///
     /// ```
     /// # use weft::*;
@@ -45,7 +46,7 @@ impl WorkerHandle {
     ///     move || {
     ///         let number = numbers.next()?;
     ///         let (context, squares, done) = (context.clone(), squares.clone(), done.clone());
-    ///         Some(async move {
+    ///         Some(move || async move {
     ///             let txn = context.begin::<Interleaved>(Isolation::Snapshot).unwrap();
     ///             txn.insert(&squares, &number, &(number * number)).await.unwrap();
     ///             txn.commit().await.unwrap();
@@ -58,10 +59,11 @@ impl WorkerHandle {
     /// assert_eq!(count, 1000);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn supply<M, S, F>(&self, make: M)
+    pub fn supply<M, S, T, F>(&self, make: M)
     where
         M: FnOnce(Context) -> S + Send + 'static,
-        S: FnMut() -> Option<F> + 'static,
+        S: FnMut() -> Option<T> + 'static,
+        T: FnOnce() -> F + 'static,
         F: Future<Output = ()> + 'static,
     {
         self.handle.order(move |worker| {
@@ -73,7 +75,7 @@ impl WorkerHandle {
             // A panic in here would end the worker, not just the source. Its
             // message has been printed by the panic hook.
             if let Ok(mut source) = catch_unwind(AssertUnwindSafe(|| make(context))) {
-                worker.set_source(FromFn(move |_: &_| source()));
+                worker.set_source(InPlace(move |_: &_| source()));
             }
         });
     }

@@ -30,7 +30,7 @@ fn typed_operations_add_little_to_the_engines_frames() {
             ("multi_get", size_of_val(&txn.multi_get(&table, &[1, 2]))),
         ];
         sender.send(sizes).unwrap();
-        || None::<std::future::Ready<()>>
+        || None::<fn() -> std::future::Ready<()>>
     });
     for (operation, bytes) in receiver.recv().unwrap() {
         println!("{operation}: {bytes} bytes");

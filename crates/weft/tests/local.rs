@@ -84,7 +84,7 @@ fn transactions_begun_by_hand_and_a_source() {
         let mut keys = 0..500_u64;
         move || {
             let (key, context, ours) = (keys.next()?, context.clone(), ours.clone());
-            Some(async move {
+            Some(move || async move {
                 let insert = async |txn: &Transaction| txn.insert(&ours, &key, &key).await;
                 let run = context.run_counting::<Interleaved, _>(Isolation::Snapshot, &insert);
                 assert_eq!(run.await.unwrap(), ((), 0));

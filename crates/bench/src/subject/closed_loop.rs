@@ -52,7 +52,7 @@ impl Client {
     fn supply<F>(
         self,
         worker: &WorkerHandle,
-        task: impl Fn(Rc<Work>, Buffers) -> F + Send + 'static,
+        task: impl Fn(Rc<Work>, Box<Buffers>) -> F + Copy + Send + 'static,
     ) where
         F: Future<Output = ()> + 'static,
     {
@@ -70,8 +70,8 @@ impl Client {
                 if work.failure.borrow().is_some() {
                     return None;
                 }
-                let buffers = work.draw();
-                Some(task(Rc::clone(&work), buffers))
+                let (work, buffers) = (Rc::clone(&work), work.draw());
+                Some(move || task(work, buffers))
             }
         });
     }
@@ -85,7 +85,9 @@ struct Work {
     isolation: weft::Isolation,
     durability: weft::Durability,
     source: RefCell<OperationSource>,
-    spare: RefCell<Vec<Buffers>>,
+    /// Boxed: they are passed on from future to future.
+    #[allow(clippy::vec_box, reason = "see above")]
+    spare: RefCell<Vec<Box<Buffers>>>,
     sampler: RefCell<LatencySampler>,
     latencies: RefCell<Latencies>,
     transactions: Cell<u64>,
@@ -124,10 +126,10 @@ impl Work {
 
     /// The next transaction's operations.
     #[inline]
-    fn draw(&self) -> Buffers {
+    fn draw(&self) -> Box<Buffers> {
         let Application { key, value, .. } = self.application;
         let spare = self.spare.borrow_mut().pop();
-        let mut buffers = spare.unwrap_or_else(|| Buffers::new(key, value));
+        let mut buffers = spare.unwrap_or_else(|| Box::new(Buffers::new(key, value)));
         self.source
             .borrow_mut()
             .transaction(&mut buffers.operations);
@@ -138,7 +140,7 @@ impl Work {
     #[inline]
     async fn transaction<P: Policy>(
         &self,
-        buffers: Buffers,
+        buffers: Box<Buffers>,
         body: impl AsyncFn(&Transaction<P>, &mut Buffers) -> weft::Result<()>,
     ) {
         let started = self.sampler.borrow_mut().start();
@@ -160,7 +162,7 @@ impl Work {
     }
 
     #[inline]
-    fn finish(&self, started: Option<Instant>, buffers: Buffers, outcome: weft::Result<u32>) {
+    fn finish(&self, started: Option<Instant>, buffers: Box<Buffers>, outcome: weft::Result<u32>) {
         match outcome {
             Ok(aborts) => {
                 self.transactions.set(self.transactions.get() + 1);
@@ -196,7 +198,7 @@ impl Drop for Work {
     }
 }
 
-async fn flat<P: Policy>(work: Rc<Work>, buffers: Buffers) {
+async fn flat<P: Policy>(work: Rc<Work>, buffers: Box<Buffers>) {
     let application = &work.application;
     work.transaction(
         buffers,
@@ -205,7 +207,7 @@ async fn flat<P: Policy>(work: Rc<Work>, buffers: Buffers) {
     .await;
 }
 
-async fn nested(work: Rc<Work>, buffers: Buffers) {
+async fn nested(work: Rc<Work>, buffers: Box<Buffers>) {
     let application = &work.application;
     work.transaction(
         buffers,
@@ -216,7 +218,7 @@ async fn nested(work: Rc<Work>, buffers: Buffers) {
     .await;
 }
 
-async fn grouped(work: Rc<Work>, buffers: Buffers, group: Group) {
+async fn grouped(work: Rc<Work>, buffers: Box<Buffers>, group: Group) {
     let application = &work.application;
     work.transaction(
         buffers,
@@ -227,7 +229,7 @@ async fn grouped(work: Rc<Work>, buffers: Buffers, group: Group) {
     .await;
 }
 
-async fn bare(work: Rc<Work>, mut buffers: Buffers) {
+async fn bare(work: Rc<Work>, mut buffers: Box<Buffers>) {
     let started = work.sampler.borrow_mut().start();
     let application = &work.application;
     let table = application.table.engine();

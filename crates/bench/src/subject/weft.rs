@@ -290,7 +290,7 @@ impl WeftSubject {
                     })
                     .collect();
                 let sender = sender.clone();
-                Some(async move {
+                Some(move || async move {
                     Counting::take();
                     let mut outcome = Ok(());
                     for operations in draws {

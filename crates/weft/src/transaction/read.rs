@@ -42,18 +42,22 @@ impl<P: Policy> Transaction<P> {
     ///
     /// # Suspension
     /// As for [`Transaction::get`]; never while `read` runs.
+    // Not an `async fn`: that would copy the arguments when it is first polled.
     #[inline]
-    pub async fn get_with<K: Key, V: BorrowValue, Q: AsKey<K> + ?Sized, R>(
+    #[allow(clippy::manual_async_fn, reason = "see above")]
+    pub fn get_with<K: Key, V: BorrowValue, Q: AsKey<K> + ?Sized, R>(
         &self,
         table: &Table<K, V>,
         key: &Q,
         read: impl FnOnce(&V::Borrowed) -> R,
-    ) -> Result<Option<R>> {
-        let engine_table = self.checked(table)?;
-        let key = key.encode_key();
-        let read = |bytes: &[u8]| V::borrow(bytes).map(read);
-        let decoded = self.inner.get::<P, _>(engine_table, key.as_ref(), read);
-        Ok(decoded.await?.transpose()?)
+    ) -> impl Future<Output = Result<Option<R>>> {
+        async move {
+            let engine_table = self.checked(table)?;
+            let key = key.encode_key();
+            let read = |bytes: &[u8]| V::borrow(bytes).map(read);
+            let decoded = self.inner.get::<P, _>(engine_table, key.as_ref(), read);
+            Ok(decoded.await?.transpose()?)
+        }
     }
 
     /// Whether there is a record under `key`.
