@@ -200,12 +200,27 @@ impl Chooser {
     /// for `latest`, which goes up to `records.end()`.
     #[inline]
     pub fn choose(&self, rng: &mut Rng, records: &Records) -> u64 {
+        self.place(self.draw(rng, records), records)
+    }
+
+    /// The part of a choice that does not depend on what was added meanwhile, so
+    /// that many can be drawn at once: their multiplications overlap.
+    #[inline]
+    pub(crate) fn draw(&self, rng: &mut Rng, records: &Records) -> u64 {
         match &self.law {
             Law::Uniform => below(rng, records.loaded()),
-            Law::Zipfian(zipf) => zipf.rank(rng),
+            Law::Zipfian(zipf) | Law::Latest(zipf) => zipf.rank(rng),
             Law::Scrambled(zipf) => scramble(zipf.rank(rng)) % records.loaded(),
+        }
+    }
+
+    /// The record that was drawn, now.
+    #[inline]
+    pub(crate) fn place(&self, drawn: u64, records: &Records) -> u64 {
+        match &self.law {
             // Ranks stay below the loaded number, which `end` never undercuts.
-            Law::Latest(zipf) => records.end() - 1 - zipf.rank(rng),
+            Law::Latest(_) => records.end() - 1 - drawn,
+            _ => drawn,
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::Result;
 use crate::distribution::{Chooser, Records, Rng, Zipf, below, rng};
 use crate::workload::{OperationKind, ScanLaw, ScanLength, Selection, Workload};
 
+/// Records drawn at once.
+const DRAWN_AHEAD: usize = 63;
+
 /// One thing asked of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
@@ -29,6 +32,8 @@ pub struct OperationSource {
     rng: Rng,
     records: Arc<Records>,
     chooser: Chooser,
+    /// Records drawn ahead, the next one last.
+    drawn: Vec<u64>,
     kinds: Kinds,
     scan: ScanLength,
     scan_zipf: Option<Zipf>,
@@ -66,6 +71,7 @@ impl OperationSource {
         Ok(Self {
             rng: rng(seed, stream),
             chooser: workload.distribution.chooser(records.loaded())?,
+            drawn: Vec::new(),
             records,
             kinds,
             scan,
@@ -83,6 +89,7 @@ impl OperationSource {
             rng: rng(seed, stream),
             records: Arc::clone(&self.records),
             chooser: self.chooser.clone(),
+            drawn: Vec::new(),
             kinds: match &self.kinds {
                 Kinds::Drawn(ends) => Kinds::Drawn(ends.clone()),
                 Kinds::Quota(kinds) => Kinds::Quota(kinds.clone()),
@@ -115,7 +122,10 @@ impl OperationSource {
     fn operation(&mut self, kind: OperationKind) -> Operation {
         let record = match kind {
             OperationKind::Insert => self.records.claim(),
-            _ => self.chooser.choose(&mut self.rng, &self.records),
+            _ => {
+                let drawn = self.drawn.pop().unwrap_or_else(|| self.draw());
+                self.chooser.place(drawn, &self.records)
+            }
         };
         let length = match kind {
             OperationKind::Scan => self.scan_length(),
@@ -126,6 +136,19 @@ impl OperationSource {
             length,
             record,
         }
+    }
+
+    /// Draws some records ahead, and one.
+    fn draw(&mut self) -> u64 {
+        let Self {
+            rng,
+            records,
+            chooser,
+            drawn,
+            ..
+        } = self;
+        drawn.extend((0..DRAWN_AHEAD).map(|_| chooser.draw(rng, records)));
+        chooser.draw(rng, records)
     }
 
     #[inline]

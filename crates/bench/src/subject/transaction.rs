@@ -82,7 +82,12 @@ impl Application {
             let record = operation.record;
             match operation.kind {
                 OperationKind::Read => {
-                    let check = |found: &[u8]| self.verifier.borrow_mut().check(word, found);
+                    // One word, which is passed on from future to future.
+                    let expected = &(self, word);
+                    let check = |found: &[u8]| {
+                        let (application, word) = expected;
+                        application.verifier.borrow_mut().check(*word, found);
+                    };
                     let found = txn.get_with(&self.table, &*key, check).await?;
                     self.must_exist(found.is_some(), record);
                 }
