@@ -251,10 +251,8 @@ fn a_checkpoint_waits_for_what_emptied_a_table() {
     });
 }
 
-/// When all blocks of a log file were damaged and later files were whole, the file
-/// before it was blamed.
-#[test]
-fn the_damaged_file_is_named() {
+/// A database, closed, with so many blocks of the log in segments of some 30 each.
+fn written_in_small_segments(blocks: u8) -> SimulatedDisk {
     let disk = SimulatedDisk::new(1, Faults::default());
     let small = LogConfig {
         segment_bytes: 150 << 10,
@@ -262,11 +260,19 @@ fn the_damaged_file_is_named() {
     };
     let mut durable = open_with(disk.directory(), small, RecoveryConfig::default()).unwrap();
     let table = durable.database.create_table("t", &[]).unwrap();
-    for number in 0..250 {
+    for number in 0..blocks {
         let record = (vec![number], Some(vec![number; 10]));
         durable.write(&table, vec![record]).unwrap();
     }
     drop((table, durable));
+    disk
+}
+
+/// When all blocks of a log file were damaged and later files were whole, the file
+/// before it was blamed.
+#[test]
+fn the_damaged_file_is_named() {
+    let disk = written_in_small_segments(250);
     for block in 1..256 {
         let start = block * BLOCK_BYTES as u64 + 64;
         disk.rot("log-00000001", start..start + 1, 1);
@@ -283,18 +289,7 @@ fn the_damaged_file_is_named() {
 /// prepared after it and only held an older use's leavings was blamed.
 #[test]
 fn a_prepared_segment_is_not_blamed() {
-    let disk = SimulatedDisk::new(1, Faults::default());
-    let small = LogConfig {
-        segment_bytes: 150 << 10,
-        ..LOG
-    };
-    let mut durable = open_with(disk.directory(), small, RecoveryConfig::default()).unwrap();
-    let table = durable.database.create_table("t", &[]).unwrap();
-    for number in 0..30 {
-        let record = (vec![number], Some(vec![number; 10]));
-        durable.write(&table, vec![record]).unwrap();
-    }
-    drop((table, durable));
+    let disk = written_in_small_segments(30);
     // The next opening writes down where the log ended.
     drop(open(disk.directory()).unwrap());
     let is_written = |name: &str, offset: u64| {
