@@ -21,9 +21,10 @@
 //! opening; after it, what is superfluous is found by the next opening as well.
 //!
 //! Writers are never held up: a checkpoint is one more reader. Its rate is bounded
-//! ([`CheckpointConfig::bytes_per_second_max`]).
+//! ([`CheckpointConfig::bytes_per_second_max`], `pace.rs`).
 
 pub(crate) mod format;
+mod pace;
 mod upkeep;
 
 use std::{
@@ -40,7 +41,10 @@ use interleave::Interleaved;
 use io::{Action, Buffer, File, Port, Transfer};
 
 use crate::{
-    checkpoint::format::{CHUNK_HEADER_BYTES, ChunkHeader},
+    checkpoint::{
+        format::{CHUNK_HEADER_BYTES, ChunkHeader},
+        pace::{Haste, Pace},
+    },
     error::Error,
     log::{
         Log,
@@ -84,7 +88,9 @@ pub struct CheckpointConfig {
     /// Time after which one is taken, if anything was logged. Default 10 minutes;
     /// zero: never.
     pub interval: Duration,
-    /// Bytes written per second, at most, at least 1 MiB. Default 256 MiB.
+    /// Bytes written per second, at most, at least 1 MiB. Default 256 MiB. One that
+    /// nobody waits for is written slower, as long as it will be finished before the
+    /// next is due.
     pub bytes_per_second_max: u64,
 }
 
@@ -167,6 +173,13 @@ impl Session {
     /// # Cancellation
     /// Leaves the one before in place.
     pub async fn checkpoint(self: &Rc<Self>) -> Result<CheckpointReport, CheckpointError> {
+        self.take_checkpoint(Haste::AwaitedBySomebody).await
+    }
+
+    async fn take_checkpoint(
+        self: &Rc<Self>,
+        haste: Haste,
+    ) -> Result<CheckpointReport, CheckpointError> {
         let storage = self
             .database
             .storage()
@@ -201,7 +214,8 @@ impl Session {
             files: Vec::new(),
             under_way: VecDeque::new(),
             started: self.clock().now(),
-            written: 0,
+            log_bytes: log.counters.bytes(),
+            pace: Pace::new(haste, *self.database.checkpoint_config()),
         };
         let written = writer.write_all().await;
         let entry = match written {
@@ -260,7 +274,9 @@ struct Writer<'s> {
     files: Vec<u64>,
     under_way: VecDeque<(Transfer, Arc<dyn File>, u64)>,
     started: Duration,
-    written: u64,
+    /// Bytes of the log then.
+    log_bytes: u64,
+    pace: Pace,
 }
 
 /// A part that is being written.
@@ -391,19 +407,14 @@ impl Writer<'_> {
         offset: u64,
         buffer: Buffer,
     ) -> Result<(), CheckpointError> {
-        self.written += buffer.len() as u64;
+        let bytes = buffer.len() as u64;
         let transfer = self.port.begin(Action::WriteDurable, file, offset, buffer);
         self.under_way.push_back((transfer, file.clone(), offset));
         while self.under_way.len() >= CHUNKS_UNDER_WAY {
             self.finish_chunk().await?;
         }
-        let rate = self
-            .session
-            .database
-            .checkpoint_config()
-            .bytes_per_second_max;
-        let due =
-            Duration::from_micros((self.written as u128 * 1_000_000 / u128::from(rate)) as u64);
+        let logged = self.log.counters.bytes() - self.log_bytes;
+        let due = self.pace.after(bytes, logged);
         let spent = self.session.clock().now().saturating_sub(self.started);
         if let Some(early) = due.checked_sub(spent)
             && early > Duration::from_millis(1)

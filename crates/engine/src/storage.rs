@@ -117,6 +117,13 @@ impl Storage {
         self.manifest().clone()
     }
 
+    /// Bytes of the checkpoint that counts.
+    pub(crate) fn checkpoint_bytes(&self) -> u64 {
+        let manifest = self.manifest();
+        let parts = manifest.checkpoint.iter().flat_map(|c| &c.parts);
+        parts.map(|part| part.bytes).sum()
+    }
+
     /// Changes the manifest, durably. Blocks for some device writes.
     pub(crate) fn change_manifest(
         &self,

@@ -4,6 +4,7 @@
 use std::{future::poll_fn, pin::pin, rc::Rc, sync::atomic::Ordering, task::Poll, time::Duration};
 
 use crate::{
+    checkpoint::pace::Haste,
     log::{LaneWriter, Listening},
     session::Session,
 };
@@ -76,10 +77,13 @@ impl Session {
             let ring = lane.upkeep_is_due();
             in_charge = in_charge.or_else(|| InCharge::try_become(self));
             if in_charge.is_some() && self.checkpoint_is_due() {
-                let end = self.checkpoint().await;
-                if let Some(storage) = self.database.storage() {
-                    storage.note_end(&end);
-                }
+                let Some(storage) = self.database.storage() else {
+                    return;
+                };
+                let haste = Haste::Due {
+                    expected_bytes: storage.checkpoint_bytes(),
+                };
+                storage.note_end(&self.take_checkpoint(haste).await);
                 continue;
             }
             next_look(ring).await;
