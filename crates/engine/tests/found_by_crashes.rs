@@ -39,11 +39,7 @@ fn with_records(disk: &SimulatedDisk) -> Durable {
 fn one_checkpoint_is_taken_at_a_time() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = with_records(&disk);
-    disk.set_faults(Faults {
-        delay_reaps_min: 20,
-        delay_reaps_max: 20,
-        ..Faults::default()
-    });
+    slow_down(&disk);
     durable.run(async |session: Rc<Session>| {
         let mut first = pin!(session.checkpoint());
         let mut context = Context::from_waker(Waker::noop());
@@ -137,6 +133,15 @@ fn a_refusal_depends_on_what_refused() {
     });
 }
 
+/// Transfers take a while from now on.
+fn slow_down(disk: &SimulatedDisk) {
+    disk.set_faults(Faults {
+        delay_reaps_min: 20,
+        delay_reaps_max: 20,
+        ..Faults::default()
+    });
+}
+
 /// Chunks of a checkpoint are of different moments, up to its end, and the log up to
 /// there makes them one. When the end of that log had rotted, it was taken for torn,
 /// and what it held was missing although later commits were there.
@@ -149,11 +154,7 @@ fn a_checkpoint_without_its_log_is_refused() {
         durable.database.table("t").unwrap(),
         durable.database.table("later").unwrap(),
     );
-    disk.set_faults(Faults {
-        delay_reaps_min: 20,
-        delay_reaps_max: 20,
-        ..Faults::default()
-    });
+    slow_down(&disk);
     durable.run(async move |session: Rc<Session>| {
         let mut checkpoint = pin!(session.checkpoint());
         // The first table has been read, and is being written.
@@ -202,11 +203,7 @@ fn a_checkpoint_waits_for_what_emptied_a_table() {
         durable.write(table, vec![record]).unwrap();
     }
     let (database, directory) = (durable.database.clone(), disk.directory());
-    disk.set_faults(Faults {
-        delay_reaps_min: 20,
-        delay_reaps_max: 20,
-        ..Faults::default()
-    });
+    slow_down(&disk);
     durable.run(async move |session: Rc<Session>| {
         let mut checkpoint = pin!(session.checkpoint());
         let is_part = |name: &String| name.starts_with("checkpoint-");
