@@ -60,6 +60,12 @@ pub enum Error {
     MemoryExhausted,
     /// The table belongs to another database. The transaction can go on.
     ForeignTable,
+    /// The savepoint is gone: it was released, or an earlier one was released or
+    /// rolled back to; or it is another transaction's. The transaction can go on.
+    NoSuchSavepoint,
+    /// An operation of the transaction is under way (under a `join`), and a savepoint
+    /// would cut it in two. The transaction can go on.
+    OperationUnderWay,
     /// The transaction was already committed or rolled back.
     Ended,
     /// Writing to the device has failed: nothing is acknowledged any more. Whether
@@ -97,6 +103,13 @@ impl fmt::Display for Error {
             Error::ForeignTable => {
                 f.write_str("the table belongs to another database; open it in this one")
             }
+            Error::NoSuchSavepoint => {
+                f.write_str("the savepoint is gone, released or rolled back past; make another one")
+            }
+            Error::OperationUnderWay => f.write_str(
+                "an operation of the transaction is under way; await it before anything is \
+                 done with savepoints",
+            ),
             Error::Ended => f.write_str("the transaction has already ended; begin a new one"),
             Error::Poisoned => f.write_str(
                 "writing to the device has failed, so nothing is acknowledged any more; \

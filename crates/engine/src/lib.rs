@@ -43,7 +43,7 @@ pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
-pub use transaction::{Commit, Isolation, Transaction};
+pub use transaction::{Commit, Isolation, Savepoint, Transaction};
 
 /// Bytes of the longest key.
 pub const KEY_BYTES_MAX: usize = index::KEY_BYTES_MAX;

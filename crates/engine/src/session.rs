@@ -12,6 +12,7 @@
 mod collect;
 mod contexts;
 mod rids;
+mod savepoints;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -36,6 +37,7 @@ use crate::{
 pub(crate) use collect::{Estate, Garbage};
 pub(crate) use contexts::{Context, Contexts, State, Write, WriteKind};
 pub(crate) use rids::RidStock;
+pub(crate) use savepoints::{Saved, Savepoints};
 
 /// How long a session with garbage that cannot be freed yet sleeps at most.
 const GARBAGE_POLL: Duration = Duration::from_millis(20);

@@ -7,7 +7,8 @@
 //! | point reads | `read.rs` |
 //! | insert, update, upsert, delete | `write.rs` |
 //! | ordered scans | `scan.rs` |
-//! | commit and undo | `commit.rs` |
+//! | commit | `commit.rs` |
+//! | undo, whole or in part | `undo.rs`, `savepoint.rs` |
 //!
 //! Every operation has one body, generic over the suspension policy, and runs as
 //! a leaf of the coroutine runtime. All of them take `&self`, so several may be
@@ -25,13 +26,15 @@
 mod baseline;
 mod commit;
 mod read;
+mod savepoint;
 mod scan;
+mod undo;
 mod visibility;
 mod write;
 
 use std::{mem::ManuallyDrop, rc::Rc};
 
-pub use self::commit::Commit;
+pub use self::{commit::Commit, savepoint::Savepoint};
 
 use crate::{
     error::{Abort, Error},
@@ -175,7 +178,7 @@ impl Transaction {
         if !table.is_in(&self.session.database.arena) {
             return Err(Error::ForeignTable);
         }
-        if self.isolation() == Isolation::ReadCommitted && self.context.open_statement() {
+        if self.context.open_statement() && self.isolation() == Isolation::ReadCommitted {
             self.context.set_snapshot(self.session.take_snapshot());
         }
         Ok(Statement { transaction: self })
@@ -204,8 +207,8 @@ impl Drop for Statement<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         let transaction = self.transaction;
-        if transaction.isolation() == Isolation::ReadCommitted
-            && transaction.context.close_statement()
+        if transaction.context.close_statement()
+            && transaction.isolation() == Isolation::ReadCommitted
         {
             transaction.context.drop_snapshot();
         }

@@ -10,6 +10,7 @@ use crate::{
     error::Abort,
     indirection::{Rid, Slot},
     log::Durability,
+    session::Savepoints,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::Isolation,
     version::Version,
@@ -39,11 +40,12 @@ pub(crate) struct Context {
     pub(crate) reads: Cell<u64>,
     pub(crate) scanned: Cell<u64>,
     pub(crate) written: Cell<u64>,
-    /// Operations under way (counted under read committed only).
+    /// Operations under way.
     statements: Cell<u32>,
     pub(crate) writes: RefCell<Vec<Write>>,
     /// Keys that commit or undo will need, one after the other.
     pub(crate) keys: RefCell<Vec<u8>>,
+    pub(crate) savepoints: RefCell<Savepoints>,
 }
 
 /// What an undo has to do.
@@ -67,6 +69,8 @@ pub(crate) struct Write {
     pub(crate) rid: Rid,
     /// Range in `keys`; empty until somebody needs the key.
     pub(crate) key: (u32, u32),
+    /// The newest savepoint when `version` was made; 0 before the first.
+    pub(crate) savepoint: u32,
 }
 
 impl Write {
@@ -92,6 +96,7 @@ impl Context {
             statements: Cell::default(),
             writes: RefCell::default(),
             keys: RefCell::default(),
+            savepoints: RefCell::default(),
         }
     }
 
@@ -132,6 +137,7 @@ impl Context {
         let mut writes = self.writes.borrow_mut();
         writes.clear();
         writes.shrink_to(1 << 14);
+        self.savepoints.borrow_mut().forget();
     }
 
     /// Counts an operation in; whether it is the only one.
@@ -139,6 +145,11 @@ impl Context {
         let open = self.statements.get();
         self.statements.set(open + 1);
         open == 0
+    }
+
+    /// Whether an operation is under way.
+    pub(crate) fn has_statement(&self) -> bool {
+        self.statements.get() > 0
     }
 
     /// Counts an operation out; whether it was the last one.

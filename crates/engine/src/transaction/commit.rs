@@ -1,5 +1,5 @@
-//! The end of a transaction. What makes it visible, or undoes it, never suspends; a
-//! commit may wait before that for room in the log, and afterwards for the device.
+//! The end of a transaction. What makes it visible never suspends; a commit may wait
+//! before that for room in the log, and afterwards for the device.
 
 use std::{
     future::Future,
@@ -7,13 +7,11 @@ use std::{
     task::{Context, Poll},
 };
 
-use interleave::{Sequential, run_inline};
-
 use super::Transaction;
 use crate::{
     error::Error,
     log::{Durability, Durable, LaneWriter, format},
-    session::{State, WriteKind},
+    session::State,
     timestamp::Timestamp,
 };
 
@@ -220,82 +218,13 @@ impl Transaction {
                 garbage.deleted(timestamp, write.table, write.rid, write.version, key);
             }
         }
+        drop(garbage);
+        self.drop_saved();
         timestamp
     }
 
     /// Rolls back. Dropping the transaction does the same.
     pub fn rollback(self) {
         drop(self);
-    }
-
-    /// Ends the transaction without effect.
-    pub(super) fn undo(&self, end: State) {
-        debug_assert_eq!(self.context.state.get(), State::Open);
-        self.context.state.set(end);
-        // Without a name it has written nothing.
-        if let Some(id) = self.context.id.get() {
-            let status = self.session.database.statuses.of(id);
-            status.abort(id.sequence());
-            self.take_writes_back();
-        }
-    }
-
-    /// Takes every write back, newest first.
-    pub(super) fn take_writes_back(&self) {
-        let session = &*self.session;
-        let keys = self.context.keys.borrow();
-        for write in self.context.writes.borrow_mut().drain(..).rev() {
-            let pin = session.memory.pin();
-            // SAFETY: tables live as long as the database, which the session
-            // keeps, and their slots never move.
-            let slot = unsafe { &*write.slot };
-            match write.kind {
-                WriteKind::Version => {
-                    let old = write.version.next().expect("a version replaces another");
-                    let replaced = slot.replace(write.version, old);
-                    debug_assert!(
-                        replaced,
-                        "an uncommitted head is replaced by its maker alone"
-                    );
-                    // Whoever queued the tombstone may have found it covered, and
-                    // forgotten it.
-                    if old.is_tombstone()
-                        && let crate::timestamp::Begin::Committed(timestamp) = old.begin()
-                    {
-                        let key = write.key(&keys);
-                        session.garbage.borrow_mut().deleted(
-                            timestamp,
-                            write.table,
-                            write.rid,
-                            old,
-                            key,
-                        );
-                    }
-                }
-                WriteKind::Record => {
-                    let killed = slot.kill(write.version);
-                    debug_assert!(killed, "an uncommitted head is replaced by its maker alone");
-                    let key = write.key(&keys);
-                    if let Some(table) = session.database.table_by_number(write.table) {
-                        let removal = table.index.remove::<Sequential>(
-                            &session.memory,
-                            &pin,
-                            key,
-                            Some(write.rid.0),
-                        );
-                        run_inline(removal);
-                    }
-                    let stamp = session.memory.stamp();
-                    session
-                        .rids
-                        .borrow_mut()
-                        .retire(write.table, write.rid, stamp);
-                }
-            }
-            // Readers that hold it walk on.
-            write.version.stamp_never();
-            // SAFETY: unlinked just now; readers pinned before may still hold it.
-            unsafe { write.version.retire(&session.memory) };
-        }
     }
 }

@@ -32,7 +32,7 @@ use super::{
 use crate::{
     error::{Abort, Error},
     indirection::{Head, Rid, Slot},
-    session::{Write, WriteKind},
+    session::{Saved, Write, WriteKind},
     table::Table,
     timestamp::Begin,
     version::{HEADER_BYTES, Version},
@@ -268,7 +268,7 @@ impl Statement<'_> {
                     // A sibling under the same `join` may have aborted the
                     // transaction while the index was being searched.
                     if let Err(over) = transaction.check_open() {
-                        transaction.take_writes_back();
+                        transaction.take_writes_back(0);
                         return Err(over);
                     }
                     return Ok(Written::Done);
@@ -427,11 +427,13 @@ impl Transaction {
             table,
             rid,
             key,
+            savepoint: self.context.savepoints.borrow().newest(),
         });
         self.context.count_write();
     }
 
-    /// Changes a record that this transaction has written before.
+    /// Changes a record that this transaction has written before. If a savepoint lies
+    /// between, the version that stands there is kept for it.
     fn rewrite(
         &self,
         slot: &Slot,
@@ -440,28 +442,36 @@ impl Transaction {
         value: Option<&[u8]>,
     ) -> Result<(), Error> {
         self.context.count_write();
+        let mut writes = self.context.writes.borrow_mut();
+        // Rewrites mostly follow soon after the first write.
+        let at = writes.iter().rposition(|write| write.version == own);
+        let at = at.expect("what a transaction has written is among its writes");
+        let write = &mut writes[at];
+        let mut savepoints = self.context.savepoints.borrow_mut();
+        let is_saved = write.savepoint < savepoints.newest();
         // SAFETY: our own, uncommitted; reads hand slices out only within calls.
-        let version = if unsafe { own.overwrite(value) } {
-            own
-        } else {
+        if is_saved || !unsafe { own.overwrite(value) } {
             let version = Version::create(&self.session.memory, self.id(), value, own.next())?;
             let replaced = slot.replace(own, version);
             debug_assert!(
                 replaced,
                 "an uncommitted head is replaced by its maker alone"
             );
-            own.stamp_never();
-            // SAFETY: unlinked just now.
-            unsafe { own.retire(&self.session.memory) };
-            version
-        };
-        let mut writes = self.context.writes.borrow_mut();
-        // Rewrites mostly follow soon after the first write.
-        if let Some(write) = writes.iter_mut().rev().find(|write| write.version == own) {
-            write.version = version;
-            if value.is_none() && write.kind == WriteKind::Version {
-                write.key = self.context.keep_key(key);
+            if is_saved {
+                savepoints.save(Saved {
+                    write: at,
+                    version: own,
+                    key: write.key,
+                    savepoint: write.savepoint,
+                });
+                write.savepoint = savepoints.newest();
+            } else {
+                self.discard(own);
             }
+            write.version = version;
+        }
+        if value.is_none() && write.kind == WriteKind::Version {
+            write.key = self.context.keep_key(key);
         }
         Ok(())
     }

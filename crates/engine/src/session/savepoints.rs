@@ -1,0 +1,120 @@
+//! What a transaction keeps so that a part of it can be undone.
+//!
+//! A savepoint is a mark in the lists that a transaction fills as it goes: what lies
+//! behind the mark came later. Writes are in such a list already. What is not is
+//! the former state of a record that the transaction had written *before* the mark
+//! and writes again after it: the version that stood there is then *saved*, unlinked
+//! but not freed, still in its maker's name.
+//!
+//! Each mark has a number that no other of the transaction has, and each write the
+//! number of the mark that was the newest when its version was made: if there is a
+//! newer one by now, the version is to be saved.
+
+use crate::version::Version;
+
+/// The savepoints of one transaction.
+#[derive(Default)]
+pub(crate) struct Savepoints {
+    /// From the outermost to the innermost.
+    marks: Vec<Mark>,
+    /// In the order in which they were replaced.
+    saved: Vec<Saved>,
+    /// Of the last mark that was made.
+    number: u32,
+}
+
+/// Where the lists of the transaction ended when a savepoint was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) number: u32,
+    pub(crate) writes: usize,
+    pub(crate) keys: usize,
+    saved: usize,
+}
+
+/// How a write was, before the transaction wrote the record again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saved {
+    /// Among the transaction's writes.
+    pub(crate) write: usize,
+    pub(crate) version: Version,
+    pub(crate) key: (u32, u32),
+    pub(crate) savepoint: u32,
+}
+
+impl Savepoints {
+    /// The number of the innermost savepoint; 0 if there is none.
+    pub(crate) fn newest(&self) -> u32 {
+        self.marks.last().map_or(0, |mark| mark.number)
+    }
+
+    /// Makes a savepoint; its number. `None` after 2^32 of them.
+    pub(crate) fn make(&mut self, writes: usize, keys: usize) -> Option<u32> {
+        self.number = self.number.checked_add(1)?;
+        self.marks.push(Mark {
+            number: self.number,
+            writes,
+            keys,
+            saved: self.saved.len(),
+        });
+        Some(self.number)
+    }
+
+    pub(crate) fn save(&mut self, saved: Saved) {
+        self.saved.push(saved);
+    }
+
+    /// Forgets the savepoints within `number`, which stays: its mark.
+    pub(crate) fn return_to(&mut self, number: u32) -> Option<Mark> {
+        let at = self.position(number)?;
+        self.marks.truncate(at + 1);
+        self.marks.last().copied()
+    }
+
+    /// Forgets savepoint `number` and those within it; whether there is one.
+    pub(crate) fn release(&mut self, number: u32) -> bool {
+        let at = self.position(number);
+        self.marks.truncate(at.unwrap_or(self.marks.len()));
+        at.is_some()
+    }
+
+    fn position(&self, number: u32) -> Option<usize> {
+        self.marks
+            .binary_search_by_key(&number, |mark| mark.number)
+            .ok()
+    }
+
+    /// Takes out what was saved last, if that was after `mark`.
+    pub(crate) fn saved_after(&mut self, mark: &Mark) -> Option<Saved> {
+        (self.saved.len() > mark.saved).then(|| self.saved.pop())?
+    }
+
+    /// Takes out what no savepoint needs any more: all of it, once there is none.
+    pub(crate) fn unneeded(&mut self) -> impl Iterator<Item = Version> {
+        let needed = if self.marks.is_empty() {
+            0
+        } else {
+            self.saved.len()
+        };
+        self.saved.drain(needed..).map(|saved| saved.version)
+    }
+
+    /// Takes everything out, at the end of the transaction.
+    pub(crate) fn end(&mut self) -> impl Iterator<Item = Version> {
+        self.marks.clear();
+        self.unneeded()
+    }
+
+    /// Whether nothing is saved.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.saved.is_empty()
+    }
+
+    /// For the next transaction.
+    pub(crate) fn forget(&mut self) {
+        debug_assert!(self.saved.is_empty(), "saved versions are freed at the end");
+        self.marks.clear();
+        self.marks.shrink_to(1 << 10);
+        self.number = 0;
+    }
+}

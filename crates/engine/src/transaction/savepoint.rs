@@ -1,0 +1,108 @@
+//! Savepoints: a transaction undoes its last part and goes on.
+//!
+//! What is kept for that, and when, is in `session/savepoints.rs`. To return to a
+//! savepoint is to restore the records that were written before it and again after
+//! it, newest first, and then to take back the writes that came after it; neither
+//! suspends. Other transactions see nothing of all this: whatever they meet is
+//! uncommitted, before and after.
+//!
+//! What was read since the savepoint stays read: certification goes on to count it.
+
+use super::Transaction;
+use crate::{error::Error, session::Saved, timestamp::TransactionId};
+
+/// A point within a transaction to which it can return: see
+/// [`Transaction::savepoint`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint {
+    transaction: TransactionId,
+    number: u32,
+}
+
+impl Transaction {
+    /// Makes a savepoint. Savepoints nest: one that is made later lies within those
+    /// that were made before it and not released.
+    ///
+    /// # Errors
+    /// [`Error::OperationUnderWay`]; [`Error::MemoryExhausted`] after 2^32 savepoints;
+    /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over.
+    pub fn savepoint(&self) -> Result<Savepoint, Error> {
+        self.check_between_operations()?;
+        let writes = self.context.writes.borrow().len();
+        let keys = self.context.keys.borrow().len();
+        let number = self.context.savepoints.borrow_mut().make(writes, keys);
+        Ok(Savepoint {
+            transaction: self.id(),
+            number: number.ok_or(Error::MemoryExhausted)?,
+        })
+    }
+
+    /// Undoes everything that was written since the savepoint was made. The savepoint
+    /// stays, those within it are gone.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSavepoint`], [`Error::OperationUnderWay`]; [`Error::Abort`] and
+    /// [`Error::Ended`] if the transaction is over.
+    pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<(), Error> {
+        let number = self.check_savepoint(savepoint)?;
+        let mark = self.context.savepoints.borrow_mut().return_to(number);
+        let mark = mark.ok_or(Error::NoSuchSavepoint)?;
+        loop {
+            let saved = self.context.savepoints.borrow_mut().saved_after(&mark);
+            let Some(saved) = saved else { break };
+            self.restore(&saved);
+        }
+        self.take_writes_back(mark.writes);
+        self.context.keys.borrow_mut().truncate(mark.keys);
+        Ok(())
+    }
+
+    /// Forgets the savepoint and those within it; what was written since is kept.
+    ///
+    /// # Errors
+    /// As for [`Transaction::rollback_to`].
+    pub fn release_savepoint(&self, savepoint: &Savepoint) -> Result<(), Error> {
+        let number = self.check_savepoint(savepoint)?;
+        let mut savepoints = self.context.savepoints.borrow_mut();
+        if !savepoints.release(number) {
+            return Err(Error::NoSuchSavepoint);
+        }
+        for version in savepoints.unneeded() {
+            self.discard(version);
+        }
+        Ok(())
+    }
+
+    fn check_between_operations(&self) -> Result<(), Error> {
+        self.check_open()?;
+        if self.context.has_statement() {
+            return Err(Error::OperationUnderWay);
+        }
+        Ok(())
+    }
+
+    fn check_savepoint(&self, savepoint: &Savepoint) -> Result<u32, Error> {
+        self.check_between_operations()?;
+        if self.context.id.get() != Some(savepoint.transaction) {
+            return Err(Error::NoSuchSavepoint);
+        }
+        Ok(savepoint.number)
+    }
+
+    /// Puts the version back that a record had at a savepoint.
+    fn restore(&self, saved: &Saved) {
+        let mut writes = self.context.writes.borrow_mut();
+        let write = &mut writes[saved.write];
+        // SAFETY: tables live as long as the database, and their slots never move.
+        let slot = unsafe { &*write.slot };
+        let replaced = slot.replace(write.version, saved.version);
+        debug_assert!(
+            replaced,
+            "an uncommitted head is replaced by its maker alone"
+        );
+        let undone = std::mem::replace(&mut write.version, saved.version);
+        write.key = saved.key;
+        write.savepoint = saved.savepoint;
+        self.discard(undone);
+    }
+}

@@ -1,0 +1,103 @@
+//! Undo: writes are taken back, newest first, without suspending.
+
+use interleave::{Sequential, run_inline};
+
+use super::Transaction;
+use crate::{
+    session::{State, Write, WriteKind},
+    timestamp::Begin,
+    version::Version,
+};
+
+impl Transaction {
+    /// Ends the transaction without effect.
+    pub(super) fn undo(&self, end: State) {
+        debug_assert_eq!(self.context.state.get(), State::Open);
+        self.context.state.set(end);
+        // Without a name it has written nothing.
+        if let Some(id) = self.context.id.get() {
+            let status = self.session.database.statuses.of(id);
+            status.abort(id.sequence());
+            self.take_writes_back(0);
+            self.drop_saved();
+        }
+    }
+
+    /// Takes back what was written from the given place on, newest first.
+    pub(super) fn take_writes_back(&self, from: usize) {
+        let keys = self.context.keys.borrow();
+        for write in self.context.writes.borrow_mut().drain(from..).rev() {
+            self.take_back(&write, write.key(&keys));
+        }
+    }
+
+    fn take_back(&self, write: &Write, key: &[u8]) {
+        let session = &*self.session;
+        let pin = session.memory.pin();
+        // SAFETY: tables live as long as the database, which the session keeps, and
+        // their slots never move.
+        let slot = unsafe { &*write.slot };
+        match write.kind {
+            WriteKind::Version => {
+                let old = write.version.next().expect("a version replaces another");
+                let replaced = slot.replace(write.version, old);
+                debug_assert!(
+                    replaced,
+                    "an uncommitted head is replaced by its maker alone"
+                );
+                // Whoever queued the tombstone may have found it covered, and
+                // forgotten it.
+                if old.is_tombstone()
+                    && let Begin::Committed(timestamp) = old.begin()
+                {
+                    session.garbage.borrow_mut().deleted(
+                        timestamp,
+                        write.table,
+                        write.rid,
+                        old,
+                        key,
+                    );
+                }
+            }
+            WriteKind::Record => {
+                let killed = slot.kill(write.version);
+                debug_assert!(killed, "an uncommitted head is replaced by its maker alone");
+                if let Some(table) = session.database.table_by_number(write.table) {
+                    let removal = table.index.remove::<Sequential>(
+                        &session.memory,
+                        &pin,
+                        key,
+                        Some(write.rid.0),
+                    );
+                    run_inline(removal);
+                }
+                let stamp = session.memory.stamp();
+                session
+                    .rids
+                    .borrow_mut()
+                    .retire(write.table, write.rid, stamp);
+            }
+        }
+        self.discard(write.version);
+    }
+
+    /// Frees a version of this transaction's own that is in no chain any more.
+    pub(super) fn discard(&self, version: Version) {
+        // Readers that hold it walk on.
+        version.stamp_never();
+        // SAFETY: unlinked; readers pinned before may still hold it.
+        unsafe { version.retire(&self.session.memory) };
+    }
+
+    /// Frees what was kept for savepoints. At the end: before the context can be
+    /// another transaction's, so that nobody waits for these to be stamped.
+    #[inline]
+    pub(super) fn drop_saved(&self) {
+        let mut savepoints = self.context.savepoints.borrow_mut();
+        if !savepoints.is_empty() {
+            for version in savepoints.end() {
+                self.discard(version);
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Savepoints: a transaction that returns to one is as it was when that was made, and
+//! nobody else notices. Random transactions against copies of a `BTreeMap`, and the
+//! rules by name.
+
+use std::{
+    collections::BTreeMap,
+    ops::{Bound, ControlFlow},
+    rc::Rc,
+    sync::Arc,
+};
+
+use engine::{
+    Database, DatabaseConfig, Direction, Error, Isolation, Savepoint, Session, Table, Transaction,
+};
+use interleave::{Sequential, run_inline};
+
+type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+
+struct Setup {
+    session: Rc<Session>,
+    table: Arc<Table>,
+}
+
+impl Setup {
+    fn new() -> Setup {
+        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+        Setup {
+            table: database.create_table("t", &[]).unwrap(),
+            session: Session::new(&database).unwrap(),
+        }
+    }
+
+    fn begin(&self) -> Transaction {
+        self.session.begin(Isolation::Snapshot).unwrap()
+    }
+
+    fn put(&self, txn: &Transaction, key: &[u8], value: &[u8]) {
+        run_inline(txn.upsert::<Sequential>(&self.table, key, value)).unwrap();
+    }
+
+    fn delete(&self, txn: &Transaction, key: &[u8]) -> bool {
+        run_inline(txn.delete::<Sequential>(&self.table, key)).unwrap()
+    }
+
+    fn get(&self, txn: &Transaction, key: &[u8]) -> Option<Vec<u8>> {
+        run_inline(txn.get::<Sequential, _>(&self.table, key, <[u8]>::to_vec)).unwrap()
+    }
+
+    fn contents(&self, txn: &Transaction) -> Contents {
+        let mut contents = Contents::new();
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        run_inline(
+            txn.scan::<Sequential>(&self.table, all, Direction::Forward, |key, value| {
+                contents.insert(key.to_vec(), value.to_vec());
+                ControlFlow::Continue(())
+            }),
+        )
+        .unwrap();
+        contents
+    }
+
+    fn committed(&self) -> Contents {
+        self.contents(&self.begin())
+    }
+}
+
+/// xorshift64*: tests need a seed, not quality.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        let bytes = [0, 3, 8, 40, 300][self.below(5) as usize];
+        vec![self.below(256) as u8; bytes]
+    }
+}
+
+/// One transaction of random writes, savepoints, returns and releases, nested as it
+/// comes, and its end: afterwards the database holds what the model says.
+fn transact(setup: &Setup, rng: &mut Rng, before: &Contents) -> Contents {
+    let txn = setup.begin();
+    let mut now = before.clone();
+    let mut savepoints: Vec<(Savepoint, Contents)> = Vec::new();
+    for _ in 0..rng.below(40) {
+        let key = vec![b'k', rng.below(8) as u8];
+        match rng.below(10) {
+            0..=3 => {
+                let value = rng.value();
+                setup.put(&txn, &key, &value);
+                now.insert(key, value);
+            }
+            4 | 5 => assert_eq!(setup.delete(&txn, &key), now.remove(&key).is_some()),
+            6 | 7 => savepoints.push((txn.savepoint().unwrap(), now.clone())),
+            8 if !savepoints.is_empty() => {
+                let at = rng.below(savepoints.len() as u64) as usize;
+                txn.rollback_to(&savepoints[at].0).unwrap();
+                for (gone, _) in savepoints.drain(at + 1..) {
+                    assert_eq!(txn.rollback_to(&gone), Err(Error::NoSuchSavepoint));
+                }
+                now.clone_from(&savepoints[at].1);
+            }
+            9 if !savepoints.is_empty() => {
+                let at = rng.below(savepoints.len() as u64) as usize;
+                txn.release_savepoint(&savepoints[at].0).unwrap();
+                for (gone, _) in savepoints.drain(at..) {
+                    assert_eq!(txn.release_savepoint(&gone), Err(Error::NoSuchSavepoint));
+                }
+            }
+            _ => {}
+        }
+        assert_eq!(setup.contents(&txn), now);
+        for key in 0..8 {
+            let key = [b'k', key];
+            assert_eq!(setup.get(&txn, &key).as_ref(), now.get(&key[..]));
+        }
+        assert_eq!(&setup.committed(), before, "others see what was committed");
+    }
+    if rng.below(3) == 0 {
+        txn.rollback();
+        return before.clone();
+    }
+    run_inline(txn.commit()).unwrap();
+    now
+}
+
+#[test]
+fn a_transaction_returns_to_what_it_was() {
+    for seed in 1..=150 {
+        let setup = Setup::new();
+        let mut rng = Rng(seed);
+        let mut contents = Contents::new();
+        let reader = setup.begin();
+        for round in 0..30 {
+            contents = transact(&setup, &mut rng, &contents);
+            assert_eq!(setup.committed(), contents, "seed {seed}, round {round}");
+            setup.session.tend();
+        }
+        assert!(setup.contents(&reader).is_empty(), "an old snapshot stays");
+    }
+}
+
+/// What savepoints keep is freed: by the end of the transaction, whichever, and when
+/// the last savepoint is released.
+#[test]
+fn no_memory_stays_behind() {
+    let setup = Setup::new();
+    let memory = || setup.session.database().memory().version_bytes;
+    let settle = || {
+        for _ in 0..4 {
+            setup.session.tend();
+        }
+    };
+    let txn = setup.begin();
+    setup.put(&txn, b"x", &[1; 100]);
+    run_inline(txn.commit()).unwrap();
+    settle();
+    let before = memory();
+    for ending in 0..4 {
+        let txn = setup.begin();
+        for round in 0..50 {
+            setup.put(&txn, b"x", &[round; 100]);
+            setup.put(&txn, &[round], &[round; 100]);
+            let savepoint = txn.savepoint().unwrap();
+            setup.put(&txn, b"x", &[round; 90]);
+            setup.delete(&txn, &[round]);
+            if ending < 2 || round % 2 == 0 {
+                txn.rollback_to(&savepoint).unwrap();
+            } else if ending == 2 {
+                txn.release_savepoint(&savepoint).unwrap();
+            }
+        }
+        if ending % 2 == 0 {
+            for round in 0..50 {
+                setup.delete(&txn, &[round]);
+            }
+            setup.put(&txn, b"x", &[1; 100]);
+            run_inline(txn.commit()).unwrap();
+        } else {
+            txn.rollback();
+        }
+        settle();
+        assert_eq!(memory(), before, "ending {ending}");
+    }
+}
+
+/// A record that was deleted before, inserted again after a savepoint, and given back
+/// by the return to it, is still collected.
+#[test]
+fn a_tombstone_that_was_covered_for_a_while_is_collected() {
+    let setup = Setup::new();
+    let txn = setup.begin();
+    setup.put(&txn, b"x", b"1");
+    run_inline(txn.commit()).unwrap();
+    let txn = setup.begin();
+    setup.delete(&txn, b"x");
+    run_inline(txn.commit()).unwrap();
+    let txn = setup.begin();
+    let savepoint = txn.savepoint().unwrap();
+    setup.put(&txn, b"x", b"2");
+    // The collector meets the tombstone, finds it covered, and forgets it.
+    setup.session.tend();
+    txn.rollback_to(&savepoint).unwrap();
+    run_inline(txn.commit()).unwrap();
+    for _ in 0..4 {
+        setup.session.tend();
+    }
+    assert_eq!(setup.session.database().stats().records_removed, 1);
+}
+
+#[test]
+fn savepoints_are_between_operations_and_of_their_own_transaction() {
+    let setup = Setup::new();
+    let (txn, other) = (setup.begin(), setup.begin());
+    let savepoint = txn.savepoint().unwrap();
+    assert_eq!(other.rollback_to(&savepoint), Err(Error::NoSuchSavepoint));
+    // An operation that has begun and not ended.
+    let mut visited = 0;
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    setup.put(&txn, b"x", b"1");
+    run_inline(
+        txn.scan::<Sequential>(&setup.table, all, Direction::Forward, |_, _| {
+            visited += 1;
+            assert_eq!(txn.savepoint(), Err(Error::OperationUnderWay));
+            assert_eq!(txn.rollback_to(&savepoint), Err(Error::OperationUnderWay));
+            ControlFlow::Continue(())
+        }),
+    )
+    .unwrap();
+    assert_eq!(visited, 1);
+    txn.rollback_to(&savepoint).unwrap();
+    assert_eq!(setup.get(&txn, b"x"), None);
+    run_inline(txn.commit()).unwrap();
+}
+
+/// What was written again after a savepoint is logged once, as it is in the end.
+#[test]
+fn records_written_twice_have_one_commit() {
+    let setup = Setup::new();
+    let txn = setup.begin();
+    setup.put(&txn, b"x", b"1");
+    let savepoint = txn.savepoint().unwrap();
+    setup.put(&txn, b"x", b"22");
+    txn.release_savepoint(&savepoint).unwrap();
+    assert_eq!(txn.write_count(), 1);
+    run_inline(txn.commit()).unwrap();
+    assert_eq!(setup.committed()[&b"x"[..]], b"22");
+}
