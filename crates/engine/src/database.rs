@@ -19,6 +19,7 @@ use crate::{
     log::{Durability, Log, format::Flaw},
     manifest::{self, Manifest, TableEntry},
     recovery::OpenError,
+    secondary::derived::{DerivedTables, is_derived},
     session::Estate,
     stats::{LogStats, Published, TransactionStats},
     status::Statuses,
@@ -90,6 +91,7 @@ pub struct Database {
     pub(crate) statuses: Statuses,
     config: DatabaseConfig,
     tables: RwLock<Tables>,
+    pub(crate) derived: DerivedTables,
     session_numbers: Mutex<SessionNumbers>,
     stats: Mutex<Vec<Arc<Published>>>,
     pub(crate) closed: Arc<AtomicBool>,
@@ -139,6 +141,7 @@ impl Database {
             statuses: Statuses::new(),
             config,
             tables: RwLock::default(),
+            derived: DerivedTables::default(),
             session_numbers: Mutex::default(),
             stats: Mutex::default(),
             closed: Arc::new(AtomicBool::new(false)),
@@ -300,6 +303,9 @@ impl Database {
     }
 
     pub(crate) fn table_by_number(&self, number: u32) -> Option<Arc<Table>> {
+        if is_derived(number) {
+            return self.derived.get(number);
+        }
         let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
         tables.by_number.get(number as usize).cloned()
     }

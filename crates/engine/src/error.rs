@@ -44,6 +44,24 @@ pub enum Error {
     Abort(Abort),
     /// An insert met a record with the same key. The transaction can go on.
     DuplicateKey,
+    /// Another record has the same key in a unique index. The operation had no
+    /// effect, and the transaction can go on.
+    DuplicateIndexKey {
+        /// The index: see [`crate::Index::number`].
+        index: usize,
+    },
+    /// A key of an index is too long: with what the index adds to it, it has more
+    /// bytes than [`crate::KEY_BYTES_MAX`]. The operation had no effect, and the
+    /// transaction can go on.
+    IndexKeyTooLong {
+        /// The index: see [`crate::Index::number`].
+        index: usize,
+    },
+    /// The index is still being built, or was dropped. The transaction can go on.
+    IndexNotReady,
+    /// One record was asked for in an index that is not unique. The transaction can
+    /// go on.
+    IndexNotUnique,
     /// The key is longer than [`crate::KEY_BYTES_MAX`]. The transaction can go on.
     KeyTooLong {
         /// Bytes of the key.
@@ -88,6 +106,23 @@ impl fmt::Display for Error {
             Error::Abort(abort) => abort.fmt(f),
             Error::DuplicateKey => {
                 f.write_str("a record with this key exists; use update or upsert to change it")
+            }
+            Error::DuplicateIndexKey { .. } => f.write_str(
+                "another record has the same key in a unique index; change the record, or the \
+                 other one first",
+            ),
+            Error::IndexKeyTooLong { .. } => write!(
+                f,
+                "the record's key in an index is too long: at most {} bytes are allowed, \
+                 delimiters included",
+                crate::KEY_BYTES_MAX
+            ),
+            Error::IndexNotReady => f.write_str(
+                "the index is still being built, or was dropped; wait until it is ready, or read \
+                 the table",
+            ),
+            Error::IndexNotUnique => {
+                f.write_str("several records may have this key; scan the index instead")
             }
             Error::KeyTooLong { bytes } => write!(
                 f,

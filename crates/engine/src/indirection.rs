@@ -156,6 +156,11 @@ impl IndirectionArray {
         unsafe { &*start.add(offset) }
     }
 
+    /// RIDs handed out so far: at least as many as there are records.
+    pub(crate) fn taken(&self) -> u64 {
+        *self.next.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
     /// Takes the next run of unused RIDs.
     pub(crate) fn take_run(&self, local: &Local) -> Result<std::ops::Range<u64>, Exhausted> {
         let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());

@@ -20,6 +20,7 @@ pub mod inspect;
 mod log;
 mod manifest;
 mod recovery;
+mod secondary;
 mod session;
 mod stats;
 mod status;
@@ -38,6 +39,10 @@ pub use log::{Durability, Durable, LogConfig};
 pub use memory::Usage;
 pub use recovery::{
     Loading, OpenError, Recovery, RecoveryConfig, RecoveryProgress, RecoveryReport,
+};
+pub use secondary::{
+    BuildError, BuildProgress, BuildStep, Extractor, Index, IndexBuild, IndexFlaw, IndexKeys,
+    IndexOptions, IndexReport, IndexState,
 };
 pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};

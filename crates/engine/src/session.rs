@@ -30,12 +30,13 @@ use crate::{
     database::Database,
     horizon::Floor,
     log::{LaneWriter, Moment},
+    secondary::entry::Scratch,
     stats::{Published, TransactionStats},
     timestamp::Timestamp,
 };
 
 pub(crate) use collect::{Estate, Garbage};
-pub(crate) use contexts::{Context, Contexts, State, Write, WriteKind};
+pub(crate) use contexts::{Context, Contexts, State, Step, Write, WriteKind};
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};
 
@@ -52,6 +53,8 @@ pub struct Session {
     pub(crate) rids: RefCell<RidStock>,
     pub(crate) garbage: RefCell<Garbage>,
     pub(crate) batches: RefCell<Vec<index::Batch>>,
+    /// Memory for what operations by index gather.
+    pub(crate) scratch: RefCell<Vec<Scratch>>,
     pub(crate) counters: Counters,
     /// This thread's way to the device, if the database has a directory.
     port: Option<Rc<Port>>,
@@ -156,6 +159,7 @@ impl Session {
             rids: RefCell::default(),
             garbage: RefCell::default(),
             batches: RefCell::default(),
+            scratch: RefCell::default(),
             counters: Counters::default(),
             floor: database.horizon.register(),
             idle: Cell::new(true),

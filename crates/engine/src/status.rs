@@ -190,6 +190,31 @@ impl Statuses {
         self.sessions[number].get_or_init(StatusTable::new)
     }
 
+    /// The transactions that have a name and have not ended.
+    pub(crate) fn open(&self) -> Vec<TransactionId> {
+        let mut open = Vec::new();
+        for (session, table) in self.sessions.iter().enumerate() {
+            let Some(table) = table.get() else { continue };
+            for (number, chunk) in table.chunks.iter().enumerate() {
+                let Some(chunk) = chunk.get() else { continue };
+                for (place, status) in chunk.iter().enumerate() {
+                    let (sequence, phase) = status.load();
+                    if matches!(phase, Phase::Active | Phase::Committing) && sequence > 0 {
+                        let context = (number * CHUNK + place) as u16;
+                        open.push(TransactionId::new(session as u16, context, sequence));
+                    }
+                }
+            }
+        }
+        open
+    }
+
+    /// Whether a transaction has not ended yet.
+    pub(crate) fn is_open(&self, id: TransactionId) -> bool {
+        let (sequence, phase) = self.of(id).load();
+        sequence == id.sequence() && matches!(phase, Phase::Active | Phase::Committing)
+    }
+
     pub(crate) fn of(&self, id: TransactionId) -> &Status {
         self.session(id.session()).get(id.context())
     }

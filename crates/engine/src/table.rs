@@ -6,7 +6,7 @@ use std::sync::{Arc, atomic::AtomicUsize};
 use index::Tree;
 use memory::{Arena, Exhausted, Local};
 
-use crate::{indirection::IndirectionArray, version::HEADER_BYTES};
+use crate::{indirection::IndirectionArray, secondary::list::Indexes, version::HEADER_BYTES};
 
 /// A table of byte keys and byte values.
 pub struct Table {
@@ -17,6 +17,8 @@ pub struct Table {
     arena: Arc<Arena>,
     pub(crate) index: Tree,
     pub(crate) records: IndirectionArray,
+    /// What its writers maintain besides.
+    pub(crate) indexes: Indexes,
     /// Bytes of a recently written version: how much to prefetch before its
     /// length is known. A hint; relaxed.
     pub(crate) version_bytes_hint: AtomicUsize,
@@ -36,6 +38,7 @@ impl Table {
             arena: local.arena(),
             index: Tree::new(local)?,
             records: IndirectionArray::new(),
+            indexes: Indexes::default(),
             version_bytes_hint: AtomicUsize::new(HEADER_BYTES + 8),
         })
     }

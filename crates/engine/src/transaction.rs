@@ -9,6 +9,8 @@
 //! | ordered scans | `scan.rs` |
 //! | commit | `commit.rs` |
 //! | undo, whole or in part | `undo.rs`, `savepoint.rs` |
+//! | what a write does to indexes | `maintain.rs` |
+//! | reads by index | `by_index.rs` |
 //!
 //! Every operation has one body, generic over the suspension policy, and runs as
 //! a leaf of the coroutine runtime. All of them take `&self`, so several may be
@@ -24,7 +26,9 @@
 
 #[cfg(feature = "baselines")]
 mod baseline;
+mod by_index;
 mod commit;
+mod maintain;
 mod read;
 mod savepoint;
 mod scan;
@@ -155,7 +159,7 @@ impl Transaction {
         self.context.state.set(State::Ended);
     }
 
-    /// Number of records written so far.
+    /// Number of records written so far, index entries included.
     pub fn write_count(&self) -> usize {
         self.context.writes.borrow().len()
     }
@@ -181,7 +185,10 @@ impl Transaction {
         if self.context.open_statement() && self.isolation() == Isolation::ReadCommitted {
             self.context.set_snapshot(self.session.take_snapshot());
         }
-        Ok(Statement { transaction: self })
+        Ok(Statement {
+            transaction: self,
+            journals: false,
+        })
     }
 
     /// Remembers that the transaction cannot go on.
@@ -201,6 +208,8 @@ impl Transaction {
 /// An operation under way.
 struct Statement<'t> {
     transaction: &'t Transaction,
+    /// Its writes are noted in the context's journal, and can be taken back alone.
+    journals: bool,
 }
 
 impl Drop for Statement<'_> {

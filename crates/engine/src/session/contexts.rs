@@ -4,13 +4,14 @@
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
+    task::Waker,
 };
 
 use crate::{
     error::Abort,
     indirection::{Rid, Slot},
     log::Durability,
-    session::Savepoints,
+    session::{Saved, Savepoints},
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::Isolation,
     version::Version,
@@ -46,6 +47,25 @@ pub(crate) struct Context {
     /// Keys that commit or undo will need, one after the other.
     pub(crate) keys: RefCell<Vec<u8>>,
     pub(crate) savepoints: RefCell<Savepoints>,
+    /// What the operation on an indexed table has done that is under way.
+    pub(crate) journal: RefCell<Vec<Step>>,
+    pub(crate) turn: Turn,
+}
+
+/// What one write of an operation on an indexed table did.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    /// Among the transaction's writes.
+    pub(crate) write: usize,
+    /// How that was, if the transaction had written the record before.
+    pub(crate) before: Option<Saved>,
+}
+
+/// Lets operations on indexed tables run one after the other within a transaction.
+#[derive(Default)]
+pub(crate) struct Turn {
+    pub(crate) taken: Cell<bool>,
+    pub(crate) waiting: RefCell<Vec<Waker>>,
 }
 
 /// What an undo has to do.
@@ -97,6 +117,8 @@ impl Context {
             writes: RefCell::default(),
             keys: RefCell::default(),
             savepoints: RefCell::default(),
+            journal: RefCell::default(),
+            turn: Turn::default(),
         }
     }
 

@@ -15,7 +15,7 @@ use std::{
 
 use index::baseline::AlwaysSuspend;
 
-use super::Transaction;
+use super::{Transaction, read::Name};
 use crate::{error::Error, table::Table};
 
 impl Transaction {
@@ -38,7 +38,7 @@ impl Transaction {
             .map(|(index, key)| {
                 let read = &read;
                 let visit = move |value: &[u8]| (read.borrow_mut())(index, value);
-                Some(statement.get_body::<AlwaysSuspend>(table, key.as_ref(), visit))
+                Some(statement.get_body::<AlwaysSuspend>(table, Name::Key(key.as_ref()), visit))
             })
             .collect();
         let mut context = Context::from_waker(Waker::noop());

@@ -11,6 +11,7 @@ use super::Transaction;
 use crate::{
     error::Error,
     log::{Durability, Durable, LaneWriter, format},
+    secondary::derived::is_derived,
     session::State,
     timestamp::Timestamp,
 };
@@ -109,6 +110,10 @@ impl Transaction {
     #[inline(always)]
     fn commit_reads(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
         self.check_open()?;
+        // Somebody may be waiting for the end of all that may have written.
+        if let Some(id) = self.context.id.get() {
+            self.session.database.statuses.of(id).abort(id.sequence());
+        }
         let timestamp = self.snapshot();
         self.ended();
         let depends_on = self.context.seen.get();
@@ -162,7 +167,8 @@ impl Transaction {
     /// Bytes of the transaction in the log.
     fn log_bytes(&self) -> usize {
         let writes = self.context.writes.borrow();
-        let bytes = writes.iter().map(|write| {
+        let logged = writes.iter().filter(|write| !is_derived(write.table));
+        let bytes = logged.map(|write| {
             let (start, end) = write.key;
             let value = write.version.payload().map_or(0, <[u8]>::len);
             format::write_bytes((end - start) as usize, value)
@@ -201,7 +207,7 @@ impl Transaction {
         let timestamp = match lane {
             None => commit(),
             Some(lane) => lane.append(self.context.durability.get(), commit, |appending| {
-                for write in writes.iter() {
+                for write in writes.iter().filter(|write| !is_derived(write.table)) {
                     appending.write(write.table, write.key(&keys), write.version.payload());
                 }
             }),

@@ -18,6 +18,16 @@ pub(super) const INDEX_POINT: Point = Point::new("engine: index");
 /// Lines beyond this are left to the hardware's own prefetcher.
 const PREFETCH_BYTES_MAX: usize = 4096;
 
+/// What a record is asked for by.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Name<'k> {
+    Key(&'k [u8]),
+    /// Found at the snapshot that is read at.
+    Rid(Rid),
+    /// The same, and the record was fetched into the cache.
+    Fetched(Rid),
+}
+
 impl Table {
     /// How much of a version to ask for before its length is known.
     #[inline(always)]
@@ -59,7 +69,7 @@ impl Transaction {
             let mut output = None;
             leaf!(
                 P,
-                statement.get_body(table, key, |value| output = Some(read(value)))
+                statement.get_body(table, Name::Key(key), |value| output = Some(read(value)))
             );
             // A sibling under the same `join` may have aborted the transaction, and
             // taken its writes back.
@@ -75,28 +85,38 @@ impl Statement<'_> {
     pub(super) fn get_body<P: Policy>(
         &self,
         table: &Table,
-        key: &[u8],
+        name: Name<'_>,
         read: impl FnOnce(&[u8]),
     ) -> impl Future<Output = Option<()>> {
         async move {
             let transaction = self.transaction;
             let pin = transaction.session.memory.pin();
-            let mut lookup = table.index.lookup(&pin, key);
-            let rid = loop {
-                match lookup.step() {
-                    Step::Touch(address, bytes) => {
-                        P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
+            let rid = match name {
+                Name::Rid(rid) | Name::Fetched(rid) => rid,
+                Name::Key(key) => {
+                    let mut lookup = table.index.lookup(&pin, key);
+                    loop {
+                        match lookup.step() {
+                            Step::Touch(address, bytes) => {
+                                P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
+                            }
+                            Step::Done(rid) => break Rid(rid?),
+                        }
                     }
-                    Step::Done(rid) => break rid?,
                 }
             };
-            let slot = table.records.slot(Rid(rid));
-            P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+            let slot = table.records.slot(rid);
+            let is_fetched = matches!(name, Name::Fetched(_));
+            if !is_fetched {
+                P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+            }
             let Head::Version(head) = slot.head() else {
                 return None;
             };
             let bytes = table.prefetch_bytes();
-            P::touch(Point::new("engine: version"), head.address(), bytes).await;
+            if !is_fetched {
+                P::touch(Point::new("engine: version"), head.address(), bytes).await;
+            }
             let snapshot = transaction.context.snapshot();
             let visible = match transaction.look(slot, head, snapshot) {
                 Look::Over(visible) => visible,

@@ -89,8 +89,8 @@ impl Transaction {
         Ok(savepoint.number)
     }
 
-    /// Puts the version back that a record had at a savepoint.
-    fn restore(&self, saved: &Saved) {
+    /// Puts the version back that a record had at a savepoint, or before an operation.
+    pub(super) fn restore(&self, saved: &Saved) {
         let mut writes = self.context.writes.borrow_mut();
         let write = &mut writes[saved.write];
         // SAFETY: tables live as long as the database, and their slots never move.

@@ -35,15 +35,21 @@ impl Transaction {
         table: &Table,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
-        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64, Error> {
-        for bound in [range.0, range.1] {
-            if let Bound::Included(key) | Bound::Excluded(key) = bound
-                && key.len() > crate::KEY_BYTES_MAX
-            {
-                return Err(Error::KeyTooLong { bytes: key.len() });
-            }
-        }
+        let visit = |key: &[u8], _: Rid, value: &[u8]| visit(key, value);
+        self.scan_records::<P>(table, range, direction, visit).await
+    }
+
+    /// As [`Transaction::scan`], with RIDs.
+    pub(crate) async fn scan_records<P: Policy>(
+        &self,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64, Error> {
+        check_range(range)?;
         let statement = self.statement(table)?;
         let scanned = leaf!(P, statement.scan_body(table, range, direction, visit));
         let total = &self.context.scanned;
@@ -51,6 +57,17 @@ impl Transaction {
         self.check_open()?;
         Ok(scanned)
     }
+}
+
+pub(super) fn check_range(range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Error> {
+    for bound in [range.0, range.1] {
+        if let Bound::Included(key) | Bound::Excluded(key) = bound
+            && key.len() > crate::KEY_BYTES_MAX
+        {
+            return Err(Error::KeyTooLong { bytes: key.len() });
+        }
+    }
+    Ok(())
 }
 
 /// A batch from the session's stock, given back at the end.
@@ -68,12 +85,12 @@ impl Drop for Borrowed<'_> {
 
 impl Statement<'_> {
     #[inline(always)]
-    async fn scan_body<P: Policy>(
+    pub(super) async fn scan_body<P: Policy>(
         &self,
         table: &Table,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
-        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
     ) -> u64 {
         let transaction = self.transaction;
         let session = &*transaction.session;
@@ -104,16 +121,18 @@ impl Statement<'_> {
         &self,
         table: &Table,
         batch: &Batch,
-        visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: &mut impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
         scanned: &mut u64,
     ) -> ControlFlow<()> {
         if P::MAY_SUSPEND || P::PREFETCHES {
-            self.fetch_batch::<P>(table, batch).await;
+            let rids = batch.iter().map(|(_, rid)| Rid(rid));
+            self.fetch_records::<P>(table, rids).await;
         }
         let transaction = self.transaction;
         let snapshot = transaction.context.snapshot();
         for (key, rid) in batch.iter() {
-            let slot = table.records.slot(Rid(rid));
+            let rid = Rid(rid);
+            let slot = table.records.slot(rid);
             let Head::Version(head) = slot.head() else {
                 continue;
             };
@@ -124,25 +143,29 @@ impl Statement<'_> {
             let Some(version) = visible else { continue };
             if let Some(value) = version.payload() {
                 *scanned += 1;
-                visit(key, value)?;
+                visit(key, rid, value)?;
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// Brings the slots and newest versions of a batch into the cache.
+    /// Brings the slots and newest versions of some records into the cache.
     #[inline(always)]
-    async fn fetch_batch<P: Policy>(&self, table: &Table, batch: &Batch) {
+    pub(super) async fn fetch_records<P: Policy>(
+        &self,
+        table: &Table,
+        rids: impl Iterator<Item = Rid> + Clone,
+    ) {
         let mut last: *const u8 = std::ptr::null();
-        for (_, rid) in batch.iter() {
-            last = std::ptr::from_ref(table.records.slot(Rid(rid))).cast();
+        for rid in rids.clone() {
+            last = std::ptr::from_ref(table.records.slot(rid)).cast();
             P::prefetch(last, 8);
         }
         P::touch(Point::new("engine: slots of a batch"), last, 8).await;
         let mut newest: Option<Version> = None;
         let bytes = table.prefetch_bytes();
-        for (_, rid) in batch.iter() {
-            if let Head::Version(version) = table.records.slot(Rid(rid)).head() {
+        for rid in rids {
+            if let Head::Version(version) = table.records.slot(rid).head() {
                 P::prefetch(version.address(), bytes);
                 newest = Some(version);
             }

@@ -31,7 +31,7 @@ impl Transaction {
         }
     }
 
-    fn take_back(&self, write: &Write, key: &[u8]) {
+    pub(super) fn take_back(&self, write: &Write, key: &[u8]) {
         let session = &*self.session;
         let pin = session.memory.pin();
         // SAFETY: tables live as long as the database, which the session keeps, and

@@ -1,5 +1,8 @@
 //! Insert, update, upsert, delete.
 //!
+//! On a table with indexes each of them is one *operation* of several writes:
+//! `maintain.rs`.
+//!
 //! All four come down to [`Statement::write_record`], which puts a new version in
 //! front of a chain, once the record's slot is known; `insert` and `upsert` make
 //! the slot if the index does not know the key.
@@ -21,7 +24,7 @@
 
 use std::sync::atomic::Ordering;
 
-use index::{InsertError, Inserted, Step};
+use index::{InsertError, Inserted, Step as LookupStep};
 use interleave::{Interleaved, Point, Policy, leaf};
 
 use super::{
@@ -32,7 +35,8 @@ use super::{
 use crate::{
     error::{Abort, Error},
     indirection::{Head, Rid, Slot},
-    session::{Saved, Write, WriteKind},
+    secondary::{derived::is_derived, entry::Entry},
+    session::{Saved, Step, Write, WriteKind},
     table::Table,
     timestamp::Begin,
     version::{HEADER_BYTES, Version},
@@ -40,20 +44,26 @@ use crate::{
 
 /// What a write asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Intent {
+pub(super) enum Intent {
     /// Only if the record is absent.
     Insert,
     /// Only if the record is there.
     Change,
     /// Either way.
     Put,
+    /// An entry: only if there is none, or this record's own.
+    Claim(Rid),
+    /// An entry: if there is one or not, it leaves a tombstone, which conflicts with
+    /// whoever inserts the entry at an older snapshot.
+    Erase,
 }
 
 /// How a write ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
+pub(super) enum Written {
     Done,
-    /// The record is there (for `Intent::Insert`) or not (for `Intent::Change`).
+    /// The record is there (for `Intent::Insert`), is another's (for `Intent::Claim`),
+    /// or is not there (for `Intent::Change`).
     Refused,
     /// The record is being removed; its key will be free in a moment.
     Dying,
@@ -63,13 +73,19 @@ impl Transaction {
     /// Inserts a record.
     ///
     /// # Errors
-    /// [`Error::DuplicateKey`] if there is one with this key; aborts; limits of
-    /// key, value and memory. After errors that are not aborts the transaction
-    /// can go on.
+    /// [`Error::DuplicateKey`] if there is one with this key,
+    /// [`Error::DuplicateIndexKey`] if another has the same key in a unique index;
+    /// aborts; limits of key, value and memory. After errors that are not aborts the
+    /// transaction can go on, and the operation has had no effect on the table or any
+    /// of its indexes.
     ///
     /// # Suspension
-    /// Memory waits. Dropping the future leaves the record written or not; the
-    /// transaction's commit or rollback covers it either way.
+    /// Memory waits. Writes of tables with indexes run one after the other within a
+    /// transaction: under a `join`, an event wait for the one before.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the record written or not, with its index entries
+    /// or without; the transaction's commit or rollback covers it either way.
     #[inline]
     pub async fn insert<P: Policy>(
         &self,
@@ -79,20 +95,25 @@ impl Transaction {
     ) -> Result<(), Error> {
         check(key, Some(value))?;
         let statement = self.statement(table)?;
-        let written = leaf!(P, statement.put_body(table, key, value, Intent::Insert))?;
-        // A sibling under the same `join` may have aborted the transaction: what
-        // was found (or not) is then without its writes.
-        self.check_open()?;
-        match written {
-            Written::Done => Ok(()),
-            Written::Refused | Written::Dying => Err(Error::DuplicateKey),
+        let value = Some(value);
+        let written = match self.indexes_of(table) {
+            None => leaf!(P, statement.put_body(table, key, value, Intent::Insert))?,
+            Some(indexes) => {
+                let indexed = statement.indexed(table, indexes);
+                indexed.write::<P>(key, value, Intent::Insert).await?
+            }
+        };
+        if self.has_written(written)? {
+            Ok(())
+        } else {
+            Err(Error::DuplicateKey)
         }
     }
 
     /// Inserts a record or replaces its value.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates.
+    /// As for [`Transaction::insert`], without duplicates in the table.
     ///
     /// # Suspension
     /// As for [`Transaction::insert`].
@@ -105,13 +126,21 @@ impl Transaction {
     ) -> Result<(), Error> {
         check(key, Some(value))?;
         let statement = self.statement(table)?;
-        leaf!(P, statement.put_body(table, key, value, Intent::Put)).map(drop)
+        let value = Some(value);
+        let written = match self.indexes_of(table) {
+            None => leaf!(P, statement.put_body(table, key, value, Intent::Put))?,
+            Some(indexes) => {
+                let indexed = statement.indexed(table, indexes);
+                indexed.write::<P>(key, value, Intent::Put).await?
+            }
+        };
+        self.has_written(written).map(drop)
     }
 
     /// Replaces a record's value; whether there is such a record.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates.
+    /// As for [`Transaction::insert`], without duplicates in the table.
     ///
     /// # Suspension
     /// As for [`Transaction::insert`].
@@ -124,15 +153,21 @@ impl Transaction {
     ) -> Result<bool, Error> {
         check(key, Some(value))?;
         let statement = self.statement(table)?;
-        let written = leaf!(P, statement.change_body(table, key, Some(value)))?;
-        self.check_open()?;
-        Ok(written == Written::Done)
+        let value = Some(value);
+        let written = match self.indexes_of(table) {
+            None => leaf!(P, statement.change_body(table, key, value, Intent::Change))?,
+            Some(indexes) => {
+                let indexed = statement.indexed(table, indexes);
+                indexed.write::<P>(key, value, Intent::Change).await?
+            }
+        };
+        self.has_written(written)
     }
 
     /// Deletes a record; whether there was one.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates.
+    /// As for [`Transaction::insert`], without duplicates in the table.
     ///
     /// # Suspension
     /// As for [`Transaction::insert`].
@@ -140,9 +175,27 @@ impl Transaction {
     pub async fn delete<P: Policy>(&self, table: &Table, key: &[u8]) -> Result<bool, Error> {
         check(key, None)?;
         let statement = self.statement(table)?;
-        let written = leaf!(P, statement.change_body(table, key, None))?;
+        let written = match self.indexes_of(table) {
+            None => leaf!(P, statement.change_body(table, key, None, Intent::Change))?,
+            Some(indexes) => {
+                let indexed = statement.indexed(table, indexes);
+                indexed.write::<P>(key, None, Intent::Change).await?
+            }
+        };
+        self.has_written(written)
+    }
+
+    /// Counts a write that has ended; whether it took place.
+    #[inline(always)]
+    fn has_written(&self, written: Written) -> Result<bool, Error> {
+        // A sibling under the same `join` may have aborted the transaction: what
+        // was found (or not) is then without its writes.
         self.check_open()?;
-        Ok(written == Written::Done)
+        if written != Written::Done {
+            return Ok(false);
+        }
+        self.context.count_write();
+        Ok(true)
     }
 }
 
@@ -189,37 +242,38 @@ impl Drop for Unpublished<'_> {
 impl Statement<'_> {
     /// Update and delete (`None`).
     #[inline(always)]
-    async fn change_body<P: Policy>(
+    pub(super) async fn change_body<P: Policy>(
         &self,
         table: &Table,
         key: &[u8],
         value: Option<&[u8]>,
+        intent: Intent,
     ) -> Result<Written, Error> {
         let pin = self.transaction.session.memory.pin();
         let mut lookup = table.index.lookup(&pin, key);
         let rid = loop {
             match lookup.step() {
-                Step::Touch(address, bytes) => {
+                LookupStep::Touch(address, bytes) => {
                     P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await
                 }
-                Step::Done(Some(rid)) => break rid,
-                Step::Done(None) => return Ok(Written::Refused),
+                LookupStep::Done(Some(rid)) => break rid,
+                LookupStep::Done(None) => return Ok(Written::Refused),
             }
         };
         let rid = Rid(rid);
         let slot = table.records.slot(rid);
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
-        self.write_record::<P>(table, rid, slot, key, value, Intent::Change)
+        self.write_record::<P>(table, rid, slot, key, value, intent)
             .await
     }
 
     /// Insert and upsert.
     #[inline(always)]
-    async fn put_body<P: Policy>(
+    pub(super) async fn put_body<P: Policy>(
         &self,
         table: &Table,
         key: &[u8],
-        value: &[u8],
+        value: Option<&[u8]>,
         intent: Intent,
     ) -> Result<Written, Error> {
         let transaction = self.transaction;
@@ -227,17 +281,17 @@ impl Statement<'_> {
         loop {
             let pin = session.memory.pin();
             let rid = session.rids.borrow_mut().take(table, &session.memory)?;
-            let version =
-                match Version::create(&session.memory, transaction.id(), Some(value), None) {
-                    Ok(version) => version,
-                    Err(exhausted) => {
-                        session.rids.borrow_mut().put_back(table.number(), rid);
-                        return Err(exhausted.into());
-                    }
-                };
-            table
-                .version_bytes_hint
-                .store(version.block_bytes(), Ordering::Relaxed);
+            let version = match Version::create(&session.memory, transaction.id(), value, None) {
+                Ok(version) => version,
+                Err(exhausted) => {
+                    session.rids.borrow_mut().put_back(table.number(), rid);
+                    return Err(exhausted.into());
+                }
+            };
+            if value.is_some() {
+                let hint = &table.version_bytes_hint;
+                hint.store(version.block_bytes(), Ordering::Relaxed);
+            }
             let slot = table.records.slot(rid);
             slot.publish_first(version);
             let mut record = Unpublished {
@@ -256,7 +310,7 @@ impl Statement<'_> {
             match inserted {
                 Ok(Inserted::New) => {
                     record.published = true;
-                    transaction.remember(
+                    self.remember(
                         WriteKind::Record,
                         table,
                         rid,
@@ -279,7 +333,7 @@ impl Statement<'_> {
                     let slot = table.records.slot(rid);
                     P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
                     let written = self
-                        .write_record::<P>(table, rid, slot, key, Some(value), intent)
+                        .write_record::<P>(table, rid, slot, key, value, intent)
                         .await?;
                     if written != Written::Dying {
                         return Ok(written);
@@ -312,10 +366,9 @@ impl Statement<'_> {
         let transaction = self.transaction;
         loop {
             let Head::Version(head) = slot.head() else {
-                return Ok(if intent == Intent::Change {
-                    Written::Refused
-                } else {
-                    Written::Dying
+                return Ok(match intent {
+                    Intent::Change => Written::Refused,
+                    _ => Written::Dying,
                 });
             };
             P::touch(
@@ -356,7 +409,8 @@ impl Statement<'_> {
             let refused = match intent {
                 Intent::Insert => !head.is_tombstone(),
                 Intent::Change => head.is_tombstone(),
-                Intent::Put => false,
+                Intent::Put | Intent::Erase => false,
+                Intent::Claim(rid) => head.payload().is_some_and(|entry| Entry::rid(entry) != rid),
             };
             if refused {
                 // Under read committed it may be newer than the snapshot.
@@ -366,7 +420,7 @@ impl Statement<'_> {
                 return Ok(Written::Refused);
             }
             if sight == Sight::Own {
-                transaction.rewrite(slot, head, key, value)?;
+                self.rewrite(slot, head, key, value)?;
                 return Ok(Written::Done);
             }
             let memory = &transaction.session.memory;
@@ -375,9 +429,9 @@ impl Statement<'_> {
                 let old = (head, head.block_bytes() as u32);
                 // Commit needs the key of a deletion, undo that of a tombstone, the
                 // log all.
-                let logs = transaction.session.lane().is_some();
+                let logs = transaction.session.lane().is_some() && !is_derived(table.number());
                 let key = (logs || value.is_none() || head.is_tombstone()).then_some(key);
-                transaction.remember(
+                self.remember(
                     WriteKind::Version,
                     table,
                     rid,
@@ -404,7 +458,9 @@ impl Transaction {
         };
         visible.is_some_and(|version| !version.is_tombstone())
     }
+}
 
+impl Statement<'_> {
     #[allow(clippy::too_many_arguments)] // The fields of one `Write`.
     #[inline]
     fn remember(
@@ -417,9 +473,15 @@ impl Transaction {
         old: Option<(Version, u32)>,
         key: Option<&[u8]>,
     ) {
-        let key = key.map_or((0, 0), |key| self.context.keep_key(key));
+        let context = &self.transaction.context;
+        let key = key.map_or((0, 0), |key| context.keep_key(key));
         let table = table.number();
-        self.context.writes.borrow_mut().push(Write {
+        let mut writes = context.writes.borrow_mut();
+        if self.journals {
+            let (write, before) = (writes.len(), None);
+            context.journal.borrow_mut().push(Step { write, before });
+        }
+        writes.push(Write {
             kind,
             slot,
             version,
@@ -427,13 +489,12 @@ impl Transaction {
             table,
             rid,
             key,
-            savepoint: self.context.savepoints.borrow().newest(),
+            savepoint: context.savepoints.borrow().newest(),
         });
-        self.context.count_write();
     }
 
-    /// Changes a record that this transaction has written before. If a savepoint lies
-    /// between, the version that stands there is kept for it.
+    /// Changes a record that this transaction has written before. The version that
+    /// stands there is kept, if a savepoint lies between, or for the journal.
     fn rewrite(
         &self,
         slot: &Slot,
@@ -441,37 +502,43 @@ impl Transaction {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<(), Error> {
-        self.context.count_write();
-        let mut writes = self.context.writes.borrow_mut();
+        let transaction = self.transaction;
+        let context = &transaction.context;
+        let mut writes = context.writes.borrow_mut();
         // Rewrites mostly follow soon after the first write.
         let at = writes.iter().rposition(|write| write.version == own);
         let at = at.expect("what a transaction has written is among its writes");
         let write = &mut writes[at];
-        let mut savepoints = self.context.savepoints.borrow_mut();
+        let mut savepoints = context.savepoints.borrow_mut();
         let is_saved = write.savepoint < savepoints.newest();
         // SAFETY: our own, uncommitted; reads hand slices out only within calls.
-        if is_saved || !unsafe { own.overwrite(value) } {
-            let version = Version::create(&self.session.memory, self.id(), value, own.next())?;
+        if is_saved || self.journals || !unsafe { own.overwrite(value) } {
+            let memory = &transaction.session.memory;
+            let version = Version::create(memory, transaction.id(), value, own.next())?;
             let replaced = slot.replace(own, version);
             debug_assert!(
                 replaced,
                 "an uncommitted head is replaced by its maker alone"
             );
-            if is_saved {
-                savepoints.save(Saved {
-                    write: at,
-                    version: own,
-                    key: write.key,
-                    savepoint: write.savepoint,
-                });
-                write.savepoint = savepoints.newest();
+            let saved = Saved {
+                write: at,
+                version: own,
+                key: write.key,
+                savepoint: write.savepoint,
+            };
+            if self.journals {
+                let (write, before) = (at, Some(saved));
+                context.journal.borrow_mut().push(Step { write, before });
+            } else if is_saved {
+                savepoints.save(saved);
             } else {
-                self.discard(own);
+                transaction.discard(own);
             }
+            write.savepoint = savepoints.newest();
             write.version = version;
         }
         if value.is_none() && write.kind == WriteKind::Version {
-            write.key = self.context.keep_key(key);
+            write.key = context.keep_key(key);
         }
         Ok(())
     }

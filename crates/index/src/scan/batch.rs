@@ -68,7 +68,7 @@ impl Batch {
 
     /// The keys and values in scan order.
     #[inline]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> + Clone {
         (0..self.len()).map(|index| self.get(index))
     }
 

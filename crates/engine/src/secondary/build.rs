@@ -1,0 +1,404 @@
+//! Building an index while writers run.
+//!
+//! 1. The index is added to the table's list, as *building*: writers maintain it.
+//! 2. Wait until every transaction has ended that may go by an earlier list.
+//! 3. Go through the table in small system transactions: each takes a snapshot, reads
+//!    some records and claims their entries. If one meets a conflict, it is aborted
+//!    and tried again at a new snapshot.
+//! 4. The index is *ready*, for snapshots from now on. Earlier ones cannot use it: the
+//!    entries of records that were there already have the builder's timestamps.
+//!
+//! # Step 2
+//! A writer takes its name (status `Active`), then loads the list, in one stretch
+//! under a pin.
+//!
+//! ```text
+//!   writer                           builder
+//!   pin                              publishes the new list
+//!   status = Active                  stamp (fence)
+//!   loads the list                   waits until no pin of the stamp's time is left
+//!   unpin                            reads all statuses
+//! ```
+//! What the builder waits for first is what must be waited for before the old list
+//! could be freed (`memory::epoch`): all who have loaded it have unpinned, and the
+//! builder sees what they did before; all who pin later load the new one. So whoever
+//! goes by the old list is `Active` when the builder looks, or has ended.
+//!
+//! # Step 3
+//! Let a builder's transaction read record `r` with index key `k` at its snapshot `s`,
+//! and a writer `W` change or delete `r`, committing at `w > s`. `W` maintains the index,
+//! by step 2, and erases the entry of `k`, *even if there is none*: it leaves a
+//! tombstone. The builder meets `W`'s version at its claim, or `W` meets the builder's:
+//! one of them is uncommitted or too new for the other's snapshot, and aborts. The
+//! tombstone is not collected while `s` is open. So no claim of something out of date
+//! takes effect.
+//!
+//! A claim that meets another record's entry has found two records with the same key
+//! at one snapshot. So the index cannot be unique.
+
+use std::{
+    fmt,
+    ops::{Bound, ControlFlow},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+use index::Direction;
+use interleave::{Interleaved, Policy};
+use memory::{Exhausted, Stamp};
+
+use crate::{
+    error::Error,
+    indirection::Rid,
+    log::Durability,
+    secondary::{
+        Extractor, Index, IndexCore, IndexOptions, IndexState,
+        entry::{self, Entry, Gathered, IndexKeys},
+    },
+    session::Session,
+    table::Table,
+    timestamp::TransactionId,
+    transaction::Isolation,
+};
+
+/// Records per system transaction; fewer after conflicts.
+const BATCH_RECORDS: usize = 256;
+/// Bytes of keys and payloads after which a batch ends.
+const BATCH_BYTES: usize = 256 << 10;
+/// How long the builder waits for others at a time.
+const WAIT_MIN: Duration = Duration::from_micros(50);
+const WAIT_MAX: Duration = Duration::from_millis(10);
+
+/// How far an index is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BuildProgress {
+    /// Records that it has.
+    pub records_done: u64,
+    /// Records that the table has, about: removed ones may be counted.
+    pub records_estimate: u64,
+    /// Batches given up because a writer was in the way.
+    pub conflicts: u64,
+}
+
+/// Why there is no index. It was dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The table has an index of this name.
+    Exists,
+    /// The index was to be unique, and two records have this key.
+    Duplicate {
+        /// The index key.
+        key: Box<[u8]>,
+    },
+    /// The index was dropped meanwhile.
+    Dropped,
+    /// The table belongs to another database, a key is too long, memory is exhausted,
+    /// the database is closed.
+    Engine(Error),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Exists => f.write_str(
+                "the table has an index of this name; use it, drop it, or choose another name",
+            ),
+            BuildError::Duplicate { key } => write!(
+                f,
+                "the index cannot be unique, because two records have the key {:?}; change one \
+                 of them, or make an index that is not unique",
+                key.escape_ascii().to_string()
+            ),
+            BuildError::Dropped => f.write_str("the index was dropped while it was being built"),
+            BuildError::Engine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl From<Error> for BuildError {
+    fn from(error: Error) -> BuildError {
+        BuildError::Engine(error)
+    }
+}
+
+impl From<Exhausted> for BuildError {
+    fn from(_: Exhausted) -> BuildError {
+        BuildError::Engine(Error::MemoryExhausted)
+    }
+}
+
+/// What a step of a build came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildStep {
+    /// Transactions that began before the index are still open.
+    Waits,
+    /// A writer was in the way: the batch is tried again by the next step.
+    Conflict,
+    /// Some records were added.
+    Advanced,
+    /// The index is ready.
+    Ready,
+}
+
+enum Stage {
+    /// Until nobody can be about to use the list before.
+    Grace(Stamp),
+    /// Until these have ended.
+    Open(Vec<TransactionId>),
+    /// Records up to this key are done.
+    Copies(Option<Vec<u8>>),
+    Ready,
+}
+
+/// An index that is being built. Dropping it gives the index up.
+pub struct IndexBuild {
+    session: Rc<Session>,
+    index: Index,
+    stage: Stage,
+    batch_records: usize,
+    progress: BuildProgress,
+}
+
+impl Session {
+    /// Begins to build an index: from now on writers maintain it. It is ready when
+    /// [`IndexBuild::run`] has ended.
+    ///
+    /// # Errors
+    /// [`BuildError::Exists`]; [`BuildError::Engine`].
+    pub fn begin_index(
+        self: &Rc<Self>,
+        table: &Arc<Table>,
+        name: &str,
+        options: IndexOptions,
+        extract: Extractor,
+    ) -> Result<IndexBuild, BuildError> {
+        if !table.is_in(&self.database.arena) {
+            return Err(Error::ForeignTable.into());
+        }
+        if table.indexes().iter().any(|index| index.name() == name) {
+            return Err(BuildError::Exists);
+        }
+        let entries = self.database.derived.create(&self.memory, name)?;
+        let core = Arc::new(IndexCore::new(name, options, extract, entries));
+        if !table.indexes.add(&core) {
+            return Err(BuildError::Exists);
+        }
+        let base = table.clone();
+        Ok(IndexBuild {
+            session: self.clone(),
+            index: Index { base, core },
+            stage: Stage::Grace(self.memory.stamp()),
+            batch_records: BATCH_RECORDS,
+            progress: BuildProgress::default(),
+        })
+    }
+}
+
+impl IndexBuild {
+    /// The index, which cannot be read yet.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> BuildProgress {
+        BuildProgress {
+            records_estimate: self.index.base.records.taken(),
+            ..self.progress
+        }
+    }
+
+    /// Builds the index to the end, beside the other work of this worker. `progress`
+    /// is called between batches.
+    ///
+    /// # Errors
+    /// [`BuildError`]: the index is dropped.
+    ///
+    /// # Suspension
+    /// Memory and event waits. Waits for the end of all transactions that are open
+    /// now and write: a transaction must not wait for the build.
+    ///
+    /// # Cancellation
+    /// Drops the index.
+    pub async fn run(
+        mut self,
+        mut progress: impl FnMut(BuildProgress),
+    ) -> Result<Index, BuildError> {
+        let mut wait = WAIT_MIN;
+        loop {
+            match self.step::<Interleaved>().await? {
+                BuildStep::Ready => return Ok(self.index.clone()),
+                BuildStep::Advanced => {
+                    wait = WAIT_MIN;
+                    progress(self.progress());
+                    interleave::yield_now().await;
+                }
+                BuildStep::Waits | BuildStep::Conflict => {
+                    interleave::sleep(wait).await;
+                    wait = (wait * 2).min(WAIT_MAX);
+                }
+            }
+        }
+    }
+
+    /// Does a little: for those who schedule it themselves.
+    ///
+    /// # Errors
+    /// [`BuildError`]: the build cannot go on.
+    ///
+    /// # Suspension
+    /// Memory waits.
+    ///
+    /// # Cancellation
+    /// What the step has done is taken back; another one can follow.
+    pub async fn step<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
+        if self.index.state() == IndexState::Dropped {
+            return Err(BuildError::Dropped);
+        }
+        let database = &self.session.database;
+        if database.is_closed() {
+            return Err(database.why_closed().into());
+        }
+        match &mut self.stage {
+            Stage::Grace(stamp) => {
+                if self.session.memory.is_past(*stamp) {
+                    self.stage = Stage::Open(database.statuses.open());
+                }
+                Ok(BuildStep::Waits)
+            }
+            Stage::Open(open) => {
+                open.retain(|&id| database.statuses.is_open(id));
+                if open.is_empty() {
+                    self.stage = Stage::Copies(None);
+                    return Ok(BuildStep::Advanced);
+                }
+                Ok(BuildStep::Waits)
+            }
+            Stage::Copies(_) => self.copy::<P>().await,
+            Stage::Ready => Ok(BuildStep::Ready),
+        }
+    }
+
+    async fn copy<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
+        let Stage::Copies(after) = &self.stage else {
+            return Ok(BuildStep::Ready);
+        };
+        let copied = self.copy_batch::<P>(after.as_deref()).await;
+        match copied {
+            Ok(Some((records, last_key))) => {
+                self.progress.records_done += records;
+                self.stage = Stage::Copies(Some(last_key));
+                self.batch_records = (self.batch_records * 2).min(BATCH_RECORDS);
+                Ok(BuildStep::Advanced)
+            }
+            Ok(None) => {
+                self.index.core.set_ready(self.session.database.now());
+                self.stage = Stage::Ready;
+                Ok(BuildStep::Ready)
+            }
+            Err(BuildError::Engine(Error::Abort(_))) => {
+                self.progress.conflicts += 1;
+                // The smaller it is, the less often somebody is in its way.
+                self.batch_records = (self.batch_records / 4).max(1);
+                Ok(BuildStep::Conflict)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds the entries of the next records: how many, and the last one's key; `None`
+    /// at the end of the table.
+    async fn copy_batch<P: Policy>(
+        &self,
+        after: Option<&[u8]>,
+    ) -> Result<Option<(u64, Vec<u8>)>, BuildError> {
+        let core = &*self.index.core;
+        let transaction = self.session.begin(Isolation::Snapshot)?;
+        transaction.set_durability(Durability::None);
+        let mut batch = Batch::default();
+        let range = (
+            after.map_or(Bound::Unbounded, Bound::Excluded),
+            Bound::Unbounded,
+        );
+        let base = &self.index.base;
+        transaction
+            .scan_records::<P>(base, range, Direction::Forward, |key, rid, value| {
+                batch.add(core, key, rid, value);
+                match batch.records < self.batch_records && batch.entries.bytes() < BATCH_BYTES {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            })
+            .await?;
+        if batch.records == 0 {
+            transaction.release();
+            return Ok(None);
+        }
+        for (rid, entry_key, payload) in batch.entries.iter() {
+            if !transaction
+                .claim_entry::<P>(core, rid, entry_key, payload)
+                .await?
+            {
+                let mut undelimited = Vec::new();
+                let key = entry::decode_key(core.options, entry_key, &mut undelimited);
+                return Err(BuildError::Duplicate { key: key.into() });
+            }
+        }
+        transaction.commit().await?;
+        Ok(Some((batch.records as u64, batch.last_key)))
+    }
+}
+
+impl Drop for IndexBuild {
+    fn drop(&mut self) {
+        if !matches!(self.stage, Stage::Ready) {
+            self.session.database.drop_index(&self.index);
+        }
+    }
+}
+
+impl fmt::Debug for IndexBuild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexBuild")
+            .field("index", &self.index)
+            .field("progress", &self.progress())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Entries to claim.
+#[derive(Default)]
+struct Batch {
+    records: usize,
+    last_key: Vec<u8>,
+    entries: Gathered,
+    keys: IndexKeys,
+    /// Key and payload of one entry.
+    key: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Batch {
+    fn add(&mut self, index: &IndexCore, key: &[u8], rid: Rid, value: &[u8]) {
+        self.records += 1;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        self.keys.clear();
+        (index.extract)(key, value, &mut self.keys);
+        for (index_key, covered) in self.keys.iter() {
+            entry::encode_key(index.options, index_key, rid, &mut self.key);
+            let entry = Entry {
+                rid,
+                primary_key: key,
+                covered,
+            };
+            entry.encode(&mut self.payload);
+            self.entries.push(&self.key, &self.payload);
+        }
+    }
+}

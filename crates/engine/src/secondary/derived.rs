@@ -1,0 +1,61 @@
+//! The entry tables of a database, by number.
+//!
+//! Undo, garbage and RIDs in stock name tables by number. Entry tables take theirs
+//! from a range of their own, which no log and no manifest ever has.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use memory::{Exhausted, Local};
+
+use crate::table::Table;
+
+/// The smallest number of an entry table.
+const FIRST: u32 = 1 << 31;
+
+/// Whether a number is that of an entry table: nothing of it is logged.
+#[inline(always)]
+pub(crate) fn is_derived(number: u32) -> bool {
+    number >= FIRST
+}
+
+/// All entry tables. Those of dropped indexes stay: transactions that still maintain
+/// them hold their slots, and garbage names them.
+pub(crate) struct DerivedTables {
+    /// Downward; a number is never used again.
+    next: AtomicU32,
+    tables: RwLock<BTreeMap<u32, Arc<Table>>>,
+}
+
+impl Default for DerivedTables {
+    fn default() -> DerivedTables {
+        DerivedTables {
+            next: AtomicU32::new(u32::MAX),
+            tables: RwLock::default(),
+        }
+    }
+}
+
+impl DerivedTables {
+    /// Makes an entry table.
+    pub(crate) fn create(&self, local: &Local, name: &str) -> Result<Arc<Table>, Exhausted> {
+        let number = self.next.fetch_sub(1, Ordering::Relaxed);
+        if !is_derived(number) {
+            return Err(Exhausted);
+        }
+        let table = Arc::new(Table::new(local, name, number, &[])?);
+        let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
+        tables.insert(number, table.clone());
+        Ok(table)
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<Arc<Table>> {
+        let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
+        tables.get(&number).cloned()
+    }
+}

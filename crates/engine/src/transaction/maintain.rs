@@ -1,0 +1,315 @@
+//! Writes of a table with indexes: the record and its entries, in one *operation*.
+//!
+//! 1. The record is written. Who loses a conflict over it has not met an entry yet.
+//! 2. For each index, the keys that the record had are compared with those that it
+//!    has: entries of keys that went are erased, entries of new keys are claimed.
+//!
+//! Conflicts between different records over one unique key are conflicts over the
+//! entry. A claim that finds another record's entry is a duplicate.
+//!
+//! # All or nothing
+//! The writes of an operation are noted in the context's *journal*, and none of them
+//! overwrites a version in place. Unless the operation completes, the drop of
+//! [`Operation`] takes them back, newest first: after a duplicate or a lack of memory,
+//! when the future is dropped, when the extractor panics. The transaction then is as
+//! it was before and can go on.
+//!
+//! Journals of two operations must not mix, and none may build on what another may
+//! take back. So within a transaction, operations on tables with indexes take turns.
+//! A read that overlaps with one (under a `join`) may meet a part of it.
+//!
+//! # Which indexes
+//! The list of indexes is loaded after the transaction took its name, in one stretch
+//! under a pin: whoever goes by an earlier list is known to the builder as open
+//! (`secondary/build.rs`).
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Poll, Waker},
+};
+
+use interleave::{Policy, leaf};
+
+use super::{
+    Statement, Transaction,
+    write::{Intent, Written},
+};
+use crate::{
+    error::Error,
+    indirection::Rid,
+    secondary::{
+        IndexCore,
+        entry::{self, Entry, Scratch},
+    },
+    session::{Saved, State},
+    table::Table,
+    version::Version,
+};
+
+impl Transaction {
+    /// The indexes that a write of `table` has to maintain. Gives the transaction
+    /// its name.
+    #[inline(always)]
+    pub(super) fn indexes_of<'t>(&self, table: &'t Table) -> Option<&'t [Arc<IndexCore>]> {
+        // See the module text. The list itself needs no pin.
+        let _pin = self.session.memory.pin();
+        self.id();
+        table.indexes.current()
+    }
+}
+
+/// A statement that writes a table with indexes.
+pub(super) struct Indexed<'t> {
+    statement: Statement<'t>,
+    table: &'t Table,
+    indexes: &'t [Arc<IndexCore>],
+}
+
+impl<'t> Statement<'t> {
+    pub(super) fn indexed(
+        mut self,
+        table: &'t Table,
+        indexes: &'t [Arc<IndexCore>],
+    ) -> Indexed<'t> {
+        self.journals = true;
+        Indexed {
+            statement: self,
+            table,
+            indexes,
+        }
+    }
+}
+
+impl<'t> Indexed<'t> {
+    /// Writes a record (`None`: deletes it) and its entries.
+    ///
+    /// Boxed: most transactions that write have no indexes to maintain, and should
+    /// not carry its frame along.
+    pub(super) fn write<P: Policy>(
+        &self,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> Pin<Box<impl Future<Output = Result<Written, Error>>>> {
+        Box::pin(async move {
+            let transaction = self.statement.transaction;
+            let mut operation = Operation::begin(transaction).await;
+            // Others had their turn before.
+            transaction.check_open()?;
+            let (statement, table) = (&self.statement, self.table);
+            let written = match intent {
+                Intent::Change => leaf!(P, statement.change_body(table, key, value, intent))?,
+                _ => leaf!(P, statement.put_body(table, key, value, intent))?,
+            };
+            if written == Written::Done {
+                self.maintain::<P>(&mut operation, key, value).await?;
+                operation.complete();
+            }
+            Ok(written)
+        })
+    }
+
+    async fn maintain<P: Policy>(
+        &self,
+        operation: &mut Operation<'t>,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        let statement = &self.statement;
+        for index in self.indexes {
+            statement.transaction.check_open()?;
+            let (rid, old) = operation.record();
+            let Scratch {
+                old_keys,
+                new_keys,
+                key: entry_key,
+                payload,
+            } = &mut operation.scratch;
+            old_keys.clear();
+            new_keys.clear();
+            if let Some(old) = old.as_ref().and_then(Version::payload) {
+                (index.extract)(key, old, old_keys);
+            }
+            if let Some(value) = value {
+                (index.extract)(key, value, new_keys);
+            }
+            for (old_key, _) in old_keys.iter() {
+                if new_keys.find(old_key).is_some() {
+                    continue;
+                }
+                entry::encode_key(index.options, old_key, rid, entry_key);
+                statement.erase::<P>(&index.entries, entry_key).await?;
+            }
+            for (new_key, covered) in new_keys.iter() {
+                if old_keys.find(new_key) == Some(covered) {
+                    continue;
+                }
+                entry::encode_key(index.options, new_key, rid, entry_key);
+                let entry = Entry {
+                    rid,
+                    primary_key: key,
+                    covered,
+                };
+                entry.encode(payload);
+                let claimed = statement.claim::<P>(index, rid, entry_key, payload);
+                if claimed.await? != Written::Done {
+                    let index = index.number() as usize;
+                    return Err(Error::DuplicateIndexKey { index });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Transaction {
+    /// Makes an entry a record's, for the builder of an index; false if it is
+    /// another's.
+    pub(crate) async fn claim_entry<P: Policy>(
+        &self,
+        index: &IndexCore,
+        rid: Rid,
+        entry_key: &[u8],
+        payload: &[u8],
+    ) -> Result<bool, Error> {
+        let statement = self.statement(&index.entries)?;
+        let claimed = statement.claim::<P>(index, rid, entry_key, payload);
+        Ok(claimed.await? == Written::Done)
+    }
+}
+
+impl Statement<'_> {
+    /// Makes an entry this record's, if it is not another's.
+    async fn claim<P: Policy>(
+        &self,
+        index: &IndexCore,
+        rid: Rid,
+        entry_key: &[u8],
+        payload: &[u8],
+    ) -> Result<Written, Error> {
+        if entry_key.len() > crate::KEY_BYTES_MAX {
+            let index = index.number() as usize;
+            return Err(Error::IndexKeyTooLong { index });
+        }
+        if payload.len() > crate::VALUE_BYTES_MAX {
+            let bytes = payload.len();
+            return Err(Error::ValueTooLong { bytes });
+        }
+        let (entries, payload) = (&*index.entries, Some(payload));
+        leaf!(
+            P,
+            self.put_body(entries, entry_key, payload, Intent::Claim(rid))
+        )
+    }
+
+    /// Removes an entry. If there is none, because the builder has not come to the
+    /// record yet, a tombstone tells him that what he read is out of date.
+    async fn erase<P: Policy>(&self, entries: &Table, entry_key: &[u8]) -> Result<(), Error> {
+        let erased = leaf!(P, self.change_body(entries, entry_key, None, Intent::Erase))?;
+        if erased != Written::Done {
+            leaf!(P, self.put_body(entries, entry_key, None, Intent::Erase))?;
+        }
+        Ok(())
+    }
+}
+
+/// A write of a record and its entries, under way.
+struct Operation<'t> {
+    transaction: &'t Transaction,
+    scratch: Scratch,
+    is_complete: bool,
+}
+
+impl<'t> Operation<'t> {
+    /// Waits for its turn.
+    async fn begin(transaction: &'t Transaction) -> Operation<'t> {
+        let turn = &transaction.context.turn;
+        poll_fn(|context| {
+            if !turn.taken.get() {
+                return Poll::Ready(());
+            }
+            let mut waiting = turn.waiting.borrow_mut();
+            if !waiting.iter().any(|w| w.will_wake(context.waker())) {
+                waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+        turn.taken.set(true);
+        let scratch = transaction.session.scratch.borrow_mut().pop();
+        Operation {
+            transaction,
+            scratch: scratch.unwrap_or_default(),
+            is_complete: false,
+        }
+    }
+
+    /// The record that was written, and the version that it replaced. That stays in
+    /// place until the operation ends: it is committed and superseded by an uncommitted
+    /// one, or it is the transaction's own and kept.
+    fn record(&self) -> (Rid, Option<Version>) {
+        let context = &self.transaction.context;
+        let step = context.journal.borrow()[0];
+        let write = &context.writes.borrow()[step.write];
+        let replaced = match step.before {
+            Some(saved) => Some(saved.version),
+            None => write.version.next(),
+        };
+        (write.rid, replaced)
+    }
+
+    /// From now on its writes are the transaction's.
+    fn complete(&mut self) {
+        self.is_complete = true;
+    }
+}
+
+impl Drop for Operation<'_> {
+    fn drop(&mut self) {
+        let (session, context) = (&self.transaction.session, &self.transaction.context);
+        // If the transaction was aborted, all its writes were taken back.
+        let is_open = context.state.get() == State::Open;
+        let mut journal = context.journal.borrow_mut();
+        while let Some(step) = journal.pop() {
+            match step.before {
+                None if self.is_complete || !is_open => {}
+                None => self.transaction.take_step_back(step.write),
+                Some(saved) if self.is_complete && is_open => self.transaction.keep(saved),
+                Some(saved) if is_open => self.transaction.restore(&saved),
+                Some(saved) => self.transaction.discard(saved.version),
+            }
+        }
+        drop(journal);
+        let scratch = std::mem::take(&mut self.scratch);
+        session.scratch.borrow_mut().push(scratch);
+        let turn = &context.turn;
+        turn.taken.set(false);
+        // Foreign code, which must not find anything borrowed.
+        let waiting = turn.waiting.take();
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Transaction {
+    /// Takes back one write of an operation, the newest of it that is left. Those that
+    /// follow in the list are of other operations, which are under way beside it: no
+    /// savepoint can have been made since, and no list names them by their place.
+    fn take_step_back(&self, at: usize) {
+        let write = self.context.writes.borrow_mut().remove(at);
+        let keys = self.context.keys.borrow();
+        self.take_back(&write, write.key(&keys));
+    }
+
+    /// Keeps what a complete operation has replaced for as long as a savepoint may
+    /// want it back.
+    fn keep(&self, saved: Saved) {
+        let mut savepoints = self.context.savepoints.borrow_mut();
+        if saved.savepoint < savepoints.newest() {
+            savepoints.save(saved);
+        } else {
+            self.discard(saved.version);
+        }
+    }
+}

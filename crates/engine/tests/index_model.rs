@@ -1,0 +1,528 @@
+//! Random operations of several open transactions on a table with three unique and
+//! two other indexes, against a multi-version model that is simple enough to be
+//! believed: every result of every write, read and scan is predicted exactly.
+//!
+//! In the model an entry is one more record, under its own name, with the conflicts
+//! that records have; and an operation that fails leaves nothing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::{Bound, ControlFlow, RangeBounds},
+    rc::Rc,
+    sync::Arc,
+};
+
+use engine::{
+    Abort, BuildStep, Database, DatabaseConfig, Direction, Error, Extractor, Index, IndexOptions,
+    Isolation, Savepoint, Session, Table, Transaction,
+};
+use interleave::{Interleaved, Policy, Prefetching, Sequential, run_inline};
+
+type Bytes = Vec<u8>;
+
+/// xorshift64*: tests need a seed, not quality.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
+    }
+
+    fn key(&mut self) -> Bytes {
+        let i = self.below(16);
+        match i % 2 {
+            0 => vec![b'k', i as u8],
+            _ => format!("a long common prefix {i}").into_bytes(),
+        }
+    }
+
+    /// Five columns, of few values each, and something behind them.
+    fn value(&mut self) -> Bytes {
+        let mut value: Bytes = (0..5).map(|_| self.below(12) as u8).collect();
+        let bytes = [0, 1, 40, 300][self.below(4) as usize];
+        value.extend(std::iter::repeat_n(self.below(4) as u8, bytes));
+        value
+    }
+
+    fn index_key(&mut self) -> Bytes {
+        column(self.below(12) as u8)
+    }
+}
+
+/// A column's value as an index key: some are beginnings of others.
+fn column(value: u8) -> Bytes {
+    match value % 4 {
+        0 => vec![0; value as usize],
+        1 => vec![b'x', value],
+        _ => format!("common beginning {value}").into_bytes(),
+    }
+}
+
+/// Keys and covered bytes that a record has in an index.
+fn keys_of(index: usize, value: &[u8]) -> BTreeMap<Bytes, Bytes> {
+    let covered = value.get(5).map_or(Bytes::new(), |&byte| vec![byte]);
+    match index {
+        // Unique; nullable; two columns.
+        0 => [(column(value[0]), Bytes::new())].into(),
+        1 if value[1] < 4 => BTreeMap::new(),
+        1 => [(column(value[1]), covered)].into(),
+        2 => {
+            let composite = [column(value[2]), vec![value[3]]].concat();
+            [(composite, Bytes::new())].into()
+        }
+        // Not unique: one key, and up to two of them.
+        3 => [(column(value[3] % 3), covered)].into(),
+        _ => [
+            (column(value[4]), Bytes::new()),
+            (column(value[3]), Bytes::new()),
+        ]
+        .into(),
+    }
+}
+
+fn extractor(index: usize) -> Extractor {
+    Arc::new(move |_, value, keys| {
+        for (key, covered) in keys_of(index, value) {
+            keys.push_covering(&key, &covered);
+        }
+    })
+}
+
+const INDEXES: usize = 5;
+
+fn is_unique(index: usize) -> bool {
+    index < 3
+}
+
+/// What is written: a record of the table, or an entry by index, index key and, if
+/// the index is not unique, primary key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Record(Bytes),
+    Entry(usize, Bytes, Bytes),
+}
+
+fn entry(index: usize, key: &[u8], primary_key: &[u8]) -> Name {
+    let breaker = match is_unique(index) {
+        true => Bytes::new(),
+        false => primary_key.to_vec(),
+    };
+    Name::Entry(index, key.to_vec(), breaker)
+}
+
+/// A record's value, or an entry's primary key. None: not there.
+type Content = Option<Bytes>;
+
+#[derive(Default)]
+struct Model {
+    history: BTreeMap<Name, Vec<(u64, Content)>>,
+    commits: u64,
+}
+
+struct Open {
+    txn: Transaction,
+    isolation: Isolation,
+    snapshot: u64,
+    writes: BTreeMap<Name, Content>,
+    /// With what had been written then.
+    savepoints: Vec<(Savepoint, BTreeMap<Name, Content>)>,
+}
+
+impl Model {
+    fn at(&self, name: &Name, snapshot: u64) -> Content {
+        let versions = self.history.get(name)?;
+        let mut versions = versions.iter().rev();
+        versions.find(|(at, _)| *at <= snapshot)?.1.clone()
+    }
+
+    fn changed_since(&self, name: &Name, snapshot: u64) -> bool {
+        let versions = self.history.get(name);
+        versions.is_some_and(|versions| versions.iter().any(|(at, _)| *at > snapshot))
+    }
+}
+
+enum Outcome {
+    Done(bool),
+    Duplicate,
+    DuplicateIn(usize),
+    Abort(Abort),
+}
+
+struct Run<P> {
+    rng: Rng,
+    session: Rc<Session>,
+    table: Arc<Table>,
+    indexes: Vec<Index>,
+    model: Model,
+    open: Vec<Open>,
+    duplicates: u64,
+    _policy: std::marker::PhantomData<P>,
+}
+
+impl<P: Policy> Run<P> {
+    fn new(seed: u64) -> Run<P> {
+        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+        let table = database.create_table("t", &[]).unwrap();
+        let session = Session::new(&database).unwrap();
+        let index = |number: usize| {
+            let options = IndexOptions {
+                unique: is_unique(number),
+                prefix_free: false,
+            };
+            let name = number.to_string();
+            let build = session.begin_index(&table, &name, options, extractor(number));
+            let mut build = build.unwrap();
+            while run_inline(build.step::<P>()).unwrap() != BuildStep::Ready {
+                session.tend();
+            }
+            build.index().clone()
+        };
+        Run {
+            rng: Rng(seed | 1),
+            indexes: (0..INDEXES).map(index).collect(),
+            session,
+            table,
+            model: Model::default(),
+            open: Vec::new(),
+            duplicates: 0,
+            _policy: std::marker::PhantomData,
+        }
+    }
+
+    fn snapshot_of(&self, open: &Open) -> u64 {
+        match open.isolation {
+            Isolation::ReadCommitted => self.model.commits,
+            _ => open.snapshot,
+        }
+    }
+
+    fn sees(&self, open: &Open, name: &Name) -> Content {
+        match open.writes.get(name) {
+            Some(own) => own.clone(),
+            None => self.model.at(name, self.snapshot_of(open)),
+        }
+    }
+
+    /// The abort that a write by transaction `me` must meet.
+    fn conflict(&self, me: usize, name: &Name) -> Option<Abort> {
+        let open = &self.open[me];
+        if open.writes.contains_key(name) {
+            return None;
+        }
+        let mut others = self.open.iter().enumerate().filter(|(i, _)| *i != me);
+        if others.any(|(_, other)| other.writes.contains_key(name)) {
+            return Some(Abort::WriteConflict);
+        }
+        let snapshot = self.snapshot_of(open);
+        (self.model.changed_since(name, snapshot)).then_some(Abort::SnapshotTooOld)
+    }
+
+    fn step(&mut self) {
+        if self.open.is_empty() || (self.open.len() < 4 && self.rng.below(8) == 0) {
+            let isolation = match self.rng.below(3) {
+                0 => Isolation::ReadCommitted,
+                _ => Isolation::Snapshot,
+            };
+            self.open.push(Open {
+                txn: self.session.begin(isolation).unwrap(),
+                isolation,
+                snapshot: self.model.commits,
+                writes: BTreeMap::new(),
+                savepoints: Vec::new(),
+            });
+            return;
+        }
+        let me = self.rng.below(self.open.len() as u64) as usize;
+        match self.rng.below(27) {
+            24 | 25 => self.save(me),
+            26 => self.return_to_savepoint(me),
+            0 | 1 => self.commit(me),
+            2 => drop(self.open.swap_remove(me)),
+            3 => self.session.tend(),
+            4..7 => self.read(me),
+            7..10 => self.read_by(me),
+            10..13 => self.scan_by(me),
+            _ => self.write(me),
+        }
+        if self.rng.below(64) == 0 {
+            self.check();
+        }
+    }
+
+    fn commit(&mut self, me: usize) {
+        let open = self.open.swap_remove(me);
+        run_inline(open.txn.commit()).unwrap();
+        if !open.writes.is_empty() {
+            self.model.commits += 1;
+            for (name, content) in open.writes {
+                let versions = self.model.history.entry(name).or_default();
+                versions.push((self.model.commits, content));
+            }
+        }
+    }
+
+    fn save(&mut self, me: usize) {
+        let open = &mut self.open[me];
+        let savepoint = open.txn.savepoint().unwrap();
+        open.savepoints.push((savepoint, open.writes.clone()));
+    }
+
+    fn return_to_savepoint(&mut self, me: usize) {
+        let open = &mut self.open[me];
+        if !open.savepoints.is_empty() {
+            let at = self.rng.below(open.savepoints.len() as u64) as usize;
+            open.savepoints.truncate(at + 1);
+            open.txn.rollback_to(&open.savepoints[at].0).unwrap();
+            open.writes = open.savepoints[at].1.clone();
+        }
+    }
+
+    fn read(&mut self, me: usize) {
+        let key = self.rng.key();
+        let open = &self.open[me];
+        let read = open.txn.get::<P, _>(&self.table, &key, <[u8]>::to_vec);
+        let expected = self.sees(open, &Name::Record(key.clone()));
+        assert_eq!(run_inline(read).unwrap(), expected, "read of {key:?}");
+    }
+
+    fn read_by(&mut self, me: usize) {
+        let index = self.rng.below(3) as usize;
+        let key = match index {
+            2 => [self.rng.index_key(), vec![self.rng.below(12) as u8]].concat(),
+            _ => self.rng.index_key(),
+        };
+        let open = &self.open[me];
+        let pair = |key: &[u8], value: &[u8]| (key.to_vec(), value.to_vec());
+        let read = open.txn.get_by::<P, _>(&self.indexes[index], &key, pair);
+        let expected = self
+            .sees(open, &entry(index, &key, &[]))
+            .map(|primary_key| {
+                let value = self.sees(open, &Name::Record(primary_key.clone()));
+                (primary_key, value.expect("entries lead to records"))
+            });
+        assert_eq!(run_inline(read).unwrap(), expected, "read by {key:?}");
+    }
+
+    fn scan_by(&mut self, me: usize) {
+        let index = self.rng.below(INDEXES as u64) as usize;
+        let direction = match self.rng.below(2) {
+            0 => Direction::Forward,
+            _ => Direction::Backward,
+        };
+        let (low, high) = (self.rng.index_key(), self.rng.index_key());
+        let range = match self.rng.below(5) {
+            0 => (Bound::Unbounded, Bound::Unbounded),
+            1 => (Bound::Included(low.clone()), Bound::Unbounded),
+            2 => (Bound::Excluded(low.clone()), Bound::Excluded(high.clone())),
+            3 => (Bound::Included(low.clone()), Bound::Included(low.clone())),
+            _ => (Bound::Unbounded, Bound::Included(high.clone())),
+        };
+        let limit = match self.rng.below(2) {
+            0 => usize::MAX,
+            _ => 1 + self.rng.below(20) as usize,
+        };
+        let open = &self.open[me];
+        let names = self.model.history.keys().chain(open.writes.keys());
+        let names: BTreeSet<&Name> = names.collect();
+        let mut expected = Vec::new();
+        for name in names {
+            if let Name::Entry(of, key, _) = name
+                && *of == index
+                && (
+                    range.0.as_ref().map(Vec::as_slice),
+                    range.1.as_ref().map(Vec::as_slice),
+                )
+                    .contains(key.as_slice())
+                && let Some(primary_key) = self.sees(open, name)
+            {
+                let value = self.sees(open, &Name::Record(primary_key.clone()));
+                let value = value.expect("entries lead to records");
+                let covered = keys_of(index, &value)[key].clone();
+                expected.push((key.clone(), primary_key, value, covered));
+            }
+        }
+        let bounds = (
+            range.0.as_ref().map(Vec::as_slice),
+            range.1.as_ref().map(Vec::as_slice),
+        );
+        for covering in [false, true] {
+            let mut rows = Vec::new();
+            let mut visit = |key: &[u8], primary_key: &[u8], content: &[u8]| {
+                rows.push((key.to_vec(), primary_key.to_vec(), content.to_vec()));
+                match rows.len() == limit {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            };
+            let (txn, index) = (&open.txn, &self.indexes[index]);
+            let visited = match covering {
+                false => run_inline(txn.scan_by::<P>(index, bounds, direction, &mut visit)),
+                true => run_inline(txn.scan_covered::<P>(index, bounds, direction, &mut visit)),
+            };
+            assert_eq!(visited.unwrap(), rows.len() as u64);
+            let ordered = match direction {
+                Direction::Forward => rows.is_sorted_by(|a, b| a.0 <= b.0),
+                Direction::Backward => rows.is_sorted_by(|a, b| a.0 >= b.0),
+            };
+            assert!(ordered, "{rows:?}");
+            assert_eq!(rows.len(), expected.len().min(limit));
+            // Which of those with one key come first is the engine's choice.
+            if rows.len() == expected.len() {
+                let content = |(key, primary_key, value, covered): &(_, _, _, _)| match covering {
+                    false => (
+                        Bytes::clone(key),
+                        Bytes::clone(primary_key),
+                        Bytes::clone(value),
+                    ),
+                    true => (
+                        Bytes::clone(key),
+                        Bytes::clone(primary_key),
+                        Bytes::clone(covered),
+                    ),
+                };
+                rows.sort();
+                let mut expected: Vec<_> = expected.iter().map(content).collect();
+                expected.sort();
+                assert_eq!(rows, expected);
+            }
+        }
+    }
+
+    /// What a write must come to; the transaction's writes are changed accordingly.
+    fn predict(&mut self, me: usize, key: &Bytes, value: Option<&Bytes>, kind: u64) -> Outcome {
+        let record = Name::Record(key.clone());
+        let conflict = self.conflict(me, &record);
+        let isolation = self.open[me].isolation;
+        let old = self.sees(&self.open[me], &record);
+        match (kind, conflict) {
+            // Changing what is not there for the snapshot conflicts with nothing.
+            (2.., Some(abort)) if old.is_some() => return Outcome::Abort(abort),
+            (2.., _) if old.is_none() => return Outcome::Done(false),
+            (_, Some(abort)) => return Outcome::Abort(abort),
+            (0, None) if old.is_some() => return Outcome::Duplicate,
+            _ => {}
+        }
+        let before = self.open[me].writes.clone();
+        self.open[me].writes.insert(record, value.cloned());
+        for index in 0..INDEXES {
+            let keys = |value: Option<&Bytes>| {
+                value.map_or(BTreeMap::new(), |value| keys_of(index, value))
+            };
+            let (old_keys, new_keys) = (keys(old.as_ref()), keys(value));
+            let mut claims = Vec::new();
+            for index_key in old_keys.keys().filter(|key| !new_keys.contains_key(*key)) {
+                claims.push((index_key, None));
+            }
+            for (index_key, covered) in &new_keys {
+                if old_keys.get(index_key) != Some(covered) {
+                    claims.push((index_key, Some(key.clone())));
+                }
+            }
+            for (index_key, content) in claims {
+                let name = entry(index, index_key, key);
+                match self.conflict(me, &name) {
+                    Some(Abort::SnapshotTooOld) if isolation == Isolation::ReadCommitted => {}
+                    Some(abort) => return Outcome::Abort(abort),
+                    None => {}
+                }
+                let present = self.sees(&self.open[me], &name);
+                if content.is_some() && present.is_some() && present.as_ref() != Some(key) {
+                    self.open[me].writes = before;
+                    return Outcome::DuplicateIn(index);
+                }
+                self.open[me].writes.insert(name, content);
+            }
+        }
+        Outcome::Done(true)
+    }
+
+    fn write(&mut self, me: usize) {
+        let (key, value) = (self.rng.key(), self.rng.value());
+        let kind = self.rng.below(4);
+        let predicted = self.predict(me, &key, (kind != 3).then_some(&value), kind);
+        let expected = match predicted {
+            Outcome::Done(done) => Ok(done),
+            Outcome::Duplicate => Err(Error::DuplicateKey),
+            Outcome::DuplicateIn(index) => {
+                self.duplicates += 1;
+                let index = self.indexes[index].number() as usize;
+                Err(Error::DuplicateIndexKey { index })
+            }
+            Outcome::Abort(abort) => Err(Error::Abort(abort)),
+        };
+        let (table, txn) = (&self.table, &self.open[me].txn);
+        let result = match kind {
+            0 => run_inline(txn.insert::<P>(table, &key, &value)).map(|()| true),
+            1 => run_inline(txn.upsert::<P>(table, &key, &value)).map(|()| true),
+            2 => run_inline(txn.update::<P>(table, &key, &value)),
+            _ => run_inline(txn.delete::<P>(table, &key)),
+        };
+        assert_eq!(result, expected, "write kind {kind} of {key:?}");
+        if let Err(Error::Abort(abort)) = result {
+            let open = self.open.swap_remove(me);
+            assert_eq!(run_inline(open.txn.commit()), Err(Error::Abort(abort)));
+        }
+    }
+
+    fn check(&self) {
+        for index in &self.indexes {
+            let report = run_inline(self.session.check_index::<P>(index)).unwrap();
+            assert_eq!(report.flaws, []);
+        }
+    }
+
+    /// Ends everything and checks that nothing but the live records remains.
+    fn finish(mut self) -> u64 {
+        while !self.open.is_empty() {
+            self.commit(0);
+        }
+        self.check();
+        let txn = self.session.begin(Isolation::Snapshot).unwrap();
+        for key in (0..16).map(|i| match i % 2 {
+            0 => vec![b'k', i as u8],
+            _ => format!("a long common prefix {i}").into_bytes(),
+        }) {
+            run_inline(txn.delete::<P>(&self.table, &key)).unwrap();
+        }
+        run_inline(txn.commit()).unwrap();
+        for _ in 0..20 {
+            self.session.tend();
+        }
+        let used = self.session.database().memory().version_bytes;
+        assert_eq!(used, 0, "versions of records or entries leak");
+        self.duplicates
+    }
+}
+
+fn all_as_predicted<P: Policy>(seeds: std::ops::RangeInclusive<u64>) {
+    let mut duplicates = 0;
+    for seed in seeds {
+        let mut run = Run::<P>::new(seed * 0x9e37_79b9);
+        for _ in 0..1500 {
+            run.step();
+        }
+        duplicates += run.finish();
+    }
+    assert!(
+        duplicates > 100,
+        "operations are to be taken back now and then"
+    );
+}
+
+#[test]
+fn every_result_is_as_the_model_predicts() {
+    all_as_predicted::<Sequential>(1..=30);
+}
+
+#[test]
+fn every_result_is_as_the_model_predicts_with_prefetching() {
+    all_as_predicted::<Prefetching>(31..=40);
+}
+
+#[test]
+fn every_result_is_as_the_model_predicts_interleaved() {
+    all_as_predicted::<Interleaved>(41..=50);
+}
