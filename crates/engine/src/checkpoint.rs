@@ -15,7 +15,7 @@
 //! 4. The names of the parts are durable; a manifest with the new checkpoint takes
 //!    the old one's place. From now on it counts.
 //! 5. The old parts' files are the next checkpoint's, under new names; log files before
-//!    `starts` are free.
+//!    `starts` are free, but for those that are kept for change streams.
 //!
 //! Interrupted before 4, nothing has changed, and the parts are removed by the next
 //! opening; after it, what is superfluous is found by the next opening as well.
@@ -193,10 +193,11 @@ impl Session {
         storage.note_begin(log.counters.bytes());
         let positions = log.frontier.positions();
         let starts = positions.into_iter().enumerate();
-        let starts = starts.map(|(lane, (block, transactions))| Start {
+        let starts = starts.map(|(lane, sealed)| Start {
             lane: lane as u32,
-            block,
-            transactions,
+            block: sealed.blocks,
+            transactions: sealed.transactions,
+            newest: sealed.newest,
         });
         let mut entry = CheckpointEntry {
             starts: starts.collect(),
@@ -244,7 +245,9 @@ impl Session {
         };
         sync_names(port, &log.directory).await?;
         let old = storage.manifest_now().checkpoint.unwrap_or_default();
-        let starts = entry.starts.clone();
+        let keep_bytes = log.config.change_retention_bytes;
+        let segments = &log.segments;
+        let retention = segments.retention(log.incarnation, &entry.starts, keep_bytes);
         let entry = CheckpointEntry {
             number: old.number + 1,
             ..entry
@@ -253,11 +256,12 @@ impl Session {
             manifest.checkpoint = Some(entry.clone());
             // It has all of the earlier incarnations.
             manifest.cuts.clear();
+            manifest.history = retention.history.clone();
         };
         storage.change_manifest_beside(port, change).await?;
         let superseded = old.parts.iter().map(|part| part.file);
         storage.retire_checkpoint_files(superseded, report.parts as usize)?;
-        report.log_files_freed = log.segments.free_before(log.incarnation, &starts)? as u64;
+        report.log_files_freed = segments.free(&retention)? as u64;
         self.counters.update(|stats| stats.checkpoints += 1);
         Ok(report)
     }

@@ -8,6 +8,7 @@
 
 pub mod backup;
 mod bytes;
+mod changes;
 mod checkpoint;
 mod database;
 mod error;
@@ -31,6 +32,7 @@ mod timestamp;
 mod transaction;
 mod version;
 
+pub use changes::{ChangeReader, ChangedRecord, ChangedTransaction, ChangesError, ChangesFrom};
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use database::{Database, DatabaseConfig, TableError};
 pub use error::{Abort, Error};

@@ -43,7 +43,7 @@ use io::Directory;
 pub use self::wait::Durable;
 pub(crate) use self::{
     bell::Listening,
-    frontier::Frontier,
+    frontier::{Frontier, Sealed},
     lane::{LaneWriter, Moment, Resting},
     segments::Segments,
 };
@@ -86,6 +86,9 @@ pub struct LogConfig {
     pub segment_bytes: u64,
     /// Bytes of the largest transaction in the log. Default 1 GiB, at most 2 GiB.
     pub transaction_bytes_max: usize,
+    /// Bytes of log files, at most, that are kept for change streams although a
+    /// checkpoint has made them superfluous. Default 0: none.
+    pub change_retention_bytes: u64,
 }
 
 impl Default for LogConfig {
@@ -96,6 +99,7 @@ impl Default for LogConfig {
             buffer_bytes: 1 << 20,
             segment_bytes: 32 << 20,
             transaction_bytes_max: 1 << 30,
+            change_retention_bytes: 0,
         }
     }
 }

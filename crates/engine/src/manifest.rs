@@ -12,15 +12,20 @@
 //!        tables      count u32 × (number u32 | name | description)
 //!        checkpoint  present u32 (0 or 1), then
 //!                    number u64 | incarnation u64 | begin u64 | end u64
-//!                    starts  count u32 × (lane u32 | block u64 | transactions u64)
+//!                    starts  count u32 × (lane u32 | block u64 | transactions u64
+//!                                         | newest u64)
 //!                    parts   count u32 × (file u64 | table u32 | records u64 | bytes u64)
+//!        history     see `manifest/history.rs`
 //! ```
 //! Names and descriptions are bytes behind their length, a `u32`.
+
+mod history;
 
 use std::{fmt, sync::Arc};
 
 use io::{Directory, File, OpenMode};
 
+pub(crate) use self::history::{History, HistoryFile};
 use crate::{
     bytes::{Reader, TooShort, put_counted},
     log::format::Flaw,
@@ -34,7 +39,7 @@ pub(crate) const NEXT_NAME: &str = "MANIFEST.new";
 pub(crate) const CHECKPOINT_NAME: &str = "MANIFEST.checkpoint";
 
 const MAGIC: [u8; 4] = *b"WFTM";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const HEADER_BYTES: usize = 16;
 /// No manifest is longer; a file that says so is not believed.
 const BYTES_MAX: u64 = 1 << 30;
@@ -50,6 +55,8 @@ pub(crate) struct Manifest {
     pub(crate) cuts: Vec<Cut>,
     pub(crate) tables: Vec<TableEntry>,
     pub(crate) checkpoint: Option<CheckpointEntry>,
+    /// What else of the log is kept.
+    pub(crate) history: History,
 }
 
 /// Of the log of `incarnation`, what is newer than `up_to` was never acknowledged
@@ -93,6 +100,8 @@ pub(crate) struct Start {
     pub(crate) lane: u32,
     pub(crate) block: u64,
     pub(crate) transactions: u64,
+    /// The newest of them.
+    pub(crate) newest: Timestamp,
 }
 
 /// One file of a checkpoint.
@@ -171,6 +180,13 @@ impl Manifest {
         Ok(file)
     }
 
+    /// Leaves out what only change streams need, in a copy that has no such files.
+    pub(crate) fn forget_history(&mut self) {
+        let begin = self.checkpoint.as_ref().map(|checkpoint| checkpoint.begin);
+        let oldest = self.history.oldest.max(begin.unwrap_or_default());
+        self.history = History::since(oldest);
+    }
+
     /// How far the log of an earlier incarnation counts. `None`: not at all.
     pub(crate) fn cut(&self, incarnation: u64) -> Option<&Cut> {
         self.cuts.iter().find(|cut| cut.incarnation == incarnation)
@@ -200,6 +216,7 @@ impl Manifest {
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint.encode_into(&mut body);
         }
+        self.history.encode_into(&mut body);
         let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -259,6 +276,7 @@ impl Manifest {
                 1 => Some(CheckpointEntry::decode(reader)?),
                 _ => return Err(Flaw::Nonsense),
             },
+            history: History::decode(reader)?,
         };
         if reader.is_empty() {
             Ok(manifest)
@@ -279,6 +297,7 @@ impl CheckpointEntry {
             body.extend_from_slice(&start.lane.to_le_bytes());
             body.extend_from_slice(&start.block.to_le_bytes());
             body.extend_from_slice(&start.transactions.to_le_bytes());
+            body.extend_from_slice(&start.newest.0.to_le_bytes());
         }
         put_count(body, self.parts.len());
         for part in &self.parts {
@@ -300,6 +319,7 @@ impl CheckpointEntry {
                     lane: reader.u32()?,
                     block: reader.u64()?,
                     transactions: reader.u64()?,
+                    newest: Timestamp(reader.u64()?),
                 })
             })?,
             parts: get_all(reader, |reader| {
@@ -358,6 +378,7 @@ mod tests {
                     lane: 1,
                     block: 8,
                     transactions: 80,
+                    newest: Timestamp(7),
                 }],
                 parts: vec![PartEntry {
                     file: 12,
@@ -366,6 +387,18 @@ mod tests {
                     bytes: 4096,
                 }],
             }),
+            history: History {
+                oldest: Timestamp(4),
+                cuts: vec![(1, Timestamp(9))],
+                files: vec![HistoryFile {
+                    number: 3,
+                    incarnation: 1,
+                    lane: 2,
+                    first_block: 10,
+                    blocks_end: 20,
+                    newest: Timestamp(8),
+                }],
+            },
         }
     }
 

@@ -182,12 +182,13 @@ impl Database {
             .chain(logs.items)
             .collect();
         let bytes_total = items.iter().map(Item::bytes).sum();
-        let segments = Segments::new(directory.clone(), logs.next_number, logs.full, logs.free);
         let mut manifest = manifest;
         if !is_new {
             manifest.cuts = logs.cuts;
         }
         manifest.incarnation += 1;
+        manifest.history.begin_at(logs.segments.oldest);
+        let segments = Segments::new(directory.clone(), logs.segments);
         Ok(Arc::new(Recovery {
             database,
             log_config,

@@ -89,6 +89,7 @@ pub fn copy(
             .retain(|&(lane, _)| lanes.contains(&(incarnation, lane)));
     }
     manifest.incarnation += 1;
+    manifest.forget_history();
     let report = target.finish(&manifest)?;
     Ok(BackupReport {
         up_to: logs.reached,

@@ -100,11 +100,12 @@ impl Database {
             up_to,
             ends,
         };
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             incarnation: log.incarnation + 1,
             cuts: vec![cut],
             ..manifest
         };
+        manifest.forget_history();
         let report = target.finish(&manifest)?;
         Ok(BackupReport { up_to, ..report })
     }

@@ -7,7 +7,9 @@ use crate::{
     log::format::{
         Appending, BLOCK_HEADER_BYTES, BlockHeader, Claim, SegmentHeader, seal as seal_block,
     },
-    manifest::{CheckpointEntry, Cut, Manifest, PartEntry, Start, TableEntry},
+    manifest::{
+        CheckpointEntry, Cut, History, HistoryFile, Manifest, PartEntry, Start, TableEntry,
+    },
     recovery::scan::LogFile,
     timestamp::Timestamp,
 };
@@ -132,6 +134,7 @@ pub(super) fn manifest() -> Manifest {
         lane,
         block: 8,
         transactions: 80,
+        newest: Timestamp(240),
     };
     Manifest {
         database: 7,
@@ -163,6 +166,18 @@ pub(super) fn manifest() -> Manifest {
                 bytes: 4096,
             }],
         }),
+        history: History {
+            oldest: Timestamp(90),
+            cuts: vec![(1, Timestamp(100))],
+            files: vec![HistoryFile {
+                number: 2,
+                incarnation: 1,
+                lane: 0,
+                first_block: 3,
+                blocks_end: 7,
+                newest: Timestamp(95),
+            }],
+        },
     }
 }
 

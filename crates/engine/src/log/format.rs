@@ -73,10 +73,7 @@ impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Flaw::Absent => f.write_str("nothing was written here"),
-            Flaw::Version(version) => write!(
-                f,
-                "format version {version} is unknown (this program knows {VERSION})"
-            ),
+            Flaw::Version(version) => write!(f, "format version {version} is unknown"),
             Flaw::Checksum => f.write_str("the checksum is wrong"),
             Flaw::Nonsense => f.write_str("the contents contradict themselves"),
         }
@@ -328,6 +325,18 @@ impl<'b> Block<'b> {
     }
 }
 
+impl<'b> Transactions<'b> {
+    /// Those in a part of a payload that begins with one.
+    pub(crate) fn in_payload(part: &'b [u8]) -> Transactions<'b> {
+        Transactions(Reader(part))
+    }
+
+    /// What has not been read of the payload.
+    pub(crate) fn rest(&self) -> &'b [u8] {
+        self.0.0
+    }
+}
+
 /// The transactions of a block, in the order in which its lane committed them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transactions<'b>(Reader<'b>);
@@ -382,12 +391,26 @@ const DELETE: u8 = 1;
 
 impl<'b> LoggedTransaction<'b> {
     pub(crate) fn writes(&self) -> impl Iterator<Item = Result<LoggedWrite<'b>, Flaw>> + use<'b> {
-        let mut reader = self.writes;
+        LoggedWrite::read_all(self.bytes())
+    }
+
+    /// The bytes of its writes.
+    pub(crate) fn bytes(&self) -> &'b [u8] {
+        self.writes.0
+    }
+}
+
+impl<'b> LoggedWrite<'b> {
+    /// The writes in the bytes of a transaction.
+    pub(crate) fn read_all(
+        bytes: &'b [u8],
+    ) -> impl Iterator<Item = Result<LoggedWrite<'b>, Flaw>> + use<'b> {
+        let mut reader = Reader(bytes);
         std::iter::from_fn(move || {
             if reader.is_empty() {
                 return None;
             }
-            let write = Self::read_write(&mut reader);
+            let write = Self::read(&mut reader);
             if write.is_err() {
                 reader = Reader(&[]);
             }
@@ -395,7 +418,7 @@ impl<'b> LoggedTransaction<'b> {
         })
     }
 
-    fn read_write(reader: &mut Reader<'b>) -> Result<LoggedWrite<'b>, Flaw> {
+    fn read(reader: &mut Reader<'b>) -> Result<LoggedWrite<'b>, Flaw> {
         let table = reader.u32()?;
         let key_bytes = reader.u16()?;
         let [kind, _] = *reader.take(2)? else {

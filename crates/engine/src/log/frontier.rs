@@ -47,10 +47,22 @@ pub(crate) struct Lane {
     wanted: AtomicBool,
     /// Its session may sleep, and has commits that wait for the frontier.
     waiting: AtomicBool,
-    /// Blocks that were sealed, and the transactions in them.
-    sealed: Mutex<(u64, u64)>,
+    /// What is in blocks.
+    sealed: Mutex<Sealed>,
     /// Ends the session's sleep.
     rouser: Mutex<Option<Rouse>>,
+}
+
+/// How much of a lane is in blocks, and where the last of them ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sealed {
+    pub(crate) blocks: u64,
+    /// Transactions in them, and the newest of these.
+    pub(crate) transactions: u64,
+    pub(crate) newest: Timestamp,
+    /// The number of the last one's file, and its end there.
+    pub(crate) file: u64,
+    pub(crate) offset: u64,
 }
 
 pub(crate) type Rouse = std::sync::Arc<dyn io::Rouse>;
@@ -115,12 +127,12 @@ impl Lane {
     }
 
     /// Everything committed so far is in blocks.
-    pub(crate) fn seal_up_to(&self, blocks: u64, transactions: u64) {
-        *self.sealed.lock().unwrap_or_else(|e| e.into_inner()) = (blocks, transactions);
+    pub(crate) fn seal_up_to(&self, sealed: Sealed) {
+        *self.sealed.lock().unwrap_or_else(|e| e.into_inner()) = sealed;
     }
 
-    /// Blocks that were sealed, and the transactions in them.
-    pub(crate) fn sealed(&self) -> (u64, u64) {
+    /// What is in blocks.
+    pub(crate) fn sealed(&self) -> Sealed {
         *self.sealed.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -218,9 +230,8 @@ impl Frontier {
         })
     }
 
-    /// For every lane, the next block and the transactions before it. What is
-    /// committed after this call is in these blocks or later ones.
-    pub(crate) fn positions(&self) -> Vec<(u64, u64)> {
+    /// For every lane, where its next block comes. What is committed after this call is in these blocks or later ones.
+    pub(crate) fn positions(&self) -> Vec<Sealed> {
         self.lanes().map(Lane::sealed).collect()
     }
 

@@ -1,20 +1,24 @@
 //! Log segments as files: which are full, which are free to be used again.
 //!
 //! A segment is written once from front to back and then kept until a checkpoint
-//! has made it superfluous. Then its file is used again: overwriting is cheaper than
+//! has made it superfluous, and longer for change streams, if they are to have it
+//! (`segments/kept.rs`). Then its file is used again: overwriting is cheaper than
 //! appending, because neither length nor extents of the file change. Nobody renames
 //! files: a segment's header says what it is, and old blocks in a reused file give
 //! themselves away by incarnation, lane and number.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+mod kept;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 use io::{Action, BLOCK_BYTES, Buffer, Directory, File, OpenMode, Port};
 
-use crate::{log::format::SegmentHeader, manifest::Start};
+pub(crate) use self::kept::NotKept;
+use crate::{log::format::SegmentHeader, timestamp::Timestamp};
 
-/// Free files that are kept at least. Beyond that, as many as a checkpoint freed: the
-/// log will need them until the next one.
-const FREE_MIN: usize = 4;
 /// Zeros written at once to a new file: durable writes have to wait until the device
 /// has taken in all that was written before, so a file filled at one go would hold
 /// them up for long.
@@ -48,8 +52,13 @@ pub(crate) struct Segment {
     pub(crate) bytes: u64,
     /// Where the next block goes.
     pub(crate) offset: u64,
+    /// The lane's first block in here, and the transactions before it.
+    pub(crate) first_block: u64,
+    pub(crate) first_transaction: u64,
     /// The number of the lane's next block, after the last in here.
     pub(crate) blocks_end: u64,
+    /// The newest transaction in here.
+    pub(crate) newest: Timestamp,
 }
 
 impl Segment {
@@ -58,24 +67,48 @@ impl Segment {
     }
 }
 
-/// A segment that is full, or of an earlier incarnation.
+/// A segment that is full, or of an earlier incarnation, or being written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Full {
     pub(crate) number: u64,
     pub(crate) bytes: u64,
     pub(crate) header: SegmentHeader,
-    /// All its blocks have smaller numbers.
+    /// The lane's first block in it, and the transactions before it.
+    pub(crate) first_block: u64,
+    pub(crate) first_transaction: u64,
+    /// All its blocks have smaller numbers: the largest number while it is being
+    /// written.
     pub(crate) blocks_end: u64,
+    /// None of its transactions is newer: the largest while it is being written.
+    pub(crate) newest: Timestamp,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pool {
     next_number: u64,
-    full: Vec<Full>,
+    used: Vec<Full>,
     free: Vec<(u64, u64)>,
+    /// See `kept.rs`.
+    oldest: Timestamp,
+    /// How far the logs of earlier incarnations count.
+    cuts: BTreeMap<u64, Timestamp>,
 }
 
-/// All segments of a database but those that lanes are writing to.
+/// What recovery found of segments.
+#[derive(Debug, Default)]
+pub(crate) struct FoundSegments {
+    /// Beyond all names in use.
+    pub(crate) next_number: u64,
+    pub(crate) used: Vec<Full>,
+    /// Number and bytes.
+    pub(crate) free: Vec<(u64, u64)>,
+    /// What is newer is complete in those that are used.
+    pub(crate) oldest: Timestamp,
+    /// How far the logs of earlier incarnations count.
+    pub(crate) cuts: BTreeMap<u64, Timestamp>,
+}
+
+/// All segments of a database but those that lanes will write to next.
 #[derive(Debug)]
 pub(crate) struct Segments {
     directory: Arc<dyn Directory>,
@@ -83,19 +116,23 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// The segments that were `found`; `next_number` is beyond all names in use.
-    pub(crate) fn new(
-        directory: Arc<dyn Directory>,
-        next_number: u64,
-        found: Vec<Full>,
-        free: Vec<(u64, u64)>,
-    ) -> Segments {
+    /// The segments that were found.
+    pub(crate) fn new(directory: Arc<dyn Directory>, found: FoundSegments) -> Segments {
+        let FoundSegments {
+            next_number,
+            used,
+            free,
+            oldest,
+            cuts,
+        } = found;
         Segments {
             directory,
             pool: Mutex::new(Pool {
                 next_number,
-                full: found,
+                used,
                 free,
+                oldest,
+                cuts,
             }),
         }
     }
@@ -157,7 +194,10 @@ impl Segments {
             header,
             bytes,
             offset: BLOCK_BYTES as u64,
+            first_block: 0,
+            first_transaction: 0,
             blocks_end: 0,
+            newest: Timestamp(0),
         }))
     }
 
@@ -185,43 +225,6 @@ impl Segments {
         }
         sync_names(port, &self.directory).await?;
         Ok(Pace::GoOn)
-    }
-
-    /// Keeps a segment that is full.
-    pub(crate) fn keep(&self, segment: &Segment) {
-        self.pool().full.push(Full {
-            number: segment.number,
-            bytes: segment.bytes,
-            header: segment.header,
-            blocks_end: segment.blocks_end,
-        });
-    }
-
-    /// Frees the segments that recovery does not need, because a checkpoint of
-    /// `incarnation` needs the log from `starts` on only. How many were freed.
-    ///
-    /// # Errors
-    /// If surplus files cannot be removed.
-    pub(crate) fn free_before(&self, incarnation: u64, starts: &[Start]) -> std::io::Result<usize> {
-        let start = |lane| {
-            let start = starts.iter().find(|start| start.lane == lane);
-            start.map_or(0, |start| start.block)
-        };
-        let is_superfluous = |full: &mut Full| {
-            full.header.incarnation < incarnation || full.blocks_end <= start(full.header.lane)
-        };
-        let (freed, surplus) = {
-            let mut pool = self.pool();
-            let freed: Vec<_> = pool.full.extract_if(.., is_superfluous).collect();
-            pool.free
-                .extend(freed.iter().map(|full| (full.number, full.bytes)));
-            let surplus = pool.free.len().saturating_sub(freed.len().max(FREE_MIN));
-            (freed.len(), pool.free.drain(..surplus).collect::<Vec<_>>())
-        };
-        for (number, _) in surplus {
-            self.directory.remove(&file_name(number))?;
-        }
-        Ok(freed)
     }
 }
 

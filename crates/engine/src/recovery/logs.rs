@@ -1,11 +1,17 @@
-//! What the log files come to: which count, up to where, and which are free.
+//! What the log files come to: which count, up to where, and which are kept or free.
+//!
+//! Of what a checkpoint superseded, nothing is loaded; for change streams it is kept,
+//! if it is complete. The manifest lists such files, so that they need not be read;
+//! those that were being written when the checkpoint was taken are read like others.
+
+mod history;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use io::Directory;
 
 use crate::{
-    log::segments::Full,
+    log::segments::{FoundSegments, Full},
     manifest::{Cut, Manifest},
     recovery::{
         Item, OpenError, RecoveryConfig, analysis,
@@ -20,11 +26,9 @@ pub(crate) struct Logs {
     /// Up to here, everything counts.
     pub(crate) reached: Timestamp,
     pub(crate) cuts: Vec<Cut>,
-    pub(super) full: Vec<Full>,
-    pub(super) free: Vec<(u64, u64)>,
+    pub(super) segments: FoundSegments,
     /// Files that nothing is needed of.
     pub(super) blank: Vec<u64>,
-    pub(super) next_number: u64,
 }
 
 impl Logs {
@@ -70,18 +74,22 @@ impl Logs {
             // The first timestamp is 1, of a database without commits.
             reached: newer_than.max(Timestamp(1)),
             cuts: Vec::new(),
-            full: Vec::new(),
-            free: Vec::new(),
+            segments: FoundSegments {
+                next_number,
+                oldest: manifest.history.oldest,
+                ..FoundSegments::default()
+            },
             blank,
-            next_number,
         };
         let mut incarnations: BTreeMap<u64, BTreeMap<u32, Vec<LogFile>>> = BTreeMap::new();
-        for ((incarnation, lane), files) in lanes {
+        for ((incarnation, lane), mut files) in lanes {
+            logs.take_listed(manifest, &mut files);
             incarnations
                 .entry(incarnation)
                 .or_default()
                 .insert(lane, files);
         }
+        logs.check_listed(manifest);
         for cut in &manifest.cuts {
             logs.reached = logs.reached.max(cut.up_to);
             // Though all its files may be gone.
@@ -94,7 +102,8 @@ impl Logs {
             if incarnation != manifest.incarnation && cut.is_none() {
                 // Superseded by a checkpoint.
                 let files = lanes.values().flatten();
-                logs.free
+                logs.segments
+                    .free
                     .extend(files.map(|file| (file.number, file.bytes)));
                 continue;
             }
@@ -124,6 +133,7 @@ impl Logs {
                 }
             };
             logs.reached = logs.reached.max(up_to);
+            logs.check_superseded(manifest, incarnation, &read);
             logs.take(incarnation, read, newer_than, up_to);
         }
         // The frontier had reached the checkpoint's end, by blocks that came after its
@@ -135,6 +145,7 @@ impl Logs {
             });
         }
         logs.reached = logs.reached.max(checkpoint.end);
+        logs.end_history(manifest, config.salvage);
         Ok(logs)
     }
 
@@ -151,33 +162,37 @@ impl Logs {
             up_to,
             ends: ends.collect(),
         };
-        for (
-            file,
-            FileBlocks {
-                end, blocks_end, ..
-            },
-        ) in lanes.into_values().flat_map(|l| l.files)
-        {
-            if blocks_end == 0 {
-                self.free.push((file.number, file.bytes));
+        for (file, blocks) in lanes.into_values().flat_map(|log| log.files) {
+            if blocks.blocks_end == 0 {
+                self.segments.free.push((file.number, file.bytes));
                 continue;
             }
-            self.items.push(Item::Log {
-                file,
-                end,
-                newer_than,
-                up_to,
-            });
-            self.full.push(Full {
-                number: file.number,
-                bytes: file.bytes,
-                header: file.header,
-                blocks_end,
-            });
+            if !blocks.is_superseded {
+                self.items.push(Item::Log {
+                    file,
+                    end: blocks.end,
+                    newer_than,
+                    up_to,
+                });
+            }
+            self.segments.used.push(used(&file, &blocks, up_to));
         }
         if cut.ends.iter().any(|&(_, blocks)| blocks > 0) {
             self.cuts.push(cut);
         }
+    }
+}
+
+fn used(file: &LogFile, blocks: &FileBlocks, up_to: Timestamp) -> Full {
+    Full {
+        number: file.number,
+        bytes: file.bytes,
+        header: file.header,
+        first_block: blocks.first,
+        first_transaction: blocks.first_transaction,
+        blocks_end: blocks.blocks_end,
+        // The next incarnation has used what was cut off for other transactions.
+        newest: blocks.newest.min(up_to),
     }
 }
 

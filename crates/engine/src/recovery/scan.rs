@@ -120,10 +120,15 @@ pub(crate) struct LaneLog {
 pub(crate) struct FileBlocks {
     /// Bytes of the file up to the end of the last of them.
     pub(crate) end: u64,
-    /// The number after that of the last of them.
+    /// The number of the first of them, and the lane's transactions before it.
+    pub(crate) first: u64,
+    pub(crate) first_transaction: u64,
+    /// The number after that of the last of them; 0 if there are none.
     pub(crate) blocks_end: u64,
-    /// Transactions in them.
-    pub(crate) transactions: u64,
+    /// The newest of their transactions.
+    pub(crate) newest: Timestamp,
+    /// A checkpoint made all of them superfluous.
+    pub(crate) is_superseded: bool,
 }
 
 /// See `log/frontier.rs`.
@@ -277,23 +282,23 @@ impl FileLog {
                 // Left from an earlier use of the file.
                 return Ok(log);
             }
-            log.first.get_or_insert(header.number);
+            if log.first.is_none() {
+                log.first = Some(header.number);
+                (log.blocks.first, log.blocks.first_transaction) = (header.number, header.first);
+            }
             log.transactions = header.first.saturating_add(header.transactions.into());
             log.claims.push(claim);
             log.blocks.blocks_end = header.number.saturating_add(1);
-            log.blocks.transactions += u64::from(header.transactions);
+            log.blocks.newest = log.blocks.newest.max(header.newest);
             offset += header.file_bytes();
         }
     }
 
-    /// Its blocks are none that count.
+    /// Its blocks are none that recovery needs.
     fn forget(&mut self) {
         self.first = None;
         self.claims.clear();
-        self.blocks = FileBlocks {
-            end: BLOCK_BYTES as u64,
-            ..FileBlocks::default()
-        };
+        self.blocks.is_superseded = true;
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) const LOG: LogConfig = LogConfig {
     buffer_bytes: 64 << 10,
     segment_bytes: 1 << 20,
     transaction_bytes_max: 8 << 20,
+    change_retention_bytes: 0,
 };
 
 pub(crate) fn open(directory: Arc<dyn Directory>) -> Result<Durable, OpenError> {

@@ -46,6 +46,10 @@ pub struct StorageOptions {
     /// Bytes that a checkpoint writes per second at most; at least 1 MiB, default
     /// 256 MiB.
     pub checkpoint_bytes_per_second_max: usize,
+    /// Bytes of log files, at most, that are kept for change streams
+    /// ([`crate::Database::changes`]) although a checkpoint has made them superfluous.
+    /// Default 0: none, so that a stream must keep up with checkpoints.
+    pub change_retention_bytes: u64,
     /// Open a damaged directory with what comes before the damage, instead of
     /// refusing. Copy the directory first: what comes after it is given up for
     /// good. Default: no.
@@ -65,6 +69,7 @@ impl Default for StorageOptions {
             checkpoint_log_bytes: checkpoint.log_bytes_max,
             checkpoint_interval: checkpoint.interval,
             checkpoint_bytes_per_second_max: checkpoint.bytes_per_second_max as usize,
+            change_retention_bytes: log.change_retention_bytes,
             salvage: false,
         }
     }
@@ -107,6 +112,7 @@ impl StorageOptions {
             buffer_bytes: self.log_buffer_bytes,
             segment_bytes: self.log_segment_bytes as u64,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
+            change_retention_bytes: self.change_retention_bytes,
         }
     }
 

@@ -8,6 +8,7 @@ use super::{LaneWriter, Moment, UnderWay, Urgency, Writing, reset_block};
 use crate::{
     log::{
         format::{self, BlockHeader, Claim},
+        frontier::Sealed,
         segments::{WRITE_ATTEMPTS, short_write},
     },
     timestamp::Timestamp,
@@ -131,7 +132,14 @@ impl LaneWriter {
         segment.offset += block.len() as u64;
         resting.block += 1;
         segment.blocks_end = resting.block;
-        self.lane().seal_up_to(resting.block, resting.committed);
+        segment.newest = writing.newest;
+        self.lane().seal_up_to(Sealed {
+            blocks: resting.block,
+            transactions: resting.committed,
+            newest: writing.newest,
+            file: segment.number,
+            offset: segment.offset,
+        });
         self.log.counters.sealed(writing.transactions, block.len());
         let file = segment.file.clone();
         if resting.next.is_none() {

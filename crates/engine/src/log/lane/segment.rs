@@ -20,8 +20,10 @@ impl LaneWriter {
         }
         if resting.next.as_ref().is_some_and(|s| s.room() >= bytes) {
             let full = std::mem::replace(&mut resting.segment, resting.next.take());
-            if let Some(full) = full {
-                self.log.segments.keep(&full);
+            if let Some(next) = &mut resting.segment {
+                next.first_block = resting.block;
+                next.first_transaction = resting.committed - u64::from(writing.transactions);
+                self.log.segments.turn(full.as_ref(), next);
             }
             self.upkeep.ring();
             return true;
@@ -69,7 +71,7 @@ impl LaneWriter {
                 // One that was too small for what came goes unused: it is empty.
                 if let Some(unused) = writing.resting.next.replace(segment) {
                     // Nothing in it: freed by the next checkpoint.
-                    self.log.segments.keep(&unused);
+                    self.log.segments.keep_unused(&unused);
                 }
                 writing.no_segment = None;
             }

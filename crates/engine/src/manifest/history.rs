@@ -1,0 +1,89 @@
+//! History: log that recovery needs no more, kept for change streams.
+//!
+//! ```text
+//! history  oldest u64
+//!          cuts   count u32 × (incarnation u64 | up to u64)
+//!          files  count u32 × (number u64 | incarnation u64 | lane u32
+//!                              | first block u64 | blocks end u64 | newest u64)
+//! ```
+//! `oldest` is written before the files that it gives up are used again, so what is
+//! newer than it is complete in the files that are there.
+
+use super::{get_all, put_count};
+use crate::{bytes::Reader, log::format::Flaw, timestamp::Timestamp};
+
+/// See the module text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct History {
+    /// What is newer can be read from the log, nothing is missing of it.
+    pub(crate) oldest: Timestamp,
+    /// How far the logs of earlier incarnations count that a checkpoint superseded.
+    pub(crate) cuts: Vec<(u64, Timestamp)>,
+    /// Files that the checkpoint superseded.
+    pub(crate) files: Vec<HistoryFile>,
+}
+
+/// A log file that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HistoryFile {
+    pub(crate) number: u64,
+    pub(crate) incarnation: u64,
+    pub(crate) lane: u32,
+    pub(crate) first_block: u64,
+    pub(crate) blocks_end: u64,
+    /// The newest of its transactions.
+    pub(crate) newest: Timestamp,
+}
+
+impl History {
+    /// Without files: what is newer than `oldest` is in the log that recovery needs.
+    pub(crate) fn since(oldest: Timestamp) -> History {
+        History {
+            oldest,
+            ..History::default()
+        }
+    }
+
+    /// What is not newer than `oldest` is given up.
+    pub(crate) fn begin_at(&mut self, oldest: Timestamp) {
+        self.oldest = self.oldest.max(oldest);
+        self.files.retain(|file| file.newest > self.oldest);
+    }
+
+    pub(super) fn encode_into(&self, body: &mut Vec<u8>) {
+        body.extend_from_slice(&self.oldest.0.to_le_bytes());
+        put_count(body, self.cuts.len());
+        for (incarnation, up_to) in &self.cuts {
+            body.extend_from_slice(&incarnation.to_le_bytes());
+            body.extend_from_slice(&up_to.0.to_le_bytes());
+        }
+        put_count(body, self.files.len());
+        for file in &self.files {
+            body.extend_from_slice(&file.number.to_le_bytes());
+            body.extend_from_slice(&file.incarnation.to_le_bytes());
+            body.extend_from_slice(&file.lane.to_le_bytes());
+            body.extend_from_slice(&file.first_block.to_le_bytes());
+            body.extend_from_slice(&file.blocks_end.to_le_bytes());
+            body.extend_from_slice(&file.newest.0.to_le_bytes());
+        }
+    }
+
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Result<History, Flaw> {
+        Ok(History {
+            oldest: Timestamp(reader.u64()?),
+            cuts: get_all(reader, |reader| {
+                Ok((reader.u64()?, Timestamp(reader.u64()?)))
+            })?,
+            files: get_all(reader, |reader| {
+                Ok(HistoryFile {
+                    number: reader.u64()?,
+                    incarnation: reader.u64()?,
+                    lane: reader.u32()?,
+                    first_block: reader.u64()?,
+                    blocks_end: reader.u64()?,
+                    newest: Timestamp(reader.u64()?),
+                })
+            })?,
+        })
+    }
+}
