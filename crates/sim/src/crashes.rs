@@ -10,7 +10,7 @@
 //!    that were under way kept, torn or lost,
 //! 3. each is recovered, by any number of workers (`recovery.rs`), and must hold a
 //!    prefix of the commit order with everything that was acknowledged
-//!    (`ledger.rs`),
+//!    (`ledger.rs`), and what was streamed meanwhile (`follower.rs`),
 //! 4. in some, bits rot: recovery refuses, or finds the same (`rot.rs`),
 //! 5. backups that were made meanwhile, on other disks, are opened and compared,
 //! 6. one of them is interrupted while it is being recovered, also at every change
@@ -22,6 +22,7 @@
 //! A *crash point* is an image that was recovered and compared.
 
 mod failure;
+mod follower;
 mod ledger;
 mod many;
 mod parameters;
@@ -41,6 +42,7 @@ pub use self::{
     failure::CrashFailure, many::run_crashes_many, parameters::CrashParameters, report::CrashReport,
 };
 use self::{
+    follower::Follower,
     ledger::{Ledger, Past},
     recovery::{Interrupted, Opened},
     round::Round,
@@ -89,6 +91,7 @@ struct Crashes<'p> {
     dice: Dice,
     injector: Injector,
     ledger: Ledger,
+    follower: Follower,
     /// Transactions begun, and the order of the history, over all rounds.
     begun: u64,
     order: u64,
@@ -102,6 +105,7 @@ impl<'p> Crashes<'p> {
             dice: Dice::new(seed),
             injector,
             ledger: Ledger::default(),
+            follower: Follower::default(),
             begun: 0,
             order: 0,
             report: CrashReport::default(),
@@ -137,7 +141,7 @@ impl<'p> Crashes<'p> {
             disk,
             opened,
             self.parameters,
-            &mut self.ledger,
+            (&mut self.ledger, &self.follower),
             &self.injector,
             (self.begun, self.order),
             Dice::new(self.dice.seed()),
@@ -192,6 +196,8 @@ impl<'p> Crashes<'p> {
         }
         let (opened, up_to) = self.recover(&image, &past, Some(up_to))?;
         let opened = self.ledger.settle(past, opened, up_to)?;
+        self.follower.check(self.ledger.survivors().iter())?;
+        self.report.merge(&self.follower.take_report());
         Ok((image, opened))
     }
 
@@ -227,6 +233,7 @@ impl<'p> Crashes<'p> {
         self.report.no_space += u64::from(opened.report.no_space.is_some());
         let up_to = self.ledger.compare(past, &opened)?;
         past.check_acknowledged(up_to)?;
+        self.follower.check_position(up_to)?;
         if expected.is_some_and(|expected| expected != up_to) {
             return Err(Reason::Recovered(format!(
                 "up to {up_to}, after an earlier recovery up to {expected:?}"

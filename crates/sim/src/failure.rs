@@ -26,6 +26,8 @@ pub enum Reason {
     Lost(String),
     /// What was recovered is not what was committed.
     Recovered(String),
+    /// What was streamed is not what was committed.
+    Changes(String),
     /// The run could not be set up or inspected.
     Setup(String),
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Reason {
             Reason::Refused(what) => write!(f, "the database cannot be opened: {what}"),
             Reason::Lost(what) => write!(f, "lost: {what}"),
             Reason::Recovered(what) => write!(f, "recovered something else: {what}"),
+            Reason::Changes(what) => write!(f, "streamed something else: {what}"),
             Reason::Setup(what) => write!(f, "the run could not be set up: {what}"),
         }
     }

@@ -68,6 +68,15 @@ impl World {
         self.further().insert(number, table);
     }
 
+    /// Whether the engine's table of this number is one of the run.
+    pub(crate) fn has_table(&self, number: u32) -> bool {
+        let is_further = self
+            .further()
+            .values()
+            .any(|table| table.number() == number);
+        is_further || self.table.number() == number
+    }
+
     /// Numbers of the further tables.
     pub(crate) fn further_tables(&self) -> Vec<u8> {
         self.further().keys().copied().collect()

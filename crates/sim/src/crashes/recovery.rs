@@ -104,5 +104,6 @@ fn log_config(dice: &mut Dice) -> LogConfig {
         buffer_bytes: [4 << 10, 8 << 10, 64 << 10][dice.below(3)],
         segment_bytes: [150 << 10, 200 << 10, 1 << 20][dice.below(3)],
         transaction_bytes_max: 1 << 20,
+        change_retention_bytes: [0, 600 << 10, 1 << 30][dice.below(3)],
     }
 }

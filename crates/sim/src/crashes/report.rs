@@ -64,6 +64,12 @@ counters! {
     tables_in_doubt "tables in doubt",
     /// Backups made while others wrote, and opened.
     backups "backups",
+    /// Times that somebody began to follow the change stream.
+    followers "followers",
+    /// Transactions that followers were told of.
+    followed "followed",
+    /// Times that a follower was too late.
+    not_kept "too late",
     /// Rotten images that were refused.
     rot_refused "rotten refused",
     /// Rotten images that held what they had to.

@@ -7,6 +7,7 @@ use io::{Faults, SimulatedDisk};
 
 use super::{
     CrashParameters, CrashReport,
+    follower::Follower,
     ledger::{Backup, End, Ledger, MAIN_TABLE, table_description, table_name},
     recovery::Opened,
 };
@@ -25,6 +26,7 @@ const TABLES_MAX: usize = 4;
 pub(super) struct Round<'c> {
     disk: &'c SimulatedDisk,
     ledger: &'c mut Ledger,
+    follower: &'c Follower,
     simulation: Simulation,
     dice: Dice,
     /// The device may fail calls.
@@ -39,7 +41,7 @@ impl<'c> Round<'c> {
         disk: &'c SimulatedDisk,
         opened: Opened,
         parameters: &CrashParameters,
-        ledger: &'c mut Ledger,
+        (ledger, follower): (&'c mut Ledger, &'c Follower),
         injector: &Injector,
         (begun, order): (u64, u64),
         mut dice: Dice,
@@ -71,6 +73,7 @@ impl<'c> Round<'c> {
             is_bad: dice.chance(parameters.device_errors),
             disk,
             ledger,
+            follower,
             simulation,
             dice,
             backups: Vec::new(),
@@ -126,6 +129,7 @@ impl<'c> Round<'c> {
             10..12 => self.make_table(report),
             12..15 => self.change_mood(),
             15..17 => self.back_up()?,
+            17..22 => self.begin_following(),
             _ => {}
         }
         Ok(())
@@ -133,6 +137,16 @@ impl<'c> Round<'c> {
 
     fn any_worker(&mut self) -> usize {
         self.dice.below(self.simulation.berths.len())
+    }
+
+    fn begin_following(&mut self) {
+        let world = &self.simulation.world;
+        let Some(follow) = self.follower.set_out(world, &mut self.dice) else {
+            return;
+        };
+        let worker = self.any_worker();
+        let task = self.simulation.berths[worker].submit(|session| follow(session.clone()));
+        self.simulation.tasks.push(task);
     }
 
     fn begin_upkeep(&mut self) {

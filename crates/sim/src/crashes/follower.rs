@@ -1,0 +1,177 @@
+//! Somebody who follows the change stream, and remembers how far he has come, across
+//! crashes.
+//!
+//! What he was told must be what survives: each transaction once, whole, in order, and
+//! nothing that a crash takes back. Now and then he goes back to a position that he has
+//! been at. When the log from there on is not kept any more, he goes on from the oldest
+//! position that there is.
+
+use std::{
+    collections::BTreeMap,
+    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use engine::{ChangedTransaction, ChangesError, ChangesFrom, Session, Timestamp};
+
+use super::CrashReport;
+use crate::{
+    dice::Dice,
+    failure::Reason,
+    history::{Key, Record, Value},
+    world::World,
+};
+
+type Effects = BTreeMap<Key, Option<Value>>;
+
+/// See the module text.
+#[derive(Clone, Default)]
+pub(super) struct Follower(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// He knows what came after this.
+    since: u64,
+    /// What he was told since.
+    told: Vec<(u64, Effects)>,
+    is_under_way: bool,
+    /// What cannot be.
+    failure: Option<String>,
+    report: CrashReport,
+}
+
+impl State {
+    fn position(&self) -> u64 {
+        self.told.last().map_or(self.since, |&(at, _)| at)
+    }
+}
+
+/// He is under way, until this is dropped.
+struct UnderWay(Follower);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.state().is_under_way = false;
+    }
+}
+
+impl Follower {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Sets out from where he was, or from before; unless he is under way.
+    pub(super) fn set_out(
+        &self,
+        world: &Arc<World>,
+        dice: &mut Dice,
+    ) -> Option<impl AsyncFnOnce(Rc<Session>) + Send + 'static> {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.is_under_way, true) {
+            return None;
+        }
+        if dice.chance(300) && !state.told.is_empty() {
+            let kept = dice.below(state.told.len());
+            state.told.truncate(kept);
+        }
+        state.report.followers += 1;
+        let (under_way, world) = (UnderWay(self.clone()), world.clone());
+        Some(async move |session: Rc<Session>| {
+            let follower = &under_way.0;
+            while let Err(error) = follower.follow(&session, &world).await {
+                match error {
+                    ChangesError::NotKept { oldest, .. } => {
+                        let mut state = follower.state();
+                        (state.since, state.told) = (oldest.0, Vec::new());
+                        state.report.not_kept += 1;
+                    }
+                    ChangesError::Damaged(_) | ChangesError::Unreached { .. } => {
+                        follower.state().failure.get_or_insert(error.to_string());
+                        return;
+                    }
+                    _ => return,
+                }
+            }
+        })
+    }
+
+    async fn follow(&self, session: &Rc<Session>, world: &World) -> Result<(), ChangesError> {
+        let position = self.state().position();
+        let from = ChangesFrom::After(Timestamp(position));
+        let mut reader = session.changes(from).await?;
+        loop {
+            let batch = reader.next(session).await?;
+            let mut state = self.state();
+            for transaction in &batch {
+                let effects = effects(transaction, world);
+                if !effects.is_empty() {
+                    state.told.push((transaction.timestamp().0, effects));
+                    state.report.followed += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether what he was told has survived, in an image up to some commit.
+    pub(super) fn check_position(&self, up_to: u64) -> Result<(), Reason> {
+        let state = self.state();
+        if let Some(failure) = &state.failure {
+            return Err(Reason::Changes(failure.clone()));
+        }
+        let position = state.told.last().map_or(0, |&(at, _)| at);
+        if position <= up_to {
+            return Ok(());
+        }
+        Err(Reason::Changes(format!(
+            "recovered up to {up_to}, but {position} was streamed"
+        )))
+    }
+
+    /// Compares what he was told with what has survived.
+    pub(super) fn check<'r>(
+        &self,
+        survivors: impl Iterator<Item = &'r Record>,
+    ) -> Result<(), Reason> {
+        let state = self.state();
+        let known = state.since + 1..=state.position();
+        let mut expected = BTreeMap::new();
+        for record in survivors {
+            if let Some(at) = record.written_at()
+                && known.contains(&at)
+            {
+                let changed = record.effects();
+                let changed = changed.map(|(key, value)| (key.clone(), value.cloned()));
+                expected.insert(at, changed.collect::<Effects>());
+            }
+        }
+        let mut told = state.told.iter();
+        let mut expected = expected.iter();
+        loop {
+            match (told.next(), expected.next()) {
+                (None, None) => return Ok(()),
+                (Some((at, told)), Some((expected_at, expected)))
+                    if (at, told) == (expected_at, expected) => {}
+                (told, expected) => {
+                    return Err(Reason::Changes(format!(
+                        "after {}, {told:?} was streamed in place of {expected:?}",
+                        state.since
+                    )));
+                }
+            }
+        }
+    }
+
+    /// What he has counted since the last call.
+    pub(super) fn take_report(&self) -> CrashReport {
+        std::mem::take(&mut self.state().report)
+    }
+}
+
+/// What a transaction changed in the tables of the run.
+fn effects(transaction: &ChangedTransaction, world: &World) -> Effects {
+    let records = transaction.records();
+    let of_the_run = records.filter(|record| world.has_table(record.table));
+    of_the_run
+        .map(|record| (record.key.to_vec(), record.value.map(<[u8]>::to_vec)))
+        .collect()
+}
