@@ -16,6 +16,7 @@ use crate::{
     checkpoint::CheckpointConfig,
     error::Error,
     horizon::Horizon,
+    locks::Locks,
     log::{Durability, Log, format::Flaw},
     manifest::{self, Manifest, TableEntry},
     recovery::OpenError,
@@ -89,6 +90,7 @@ pub struct Database {
     pub(crate) epochs: Arc<Epochs>,
     pub(crate) horizon: Horizon,
     pub(crate) statuses: Statuses,
+    pub(crate) locks: Locks,
     config: DatabaseConfig,
     tables: RwLock<Tables>,
     pub(crate) derived: DerivedTables,
@@ -134,8 +136,10 @@ impl Database {
         config: DatabaseConfig,
         storage: Option<Storage>,
     ) -> Result<Arc<Database>, Exhausted> {
+        let arena = Arena::new(config.memory_bytes_max.max(1 << 20))?;
         Ok(Arc::new(Database {
-            arena: Arena::new(config.memory_bytes_max.max(1 << 20))?,
+            locks: Locks::new(|| arena.reserve(0).ok()),
+            arena,
             epochs: Epochs::new(),
             horizon: Horizon::new(),
             statuses: Statuses::new(),

@@ -13,21 +13,28 @@ use memory::Exhausted;
 #[repr(usize)]
 #[non_exhaustive]
 pub enum Abort {
-    /// Another open transaction has written the record first.
+    /// Another open transaction has written the record first, or has it locked.
     WriteConflict,
     /// A transaction that committed after this one's snapshot has written the
     /// record.
     SnapshotTooOld,
+    /// It would have had to wait for a transaction that waits for it.
+    Deadlock,
 }
 
 impl fmt::Display for Abort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Abort::WriteConflict => {
-                "another open transaction has written this record; run the transaction again"
+                "another open transaction has written or locked this record; \
+                 run the transaction again"
             }
             Abort::SnapshotTooOld => {
                 "the record was changed after this transaction began; run the transaction again"
+            }
+            Abort::Deadlock => {
+                "transactions wait for each other in a circle, and this one gave way; run it \
+                 again, and let all lock records in the same order to avoid this"
             }
         })
     }
@@ -78,6 +85,12 @@ pub enum Error {
     MemoryExhausted,
     /// The table belongs to another database. The transaction can go on.
     ForeignTable,
+    /// Another transaction has written or locked the record, and the operation was not
+    /// to wait. The transaction can go on.
+    Locked,
+    /// The operation has waited for another transaction as long as it may, and changed
+    /// nothing. The transaction can go on.
+    LockTimeout,
     /// The savepoint is gone: it was released, or an earlier one was released or
     /// rolled back to; or it is another transaction's. The transaction can go on.
     NoSuchSavepoint,
@@ -138,6 +151,13 @@ impl fmt::Display for Error {
             Error::ForeignTable => {
                 f.write_str("the table belongs to another database; open it in this one")
             }
+            Error::Locked => f.write_str(
+                "another transaction has the record; wait for it, skip it, or try later",
+            ),
+            Error::LockTimeout => f.write_str(
+                "waiting for another transaction took longer than the lock timeout; try again, \
+                 or find out which transaction stays open for so long",
+            ),
             Error::NoSuchSavepoint => {
                 f.write_str("the savepoint is gone, released or rolled back past; make another one")
             }

@@ -9,7 +9,11 @@
 //! | --- | --- |
 //! | 0 | the RID is not in use |
 //! | 1 (`DEAD`) | the record is gone and its index entry is being removed |
-//! | else | address of the newest version |
+//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record |
+//!
+//! Versions are 16-byte aligned, so their addresses have room for the mark. Readers
+//! mask it. Writers replace an unmarked head by a compare-and-swap that fails on a
+//! marked one; who may replace that is in `locks.rs`.
 //!
 //! Transitions: 0 → version (insert, before the RID is in any index); version →
 //! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
@@ -40,18 +44,24 @@ pub(crate) enum Head {
 }
 
 const DEAD: u64 = 1;
+const MARK: u64 = 2;
 
 /// One record's entry.
 #[repr(transparent)]
 pub(crate) struct Slot(AtomicU64);
 
 impl Slot {
+    #[cfg(all(test, loom))]
+    pub(crate) fn holding(version: Version) -> Slot {
+        Slot(AtomicU64::new(version.word()))
+    }
+
     #[inline(always)]
     fn decode(word: u64) -> Head {
         if word == DEAD {
             return Head::Dead;
         }
-        Version::from_word(word).map_or(Head::Unused, Head::Version)
+        Version::from_word(word & !MARK).map_or(Head::Unused, Head::Version)
     }
 
     /// The newest version. Acquire: pairs with the Release that published it.
@@ -60,12 +70,34 @@ impl Slot {
         Self::decode(self.0.load(Ordering::Acquire))
     }
 
+    /// Whether the lock table has the record.
+    #[inline(always)]
+    pub(crate) fn is_marked(&self) -> bool {
+        // Relaxed: decides only which of two ways to go, each of which checks.
+        self.0.load(Ordering::Relaxed) & MARK != 0
+    }
+
+    /// Marks the slot, if `head` is still its head, unmarked. Under the latch of the
+    /// lock table, as the other changes of the mark.
+    pub(crate) fn mark(&self, head: Version) -> bool {
+        let word = head.word();
+        // Release: pairs with the Acquire of the owner's undo, which then looks for
+        // the record in the lock table.
+        self.0
+            .compare_exchange(word, word | MARK, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    pub(crate) fn unmark(&self) {
+        self.0.fetch_and(!MARK, Ordering::AcqRel);
+    }
+
     /// Publishes the first version of a RID that no index names yet.
     pub(crate) fn publish_first(&self, version: Version) {
         self.0.store(version.word(), Ordering::Release);
     }
 
-    /// Replaces `from` by `to` if it is still the head.
+    /// Replaces `from` by `to` if it is still the head, and not marked.
     #[inline]
     pub(crate) fn replace(&self, from: Version, to: Version) -> bool {
         let exchanged =
@@ -74,10 +106,40 @@ impl Slot {
         exchanged.is_ok()
     }
 
-    /// Declares the record gone if `from` is still the head.
+    /// Replaces `from`, which is the head and only the caller may replace, by `to`,
+    /// whether it is marked or not; whether it is.
+    #[inline]
+    pub(crate) fn replace_own(&self, from: Version, to: Version) -> bool {
+        let mut word = from.word();
+        loop {
+            let mark = word & MARK;
+            let exchanged = self.0.compare_exchange(
+                word,
+                to.word() | mark,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            );
+            // The mark may have come or gone meanwhile; nothing else can have happened.
+            match exchanged {
+                Ok(_) => return mark != 0,
+                Err(now) => word = now,
+            }
+            assert_eq!(word & !MARK, from.word(), "only its owner replaces a head");
+        }
+    }
+
+    /// Declares the record gone if `from` is still the head, and not marked.
     pub(crate) fn kill(&self, from: Version) -> bool {
         self.0
             .compare_exchange(from.word(), DEAD, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Declares the record gone if `from` is still the head, and marked.
+    pub(crate) fn kill_marked(&self, from: Version) -> bool {
+        let marked = from.word() | MARK;
+        self.0
+            .compare_exchange(marked, DEAD, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 

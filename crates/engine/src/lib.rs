@@ -18,6 +18,7 @@ pub mod fuzz;
 mod horizon;
 mod indirection;
 pub mod inspect;
+mod locks;
 mod log;
 mod manifest;
 mod recovery;
@@ -37,6 +38,7 @@ pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use database::{Database, DatabaseConfig, TableError};
 pub use error::{Abort, Error};
 pub use index::Direction;
+pub use locks::{IfLocked, OnConflict, Strength};
 pub use log::{Durability, Durable, LogConfig};
 pub use memory::Usage;
 pub use recovery::{

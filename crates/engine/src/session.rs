@@ -36,7 +36,7 @@ use crate::{
 };
 
 pub(crate) use collect::{Estate, Garbage};
-pub(crate) use contexts::{Context, Contexts, State, Step, Write, WriteKind};
+pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};
 

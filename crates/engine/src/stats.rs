@@ -39,6 +39,12 @@ counters! {
     aborts_write_conflict,
     /// Aborts because a later commit had written the record.
     aborts_snapshot_too_old,
+    /// Aborts because the transaction would have waited for itself.
+    aborts_deadlock,
+    /// Waits for the end of another transaction.
+    lock_waits,
+    /// Waits that were given up because they took too long.
+    lock_timeouts,
     /// Point reads.
     reads,
     /// Records inserted, updated or deleted.

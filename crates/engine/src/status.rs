@@ -32,11 +32,17 @@
 //! - `Committing`: wait for the phase to change.
 //! - `Committed`: compare the commit timestamp.
 //! - `Aborted`: invisible.
+//!
+//! # Being waited for
+//! `is_watched` says that somebody may wait for the end of the transaction: its
+//! commit then looks for them (`locks.rs`, where the race is argued). Set by others,
+//! cleared by the owner before its first version, so that nobody can mean it yet. A
+//! flag that comes late and is taken by the next transaction costs that a look.
 
 use std::sync::OnceLock;
 
 use crate::{
-    sync::{AtomicU64, Ordering},
+    sync::{AtomicBool, AtomicU64, Ordering},
     timestamp::{CONTEXTS_MAX, SEQUENCE_MASK, SESSIONS_MAX, Timestamp, TransactionId},
 };
 
@@ -52,6 +58,7 @@ pub(crate) enum Phase {
 pub(crate) struct Status {
     word: AtomicU64,
     commit_timestamp: AtomicU64,
+    is_watched: AtomicBool,
 }
 
 impl Status {
@@ -59,6 +66,7 @@ impl Status {
         Status {
             word: AtomicU64::new(0),
             commit_timestamp: AtomicU64::new(0),
+            is_watched: AtomicBool::new(false),
         }
     }
 
@@ -79,6 +87,7 @@ impl Status {
         if phase == Phase::Committing {
             // SeqCst, before the clock moves: module text.
             self.word.store(word, Ordering::SeqCst);
+            model_seq_cst();
         } else {
             self.word.store(word, Ordering::Release);
         }
@@ -87,6 +96,9 @@ impl Status {
     /// Before the first version of a new transaction: its sequence.
     pub(crate) fn begin(&self) -> u64 {
         let sequence = (self.load().0 + 1) & SEQUENCE_MASK;
+        if self.is_watched.load(Ordering::Relaxed) {
+            self.is_watched.store(false, Ordering::Relaxed);
+        }
         self.set(sequence, Phase::Active);
         sequence
     }
@@ -102,6 +114,25 @@ impl Status {
 
     pub(crate) fn abort(&self, sequence: u64) {
         self.set(sequence, Phase::Aborted);
+    }
+
+    /// Asks the transaction `sequence` to look for waiters at its end. False if it
+    /// may not see that: it has begun to commit, or has ended.
+    pub(crate) fn watch(&self, sequence: u64) -> bool {
+        // Both SeqCst: store before load, against `commit` and `is_watched`.
+        self.is_watched.store(true, Ordering::SeqCst);
+        model_seq_cst();
+        let word = self.word.load(Ordering::SeqCst);
+        // Whose undo is under way has yet to come by the slot in question.
+        let waits = [Phase::Active as u64, Phase::Aborted as u64];
+        word >> 2 == sequence & SEQUENCE_MASK && waits.contains(&(word & 3))
+    }
+
+    /// Whether somebody may wait for the transaction that has just committed.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self) -> bool {
+        // SeqCst: see `watch`.
+        self.is_watched.load(Ordering::SeqCst)
     }
 
     /// What a reader that met `maker`'s identity should do.
@@ -127,6 +158,14 @@ impl Status {
             }
         }
     }
+}
+
+/// Stands for what SeqCst says about the accesses around it: the model checker knows
+/// that of fences only.
+#[inline(always)]
+fn model_seq_cst() {
+    #[cfg(loom)]
+    crate::sync::fence(Ordering::SeqCst);
 }
 
 #[cfg(not(loom))]

@@ -40,7 +40,7 @@ pub(crate) const SEQUENCE_MASK: u64 = (1 << SEQUENCE_BITS) - 1;
 ///
 /// Sequences wrap after 2^35 transactions of one context. That is harmless: a
 /// version carries the identity only until its transaction has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TransactionId(u64);
 
 impl TransactionId {

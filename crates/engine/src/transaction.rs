@@ -7,6 +7,8 @@
 //! | point reads | `read.rs` |
 //! | insert, update, upsert, delete | `write.rs` |
 //! | ordered scans | `scan.rs` |
+//! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs` |
+//! | running again after an abort | `restart.rs` |
 //! | commit | `commit.rs` |
 //! | undo, whole or in part | `undo.rs`, `savepoint.rs` |
 //! | what a write does to indexes | `maintain.rs` |
@@ -28,8 +30,12 @@
 mod baseline;
 mod by_index;
 mod commit;
+mod conflict;
+mod held;
+mod lock;
 mod maintain;
 mod read;
+mod restart;
 mod savepoint;
 mod scan;
 mod undo;
@@ -79,14 +85,19 @@ impl Session {
     /// device has failed; [`Error::MemoryExhausted`] with 65,536 transactions open in this session.
     #[inline]
     pub fn begin(self: &Rc<Session>, isolation: Isolation) -> Result<Transaction, Error> {
+        let transaction = self.open(isolation)?;
+        transaction.see();
+        Ok(transaction)
+    }
+
+    /// Begins a transaction that has no snapshot yet.
+    #[inline(always)]
+    fn open(self: &Rc<Session>, isolation: Isolation) -> Result<Transaction, Error> {
         if self.database.is_closed() {
             return Err(self.database.why_closed());
         }
         let context = self.contexts.take().ok_or(Error::MemoryExhausted)?;
         context.open(isolation, self.database.durability());
-        if isolation == Isolation::Snapshot {
-            context.set_snapshot(self.take_snapshot());
-        }
         Ok(Transaction {
             session: self.clone(),
             context: ManuallyDrop::new(context),
@@ -95,6 +106,14 @@ impl Session {
 }
 
 impl Transaction {
+    /// Takes the snapshot of a transaction that has one for all its operations.
+    #[inline(always)]
+    fn see(&self) {
+        if self.isolation() == Isolation::Snapshot {
+            self.context.set_snapshot(self.session.take_snapshot());
+        }
+    }
+
     /// What this transaction sees of others.
     #[inline]
     pub fn isolation(&self) -> Isolation {
@@ -166,7 +185,7 @@ impl Transaction {
 
     /// The error that every further operation returns, if any.
     #[inline(always)]
-    fn check_open(&self) -> Result<(), Error> {
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
         match self.context.state.get() {
             State::Open => Ok(()),
             State::Aborted(abort) => Err(Error::Abort(abort)),
@@ -197,10 +216,7 @@ impl Transaction {
             return over;
         }
         self.undo(State::Aborted(abort));
-        self.session.counters.update(|stats| match abort {
-            Abort::WriteConflict => stats.aborts_write_conflict += 1,
-            Abort::SnapshotTooOld => stats.aborts_snapshot_too_old += 1,
-        });
+        self.count_abort(abort);
         Error::Abort(abort)
     }
 }
@@ -230,6 +246,7 @@ impl Drop for Transaction {
             self.undo(State::Ended);
             self.session.counters.update(|stats| stats.rollbacks += 1);
         }
+        self.disinherit();
         // SAFETY: nothing uses it after this.
         let context = unsafe { ManuallyDrop::take(&mut self.context) };
         self.session.contexts.give_back(context);

@@ -14,6 +14,7 @@
 //!    superseded version in his queue). `T` cannot have been freed and its memory
 //!    reused in between: that takes a horizon beyond a commit that is newer than
 //!    this session's announced floor.
+//!    A record that the lock table has comes back to the end of the queue.
 //! 2. Slot: `T` → `DEAD`. From now on inserts of the key that meet the slot wait
 //!    for step 3; readers see nothing, as before.
 //! 3. The index entry is removed if it still names this RID.
@@ -124,7 +125,8 @@ impl Session {
     }
 
     fn collect_tombstones(&self, up_to: Timestamp) {
-        let budget = BUDGET.max(self.garbage.borrow().tombstones.len() / 4);
+        let queued = self.garbage.borrow().tombstones.len();
+        let budget = BUDGET.max(queued / 4).min(queued);
         for _ in 0..budget {
             let tombstone = {
                 let mut garbage = self.garbage.borrow_mut();
@@ -136,11 +138,11 @@ impl Session {
                 }
             };
             let Some(tombstone) = tombstone else { return };
-            self.remove_record(&tombstone);
+            self.remove_record(tombstone);
         }
     }
 
-    fn remove_record(&self, tombstone: &Tombstone) {
+    fn remove_record(&self, tombstone: Tombstone) {
         let Some(table) = self.database.table_by_number(tombstone.table) else {
             return;
         };
@@ -148,8 +150,13 @@ impl Session {
         let slot = table.records.slot(tombstone.rid);
         if slot.head() != Head::Version(tombstone.version)
             || tombstone.version.begin() != Begin::Committed(tombstone.timestamp)
-            || !slot.kill(tombstone.version)
         {
+            return;
+        }
+        if !slot.kill(tombstone.version) {
+            if slot.is_marked() {
+                self.garbage.borrow_mut().tombstones.push_back(tombstone);
+            }
             return;
         }
         let rid = tombstone.rid;

@@ -5,11 +5,13 @@ use std::{
     cell::{Cell, RefCell},
     rc::Rc,
     task::Waker,
+    time::Duration,
 };
 
 use crate::{
     error::Abort,
     indirection::{Rid, Slot},
+    locks::{OnConflict, Place, Strength},
     log::Durability,
     session::{Saved, Savepoints},
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
@@ -50,6 +52,13 @@ pub(crate) struct Context {
     /// What the operation on an indexed table has done that is under way.
     pub(crate) journal: RefCell<Vec<Step>>,
     pub(crate) turn: Turn,
+    pub(crate) conduct: Cell<Conduct>,
+    /// Locks in the lock table, in the order in which they were taken.
+    pub(crate) locks: RefCell<Vec<Held>>,
+    /// Operations that wait for locks.
+    pub(crate) waits: Cell<u32>,
+    /// Why it was aborted, if a retry is to begin with that record.
+    pub(crate) lost: RefCell<Option<Lost>>,
 }
 
 /// What one write of an operation on an indexed table did.
@@ -66,6 +75,32 @@ pub(crate) struct Step {
 pub(crate) struct Turn {
     pub(crate) taken: Cell<bool>,
     pub(crate) waiting: RefCell<Vec<Waker>>,
+}
+
+/// What a transaction does about conflicts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Conduct {
+    pub(crate) on_conflict: OnConflict,
+    pub(crate) lock_timeout: Option<Duration>,
+    /// It will be run again if it is aborted.
+    pub(crate) is_restarted: bool,
+}
+
+/// A lock that the transaction has taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) place: Place,
+    /// What it had before.
+    pub(crate) before: Option<Strength>,
+    pub(crate) strength: Strength,
+}
+
+/// A record for which a transaction was aborted.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) place: Place,
+    pub(crate) table: u32,
+    pub(crate) key: Box<[u8]>,
 }
 
 /// What an undo has to do.
@@ -119,6 +154,10 @@ impl Context {
             savepoints: RefCell::default(),
             journal: RefCell::default(),
             turn: Turn::default(),
+            conduct: Cell::default(),
+            locks: RefCell::default(),
+            waits: Cell::default(),
+            lost: RefCell::default(),
         }
     }
 
@@ -133,6 +172,7 @@ impl Context {
         self.reads.set(0);
         self.scanned.set(0);
         self.written.set(0);
+        self.conduct.set(Conduct::default());
     }
 
     pub(crate) fn count_write(&self) {
@@ -226,6 +266,7 @@ impl Contexts {
     pub(crate) fn give_back(&self, context: Rc<Context>) {
         context.drop_snapshot();
         context.statements.set(0);
+        debug_assert!(context.locks.borrow().is_empty(), "locks end first");
         if context.id.get().is_some() {
             context.forget_writes();
         }

@@ -29,6 +29,7 @@ pub(crate) struct Mark {
     pub(crate) number: u32,
     pub(crate) writes: usize,
     pub(crate) keys: usize,
+    pub(crate) locks: usize,
     saved: usize,
 }
 
@@ -49,12 +50,13 @@ impl Savepoints {
     }
 
     /// Makes a savepoint; its number. `None` after 2^32 of them.
-    pub(crate) fn make(&mut self, writes: usize, keys: usize) -> Option<u32> {
+    pub(crate) fn make(&mut self, writes: usize, keys: usize, locks: usize) -> Option<u32> {
         self.number = self.number.checked_add(1)?;
         self.marks.push(Mark {
             number: self.number,
             writes,
             keys,
+            locks,
             saved: self.saved.len(),
         });
         Some(self.number)

@@ -181,6 +181,7 @@ impl Transaction {
     fn ended(&self) {
         let context = &*self.context;
         context.state.set(State::Ended);
+        self.end_locks();
         let counters = &self.session.counters;
         let (reads, scanned) = (context.reads.get(), context.scanned.get());
         let writes = context.written.get();
@@ -226,6 +227,9 @@ impl Transaction {
         }
         drop(garbage);
         self.drop_saved();
+        if status.is_watched() {
+            self.release_all_written();
+        }
         timestamp
     }
 

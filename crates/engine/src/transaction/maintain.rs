@@ -30,12 +30,9 @@ use std::{
     task::{Poll, Waker},
 };
 
-use interleave::{Policy, leaf};
+use interleave::Policy;
 
-use super::{
-    Statement, Transaction,
-    write::{Intent, Written},
-};
+use super::{Statement, Transaction, write::Intent};
 use crate::{
     error::Error,
     indirection::Rid,
@@ -92,7 +89,7 @@ impl<'t> Indexed<'t> {
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
-    ) -> Pin<Box<impl Future<Output = Result<Written, Error>>>> {
+    ) -> Pin<Box<impl Future<Output = Result<bool, Error>>>> {
         Box::pin(async move {
             let transaction = self.statement.transaction;
             let mut operation = Operation::begin(transaction).await;
@@ -100,10 +97,10 @@ impl<'t> Indexed<'t> {
             transaction.check_open()?;
             let (statement, table) = (&self.statement, self.table);
             let written = match intent {
-                Intent::Change => leaf!(P, statement.change_body(table, key, value, intent))?,
-                _ => leaf!(P, statement.put_body(table, key, value, intent))?,
+                Intent::Change => statement.change::<P>(table, key, value, intent).await?,
+                _ => statement.put::<P>(table, key, value, intent).await?,
             };
-            if written == Written::Done {
+            if written {
                 self.maintain::<P>(&mut operation, key, value).await?;
                 operation.complete();
             }
@@ -154,7 +151,7 @@ impl<'t> Indexed<'t> {
                 };
                 entry.encode(payload);
                 let claimed = statement.claim::<P>(index, rid, entry_key, payload);
-                if claimed.await? != Written::Done {
+                if !claimed.await? {
                     let index = index.number() as usize;
                     return Err(Error::DuplicateIndexKey { index });
                 }
@@ -176,7 +173,7 @@ impl Transaction {
     ) -> Result<bool, Error> {
         let statement = self.statement(&index.entries)?;
         let claimed = statement.claim::<P>(index, rid, entry_key, payload);
-        Ok(claimed.await? == Written::Done)
+        claimed.await
     }
 }
 
@@ -188,7 +185,7 @@ impl Statement<'_> {
         rid: Rid,
         entry_key: &[u8],
         payload: &[u8],
-    ) -> Result<Written, Error> {
+    ) -> Result<bool, Error> {
         if entry_key.len() > crate::KEY_BYTES_MAX {
             let index = index.number() as usize;
             return Err(Error::IndexKeyTooLong { index });
@@ -198,18 +195,17 @@ impl Statement<'_> {
             return Err(Error::ValueTooLong { bytes });
         }
         let (entries, payload) = (&*index.entries, Some(payload));
-        leaf!(
-            P,
-            self.put_body(entries, entry_key, payload, Intent::Claim(rid))
-        )
+        self.put::<P>(entries, entry_key, payload, Intent::Claim(rid))
+            .await
     }
 
     /// Removes an entry. If there is none, because the builder has not come to the
     /// record yet, a tombstone tells him that what he read is out of date.
     async fn erase<P: Policy>(&self, entries: &Table, entry_key: &[u8]) -> Result<(), Error> {
-        let erased = leaf!(P, self.change_body(entries, entry_key, None, Intent::Erase))?;
-        if erased != Written::Done {
-            leaf!(P, self.put_body(entries, entry_key, None, Intent::Erase))?;
+        let erased = self.change::<P>(entries, entry_key, None, Intent::Erase);
+        if !erased.await? {
+            self.put::<P>(entries, entry_key, None, Intent::Erase)
+                .await?;
         }
         Ok(())
     }

@@ -30,15 +30,17 @@ impl Transaction {
         self.check_between_operations()?;
         let writes = self.context.writes.borrow().len();
         let keys = self.context.keys.borrow().len();
-        let number = self.context.savepoints.borrow_mut().make(writes, keys);
+        let locks = self.context.locks.borrow().len();
+        let mut savepoints = self.context.savepoints.borrow_mut();
+        let number = savepoints.make(writes, keys, locks);
         Ok(Savepoint {
             transaction: self.id(),
             number: number.ok_or(Error::MemoryExhausted)?,
         })
     }
 
-    /// Undoes everything that was written since the savepoint was made. The savepoint
-    /// stays, those within it are gone.
+    /// Undoes everything that was written since the savepoint was made, and gives up
+    /// the locks that were taken since. The savepoint stays, those within it are gone.
     ///
     /// # Errors
     /// [`Error::NoSuchSavepoint`], [`Error::OperationUnderWay`]; [`Error::Abort`] and
@@ -53,6 +55,7 @@ impl Transaction {
             self.restore(&saved);
         }
         self.take_writes_back(mark.writes);
+        self.release_locks(mark.locks);
         self.context.keys.borrow_mut().truncate(mark.keys);
         Ok(())
     }
@@ -95,11 +98,7 @@ impl Transaction {
         let write = &mut writes[saved.write];
         // SAFETY: tables live as long as the database, and their slots never move.
         let slot = unsafe { &*write.slot };
-        let replaced = slot.replace(write.version, saved.version);
-        debug_assert!(
-            replaced,
-            "an uncommitted head is replaced by its maker alone"
-        );
+        slot.replace_own(write.version, saved.version);
         let undone = std::mem::replace(&mut write.version, saved.version);
         write.key = saved.key;
         write.savepoint = saved.savepoint;

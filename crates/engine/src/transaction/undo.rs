@@ -20,6 +20,7 @@ impl Transaction {
             status.abort(id.sequence());
             self.take_writes_back(0);
             self.drop_saved();
+            self.end_locks();
         }
     }
 
@@ -31,20 +32,18 @@ impl Transaction {
         }
     }
 
+    /// Takes a write back that is not in the list any more, and hands the record over if
+    /// somebody waits for it.
     pub(super) fn take_back(&self, write: &Write, key: &[u8]) {
         let session = &*self.session;
         let pin = session.memory.pin();
         // SAFETY: tables live as long as the database, which the session keeps, and
         // their slots never move.
         let slot = unsafe { &*write.slot };
-        match write.kind {
+        let is_marked = match write.kind {
             WriteKind::Version => {
                 let old = write.version.next().expect("a version replaces another");
-                let replaced = slot.replace(write.version, old);
-                debug_assert!(
-                    replaced,
-                    "an uncommitted head is replaced by its maker alone"
-                );
+                let is_marked = slot.replace_own(write.version, old);
                 // Whoever queued the tombstone may have found it covered, and
                 // forgotten it.
                 if old.is_tombstone()
@@ -58,10 +57,17 @@ impl Transaction {
                         key,
                     );
                 }
+                is_marked
             }
             WriteKind::Record => {
-                let killed = slot.kill(write.version);
-                debug_assert!(killed, "an uncommitted head is replaced by its maker alone");
+                // The mark may come or go meanwhile.
+                let locks = &session.database.locks;
+                while !slot.kill(write.version) {
+                    if locks.kill(slot, write.version) {
+                        self.forget_lock(slot);
+                        break;
+                    }
+                }
                 if let Some(table) = session.database.table_by_number(write.table) {
                     let removal = table.index.remove::<Sequential>(
                         &session.memory,
@@ -76,9 +82,13 @@ impl Transaction {
                     .rids
                     .borrow_mut()
                     .retire(write.table, write.rid, stamp);
+                false
             }
-        }
+        };
         self.discard(write.version);
+        if is_marked {
+            self.release_written(slot);
+        }
     }
 
     /// Frees a version of this transaction's own that is in no chain any more.

@@ -9,7 +9,9 @@
 //!
 //! # Races
 //! Two writers of one record: both read the head, one compare-and-swap wins, the
-//! other finds the winner's uncommitted version and aborts (first updater wins).
+//! other finds the winner's uncommitted version and aborts (first updater wins), or
+//! waits for the winner's end (`locks.rs`). It waits outside the leaf, without a pin,
+//! and then begins again from the key.
 //!
 //! Two inserters of one key: both make a record, one index insert wins, the other
 //! finds the winner's RID, drops its own record (never published) and goes on
@@ -25,21 +27,23 @@
 use std::sync::atomic::Ordering;
 
 use index::{InsertError, Inserted, Step as LookupStep};
-use interleave::{Interleaved, Point, Policy, leaf};
+use interleave::{Point, Policy, leaf};
 
 use super::{
-    Isolation, Statement, Transaction,
+    Statement, Transaction,
+    conflict::{Seized, Standing, let_others_go},
     read::INDEX_POINT,
-    visibility::{Look, Sight},
+    visibility::Sight,
 };
 use crate::{
-    error::{Abort, Error},
-    indirection::{Head, Rid, Slot},
+    error::Error,
+    indirection::{Rid, Slot},
+    locks::{Waited, Waiting},
     secondary::{derived::is_derived, entry::Entry},
     session::{Saved, Step, Write, WriteKind},
     table::Table,
     timestamp::Begin,
-    version::{HEADER_BYTES, Version},
+    version::Version,
 };
 
 /// What a write asks for.
@@ -58,16 +62,20 @@ pub(super) enum Intent {
     Erase,
 }
 
-/// How a write ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+/// How an attempt to write ended.
+enum Written<'t> {
     Done,
     /// The record is there (for `Intent::Insert`), is another's (for `Intent::Claim`),
     /// or is not there (for `Intent::Change`).
     Refused,
     /// The record is being removed; its key will be free in a moment.
     Dying,
+    /// It is another transaction's; to be tried again after the wait.
+    Blocked(Box<Waiting<'t>>),
 }
+
+/// While the transaction that made the head ends.
+const OWNER_ENDS: Point = Point::new("engine: ending owner");
 
 impl Transaction {
     /// Inserts a record.
@@ -97,7 +105,11 @@ impl Transaction {
         let statement = self.statement(table)?;
         let value = Some(value);
         let written = match self.indexes_of(table) {
-            None => leaf!(P, statement.put_body(table, key, value, Intent::Insert))?,
+            None => {
+                statement
+                    .put::<P>(table, key, value, Intent::Insert)
+                    .await?
+            }
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
                 indexed.write::<P>(key, value, Intent::Insert).await?
@@ -128,7 +140,7 @@ impl Transaction {
         let statement = self.statement(table)?;
         let value = Some(value);
         let written = match self.indexes_of(table) {
-            None => leaf!(P, statement.put_body(table, key, value, Intent::Put))?,
+            None => statement.put::<P>(table, key, value, Intent::Put).await?,
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
                 indexed.write::<P>(key, value, Intent::Put).await?
@@ -155,7 +167,11 @@ impl Transaction {
         let statement = self.statement(table)?;
         let value = Some(value);
         let written = match self.indexes_of(table) {
-            None => leaf!(P, statement.change_body(table, key, value, Intent::Change))?,
+            None => {
+                statement
+                    .change::<P>(table, key, value, Intent::Change)
+                    .await?
+            }
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
                 indexed.write::<P>(key, value, Intent::Change).await?
@@ -176,7 +192,11 @@ impl Transaction {
         check(key, None)?;
         let statement = self.statement(table)?;
         let written = match self.indexes_of(table) {
-            None => leaf!(P, statement.change_body(table, key, None, Intent::Change))?,
+            None => {
+                statement
+                    .change::<P>(table, key, None, Intent::Change)
+                    .await?
+            }
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
                 indexed.write::<P>(key, None, Intent::Change).await?
@@ -187,15 +207,14 @@ impl Transaction {
 
     /// Counts a write that has ended; whether it took place.
     #[inline(always)]
-    fn has_written(&self, written: Written) -> Result<bool, Error> {
+    fn has_written(&self, written: bool) -> Result<bool, Error> {
         // A sibling under the same `join` may have aborted the transaction: what
         // was found (or not) is then without its writes.
         self.check_open()?;
-        if written != Written::Done {
-            return Ok(false);
+        if written {
+            self.context.count_write();
         }
-        self.context.count_write();
-        Ok(true)
+        Ok(written)
     }
 }
 
@@ -239,16 +258,69 @@ impl Drop for Unpublished<'_> {
     }
 }
 
-impl Statement<'_> {
-    /// Update and delete (`None`).
+impl<'t> Statement<'t> {
+    /// Update and delete (`None`): whether there was something to change.
+    ///
+    /// # Suspension
+    /// Memory waits; an event wait for others.
     #[inline(always)]
-    pub(super) async fn change_body<P: Policy>(
+    pub(super) async fn change<P: Policy>(
         &self,
         table: &Table,
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
-    ) -> Result<Written, Error> {
+    ) -> Result<bool, Error> {
+        let mut handed = None;
+        loop {
+            match leaf!(P, self.change_body(table, key, value, intent))? {
+                Written::Blocked(waiting) => handed = Some(waiting.await?),
+                written => return Ok(self.settle(&written, handed)),
+            }
+        }
+    }
+
+    /// Insert and upsert: whether it was done.
+    ///
+    /// # Suspension
+    /// As for `change`.
+    #[inline(always)]
+    pub(super) async fn put<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> Result<bool, Error> {
+        let mut handed = None;
+        loop {
+            match leaf!(P, self.put_body(table, key, value, intent))? {
+                Written::Blocked(waiting) => handed = Some(waiting.await?),
+                written => return Ok(self.settle(&written, handed)),
+            }
+        }
+    }
+
+    /// The end of a write: whether it was done. A lock that it waited for in vain goes
+    /// to the next.
+    #[inline(always)]
+    fn settle(&self, written: &Written<'_>, handed: Option<Waited>) -> bool {
+        let done = matches!(written, Written::Done);
+        if !done && let Some(handed) = handed {
+            self.transaction.give_up(handed);
+        }
+        done
+    }
+
+    /// Update and delete (`None`).
+    #[inline(always)]
+    async fn change_body<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> Result<Written<'t>, Error> {
         let pin = self.transaction.session.memory.pin();
         let mut lookup = table.index.lookup(&pin, key);
         let rid = loop {
@@ -269,13 +341,13 @@ impl Statement<'_> {
 
     /// Insert and upsert.
     #[inline(always)]
-    pub(super) async fn put_body<P: Policy>(
+    async fn put_body<P: Policy>(
         &self,
         table: &Table,
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
-    ) -> Result<Written, Error> {
+    ) -> Result<Written<'t>, Error> {
         let transaction = self.transaction;
         let session = &*transaction.session;
         loop {
@@ -335,7 +407,7 @@ impl Statement<'_> {
                     let written = self
                         .write_record::<P>(table, rid, slot, key, value, intent)
                         .await?;
-                    if written != Written::Dying {
+                    if !matches!(written, Written::Dying) {
                         return Ok(written);
                     }
                 }
@@ -344,10 +416,7 @@ impl Statement<'_> {
             }
             // Another thread is removing the key: let it.
             drop(pin);
-            if P::MAY_SUSPEND {
-                Interleaved::touch(Point::new("engine: dying record"), slot, 8).await;
-            }
-            std::thread::yield_now();
+            let_others_go::<P>(Point::new("engine: dying record"), slot).await;
         }
     }
 
@@ -362,50 +431,27 @@ impl Statement<'_> {
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
-    ) -> Result<Written, Error> {
+    ) -> Result<Written<'t>, Error> {
         let transaction = self.transaction;
         loop {
-            let Head::Version(head) = slot.head() else {
-                return Ok(match intent {
-                    Intent::Change => Written::Refused,
-                    _ => Written::Dying,
-                });
-            };
-            P::touch(
-                Point::new("engine: head to replace"),
-                head.address(),
-                HEADER_BYTES,
-            )
-            .await;
-            // The operation may have been suspended while a sibling under the
-            // same `join` aborted the transaction.
-            transaction.check_open()?;
-            // The chain may have changed during the last wait. What was taken back
-            // meanwhile must not be mistaken for a conflict.
-            if slot.head() != Head::Version(head) {
-                continue;
-            }
-            let snapshot = transaction.context.snapshot();
-            let sight = transaction.sight(head, snapshot);
-            let changeable = match sight {
-                Sight::Own | Sight::Visible => true,
-                Sight::Newer => {
-                    transaction.isolation() == Isolation::ReadCommitted && head.is_committed()
+            let absent = intent == Intent::Change;
+            let (head, sight) = match self.examine::<P>(table, slot, key, absent).await? {
+                Standing::Free(head, sight) => (head, sight),
+                Standing::Unseen => return Ok(Written::Refused),
+                Standing::Gone => {
+                    return Ok(match intent {
+                        Intent::Change => Written::Refused,
+                        _ => Written::Dying,
+                    });
                 }
-                Sight::Uncommitted => false,
-            };
-            if !changeable {
-                // Nothing there for this snapshot: nothing to conflict about.
-                if intent == Intent::Change && !transaction.sees_record::<P>(slot, head).await {
-                    return Ok(Written::Refused);
+                Standing::Owned(head, owner) => {
+                    match self.seize_to_write(slot, head, Some(owner))? {
+                        Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
+                        _ => let_others_go::<P>(OWNER_ENDS, slot).await,
+                    }
+                    continue;
                 }
-                let abort = if sight == Sight::Newer {
-                    Abort::SnapshotTooOld
-                } else {
-                    Abort::WriteConflict
-                };
-                return Err(transaction.doom(abort));
-            }
+            };
             let refused = match intent {
                 Intent::Insert => !head.is_tombstone(),
                 Intent::Change => head.is_tombstone(),
@@ -423,9 +469,23 @@ impl Statement<'_> {
                 self.rewrite(slot, head, key, value)?;
                 return Ok(Written::Done);
             }
+            let is_locked = slot.is_marked();
+            if is_locked {
+                match self.seize_to_write(slot, head, None)? {
+                    Seized::Held => {}
+                    Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
+                    _ => continue,
+                }
+            }
             let memory = &transaction.session.memory;
             let version = Version::create(memory, transaction.id(), value, Some(head))?;
-            if slot.replace(head, version) {
+            let replaced = if is_locked {
+                slot.replace_own(head, version);
+                true
+            } else {
+                slot.replace(head, version)
+            };
+            if replaced {
                 let old = (head, head.block_bytes() as u32);
                 // Commit needs the key of a deletion, undo that of a tombstone, the
                 // log all.
@@ -445,18 +505,6 @@ impl Statement<'_> {
             // SAFETY: never published.
             unsafe { version.free(memory, version.block_bytes()) };
         }
-    }
-}
-
-impl Transaction {
-    /// Whether the snapshot sees a live record in the chain.
-    async fn sees_record<P: Policy>(&self, slot: &Slot, head: Version) -> bool {
-        let snapshot = self.context.snapshot();
-        let visible = match self.look(slot, head, snapshot) {
-            Look::Over(visible) => visible,
-            Look::Further(older) => self.look_further::<P>(slot, older, snapshot).await,
-        };
-        visible.is_some_and(|version| !version.is_tombstone())
     }
 }
 
@@ -515,11 +563,7 @@ impl Statement<'_> {
         if is_saved || self.journals || !unsafe { own.overwrite(value) } {
             let memory = &transaction.session.memory;
             let version = Version::create(memory, transaction.id(), value, own.next())?;
-            let replaced = slot.replace(own, version);
-            debug_assert!(
-                replaced,
-                "an uncommitted head is replaced by its maker alone"
-            );
+            slot.replace_own(own, version);
             let saved = Saved {
                 write: at,
                 version: own,

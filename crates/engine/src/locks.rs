@@ -1,0 +1,388 @@
+//! Row locks, and waiting for another transaction's end.
+//!
+//! A record is *owned* by the transaction whose uncommitted version is its head; that
+//! costs nothing and is in no table. The lock table knows only records on which there
+//! is more: explicit locks, or somebody who waits. Their slots carry a mark
+//! (`indirection.rs`) that readers mask and writers heed. The first who has to wait
+//! for an owner enters him as the holder, on his behalf, and marks the slot.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | the table: acquire, release, hand over | here |
+//! | one record: holders, queue, who may have it | `record.rs` |
+//! | who waits for whom, and deadlocks | `graph.rs` |
+//! | the future that waits | `waiting.rs` |
+//!
+//! # Invariants
+//! - *Mark*: a slot is marked exactly while the table has a record for it. Both change
+//!   under the latch of the record's shard. An unmarked head is replaced by a
+//!   compare-and-swap that fails on a mark; a marked one only by an exclusive holder.
+//! - *Owner*: if the head of a marked slot is uncommitted, its maker is an exclusive
+//!   holder, until his end has taken him out. (He wrote before the mark: then whoever
+//!   marked the slot entered him. Or after: then he was the holder.)
+//! - *Order*: first come, first served. Who holds a lock already and wants a stronger
+//!   one comes before those who hold none; nobody else overtakes. A lock is handed
+//!   over under the latch: there is no moment at which a newcomer could slip in.
+//! - No latch is held across a suspension. Latches are taken in the order graph,
+//!   shard; no two shards at once. Wakers are called without any.
+//!
+//! # No lost hand-over
+//! A holder that is in his own list of locks takes himself out at his end. One that
+//! was entered on his behalf does not know. How does his end find out?
+//!
+//! *Undo* replaces the head by a compare-and-swap, and sees the mark in the word it
+//! replaces: marked before, the record is released; else the marking fails, because
+//! the head has changed.
+//!
+//! *Commit* does not touch slots. The waiter leaves a flag on the owner's status
+//! (`status.rs`), and looks whether the owner had begun to commit:
+//!
+//! ```text
+//!   waiter (graph and shard latched)    owner
+//!   marks the slot, enters him          phase = Committing      (SeqCst)
+//!   watched = true         (SeqCst)     takes the timestamp, stamps
+//!   phase Active?          (SeqCst)     watched?                (SeqCst)
+//! ```
+//! Store before load on both sides, all sequentially consistent: if the waiter sees
+//! `Active`, the owner sees the flag; he then looks for marks among the slots that he
+//! has written and releases those, waiting for the latch. Else the waiter takes
+//! everything back and looks again in a moment: whoever has begun to commit does not
+//! suspend. An owner for whom nobody waits pays for the load of a flag that lies beside
+//! the word he has just stored. `loom_tests.rs` checks both.
+//!
+//! # No lost wake
+//! A ticket's state and the waker beside it change under the shard's latch; a poll
+//! leaves its waker under the same latch, after it has looked at the state there.
+
+mod graph;
+#[cfg(all(test, loom))]
+mod loom_tests;
+mod record;
+mod waiting;
+
+use std::{collections::HashMap, sync::Arc, task::Waker};
+
+use memory::Reservation;
+
+use self::{graph::Graph, record::Record};
+pub(crate) use self::{
+    record::Ticket,
+    waiting::{Waited, Waiting},
+};
+use crate::{
+    horizon::Alone,
+    indirection::{Head, Slot},
+    status::Status,
+    sync::{Mutex, MutexGuard},
+    timestamp::TransactionId,
+    version::Version,
+};
+
+/// What a lock keeps others from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Strength {
+    /// Nobody else writes the record, or locks it exclusively.
+    Shared,
+    /// Nobody else writes or locks the record.
+    Exclusive,
+}
+
+/// What to do about a record that another transaction has written or locked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum IfLocked {
+    /// Wait until it is this transaction's turn.
+    #[default]
+    Wait,
+    /// Fail with [`crate::Error::Locked`].
+    Fail,
+    /// Pass the record over, as if there were none.
+    Skip,
+}
+
+/// What a write does that meets a record which another open transaction has written
+/// or locked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnConflict {
+    /// Aborts with [`crate::Abort::WriteConflict`].
+    #[default]
+    Abort,
+    /// Waits for the end of the other, behind those who came before. Under read
+    /// committed it then goes on with the newest version; on a snapshot it aborts
+    /// with [`crate::Abort::SnapshotTooOld`] if the other has committed a change.
+    Wait,
+}
+
+/// Names a record: the address of its slot, which never moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place(*const Slot);
+
+// SAFETY: slots are shared between threads, and live as long as their table, which
+// outlives the transactions that have or want locks in it.
+unsafe impl Send for Place {}
+
+impl Place {
+    pub(crate) fn of(slot: *const Slot) -> Place {
+        Place(slot)
+    }
+
+    fn slot(&self) -> &Slot {
+        // SAFETY: as for `Send`.
+        unsafe { &*self.0 }
+    }
+}
+
+/// Who wants which lock on which record.
+pub(crate) struct Request<'a> {
+    pub(crate) slot: &'a Slot,
+    /// What was found there.
+    pub(crate) head: Version,
+    /// Whose it is, if it is uncommitted.
+    pub(crate) owner: Option<(TransactionId, &'a Status)>,
+    pub(crate) by: TransactionId,
+    pub(crate) strength: Strength,
+    /// Nobody can be waiting for the one who asks: it has written and locked nothing
+    /// and waits nowhere else.
+    pub(crate) is_free: bool,
+}
+
+/// What became of a request.
+pub(crate) enum Acquired {
+    /// The lock is held. Before, it was held so.
+    Held(Option<Strength>),
+    /// The head has changed, or its owner is about to end: look again.
+    Changed,
+    /// Somebody else has it.
+    Busy,
+    /// The end of the queue.
+    Queued(Arc<Ticket>),
+    /// To wait would be to wait for oneself.
+    Deadlock,
+    /// There is no memory for another record in the table.
+    Exhausted,
+}
+
+/// Bytes that a record in the table costs, roughly, with the few who have or want it.
+const RECORD_BYTES: usize = 320;
+const SHARDS: usize = if cfg!(loom) { 1 } else { 64 };
+
+/// The lock table of a database.
+pub(crate) struct Locks {
+    shards: Box<[Alone<Mutex<Shard>>]>,
+    graph: Alone<Mutex<Graph>>,
+}
+
+struct Shard {
+    records: HashMap<Place, Record>,
+    /// The memory limit's part of them. (The model checker has no limit.)
+    memory: Option<Reservation>,
+}
+
+impl Shard {
+    /// Enters a record, unless there is no memory.
+    fn add(&mut self, place: Place) -> Option<&mut Record> {
+        if let Some(memory) = &mut self.memory {
+            memory.grow(RECORD_BYTES).ok()?;
+        }
+        Some(self.records.entry(place).or_default())
+    }
+
+    fn remove(&mut self, place: Place) -> Option<Record> {
+        let record = self.records.remove(&place)?;
+        if let Some(memory) = &mut self.memory {
+            memory.shrink(RECORD_BYTES);
+        }
+        Some(record)
+    }
+
+    /// After somebody has left: hands the record over, or forgets it.
+    fn settle(&mut self, place: Place) -> Vec<Waker> {
+        let Some(record) = self.records.get_mut(&place) else {
+            return Vec::new();
+        };
+        let wakers = record.hand_over();
+        if record.is_empty() {
+            place.slot().unmark();
+            self.remove(place);
+        }
+        wakers
+    }
+}
+
+fn wake(wakers: Vec<Waker>) {
+    for waker in wakers {
+        waker.wake();
+    }
+}
+
+impl Locks {
+    /// An empty table; `reserve` gives each shard its part of the memory limit.
+    pub(crate) fn new(mut reserve: impl FnMut() -> Option<Reservation>) -> Locks {
+        let shards = (0..SHARDS).map(|_| {
+            Alone(Mutex::new(Shard {
+                records: HashMap::new(),
+                memory: reserve(),
+            }))
+        });
+        Locks {
+            shards: shards.collect(),
+            graph: Alone(Mutex::new(Graph::default())),
+        }
+    }
+
+    fn shard(&self, place: Place) -> MutexGuard<'_, Shard> {
+        let hash = (place.0.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.shards[(hash >> 48) as usize % SHARDS]
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn graph(&self) -> MutexGuard<'_, Graph> {
+        self.graph.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Acquires a lock; enters the queue, if it is to wait and has to.
+    pub(crate) fn acquire(&self, request: &Request<'_>, waits: bool) -> Acquired {
+        let acquired = self.attempt(request, false);
+        if !waits || !matches!(acquired, Acquired::Busy) {
+            return acquired;
+        }
+        let mut graph = self.graph();
+        let acquired = self.attempt(request, true);
+        let Acquired::Queued(ticket) = &acquired else {
+            return acquired;
+        };
+        let place = Place::of(request.slot);
+        graph.enter(request.by, place);
+        if request.is_free || !graph.closes_cycle(self, request.by) {
+            return acquired;
+        }
+        graph.leave(request.by, place);
+        let (_, wakers) = self.leave_queue(place, ticket);
+        drop(graph);
+        wake(wakers);
+        Acquired::Deadlock
+    }
+
+    fn attempt(&self, request: &Request<'_>, queues: bool) -> Acquired {
+        let place = Place::of(request.slot);
+        let mut shard = self.shard(place);
+        if !shard.records.contains_key(&place) {
+            if request.owner.is_some() && !queues {
+                return Acquired::Busy;
+            }
+            if !request.slot.mark(request.head) {
+                return Acquired::Changed;
+            }
+            if let Some((owner, status)) = request.owner
+                && !status.watch(owner.sequence())
+            {
+                request.slot.unmark();
+                return Acquired::Changed;
+            }
+            let Some(record) = shard.add(place) else {
+                request.slot.unmark();
+                return Acquired::Exhausted;
+            };
+            if let Some((owner, _)) = request.owner {
+                record.hold(owner, Strength::Exclusive);
+            }
+        } else if request.slot.head() != Head::Version(request.head) {
+            return Acquired::Changed;
+        }
+        let record = shard.records.get_mut(&place).expect("it was just there");
+        match record.request(request.by, request.strength) {
+            Ok(before) => Acquired::Held(before),
+            Err(_) if queues => Acquired::Queued(record.enqueue(request.by, request.strength)),
+            Err(_) => Acquired::Busy,
+        }
+    }
+
+    /// Weakens a lock to what it was before, or gives it up, and hands the record
+    /// over. Without effect if there is none.
+    pub(crate) fn release(&self, place: Place, by: TransactionId, to: Option<Strength>) {
+        let mut shard = self.shard(place);
+        let Some(record) = shard.records.get_mut(&place) else {
+            return;
+        };
+        record.weaken(by, to);
+        let wakers = shard.settle(place);
+        drop(shard);
+        wake(wakers);
+    }
+
+    /// Makes the locks of a transaction on a record another's, which goes on for it.
+    pub(crate) fn bequeath(&self, place: Place, from: TransactionId, to: TransactionId) {
+        if let Some(record) = self.shard(place).records.get_mut(&place) {
+            record.bequeath(from, to);
+        }
+    }
+
+    /// Declares a record gone whose insert is undone, if its slot is marked and
+    /// `version` still its head; whoever waits for it looks again.
+    pub(crate) fn kill(&self, slot: &Slot, version: Version) -> bool {
+        let place = Place::of(slot);
+        let mut shard = self.shard(place);
+        if !slot.kill_marked(version) {
+            return false;
+        }
+        let record = shard.remove(place).expect("the slot was marked");
+        drop(shard);
+        wake(record.dissolve());
+        true
+    }
+
+    /// Takes a waiter out of the queue, unless its ticket was answered: whether it was.
+    pub(crate) fn withdraw(&self, place: Place, by: TransactionId, ticket: &Ticket) -> bool {
+        let mut graph = self.graph();
+        graph.leave(by, place);
+        let (left, wakers) = self.leave_queue(place, ticket);
+        drop(graph);
+        wake(wakers);
+        !left
+    }
+
+    fn leave_queue(&self, place: Place, ticket: &Ticket) -> (bool, Vec<Waker>) {
+        let mut shard = self.shard(place);
+        let record = shard.records.get_mut(&place);
+        if !record.is_some_and(|record| record.leave(ticket)) {
+            return (false, Vec::new());
+        }
+        (true, shard.settle(place))
+    }
+
+    /// Whom to wake when the ticket is answered; false if it was.
+    pub(crate) fn set_waker(&self, place: Place, ticket: &Ticket, waker: &Waker) -> bool {
+        let mut shard = self.shard(place);
+        let record = shard.records.get_mut(&place);
+        record.is_some_and(|record| record.set_waker(ticket, waker))
+    }
+
+    /// Ends all waits of a transaction that is over.
+    pub(crate) fn cancel(&self, by: TransactionId) {
+        let mut wakers = Vec::new();
+        let graph = self.graph();
+        for place in graph.waits_of(by) {
+            let mut shard = self.shard(place);
+            if let Some(record) = shard.records.get_mut(&place) {
+                wakers.extend(record.cancel(by));
+                wakers.extend(shard.settle(place));
+            }
+        }
+        drop(graph);
+        wake(wakers);
+    }
+
+    /// For whom a waiting transaction waits at a place.
+    fn blockers(&self, place: Place, waiter: TransactionId, found: &mut Vec<TransactionId>) {
+        if let Some(record) = self.shard(place).records.get(&place) {
+            record.blockers(waiter, found);
+        }
+    }
+
+    /// Records in the table.
+    #[cfg(all(test, loom))]
+    pub(crate) fn len(&self) -> usize {
+        let records = |shard: &Alone<Mutex<Shard>>| shard.lock().unwrap().records.len();
+        self.shards.iter().map(records).sum()
+    }
+}

@@ -1,0 +1,194 @@
+//! Every order in which an owner ends while somebody begins, or ceases, to wait.
+
+use loom::{sync::Arc, thread};
+
+use super::*;
+use crate::{
+    locks::record::Answer,
+    sync::{AtomicU64, Ordering},
+};
+
+/// An owner and one slot with its uncommitted version.
+struct World {
+    locks: Locks,
+    slot: Slot,
+    status: Status,
+    owner: TransactionId,
+    clock: AtomicU64,
+}
+
+/// Never dereferenced here.
+fn version(number: u64) -> Version {
+    Version::from_word(number << 4).unwrap()
+}
+
+fn waiter(number: u16) -> TransactionId {
+    TransactionId::new(1, number, 1)
+}
+
+impl World {
+    fn new() -> Arc<World> {
+        let status = Status::new();
+        Arc::new(World {
+            locks: Locks::new(|| None),
+            slot: Slot::holding(version(2)),
+            owner: TransactionId::new(0, 0, status.begin()),
+            status,
+            clock: AtomicU64::new(1),
+        })
+    }
+
+    fn place(&self) -> Place {
+        Place::of(&self.slot)
+    }
+
+    fn acquire(&self, by: TransactionId, owned: bool) -> Acquired {
+        let request = Request {
+            slot: &self.slot,
+            head: version(2),
+            owner: owned.then_some((self.owner, &self.status)),
+            by,
+            strength: Strength::Exclusive,
+            is_free: true,
+        };
+        self.locks.acquire(&request, true)
+    }
+
+    /// As `commit.rs` does.
+    fn commit(&self) {
+        self.status.commit(self.owner.sequence(), &self.clock);
+        if self.status.is_watched() && self.slot.is_marked() {
+            self.locks.release(self.place(), self.owner, None);
+        }
+        // The context goes to the next transaction.
+        self.status.begin();
+    }
+
+    /// As `undo.rs` does, of a version.
+    fn undo(&self) {
+        self.status.abort(self.owner.sequence());
+        if self.slot.replace_own(version(2), version(1)) {
+            self.locks.release(self.place(), self.owner, None);
+        }
+        self.status.begin();
+    }
+
+    /// As `undo.rs` does, of an insert.
+    fn remove(&self) {
+        self.status.abort(self.owner.sequence());
+        while !self.slot.kill(version(2)) && !self.locks.kill(&self.slot, version(2)) {}
+        self.status.begin();
+    }
+}
+
+/// Whoever got into the queue hears of the owner's end, however the two meet; who did
+/// not is told to look again.
+fn the_end_is_heard_of(end: fn(&World), answer: Answer) {
+    loom::model(move || {
+        let world = World::new();
+        let ender = {
+            let world = world.clone();
+            thread::spawn(move || end(&world))
+        };
+        let acquired = world.acquire(waiter(1), true);
+        ender.join().unwrap();
+        match acquired {
+            Acquired::Queued(ticket) => {
+                assert_eq!(ticket.answer(), answer);
+                world.locks.withdraw(world.place(), waiter(1), &ticket);
+                world.locks.release(world.place(), waiter(1), None);
+            }
+            Acquired::Changed => {}
+            _ => unreachable!("it is the owner's, or has changed"),
+        }
+        assert!(!world.slot.is_marked());
+        assert_eq!(world.locks.len(), 0);
+    });
+}
+
+#[test]
+fn a_commit_hands_over_to_whoever_waits() {
+    the_end_is_heard_of(World::commit, Answer::Granted);
+}
+
+#[test]
+fn an_undo_hands_over_to_whoever_waits() {
+    the_end_is_heard_of(World::undo, Answer::Granted);
+}
+
+#[test]
+fn an_undone_insert_sends_away_whoever_waits() {
+    the_end_is_heard_of(World::remove, Answer::Dissolved);
+}
+
+/// The record is handed to the first waiter, who gives up at that moment: it goes to
+/// the second, never to nobody.
+#[test]
+fn a_waiter_that_gives_up_does_not_take_the_record_along() {
+    loom::model(|| {
+        let world = World::new();
+        let tickets = [waiter(1), waiter(2)].map(|by| match world.acquire(by, true) {
+            Acquired::Queued(ticket) => ticket,
+            _ => unreachable!("the owner is there"),
+        });
+        let quitter = {
+            let (world, ticket) = (world.clone(), tickets[0].clone());
+            thread::spawn(move || {
+                if world.locks.withdraw(world.place(), waiter(1), &ticket) {
+                    world.locks.release(world.place(), waiter(1), None);
+                }
+            })
+        };
+        world.commit();
+        quitter.join().unwrap();
+        assert_eq!(tickets[1].answer(), Answer::Granted);
+    });
+}
+
+/// A newcomer does not get between the owner and the first waiter.
+#[test]
+fn nobody_overtakes_at_the_hand_over() {
+    loom::model(|| {
+        let world = World::new();
+        let Acquired::Queued(first) = world.acquire(waiter(1), true) else {
+            unreachable!("the owner is there");
+        };
+        let ender = {
+            let world = world.clone();
+            thread::spawn(move || world.commit())
+        };
+        let newcomer = world.acquire(waiter(2), false);
+        ender.join().unwrap();
+        assert!(matches!(newcomer, Acquired::Queued(_)));
+        assert_eq!(first.answer(), Answer::Granted);
+    });
+}
+
+/// A poll that leaves its waker while the record is handed over is woken, or told.
+#[test]
+fn no_wake_is_lost() {
+    struct Woken(std::sync::atomic::AtomicBool);
+    impl std::task::Wake for Woken {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    loom::model(|| {
+        let world = World::new();
+        let Acquired::Queued(ticket) = world.acquire(waiter(1), true) else {
+            unreachable!("the owner is there");
+        };
+        let ender = {
+            let world = world.clone();
+            thread::spawn(move || world.commit())
+        };
+        let woken = std::sync::Arc::new(Woken(false.into()));
+        let waker = woken.clone().into();
+        let waits = world.locks.set_waker(world.place(), &ticket, &waker);
+        if !waits {
+            assert_eq!(ticket.answer(), Answer::Granted);
+        }
+        ender.join().unwrap();
+        assert_eq!(waits, woken.0.load(Ordering::SeqCst));
+    });
+}

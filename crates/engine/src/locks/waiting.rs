@@ -1,0 +1,146 @@
+//! Waiting for one's turn at a record.
+//!
+//! An event wait, without a pin: afterwards the operation begins again from the key.
+//! It ends when the lock is handed over, when the record is gone, when the transaction
+//! is over (a sibling under the same `join` was aborted), or when its time is up.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use interleave::{Sleep, sleep};
+
+use super::{Place, Strength, Ticket, record::Answer};
+use crate::{error::Error, timestamp::TransactionId, transaction::Transaction};
+
+/// A place in the queue of a record; dropping it gives the place up, or the lock if it
+/// was handed over and nobody has heard of it yet.
+pub(crate) struct Waiting<'t> {
+    transaction: &'t Transaction,
+    by: TransactionId,
+    place: Place,
+    strength: Strength,
+    ticket: Arc<Ticket>,
+    /// The waker in the queue.
+    waker: Option<Waker>,
+    limit: Limit,
+    is_over: bool,
+}
+
+/// How long it may take.
+enum Limit {
+    None,
+    /// Not polled yet: outside a worker there are no timers, and it ends at once.
+    Fresh(Sleep),
+    Running(Sleep),
+}
+
+/// How a wait ended, when the transaction can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The lock is held.
+    Granted(Place),
+    /// The record is gone.
+    Dissolved,
+}
+
+impl<'t> Waiting<'t> {
+    pub(crate) fn new(
+        transaction: &'t Transaction,
+        place: Place,
+        strength: Strength,
+        ticket: Arc<Ticket>,
+    ) -> Box<Waiting<'t>> {
+        transaction.note_wait(1);
+        let limit = match transaction.lock_timeout() {
+            None => Limit::None,
+            Some(duration) => Limit::Fresh(sleep(duration)),
+        };
+        Box::new(Waiting {
+            by: transaction.name(),
+            transaction,
+            place,
+            strength,
+            ticket,
+            waker: None,
+            limit,
+            is_over: false,
+        })
+    }
+
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        match std::mem::replace(&mut self.limit, Limit::None) {
+            Limit::None => false,
+            Limit::Fresh(mut sleep) => {
+                if Pin::new(&mut sleep).poll(context).is_pending() {
+                    self.limit = Limit::Running(sleep);
+                }
+                false
+            }
+            Limit::Running(mut sleep) => {
+                let is_late = Pin::new(&mut sleep).poll(context).is_ready();
+                self.limit = Limit::Running(sleep);
+                is_late
+            }
+        }
+    }
+
+    /// Leaves the queue, or takes what it has brought.
+    fn end(&mut self) -> Answer {
+        let locks = &self.transaction.session().database.locks;
+        self.is_over = true;
+        self.transaction.note_wait(-1);
+        locks.withdraw(self.place, self.by, &self.ticket);
+        self.ticket.answer()
+    }
+}
+
+impl Future for Waiting<'_> {
+    type Output = Result<Waited, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let transaction = this.transaction;
+        if this.ticket.answer() == Answer::Waiting {
+            let is_known = |known: &Waker| known.will_wake(context.waker());
+            if !this.waker.as_ref().is_some_and(is_known) {
+                let locks = &transaction.session().database.locks;
+                if locks.set_waker(this.place, &this.ticket, context.waker()) {
+                    this.waker = Some(context.waker().clone());
+                }
+            }
+        }
+        let is_late = this.is_late(context);
+        if this.ticket.answer() == Answer::Waiting && !is_late {
+            return Poll::Pending;
+        }
+        let answer = this.end();
+        Poll::Ready(match transaction.check_open() {
+            Err(over) => {
+                if answer == Answer::Granted {
+                    transaction.release_unheard(this.place);
+                }
+                Err(over)
+            }
+            Ok(()) => match answer {
+                Answer::Granted => {
+                    transaction.note_lock(this.place, this.strength);
+                    Ok(Waited::Granted(this.place))
+                }
+                Answer::Dissolved => Ok(Waited::Dissolved),
+                Answer::Waiting => Err(transaction.timed_out()),
+            },
+        })
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.is_over && self.end() == Answer::Granted {
+            self.transaction.release_unheard(self.place);
+        }
+    }
+}

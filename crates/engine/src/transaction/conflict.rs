@@ -1,0 +1,183 @@
+//! Whether a record may be changed or locked, and by whom it is meanwhile: the conflict
+//! branch that writes and explicit locks share.
+
+use interleave::{Interleaved, Point, Policy};
+
+use super::{
+    Isolation, Statement, Transaction,
+    visibility::{Look, Sight},
+};
+use crate::{
+    error::{Abort, Error},
+    indirection::{Head, Slot},
+    locks::{Acquired, IfLocked, OnConflict, Place, Request, Strength, Waiting},
+    table::Table,
+    timestamp::{Begin, TransactionId},
+    version::{HEADER_BYTES, Version},
+};
+
+/// What stands in the way of a change, if anything.
+pub(super) enum Standing {
+    /// The slot holds no version.
+    Gone,
+    /// There is nothing there for this snapshot, hence nothing to conflict about.
+    Unseen,
+    /// Another open transaction has made the head.
+    Owned(Version, TransactionId),
+    /// The head may be changed: it is the transaction's own, or committed and not too
+    /// new. Others may have locks there.
+    Free(Version, Sight),
+}
+
+/// What an attempt to lock a record came to.
+pub(super) enum Seized<'t> {
+    Held,
+    /// Look again.
+    Changed,
+    /// Somebody else has it, and there is to be no waiting.
+    Busy,
+    Blocked(Box<Waiting<'t>>),
+}
+
+/// Lets whoever is about to finish something with a slot do so.
+pub(super) async fn let_others_go<P: Policy>(point: Point, slot: &Slot) {
+    if P::MAY_SUSPEND {
+        Interleaved::touch(point, slot, 8).await;
+    }
+    std::thread::yield_now();
+}
+
+impl<'t> Statement<'t> {
+    /// Looks at the head of `slot`, which must have been touched. `absent` is whether
+    /// a record that the snapshot does not see counts as absent.
+    ///
+    /// # Errors
+    /// The transaction's snapshot is too old; or it is over.
+    #[inline(always)]
+    pub(super) async fn examine<P: Policy>(
+        &self,
+        table: &Table,
+        slot: &Slot,
+        key: &[u8],
+        absent: bool,
+    ) -> Result<Standing, Error> {
+        let transaction = self.transaction;
+        loop {
+            let Head::Version(head) = slot.head() else {
+                return Ok(Standing::Gone);
+            };
+            P::touch(
+                Point::new("engine: head to replace"),
+                head.address(),
+                HEADER_BYTES,
+            )
+            .await;
+            // The operation may have been suspended while a sibling under the
+            // same `join` aborted the transaction.
+            transaction.check_open()?;
+            // The chain may have changed during the last wait. What was taken back
+            // meanwhile must not be mistaken for a conflict.
+            if slot.head() != Head::Version(head) {
+                continue;
+            }
+            let sight = transaction.sight(head, transaction.context.snapshot());
+            let is_free = match sight {
+                Sight::Own | Sight::Visible => true,
+                Sight::Newer => {
+                    transaction.isolation() == Isolation::ReadCommitted && head.is_committed()
+                }
+                Sight::Uncommitted => false,
+            };
+            if is_free {
+                return Ok(Standing::Free(head, sight));
+            }
+            if absent && !transaction.sees_record::<P>(slot, head).await {
+                return Ok(Standing::Unseen);
+            }
+            if sight == Sight::Newer {
+                transaction.note_lost(table, slot, key);
+                return Err(transaction.doom(Abort::SnapshotTooOld));
+            }
+            // That may have taken a while.
+            if let Begin::InProgress(owner) = head.begin()
+                && slot.head() == Head::Version(head)
+            {
+                return Ok(Standing::Owned(head, owner));
+            }
+        }
+    }
+
+    /// As [`Transaction::seize`], for a write: what to do about a conflict is the
+    /// transaction's choice.
+    #[cold]
+    pub(super) fn seize_to_write(
+        &self,
+        slot: &Slot,
+        head: Version,
+        owner: Option<TransactionId>,
+    ) -> Result<Seized<'t>, Error> {
+        let transaction = self.transaction;
+        let if_locked = match transaction.on_conflict() {
+            OnConflict::Wait => IfLocked::Wait,
+            OnConflict::Abort => IfLocked::Fail,
+        };
+        match transaction.seize(slot, head, owner, Strength::Exclusive, if_locked)? {
+            Seized::Busy => Err(transaction.doom(Abort::WriteConflict)),
+            seized => Ok(seized),
+        }
+    }
+}
+
+impl Transaction {
+    /// Locks a record whose head was found to be `head`, uncommitted if it has an
+    /// owner.
+    #[cold]
+    pub(super) fn seize<'t>(
+        &'t self,
+        slot: &Slot,
+        head: Version,
+        owner: Option<TransactionId>,
+        strength: Strength,
+        if_locked: IfLocked,
+    ) -> Result<Seized<'t>, Error> {
+        self.check_open()?;
+        let database = &self.session.database;
+        let request = Request {
+            slot,
+            head,
+            owner: owner.map(|owner| (owner, database.statuses.of(owner))),
+            by: self.id(),
+            strength,
+            is_free: self.is_nobodys_concern(),
+        };
+        let place = Place::of(slot);
+        match database
+            .locks
+            .acquire(&request, if_locked == IfLocked::Wait)
+        {
+            Acquired::Held(before) => {
+                if before < Some(strength) {
+                    self.note_lock(place, strength);
+                }
+                Ok(Seized::Held)
+            }
+            Acquired::Changed => Ok(Seized::Changed),
+            Acquired::Busy => Ok(Seized::Busy),
+            Acquired::Queued(ticket) => {
+                Ok(Seized::Blocked(Waiting::new(self, place, strength, ticket)))
+            }
+            Acquired::Deadlock => Err(self.doom(Abort::Deadlock)),
+            Acquired::Exhausted => Err(Error::MemoryExhausted),
+        }
+    }
+
+    /// Whether the snapshot sees a live record in the chain.
+    async fn sees_record<P: Policy>(&self, slot: &Slot, head: Version) -> bool {
+        let snapshot = self.context.snapshot();
+        let visible = match self.look(slot, head, snapshot) {
+            Look::Over(visible) => visible,
+            Look::Further(older) => self.look_further::<P>(slot, older, snapshot).await,
+        };
+        visible.is_some_and(|version| !version.is_tombstone())
+    }
+}

@@ -1,0 +1,233 @@
+//! The locks that a transaction has, and what it does with them at its end.
+//!
+//! Locks are in a list, in the order in which they were taken, so that a savepoint is a
+//! mark in it. A record that the transaction has merely written is not there, even if
+//! somebody waits for it and has entered it into the lock table on its behalf: that
+//! lock comes and goes with the write (`locks.rs`).
+
+use std::time::Duration;
+
+use super::Transaction;
+use crate::{
+    error::{Abort, Error},
+    indirection::Slot,
+    locks::{OnConflict, Place, Strength, Waited},
+    session::{Held, Lost, State},
+    table::Table,
+    timestamp::TransactionId,
+};
+
+impl Transaction {
+    /// What a write does that meets another open transaction's.
+    pub fn on_conflict(&self) -> OnConflict {
+        self.context.conduct.get().on_conflict
+    }
+
+    /// Changes what a write does that meets another open transaction's. To abort, if
+    /// it was not changed.
+    pub fn set_on_conflict(&self, on_conflict: OnConflict) {
+        let mut conduct = self.context.conduct.get();
+        conduct.on_conflict = on_conflict;
+        self.context.conduct.set(conduct);
+    }
+
+    /// How long an operation waits at most for another transaction's end. `None`:
+    /// as long as it takes.
+    pub fn lock_timeout(&self) -> Option<Duration> {
+        self.context.conduct.get().lock_timeout
+    }
+
+    /// Changes how long an operation waits at most for another transaction's end;
+    /// then it says [`Error::LockTimeout`]. Outside a worker there are no timers, and
+    /// it waits on.
+    pub fn set_lock_timeout(&self, lock_timeout: Option<Duration>) {
+        let mut conduct = self.context.conduct.get();
+        conduct.lock_timeout = lock_timeout;
+        self.context.conduct.set(conduct);
+    }
+
+    /// Says that the transaction will be run again if it is aborted
+    /// ([`Transaction::restart`]). If it waits for others, and is aborted because one
+    /// of them has changed a record, it then keeps its lock there meanwhile.
+    pub fn will_be_restarted(&self) {
+        let mut conduct = self.context.conduct.get();
+        conduct.is_restarted = true;
+        self.context.conduct.set(conduct);
+    }
+
+    /// The name, of a transaction that has locks or wants some.
+    pub(crate) fn name(&self) -> TransactionId {
+        self.context.id.get().expect("who wants a lock has a name")
+    }
+
+    /// Whether no other transaction can be waiting for this one.
+    pub(super) fn is_nobodys_concern(&self) -> bool {
+        self.context.writes.borrow().is_empty()
+            && self.context.locks.borrow().is_empty()
+            && self.context.waits.get() == 0
+    }
+
+    /// Counts waits in and out.
+    pub(crate) fn note_wait(&self, change: i32) {
+        let waits = &self.context.waits;
+        waits.set(waits.get().saturating_add_signed(change));
+        if change > 0 {
+            self.session.counters.update(|stats| stats.lock_waits += 1);
+        }
+    }
+
+    /// Counts a wait that took too long.
+    pub(crate) fn timed_out(&self) -> Error {
+        self.session
+            .counters
+            .update(|stats| stats.lock_timeouts += 1);
+        Error::LockTimeout
+    }
+
+    fn held(&self, place: Place) -> Option<Strength> {
+        let locks = self.context.locks.borrow();
+        let held = locks.iter().rev().find(|held| held.place == place);
+        held.map(|held| held.strength)
+    }
+
+    /// Enters a lock that the transaction has got.
+    pub(crate) fn note_lock(&self, place: Place, strength: Strength) {
+        let before = self.held(place);
+        self.context.locks.borrow_mut().push(Held {
+            place,
+            before,
+            strength: before.map_or(strength, |before| before.max(strength)),
+        });
+    }
+
+    /// Gives a lock up that was handed over to nobody's knowledge.
+    pub(crate) fn release_unheard(&self, place: Place) {
+        let locks = &self.session.database.locks;
+        locks.release(place, self.name(), self.held(place));
+    }
+
+    /// Gives a lock up that an operation has waited for, and does not need.
+    pub(super) fn give_up(&self, handed: Waited) {
+        let Waited::Granted(place) = handed else {
+            return;
+        };
+        let mut locks = self.context.locks.borrow_mut();
+        let mut own = locks.iter().rposition(|held| held.place == place);
+        if let Some(at) = own.take_if(|at| locks[*at].before != Some(Strength::Exclusive)) {
+            let held = locks.remove(at);
+            drop(locks);
+            let table = &self.session.database.locks;
+            table.release(place, self.name(), held.before);
+        }
+    }
+
+    /// Hands over a record that the transaction had written and has not any more.
+    pub(super) fn release_written(&self, slot: *const Slot) {
+        let place = Place::of(slot);
+        if self.held(place).is_none() {
+            let locks = &self.session.database.locks;
+            locks.release(place, self.name(), None);
+        }
+    }
+
+    /// Hands over the records that the transaction has written, after its commit.
+    #[cold]
+    pub(super) fn release_all_written(&self) {
+        for write in self.context.writes.borrow().iter() {
+            // SAFETY: tables live as long as the database, and their slots never move.
+            if unsafe { &*write.slot }.is_marked() {
+                self.release_written(write.slot);
+            }
+        }
+    }
+
+    /// Forgets the locks on a record that is gone.
+    pub(super) fn forget_lock(&self, slot: *const Slot) {
+        let place = Place::of(slot);
+        let mut locks = self.context.locks.borrow_mut();
+        locks.retain(|held| held.place != place);
+    }
+
+    /// Gives up the locks from the given place in the list on.
+    pub(super) fn release_locks(&self, from: usize) {
+        loop {
+            let mut locks = self.context.locks.borrow_mut();
+            let newest = if locks.len() > from {
+                locks.pop()
+            } else {
+                None
+            };
+            drop(locks);
+            let Some(held) = newest else { return };
+            let table = &self.session.database.locks;
+            table.release(held.place, self.name(), held.before);
+        }
+    }
+
+    /// Gives up all locks, at the end; but for the one that a retry is to inherit.
+    #[inline]
+    pub(super) fn end_locks(&self) {
+        if !self.is_without_locks() {
+            self.end_locks_slowly();
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_without_locks(&self) -> bool {
+        self.context.locks.borrow().is_empty() && self.context.waits.get() == 0
+    }
+
+    #[cold]
+    fn end_locks_slowly(&self) {
+        let table = &self.session.database.locks;
+        let name = self.name();
+        if self.context.waits.get() > 0 {
+            table.cancel(name);
+        }
+        let lost = self.context.lost.borrow();
+        let lost = lost.as_ref().map(|lost| lost.place);
+        let ended = std::mem::take(&mut *self.context.locks.borrow_mut());
+        let mut kept = None;
+        for held in ended.into_iter().rev() {
+            if Some(held.place) == lost {
+                kept = Some(held);
+            } else {
+                table.release(held.place, name, None);
+            }
+        }
+        self.context.locks.borrow_mut().extend(kept);
+    }
+
+    /// Gives up everything that a retry could have inherited.
+    #[inline]
+    pub(super) fn disinherit(&self) {
+        if self.context.conduct.get().is_restarted {
+            self.context.lost.take();
+            self.end_locks();
+        }
+    }
+
+    /// Remembers the record that the transaction is about to be aborted for, if it is
+    /// to be run again and waits for others: the retry begins with its lock.
+    #[cold]
+    pub(super) fn note_lost(&self, table: &Table, slot: &Slot, key: &[u8]) {
+        let conduct = self.context.conduct.get();
+        let is_open = self.context.state.get() == State::Open;
+        if is_open && conduct.is_restarted && conduct.on_conflict == OnConflict::Wait {
+            *self.context.lost.borrow_mut() = Some(Lost {
+                place: Place::of(slot),
+                table: table.number(),
+                key: key.into(),
+            });
+        }
+    }
+
+    /// Counts an abort.
+    pub(super) fn count_abort(&self, abort: Abort) {
+        self.session.counters.update(|stats| match abort {
+            Abort::WriteConflict => stats.aborts_write_conflict += 1,
+            Abort::SnapshotTooOld => stats.aborts_snapshot_too_old += 1,
+            Abort::Deadlock => stats.aborts_deadlock += 1,
+        });
+    }
+}

@@ -1,0 +1,111 @@
+//! Running a transaction again, so that it cannot lose in the same place twice.
+//!
+//! Under [`OnConflict::Wait`](crate::OnConflict) a transaction on a snapshot waits for
+//! whoever has written a record, is handed the record, and finds that its snapshot has
+//! become too old. If it began anew like any other, the next in the queue would write
+//! the record meanwhile, and so on: with enough writers it would never get through.
+//! Instead the retry *begins* with the record's lock. Mostly the aborted attempt has it
+//! already and hands it on; else (it found the record changed without having waited)
+//! the retry waits for it. Only then does it take its snapshot. Nobody can change that
+//! record any more before the retry has ended, so it cannot be aborted for it again.
+
+use interleave::{Point, Policy, leaf};
+
+use super::{
+    Transaction,
+    conflict::{Seized, let_others_go},
+    read::INDEX_POINT,
+    visibility::Sight,
+};
+use crate::{
+    error::Error,
+    indirection::{Head, Rid},
+    locks::{IfLocked, Strength, Waiting},
+    session::Lost,
+    table::Table,
+    timestamp::{Begin, Timestamp},
+    version::HEADER_BYTES,
+};
+
+impl Transaction {
+    /// Begins a transaction like this one, which is over. What it does about conflicts,
+    /// its isolation and its durability stay as they are; if
+    /// [`Transaction::will_be_restarted`] was called, so does the lock of the record
+    /// that it was aborted for.
+    ///
+    /// # Errors
+    /// As for [`Session::begin`](crate::Session::begin).
+    ///
+    /// # Suspension
+    /// Memory waits, and an event wait for others that have that record.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives the lock up.
+    pub async fn restart<P: Policy>(self) -> Result<Transaction, Error> {
+        let next = self.session.open(self.isolation())?;
+        next.context.durability.set(self.context.durability.get());
+        next.context.conduct.set(self.context.conduct.get());
+        let lost = self.context.lost.take();
+        if let Some(lost) = lost {
+            let locks = std::mem::take(&mut *self.context.locks.borrow_mut());
+            let table = &self.session.database.locks;
+            for held in &locks {
+                table.bequeath(held.place, self.name(), next.id());
+            }
+            next.context.locks.replace(locks);
+            drop(self);
+            // If it cannot be had, the transaction takes its chance without.
+            let _ = next.begin_with_lock::<P>(&lost).await;
+        }
+        next.see();
+        Ok(next)
+    }
+
+    async fn begin_with_lock<P: Policy>(&self, lost: &Lost) -> Result<(), Error> {
+        let Some(table) = self.session.database.table_by_number(lost.table) else {
+            return Ok(());
+        };
+        let (this, table, key) = (self, &*table, &*lost.key);
+        while let Some(waiting) = leaf!(P, this.lock_unseen_body(table, key))? {
+            waiting.await?;
+        }
+        Ok(())
+    }
+
+    /// Locks whatever record there is.
+    async fn lock_unseen_body<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+    ) -> Result<Option<Box<Waiting<'_>>>, Error> {
+        let pin = self.session.memory.pin();
+        let mut lookup = table.index.lookup(&pin, key);
+        let rid = loop {
+            match lookup.step() {
+                index::Step::Touch(address, bytes) => {
+                    P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
+                }
+                index::Step::Done(Some(rid)) => break rid,
+                index::Step::Done(None) => return Ok(None),
+            }
+        };
+        let slot = table.records.slot(Rid(rid));
+        P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+        loop {
+            let Head::Version(head) = slot.head() else {
+                return Ok(None);
+            };
+            let point = Point::new("engine: head to lock");
+            P::touch(point, head.address(), HEADER_BYTES).await;
+            let owner = match (self.sight(head, Timestamp(0)), head.begin()) {
+                (Sight::Uncommitted, Begin::InProgress(owner)) => Some(owner),
+                _ => None,
+            };
+            match self.seize(slot, head, owner, Strength::Exclusive, IfLocked::Wait)? {
+                Seized::Held if owner.is_none() => return Ok(None),
+                Seized::Blocked(waiting) => return Ok(Some(waiting)),
+                _ => let_others_go::<P>(point, slot).await,
+            }
+        }
+    }
+}
