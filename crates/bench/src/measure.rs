@@ -197,17 +197,20 @@ pub enum Isolation {
     ReadCommitted,
     /// Each transaction sees what was committed before it began.
     Snapshot,
+    /// As if transactions ran one after the other.
+    Serializable,
 }
 
 impl Isolation {
     /// Every level.
-    pub const ALL: [Self; 2] = [Self::ReadCommitted, Self::Snapshot];
+    pub const ALL: [Self; 3] = [Self::ReadCommitted, Self::Snapshot, Self::Serializable];
 
     /// The name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadCommitted => "read-committed",
             Self::Snapshot => "snapshot",
+            Self::Serializable => "serializable",
         }
     }
 }

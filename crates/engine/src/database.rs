@@ -13,6 +13,7 @@ use io::Directory;
 use memory::{Arena, Epochs, Exhausted, Local, Usage};
 
 use crate::{
+    certifier::{Board, Certifier},
     checkpoint::CheckpointConfig,
     error::Error,
     horizon::Horizon,
@@ -40,6 +41,8 @@ pub struct DatabaseConfig {
     pub durability: Durability,
     /// When checkpoints are taken. Without effect in memory.
     pub checkpoint: CheckpointConfig,
+    /// How serializable transactions are certified.
+    pub certifier: Certifier,
 }
 
 impl DatabaseConfig {
@@ -49,6 +52,7 @@ impl DatabaseConfig {
             memory_bytes_max,
             durability: Durability::default(),
             checkpoint: CheckpointConfig::default(),
+            certifier: Certifier::default(),
         }
     }
 }
@@ -91,6 +95,7 @@ pub struct Database {
     pub(crate) horizon: Horizon,
     pub(crate) statuses: Statuses,
     pub(crate) locks: Locks,
+    pub(crate) board: Board,
     config: DatabaseConfig,
     tables: RwLock<Tables>,
     pub(crate) derived: DerivedTables,
@@ -143,6 +148,7 @@ impl Database {
             epochs: Epochs::new(),
             horizon: Horizon::new(),
             statuses: Statuses::new(),
+            board: Board::new(),
             config,
             tables: RwLock::default(),
             derived: DerivedTables::default(),
@@ -219,6 +225,11 @@ impl Database {
     /// What acknowledgements wait for, if transactions do not say so themselves.
     pub fn durability(&self) -> Durability {
         self.config.durability
+    }
+
+    /// How serializable transactions are certified.
+    pub fn certifier(&self) -> Certifier {
+        self.config.certifier
     }
 
     pub(crate) fn checkpoint_config(&self) -> &CheckpointConfig {

@@ -20,6 +20,12 @@ pub enum Abort {
     SnapshotTooOld,
     /// It would have had to wait for a transaction that waits for it.
     Deadlock,
+    /// What this transaction read was changed by others in a way that no serial order
+    /// of all transactions allows. (Serializable only.)
+    NotSerializable,
+    /// Records came or went in a range that this transaction read, or close by.
+    /// (Serializable only.)
+    Phantom,
 }
 
 impl fmt::Display for Abort {
@@ -35,6 +41,14 @@ impl fmt::Display for Abort {
             Abort::Deadlock => {
                 "transactions wait for each other in a circle, and this one gave way; run it \
                  again, and let all lock records in the same order to avoid this"
+            }
+            Abort::NotSerializable => {
+                "what this transaction read was changed by others, and no serial order allows \
+                 that; run the transaction again"
+            }
+            Abort::Phantom => {
+                "records came or went in a range that this transaction read; run the \
+                  transaction again"
             }
         })
     }
@@ -97,6 +111,8 @@ pub enum Error {
     /// An operation of the transaction is under way (under a `join`), and a savepoint
     /// would cut it in two. The transaction can go on.
     OperationUnderWay,
+    /// The transaction was declared read-only. It can go on reading.
+    ReadOnly,
     /// The transaction was already committed or rolled back.
     Ended,
     /// Writing to the device has failed: nothing is acknowledged any more. Whether
@@ -165,6 +181,9 @@ impl fmt::Display for Error {
                 "an operation of the transaction is under way; await it before anything is \
                  done with savepoints",
             ),
+            Error::ReadOnly => {
+                f.write_str("the transaction was declared read-only; begin one that may write")
+            }
             Error::Ended => f.write_str("the transaction has already ended; begin a new one"),
             Error::Poisoned => f.write_str(
                 "writing to the device has failed, so nothing is acknowledged any more; \

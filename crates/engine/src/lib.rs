@@ -8,6 +8,7 @@
 
 pub mod backup;
 mod bytes;
+mod certifier;
 mod changes;
 mod checkpoint;
 mod database;
@@ -33,6 +34,7 @@ mod timestamp;
 mod transaction;
 mod version;
 
+pub use certifier::Certifier;
 pub use changes::{ChangeReader, ChangedRecord, ChangedTransaction, ChangesError, ChangesFrom};
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use database::{Database, DatabaseConfig, TableError};
@@ -52,7 +54,7 @@ pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
-pub use transaction::{Commit, Isolation, Savepoint, Transaction};
+pub use transaction::{Commit, Isolation, Savepoint, Transaction, TransactionOptions};
 
 /// Bytes of the longest key.
 pub const KEY_BYTES_MAX: usize = index::KEY_BYTES_MAX;

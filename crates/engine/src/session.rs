@@ -11,6 +11,7 @@
 
 mod collect;
 mod contexts;
+mod dependencies;
 mod rids;
 mod savepoints;
 
@@ -27,6 +28,7 @@ use io::Port;
 use memory::{Local, Reservation};
 
 use crate::{
+    certifier::{Announcements, Certifier},
     database::Database,
     horizon::Floor,
     log::{LaneWriter, Moment},
@@ -37,6 +39,7 @@ use crate::{
 
 pub(crate) use collect::{Estate, Garbage};
 pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
+pub(crate) use dependencies::{Dependencies, RecordRead, Tracker};
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};
 
@@ -148,6 +151,7 @@ impl Session {
         let number = database
             .take_session_number()
             .ok_or(SessionError::TooMany)?;
+        database.board.enter(number);
         Ok(Rc::new(Session {
             port,
             clock,
@@ -250,6 +254,22 @@ impl Session {
             self.leave_idle();
         }
         self.database.horizon.now()
+    }
+
+    /// The snapshot of a transaction that begins now and is declared read-only.
+    #[inline]
+    pub(crate) fn take_read_only_snapshot(&self) -> Timestamp {
+        let snapshot = self.take_snapshot();
+        match self.database.certifier() {
+            Certifier::Ssn => self
+                .announcements()
+                .read_only_snapshot(&self.database.horizon),
+            Certifier::Validation => snapshot,
+        }
+    }
+
+    pub(crate) fn announcements(&self) -> &Announcements {
+        self.database.board.session(self.number)
     }
 
     #[cold]

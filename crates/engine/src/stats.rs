@@ -45,6 +45,10 @@ counters! {
     lock_waits,
     /// Waits that were given up because they took too long.
     lock_timeouts,
+    /// Aborts because no serial order would have allowed the transaction.
+    aborts_not_serializable,
+    /// Aborts because records came or went where the transaction had found none.
+    aborts_phantom,
     /// Point reads.
     reads,
     /// Records inserted, updated or deleted.
@@ -57,6 +61,17 @@ counters! {
     records_removed,
     /// Checkpoints taken.
     checkpoints,
+}
+
+impl TransactionStats {
+    /// Aborts of all kinds.
+    pub fn aborts(&self) -> u64 {
+        self.aborts_write_conflict
+            + self.aborts_snapshot_too_old
+            + self.aborts_deadlock
+            + self.aborts_not_serializable
+            + self.aborts_phantom
+    }
 }
 
 /// What all lanes of the log wrote. Blocks are rare enough to be counted by all

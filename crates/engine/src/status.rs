@@ -14,12 +14,16 @@
 //!
 //! # Commit
 //! 1. `phase = Committing` (SeqCst),
-//! 2. `timestamp = clock.fetch_add(1) + 1` (SeqCst),
-//! 3. `commit_timestamp = timestamp`, `phase = Committed` (Release),
-//! 4. stamp every version (Release), 5. give the context up.
+//! 2. `timestamp = clock.fetch_add(1) + 1` (SeqCst), `commit_timestamp = timestamp`
+//!    (Release; it was 0 since the status began),
+//! 3. if it is serializable, it is certified (`transaction/certify.rs`): it goes on, or
+//!    `phase = Aborted`,
+//! 4. `successor`, `phase = Committed` (Release),
+//! 5. stamp every version (Release), 6. give the context up.
 //!
-//! No step suspends, so whoever waits for 1–3 waits for a running thread, and
-//! never for itself.
+//! No step suspends, so whoever waits for 1–4 waits for a running thread. In step 3 a
+//! transaction waits for the end of others, but only of those with earlier timestamps;
+//! so none waits for itself.
 //!
 //! # Reading a version whose maker is in progress
 //! The reader has snapshot `s`, a value it has read from the clock before.
@@ -29,7 +33,7 @@
 //! - `Active`: if the maker ever commits, its timestamp is > `s`. For if it were
 //!   `<= s`, the reader's load of the clock would have read from step 2 or later,
 //!   hence come after step 1, and could not see `Active` now. Invisible.
-//! - `Committing`: wait for the phase to change.
+//! - `Committing`: wait for the timestamp; if it is `<= s`, for the phase to change.
 //! - `Committed`: compare the commit timestamp.
 //! - `Aborted`: invisible.
 //!
@@ -57,8 +61,11 @@ pub(crate) enum Phase {
 /// One context's status. Written by its owner alone.
 pub(crate) struct Status {
     word: AtomicU64,
+    /// 0 until it is taken.
     commit_timestamp: AtomicU64,
     is_watched: AtomicBool,
+    /// The earliest successor, itself included, once it has committed.
+    successor: AtomicU64,
 }
 
 impl Status {
@@ -67,6 +74,7 @@ impl Status {
             word: AtomicU64::new(0),
             commit_timestamp: AtomicU64::new(0),
             is_watched: AtomicBool::new(false),
+            successor: AtomicU64::new(0),
         }
     }
 
@@ -99,17 +107,25 @@ impl Status {
         if self.is_watched.load(Ordering::Relaxed) {
             self.is_watched.store(false, Ordering::Relaxed);
         }
+        // Before the phase says `Committing`, in everybody's view: the word is stored
+        // with Release.
+        self.commit_timestamp.store(0, Ordering::Relaxed);
         self.set(sequence, Phase::Active);
         sequence
     }
 
-    /// Steps 1 to 3 of a commit.
-    pub(crate) fn commit(&self, sequence: u64, clock: &AtomicU64) -> Timestamp {
+    /// Steps 1 and 2 of a commit.
+    pub(crate) fn take_timestamp(&self, sequence: u64, clock: &AtomicU64) -> Timestamp {
         self.set(sequence, Phase::Committing);
         let timestamp = clock.fetch_add(1, Ordering::SeqCst) + 1;
-        self.commit_timestamp.store(timestamp, Ordering::Relaxed);
-        self.set(sequence, Phase::Committed);
+        self.commit_timestamp.store(timestamp, Ordering::Release);
         Timestamp(timestamp)
+    }
+
+    /// Step 4.
+    pub(crate) fn commit(&self, sequence: u64, successor: Timestamp) {
+        self.successor.store(successor.0, Ordering::Relaxed);
+        self.set(sequence, Phase::Committed);
     }
 
     pub(crate) fn abort(&self, sequence: u64) {
@@ -119,7 +135,7 @@ impl Status {
     /// Asks the transaction `sequence` to look for waiters at its end. False if it
     /// may not see that: it has begun to commit, or has ended.
     pub(crate) fn watch(&self, sequence: u64) -> bool {
-        // Both SeqCst: store before load, against `commit` and `is_watched`.
+        // Both SeqCst: store before load, against `take_timestamp` and `is_watched`.
         self.is_watched.store(true, Ordering::SeqCst);
         model_seq_cst();
         let word = self.word.load(Ordering::SeqCst);
@@ -135,26 +151,29 @@ impl Status {
         self.is_watched.load(Ordering::SeqCst)
     }
 
-    /// What a reader that met `maker`'s identity should do.
-    pub(crate) fn outcome(&self, maker: TransactionId) -> Outcome {
+    /// How things stand with `maker`, for somebody who cares for commits up to
+    /// `bound`.
+    pub(crate) fn outcome(&self, maker: TransactionId, bound: Timestamp) -> Outcome {
+        let mut spins = 0;
         loop {
             let (sequence, phase) = self.load();
             if sequence != maker.sequence() {
                 return Outcome::Ended;
             }
+            // Acquire: pairs with `take_timestamp`.
+            let at = Timestamp(self.commit_timestamp.load(Ordering::Acquire));
+            let successor = Timestamp(self.successor.load(Ordering::Relaxed));
+            // The context may serve its next transaction by now, and what was read be
+            // that one's: then the status has moved on.
+            crate::sync::fence(Ordering::Acquire);
+            let is_same = self.load() == (sequence, phase);
             match phase {
                 Phase::Active => return Outcome::Active,
                 Phase::Aborted => return Outcome::Aborted,
-                Phase::Committing => wait_a_moment(),
-                Phase::Committed => {
-                    let timestamp = self.commit_timestamp.load(Ordering::Relaxed);
-                    // The context may serve its next transaction by now, and the
-                    // timestamp be that one's: then the status has moved on.
-                    crate::sync::fence(Ordering::Acquire);
-                    if self.load() == (sequence, phase) {
-                        return Outcome::Committed(Timestamp(timestamp));
-                    }
-                }
+                _ if !is_same => {}
+                Phase::Committed => return Outcome::Committed { at, successor },
+                Phase::Committing if at > bound => return Outcome::Later,
+                Phase::Committing => wait_a_moment(&mut spins),
             }
         }
     }
@@ -168,24 +187,41 @@ fn model_seq_cst() {
     crate::sync::fence(Ordering::SeqCst);
 }
 
+/// Spins before a waiting thread gives its core away: certifying takes microseconds at
+/// most, so waiting longer means that the other thread was preempted.
 #[cfg(not(loom))]
-fn wait_a_moment() {
-    std::hint::spin_loop();
+const SPINS_MAX: u32 = 1000;
+
+#[cfg(not(loom))]
+fn wait_a_moment(spins: &mut u32) {
+    *spins += 1;
+    if *spins > SPINS_MAX {
+        std::thread::yield_now();
+    } else {
+        std::hint::spin_loop();
+    }
 }
 #[cfg(loom)]
-fn wait_a_moment() {
+fn wait_a_moment(_spins: &mut u32) {
     loom::thread::yield_now();
 }
 
 /// See [`Status::outcome`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Not committed, and not before the reader's snapshot if ever.
+    /// It has no commit timestamp; if it ever gets one, it will be beyond the bound.
     Active,
+    /// It is committing, beyond the bound.
+    Later,
     /// Undone.
     Aborted,
     /// Committed, the version not yet stamped.
-    Committed(Timestamp),
+    Committed {
+        /// When.
+        at: Timestamp,
+        /// See [`Version::successor_of_maker`](crate::version::Version::successor_of_maker).
+        successor: Timestamp,
+    },
     /// Over; the version says how.
     Ended,
 }
@@ -278,7 +314,8 @@ mod loom_tests {
             let committer = {
                 let (clock, status, begin) = (clock.clone(), status.clone(), begin.clone());
                 thread::spawn(move || {
-                    let timestamp = status.commit(sequence, &clock);
+                    let timestamp = status.take_timestamp(sequence, &clock);
+                    status.commit(sequence, timestamp);
                     begin.store(timestamp.0, Ordering::Release);
                     // The context goes to the next transaction.
                     status.begin();
@@ -289,9 +326,9 @@ mod loom_tests {
                 use crate::timestamp::Begin;
                 match Begin::decode(begin.load(Ordering::Acquire)) {
                     Begin::Committed(timestamp) => break timestamp.0 <= snapshot,
-                    Begin::InProgress(maker) => match status.outcome(maker) {
-                        Outcome::Active | Outcome::Aborted => break false,
-                        Outcome::Committed(timestamp) => break timestamp.0 <= snapshot,
+                    Begin::InProgress(maker) => match status.outcome(maker, Timestamp(snapshot)) {
+                        Outcome::Active | Outcome::Later | Outcome::Aborted => break false,
+                        Outcome::Committed { at, .. } => break at.0 <= snapshot,
                         Outcome::Ended => {}
                     },
                 }

@@ -1,4 +1,5 @@
-//! Transactions: multi-version, first updater wins, on snapshots.
+//! Transactions: multi-version, first updater wins, on snapshots, certified when they
+//! commit if they are serializable.
 //!
 //! | phase | file |
 //! | --- | --- |
@@ -10,6 +11,7 @@
 //! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs` |
 //! | running again after an abort | `restart.rs` |
 //! | commit | `commit.rs` |
+//! | certification of serializable transactions | `certify.rs` |
 //! | undo, whole or in part | `undo.rs`, `savepoint.rs` |
 //! | what a write does to indexes | `maintain.rs` |
 //! | reads by index | `by_index.rs` |
@@ -29,6 +31,7 @@
 #[cfg(feature = "baselines")]
 mod baseline;
 mod by_index;
+mod certify;
 mod commit;
 mod conflict;
 mod held;
@@ -46,12 +49,16 @@ use std::{mem::ManuallyDrop, rc::Rc};
 
 pub use self::{commit::Commit, savepoint::Savepoint};
 
+use index::NodeVersion;
+
 use crate::{
     error::{Abort, Error},
+    indirection::Slot,
     log::Durability,
-    session::{Context, Session, State},
+    session::{Context, Session, State, Tracker},
     table::Table,
-    timestamp::{Timestamp, TransactionId},
+    timestamp::{Begin, Timestamp, TransactionId},
+    version::Version,
 };
 
 /// What a transaction sees of others.
@@ -63,8 +70,39 @@ pub enum Isolation {
     ReadCommitted,
     /// All operations see what was committed when the transaction began. A write
     /// of a record that was changed since aborts (first updater wins).
-    #[default]
     Snapshot,
+    /// As a snapshot; besides, the transaction aborts when it commits unless all
+    /// serializable transactions together are as if they had run one after the other
+    /// (see [`crate::Certifier`]). Transactions at other levels do not count.
+    #[default]
+    Serializable,
+}
+
+/// What a transaction is begun with.
+///
+/// ```
+/// use engine::{Isolation, TransactionOptions};
+///
+/// let audit = TransactionOptions { read_only: true, ..Isolation::Serializable.into() };
+/// # let _ = audit;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TransactionOptions {
+    /// What it sees of others. Default: serializable.
+    pub isolation: Isolation,
+    /// It cannot write ([`Error::ReadOnly`]). If it is serializable, it then notes
+    /// nothing of what it reads and never aborts: writers abort where that is needed.
+    /// Default: it can.
+    pub read_only: bool,
+}
+
+impl From<Isolation> for TransactionOptions {
+    fn from(isolation: Isolation) -> TransactionOptions {
+        TransactionOptions {
+            isolation,
+            ..TransactionOptions::default()
+        }
+    }
 }
 
 /// An open transaction. Dropping it rolls it back.
@@ -78,26 +116,29 @@ pub struct Transaction {
 }
 
 impl Session {
-    /// Begins a transaction.
+    /// Begins a transaction, with options or just an isolation level.
     ///
     /// # Errors
     /// [`Error::Ended`] when the database is closed, [`Error::Poisoned`] when its
     /// device has failed; [`Error::MemoryExhausted`] with 65,536 transactions open in this session.
     #[inline]
-    pub fn begin(self: &Rc<Session>, isolation: Isolation) -> Result<Transaction, Error> {
-        let transaction = self.open(isolation)?;
+    pub fn begin(
+        self: &Rc<Session>,
+        options: impl Into<TransactionOptions>,
+    ) -> Result<Transaction, Error> {
+        let transaction = self.open(options.into())?;
         transaction.see();
         Ok(transaction)
     }
 
     /// Begins a transaction that has no snapshot yet.
     #[inline(always)]
-    fn open(self: &Rc<Session>, isolation: Isolation) -> Result<Transaction, Error> {
+    fn open(self: &Rc<Session>, options: TransactionOptions) -> Result<Transaction, Error> {
         if self.database.is_closed() {
             return Err(self.database.why_closed());
         }
         let context = self.contexts.take().ok_or(Error::MemoryExhausted)?;
-        context.open(isolation, self.database.durability());
+        context.open(options, self.database.durability());
         Ok(Transaction {
             session: self.clone(),
             context: ManuallyDrop::new(context),
@@ -109,9 +150,14 @@ impl Transaction {
     /// Takes the snapshot of a transaction that has one for all its operations.
     #[inline(always)]
     fn see(&self) {
-        if self.isolation() == Isolation::Snapshot {
-            self.context.set_snapshot(self.session.take_snapshot());
-        }
+        let snapshot = match self.isolation() {
+            Isolation::ReadCommitted => return,
+            Isolation::Serializable if self.is_read_only() => {
+                self.session.take_read_only_snapshot()
+            }
+            Isolation::Snapshot | Isolation::Serializable => self.session.take_snapshot(),
+        };
+        self.context.set_snapshot(snapshot);
     }
 
     /// What this transaction sees of others.
@@ -128,9 +174,22 @@ impl Transaction {
     /// The transaction's snapshot; under read committed, the present.
     pub fn snapshot(&self) -> Timestamp {
         match self.isolation() {
-            Isolation::Snapshot => self.context.snapshot(),
+            Isolation::Snapshot | Isolation::Serializable => self.context.snapshot(),
             Isolation::ReadCommitted => self.session.database.now(),
         }
+    }
+
+    /// What it was begun with.
+    pub fn options(&self) -> TransactionOptions {
+        TransactionOptions {
+            isolation: self.isolation(),
+            read_only: self.is_read_only(),
+        }
+    }
+
+    /// Whether it was declared read-only.
+    pub fn is_read_only(&self) -> bool {
+        self.context.read_only.get()
     }
 
     /// What its acknowledgement waits for: the database's default, if it was not
@@ -208,6 +267,50 @@ impl Transaction {
             transaction: self,
             journals: false,
         })
+    }
+
+    /// Opens an operation that writes to `table`.
+    #[inline(always)]
+    fn statement_to_write(&self, table: &Table) -> Result<Statement<'_>, Error> {
+        let statement = self.statement(table)?;
+        if self.context.read_only.get() {
+            return Err(Error::ReadOnly);
+        }
+        Ok(statement)
+    }
+
+    /// Notes what the transaction saw of a record, if it is serializable: `version`, or
+    /// none.
+    #[inline(always)]
+    fn note(&self, slot: &Slot, version: Option<Version>) {
+        let dependencies = &self.context.dependencies;
+        if dependencies.is_active() && !version.is_some_and(|version| self.is_own(version)) {
+            dependencies.saw(slot, version);
+        }
+    }
+
+    /// Notes that the transaction relied on what is not in a node of an index, if it is
+    /// serializable.
+    #[inline(always)]
+    fn note_absence(&self, node: Option<NodeVersion>) {
+        let dependencies = &self.context.dependencies;
+        if dependencies.is_active()
+            && let Some(node) = node
+        {
+            dependencies.missed(node);
+        }
+    }
+
+    /// Who is told about nodes of indexes.
+    #[inline(always)]
+    fn tracker(&self) -> Tracker<'_> {
+        let dependencies = &self.context.dependencies;
+        Tracker(dependencies.is_active().then_some(dependencies))
+    }
+
+    #[inline(always)]
+    fn is_own(&self, version: Version) -> bool {
+        matches!(version.begin(), Begin::InProgress(maker) if self.context.id.get() == Some(maker))
     }
 
     /// Remembers that the transaction cannot go on.

@@ -3,40 +3,99 @@
 //! ```text
 //!  0        8        16       20       24
 //! +--------+--------+--------+--------+------------------
-//! | begin  | next   | length | block  | payload ...
+//! | begin  | link   | length | mark   | payload ...
 //! +--------+--------+--------+--------+------------------
+//!  link: distance to `next` 36 bits | block size 8 | distance to `successor` 20
 //! ```
 //! A chain starts in the indirection array and runs from newest to oldest.
 //!
 //! # Who may touch what, when
 //! - `begin`: written by the transaction that made the version: its identity, at
 //!   the end the commit timestamp (Release; readers load with Acquire) or `NEVER`.
-//! - `next`: written before the version is published, then constant.
+//! - `next`, block size: written before the version is published, then constant.
+//! - `successor`: written by the maker before it stamps `begin` with its commit
+//!   timestamp, read by others only after that.
+//! - `mark`: raised by serializable transactions that have read the version and
+//!   commit (`transaction/certify.rs`).
 //! - `length`, payload: written by the maker while `begin` holds its identity,
 //!   read by others only after they have loaded a commit timestamp from `begin`.
-//! - `block`: constant.
 //!
 //! # Dangling `next`
 //! Once no snapshot is older than a version, what follows it is freed without
 //! cutting the chain: nobody follows `next` of a version that is visible to him,
 //! and versions newer than the horizon's are visible to everybody.
 
+mod stamps;
+
 use std::ptr::NonNull;
 
-use memory::{Exhausted, Local, Purpose};
+use memory::{BlockSize, Exhausted, Local, Purpose};
 
+use self::stamps::{Distance, ReadMark};
 use crate::{
-    sync::{AtomicU64, Ordering},
+    sync::{AtomicU32, AtomicU64, Ordering},
     timestamp::{Begin, Timestamp, TransactionId},
 };
 
 #[repr(C)]
 struct Header {
     begin: AtomicU64,
-    next: Option<Version>,
+    link: AtomicU64,
     length: u32,
-    block_bytes: u32,
+    mark: AtomicU32,
 }
+
+/// A decoded `link`.
+///
+/// `next` lies in the same arena, at a distance of a multiple of 16 bytes that fits
+/// into 36 bits with its sign.
+#[derive(Clone, Copy)]
+struct Link(u64);
+
+impl Link {
+    const NEXT_BITS: u32 = 36;
+    const SIZE_BITS: u32 = 8;
+    const UNIT_LOG2: u32 = 4;
+
+    fn new(from: Version, next: Option<Version>, size: BlockSize) -> Link {
+        let distance = next.map_or(0, |next| {
+            let bytes = next.0.as_ptr().expose_provenance() as i64 - from.0.addr().get() as i64;
+            let distance = bytes >> Self::UNIT_LOG2;
+            debug_assert!(distance << Self::UNIT_LOG2 == bytes && distance != 0);
+            debug_assert!(distance.unsigned_abs() < 1 << (Self::NEXT_BITS - 1));
+            distance as u64 & ((1 << Self::NEXT_BITS) - 1)
+        });
+        Link(distance | u64::from(size.number()) << Self::NEXT_BITS)
+    }
+
+    #[inline(always)]
+    fn next(self, from: Version) -> Option<Version> {
+        let spare = 64 - Self::NEXT_BITS;
+        let bytes = ((self.0 << spare) as i64 >> (spare - Self::UNIT_LOG2)) as usize;
+        let address = from.0.addr().get().wrapping_add(bytes);
+        if bytes == 0 {
+            return None;
+        }
+        NonNull::new(std::ptr::with_exposed_provenance_mut(address)).map(Version)
+    }
+
+    #[inline(always)]
+    fn size(self) -> BlockSize {
+        BlockSize::of_number((self.0 >> Self::NEXT_BITS) as u8)
+    }
+
+    fn successor(self) -> Distance {
+        Distance::from_bits((self.0 >> (Self::NEXT_BITS + Self::SIZE_BITS)) as u32)
+    }
+
+    fn with_successor(self, distance: Distance) -> Link {
+        let shift = Self::NEXT_BITS + Self::SIZE_BITS;
+        let others = self.0 & ((1 << shift) - 1);
+        Link(others | u64::from(distance.bits()) << shift)
+    }
+}
+
+const _: () = assert!(Link::NEXT_BITS + Link::SIZE_BITS + Distance::BITS == 64);
 
 pub(crate) const HEADER_BYTES: usize = 24;
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES || cfg!(loom));
@@ -86,6 +145,7 @@ impl Version {
         next: Option<Version>,
     ) -> Result<Version, Exhausted> {
         let block_bytes = Self::block_bytes_for(payload.map_or(0, <[u8]>::len));
+        let size = BlockSize::serving(block_bytes);
         let block = match payload {
             Some(_) => local.allocate(block_bytes, Purpose::Version),
             // Without a tombstone nothing could be freed at the limit.
@@ -96,9 +156,9 @@ impl Version {
         unsafe {
             version.0.cast::<Header>().write(Header {
                 begin: AtomicU64::new(begin),
-                next,
+                link: AtomicU64::new(Link::new(version, next, size).0),
                 length: TOMBSTONE,
-                block_bytes: block_bytes as u32,
+                mark: AtomicU32::new(ReadMark::NONE.bits()),
             });
             version.write_payload(payload);
         }
@@ -143,8 +203,43 @@ impl Version {
     }
 
     #[inline(always)]
+    fn link(self) -> Link {
+        Link(self.header().link.load(Ordering::Relaxed))
+    }
+
+    /// The version that this one replaces.
+    #[inline(always)]
     pub(crate) fn next(self) -> Option<Version> {
-        self.header().next
+        self.link().next(self)
+    }
+
+    /// The earliest successor of the transaction that made this version, itself
+    /// included, or an earlier point: paper 000 section 4.5, "pi" of the serial safety
+    /// net. `begin` is what [`Version::begin`] returned.
+    pub(crate) fn successor_of_maker(self, begin: Timestamp) -> Timestamp {
+        self.link().successor().before(begin)
+    }
+
+    /// The newest commit of a transaction that has read this version and is marked
+    /// ([`Version::mark_read`]), or a later point; `Timestamp(0)` if there is none.
+    pub(crate) fn last_reader(self, now: Timestamp) -> Timestamp {
+        // Relaxed: the caller's fence orders it.
+        ReadMark::from_bits(self.header().mark.load(Ordering::Relaxed)).latest(now)
+    }
+
+    /// Notes that a transaction that has read the version commits at `at`. `now` was
+    /// the clock's value a moment ago.
+    pub(crate) fn mark_read(self, at: Timestamp, now: Timestamp) {
+        let word = &self.header().mark;
+        // Relaxed, as all accesses: the caller's fence orders them.
+        let mut mark = word.load(Ordering::Relaxed);
+        while ReadMark::from_bits(mark).latest(now) < at {
+            let raised = ReadMark::of(at).bits();
+            match word.compare_exchange_weak(mark, raised, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => mark = other,
+            }
+        }
     }
 
     #[inline(always)]
@@ -152,8 +247,9 @@ impl Version {
         self.header().length == TOMBSTONE
     }
 
+    /// Bytes of the version's block.
     pub(crate) fn block_bytes(self) -> usize {
-        self.header().block_bytes as usize
+        self.link().size().bytes()
     }
 
     /// The record's value, `None` for a tombstone. Only when the version is
@@ -207,9 +303,15 @@ impl Version {
         fits
     }
 
-    /// Makes the version valid from `timestamp` on.
+    /// Makes the version valid from `timestamp` on; `successor` is its maker's
+    /// earliest.
     #[inline(always)]
-    pub(crate) fn stamp(self, timestamp: Timestamp) {
+    pub(crate) fn stamp(self, timestamp: Timestamp, successor: Timestamp) {
+        if successor != timestamp {
+            let distance = Distance::between(successor, timestamp);
+            let link = self.link().with_successor(distance);
+            self.header().link.store(link.0, Ordering::Relaxed);
+        }
         // Release: pairs with `begin`.
         self.header().begin.store(timestamp.0, Ordering::Release);
     }

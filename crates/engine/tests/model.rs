@@ -100,7 +100,7 @@ impl Run {
 
     fn snapshot_of(&self, open: &Open) -> u64 {
         match open.isolation {
-            Isolation::Snapshot => open.snapshot,
+            Isolation::Snapshot | Isolation::Serializable => open.snapshot,
             Isolation::ReadCommitted => self.model.commits,
         }
     }

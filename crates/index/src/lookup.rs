@@ -20,6 +20,7 @@ use crate::{
     descend::{Descent, Onward},
     key::{PIECE_BYTES, Piece},
     node::{Border, Code, Entry, SuffixWord, Version},
+    observe::NodeVersion,
     tree::Tree,
 };
 
@@ -54,8 +55,8 @@ pub struct Lookup<'t, 'k> {
     piece: Piece,
     tail: &'k [u8],
     key: &'k [u8],
-    /// The border, at its version, that shows the key to be absent.
-    absent_from: Option<(&'t Border, Version)>,
+    /// The border, at its version, that shows the key to be there, or absent.
+    found_in: Option<(&'t Border, Version)>,
     touches: u8,
 }
 
@@ -70,7 +71,7 @@ impl<'t, 'k> Lookup<'t, 'k> {
             piece,
             tail: key,
             key,
-            absent_from: None,
+            found_in: None,
             touches: 0,
         }
     }
@@ -111,9 +112,11 @@ impl<'t, 'k> Lookup<'t, 'k> {
         }
     }
 
-    /// The border that shows the key to be absent, once the lookup is done.
-    pub(crate) fn absent_from(&self) -> Option<(&'t Border, Version)> {
-        self.absent_from
+    /// The border on which the answer depends, once the lookup is done.
+    #[inline]
+    pub fn found_in(&self) -> Option<NodeVersion> {
+        let (border, version) = self.found_in?;
+        Some(NodeVersion::new(self.tree.nodes.border_id(border), version))
     }
 
     #[cold]
@@ -164,8 +167,9 @@ impl<'t, 'k> Lookup<'t, 'k> {
         if border.word.has_changed_since(version) {
             return self.border_changed(border, version);
         }
+        self.found_in = Some((border, version));
         match entry.code {
-            Code::FREE => Some(self.absent(border, version)),
+            Code::FREE => Some(Step::Done(None)),
             Code::LAYER => {
                 self.tail = &self.tail[PIECE_BYTES..];
                 self.piece = Piece::of(self.tail);
@@ -176,8 +180,6 @@ impl<'t, 'k> Lookup<'t, 'k> {
             }
             Code::SUFFIX => {
                 let word = entry.suffix();
-                // Should the suffix differ, this is where the key is missing.
-                self.absent_from = Some((border, version));
                 if word.suffix_bytes() != self.tail.len() - PIECE_BYTES {
                     return Some(Step::Done(None));
                 }
@@ -197,10 +199,5 @@ impl<'t, 'k> Lookup<'t, 'k> {
             return None;
         }
         self.border(border, now)
-    }
-
-    fn absent(&mut self, border: &'t Border, version: Version) -> Step {
-        self.absent_from = Some((border, version));
-        Step::Done(None)
     }
 }

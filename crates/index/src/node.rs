@@ -10,6 +10,9 @@
 //!   was found unchanged since a stable version. Such an id named a node that was
 //!   linked at that moment, and the epoch pin that every operation holds keeps
 //!   its memory a node of the same kind until the operation ends.
+//! - *Borders stay borders*: their memory serves nothing else, and the version word
+//!   goes on counting when it is used again. So whether a border is still what it
+//!   was can be asked without a pin ([`crate::NodeVersion::is_current`]).
 //! - *All atomic*: every field of a node that others can see is an atomic. A
 //!   reader may see a mixture of old and new fields, never a torn one.
 
@@ -163,13 +166,15 @@ impl Nodes {
         version: Version,
         lowest: u64,
     ) -> Result<&Border, Exhausted> {
-        let block = local.allocate(BORDER_BYTES, Purpose::Index)?.cast();
-        // SAFETY: the block has the size and alignment of a border and belongs
-        // to this thread alone until it is linked.
-        unsafe {
-            block.write(Border::new(version, lowest));
-            Ok(block.as_ref())
-        }
+        let block = local
+            .allocate(BORDER_BYTES, Purpose::Border)?
+            .cast::<Border>();
+        // SAFETY: the block has the size and alignment of a border; what lies in it
+        // is zeros or a former border, and either is a border to whoever only
+        // stores into it.
+        let border = unsafe { block.as_ref() };
+        border.renew(version, lowest);
+        Ok(border)
     }
 
     /// A new interior node without children.
@@ -186,11 +191,19 @@ impl Nodes {
         }
     }
 
+    /// The version word of what was a border once.
+    #[inline]
+    pub(crate) fn former_border<'a>(arena: &'a Arena, id: NodeId) -> &'a VersionWord {
+        // SAFETY: only borders' ids are asked for, made by `id_of` from blocks of this
+        // arena, and those stay borders (*borders stay borders*).
+        unsafe { arena.base().add(id.0 as usize * LINE_BYTES).cast().as_ref() }
+    }
+
     /// Takes back a border that was never linked.
     pub(crate) fn free_border(&self, local: &Local, border: &Border) {
         let block = NonNull::from(border).cast();
         // SAFETY: allocated by `new_border`; the caller never linked it.
-        unsafe { local.free(block, BORDER_BYTES, Purpose::Index) };
+        unsafe { local.free(block, BORDER_BYTES, Purpose::Border) };
     }
 
     /// Takes back an interior node that was never linked.
@@ -206,7 +219,7 @@ impl Nodes {
         // SAFETY: allocated by `new_border`; the caller, who set the deleted bit
         // (so nobody else does the same), has unlinked it from parent and
         // neighbours.
-        unsafe { local.retire(block, BORDER_BYTES, Purpose::Index) };
+        unsafe { local.retire(block, BORDER_BYTES, Purpose::Border) };
     }
 
     /// Gives an interior node that was unlinked to the epochs.

@@ -4,17 +4,19 @@
 //! on the border nodes it looked at: every insertion, removal or split that
 //! could change the answer changes the version of one of them. A transaction
 //! that wants to be serializable keeps the pairs and asks at commit whether they
-//! are current ([`crate::Tree::is_current`]). Its own insertions change versions
+//! are current ([`NodeVersion::is_current`]). Its own insertions change versions
 //! too; they are reported as before and after, so that it can bring its notes up
 //! to date.
 
-use crate::node::{NodeId, Version};
+use memory::Arena;
+
+use crate::node::{NodeId, Nodes, Version};
 
 /// A border node at one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeVersion {
-    /// The node. Its memory may serve another purpose as soon as the pin under
-    /// which it was observed is gone.
+    /// The node. Its memory may be another border, even another tree's, as soon as the
+    /// pin under which it was observed is gone.
     pub node: NodeId,
     /// The version, to be compared for equality only.
     pub version: u64,
@@ -26,6 +28,16 @@ impl NodeVersion {
             node,
             version: version.bits(),
         }
+    }
+
+    /// Whether nothing has happened to the node since it was observed. No pin is
+    /// needed: a border's version goes on counting when its memory is used again.
+    ///
+    /// `arena` is that of the tree that was observed.
+    #[inline]
+    pub fn is_current(self, arena: &Arena) -> bool {
+        // Equality also fails while the node is in the middle of a change.
+        Nodes::former_border(arena, self.node).current().bits() == self.version
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use memory::{Exhausted, Local, Pin};
+use memory::{Exhausted, Local};
 
 use crate::{
     node::{NodeId, Nodes, Version},
-    observe::NodeVersion,
     sync::{AtomicU32, Ordering},
 };
 
@@ -39,15 +38,6 @@ impl Tree {
         let root = nodes.new_border(local, Version::NEW_BORDER.rooted(), 0)?;
         let root = AtomicU32::new(nodes.border_id(root).0);
         Ok(Tree { nodes, root })
-    }
-
-    /// Whether nothing has happened to a node since it was observed. Must be
-    /// asked under the pin that was open when it was observed.
-    #[inline]
-    pub fn is_current(&self, _pin: &Pin<'_>, observed: NodeVersion) -> bool {
-        // Equality also fails while the node is in the middle of a change.
-        let node = self.nodes.at(observed.node);
-        node.word().current().bits() == observed.version
     }
 
     /// The root of the outermost layer, most probably.

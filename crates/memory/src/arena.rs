@@ -32,16 +32,19 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Purpose {
-    /// Nodes and key suffixes of indexes.
+    /// Inner nodes and key suffixes of indexes.
     Index,
     /// Indirection arrays.
     Indirection,
     /// Record versions.
     Version,
+    /// Border nodes of indexes. Lasting: a block of this purpose serves no other, and
+    /// whoever allocates one finds what the last owner left in it, or zeros.
+    Border,
 }
 
 impl Purpose {
-    pub(crate) const COUNT: usize = 3;
+    pub(crate) const COUNT: usize = 4;
 }
 
 /// Bytes in live blocks by purpose, and bytes claimed from the system.
@@ -165,11 +168,12 @@ impl Arena {
                 *sum += account.get(purpose);
             }
         }
-        let [index_bytes, indirection_bytes, version_bytes] = sums.map(|sum| sum.max(0) as u64);
+        let [inner_bytes, indirection_bytes, version_bytes, border_bytes] =
+            sums.map(|sum| sum.max(0) as u64);
         let claimed_bytes = self.claimed_bytes.load(Ordering::Relaxed);
         let used_bytes = self.used_bytes.load(Ordering::Relaxed);
         Usage {
-            index_bytes,
+            index_bytes: inner_bytes + border_bytes,
             indirection_bytes,
             version_bytes,
             claimed_bytes: claimed_bytes as u64,

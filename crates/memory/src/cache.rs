@@ -65,7 +65,7 @@ impl Cache {
         if bytes > BLOCK_BYTES_MAX {
             return Err(Exhausted);
         }
-        let class = class_of(bytes);
+        let class = class_of(bytes, purpose);
         let block_bytes = block_bytes(class);
         let stock = &mut self.stocks[class];
         let block = if let Some(block) = stock.free.pop() {
@@ -107,7 +107,7 @@ impl Cache {
     /// arena and nobody can reach it any more.
     #[inline]
     pub(crate) unsafe fn free(&mut self, block: NonNull<u8>, bytes: usize, purpose: Purpose) {
-        let class = class_of(bytes);
+        let class = class_of(bytes, purpose);
         let block_bytes = block_bytes(class);
         self.account.add(purpose, -(block_bytes as i64));
         let free = &mut self.stocks[class].free;

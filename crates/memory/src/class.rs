@@ -3,20 +3,68 @@
 //! A block of fewer than 64 bytes never straddles a cache line (16, 32, 64),
 //! larger ones are whole lines and start on a line: exact up to 16 lines, then
 //! eight steps per doubling (at most 12.5 % waste).
+//!
+//! Every size exists twice: blocks of a *lasting* purpose ([`Purpose::Border`]) have
+//! classes of their own, so that what is in one, free or not, was always written by
+//! that purpose.
 
-use crate::LINE_BYTES;
+use crate::{LINE_BYTES, Purpose};
 
 /// The largest block an arena hands out, in bytes (32 MiB).
 pub const BLOCK_BYTES_MAX: usize = 32 << 20;
 
-/// Number of size classes.
-pub(crate) const CLASS_COUNT: usize = class_of(BLOCK_BYTES_MAX) + 1;
+/// Number of sizes.
+const SIZE_COUNT: usize = size_of(BLOCK_BYTES_MAX) + 1;
+
+/// Number of classes.
+pub(crate) const CLASS_COUNT: usize = 2 * SIZE_COUNT;
 
 const EXACT_LINES: usize = 16;
 const STEPS_PER_DOUBLING_LOG2: usize = 3;
 
 /// The class that serves a block of `bytes` (1 to [`BLOCK_BYTES_MAX`]).
-pub(crate) const fn class_of(bytes: usize) -> usize {
+#[inline(always)]
+pub(crate) const fn class_of(bytes: usize, purpose: Purpose) -> usize {
+    match purpose {
+        Purpose::Border => SIZE_COUNT + size_of(bytes),
+        Purpose::Index | Purpose::Indirection | Purpose::Version => size_of(bytes),
+    }
+}
+
+/// How large a block really is, in a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSize(u8);
+
+const _: () = assert!(SIZE_COUNT <= 1 << 8);
+
+impl BlockSize {
+    /// That of the block that serves `bytes` (1 to [`BLOCK_BYTES_MAX`]).
+    #[inline(always)]
+    pub const fn serving(bytes: usize) -> BlockSize {
+        BlockSize(size_of(bytes) as u8)
+    }
+
+    /// Bytes of the block: as many can be asked for to get, or give back, the same.
+    #[inline(always)]
+    pub const fn bytes(self) -> usize {
+        block_bytes(self.0 as usize)
+    }
+
+    /// The size as a number.
+    #[inline(always)]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The size with this [`BlockSize::number`].
+    #[inline(always)]
+    pub const fn of_number(number: u8) -> BlockSize {
+        BlockSize(number)
+    }
+}
+
+/// The number of the size that serves `bytes`.
+const fn size_of(bytes: usize) -> usize {
     if bytes <= 16 {
         return 0;
     }
@@ -34,12 +82,12 @@ pub(crate) const fn class_of(bytes: usize) -> usize {
 
 /// Bytes of every block of `class`.
 pub(crate) const fn block_bytes(class: usize) -> usize {
-    match class {
+    match class % SIZE_COUNT {
         0 => 16,
         1 => 32,
-        _ if class < 2 + EXACT_LINES => (class - 1) * LINE_BYTES,
-        _ => {
-            let beyond = class - 2 - EXACT_LINES;
+        size if size < 2 + EXACT_LINES => (size - 1) * LINE_BYTES,
+        size => {
+            let beyond = size - 2 - EXACT_LINES;
             let doubling = beyond / 8 + 4;
             let step = beyond % 8;
             ((8 + step + 1) << (doubling - STEPS_PER_DOUBLING_LOG2)) * LINE_BYTES
@@ -47,8 +95,8 @@ pub(crate) const fn block_bytes(class: usize) -> usize {
     }
 }
 
-const _: () = assert!(block_bytes(class_of(BLOCK_BYTES_MAX)) == BLOCK_BYTES_MAX);
-const _: () = assert!(block_bytes(class_of(1048)) == 1088 + 64);
+const _: () = assert!(block_bytes(size_of(BLOCK_BYTES_MAX)) == BLOCK_BYTES_MAX);
+const _: () = assert!(block_bytes(size_of(1048)) == 1088 + 64);
 
 #[cfg(test)]
 mod tests {
@@ -57,7 +105,14 @@ mod tests {
     #[test]
     fn a_class_holds_what_it_serves_and_the_one_below_does_not() {
         for bytes in (1..20_000).chain([1 << 20, (1 << 20) + 1, BLOCK_BYTES_MAX - 1]) {
-            let class = class_of(bytes);
+            let class = size_of(bytes);
+            assert_eq!(
+                block_bytes(class_of(bytes, Purpose::Border)),
+                block_bytes(class)
+            );
+            let size = BlockSize::of_number(BlockSize::serving(bytes).number());
+            assert_eq!(size.bytes(), block_bytes(class));
+            assert_eq!(BlockSize::serving(size.bytes()), size);
             assert!(block_bytes(class) >= bytes, "{bytes}");
             assert!(class == 0 || block_bytes(class - 1) < bytes, "{bytes}");
         }

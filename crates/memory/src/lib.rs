@@ -16,7 +16,7 @@ mod region;
 mod sync;
 
 pub use arena::{Arena, Exhausted, Purpose, Reservation, Usage};
-pub use class::BLOCK_BYTES_MAX;
+pub use class::{BLOCK_BYTES_MAX, BlockSize};
 pub use epoch::{Epochs, Pin, Stamp};
 pub use local::Local;
 

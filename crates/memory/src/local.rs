@@ -26,7 +26,8 @@ impl Local {
     }
 
     /// A block of at least `bytes` (at most [`crate::BLOCK_BYTES_MAX`]), 16-byte
-    /// aligned, line-aligned from 33 bytes on. Its content is arbitrary.
+    /// aligned, line-aligned from 33 bytes on. Its content is arbitrary, but see
+    /// [`Purpose::Border`].
     ///
     /// # Errors
     /// [`Exhausted`] at the arena's limit.
@@ -88,7 +89,8 @@ impl Local {
             let purpose = match (word & 0xff) as usize {
                 0 => Purpose::Index,
                 1 => Purpose::Indirection,
-                _ => Purpose::Version,
+                2 => Purpose::Version,
+                _ => Purpose::Border,
             };
             // SAFETY: `retire` was promised that the block is unreachable but
             // for pins open then, and the epochs say that those are gone.
@@ -171,6 +173,25 @@ mod tests {
         // SAFETY: allocated above with this size and purpose, never shared.
         unsafe { local.free(blocks.pop().unwrap(), 4096, Purpose::Version) };
         assert!(local.allocate(4096, Purpose::Version).is_ok());
+    }
+
+    /// What compares the version of a border with one noted long ago relies on this.
+    #[test]
+    fn lasting_blocks_serve_no_other_purpose_and_keep_their_content() {
+        let local = local(4 << 20);
+        let block = local.allocate(320, Purpose::Border).unwrap();
+        // SAFETY: a block of that size that this test owns; fresh memory is zero.
+        unsafe {
+            assert_eq!(block.cast::<u64>().read(), 0);
+            block.cast::<u64>().write(7);
+            local.free(block, 320, Purpose::Border);
+        }
+        let other = local.allocate(320, Purpose::Index).unwrap();
+        assert_ne!(other, block);
+        let again = local.allocate(320, Purpose::Border).unwrap();
+        assert_eq!(again, block);
+        // SAFETY: as above.
+        assert_eq!(unsafe { again.cast::<u64>().read() }, 7);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result, RetriesExhausted},
     interactive::Registry,
     local::Jobs,
-    options::Isolation,
+    options::TransactionOptions,
     table::Catalogue,
     transaction::Transaction,
 };
@@ -27,7 +27,7 @@ use crate::{
 pub(crate) struct Shared {
     pub(crate) engine: Arc<engine::Database>,
     pub(crate) catalogue: Catalogue,
-    pub(crate) isolation: Isolation,
+    pub(crate) defaults: TransactionOptions,
     pub(crate) retries_max: u32,
     pub(crate) opened: Instant,
     pub(crate) interactive: Registry,
@@ -39,7 +39,7 @@ impl Shared {
         Arc::new(Shared {
             engine,
             catalogue: Catalogue::default(),
-            isolation: options.isolation,
+            defaults: options.isolation.into(),
             retries_max: options.retries_max,
             opened: Instant::now(),
             interactive: Registry::default(),
@@ -157,8 +157,11 @@ impl Context {
     /// [`Error::Closed`]; [`Error::MemoryExhausted`] with 65,536 transactions
     /// open on this worker.
     #[inline]
-    pub fn begin<P: Policy>(&self, isolation: Isolation) -> Result<Transaction<P>> {
-        match self.state.session.begin(isolation) {
+    pub fn begin<P: Policy>(
+        &self,
+        options: impl Into<TransactionOptions>,
+    ) -> Result<Transaction<P>> {
+        match self.state.session.begin(options) {
             Ok(transaction) => Ok(Transaction::new(transaction)),
             Err(engine::Error::Ended) => Err(Error::Closed),
             Err(error) => Err(error.into()),
@@ -173,10 +176,10 @@ impl Context {
     #[inline]
     pub async fn run<P: Policy, T>(
         &self,
-        isolation: Isolation,
+        options: impl Into<TransactionOptions>,
         closure: &impl AsyncFn(&Transaction<P>) -> Result<T>,
     ) -> Result<T> {
-        let (value, _aborts) = self.run_counting(isolation, closure).await?;
+        let (value, _aborts) = self.run_counting(options, closure).await?;
         Ok(value)
     }
 
@@ -187,15 +190,16 @@ impl Context {
     #[inline]
     pub async fn run_counting<P: Policy, T>(
         &self,
-        isolation: Isolation,
+        options: impl Into<TransactionOptions>,
         closure: &impl AsyncFn(&Transaction<P>) -> Result<T>,
     ) -> Result<(T, u32)> {
+        let options = options.into();
         let mut aborts = 0;
         loop {
             if !self.state.admits() {
                 self.state.session.admission().await;
             }
-            let transaction = self.begin::<P>(isolation)?;
+            let transaction = self.begin::<P>(options)?;
             let outcome = match closure(&transaction).await {
                 Ok(value) => {
                     let committed = match transaction.into_engine().commit().now() {

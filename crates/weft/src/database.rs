@@ -16,7 +16,7 @@ use crate::{
     error::Result,
     key::Key,
     open::Opening,
-    options::{Isolation, Options},
+    options::{Options, TransactionOptions},
     run::Running,
     stats::Stats,
     table::{Table, TypeTag},
@@ -208,10 +208,10 @@ impl Database {
         T: Send + 'static,
         F: AsyncFn(&Transaction) -> Result<T> + Send + 'static,
     {
-        self.run_with::<Interleaved, T, F>(self.shared().isolation, closure)
+        self.run_with::<Interleaved, T, F>(self.shared().defaults, closure)
     }
 
-    /// As [`Database::run`], with an isolation level and a suspension policy of
+    /// As [`Database::run`], with options (or just an isolation level) and a suspension policy of
     /// its own.
     ///
     /// # Errors
@@ -219,7 +219,11 @@ impl Database {
     ///
     /// # Cancellation
     /// As for [`Database::run`].
-    pub fn run_with<P, T, F>(&self, isolation: Isolation, closure: F) -> Running<T>
+    pub fn run_with<P, T, F>(
+        &self,
+        options: impl Into<TransactionOptions>,
+        closure: F,
+    ) -> Running<T>
     where
         P: Policy,
         T: Send + 'static,
@@ -228,11 +232,12 @@ impl Database {
         if let Err(closed) = self.shared().check_open() {
             return Running::refused(closed);
         }
+        let options = options.into();
         Running::submitted(self.pick().handle.submit(move |state| {
             let context = Context {
                 state: state.clone(),
             };
-            async move { context.run(isolation, &closure).await }
+            async move { context.run(options, &closure).await }
         }))
     }
 

@@ -33,7 +33,7 @@ use crate::{
     database::Database,
     error::{Error, Result},
     key::{AsKey, Key, KeyRange},
-    options::Isolation,
+    options::{Isolation, TransactionOptions},
     table::Table,
     transaction::Transaction,
     value::{AsValue, Value},
@@ -81,17 +81,21 @@ impl Database {
     /// # Cancellation
     /// Dropping the future begins nothing.
     pub async fn begin(&self) -> Result<InteractiveTransaction> {
-        self.begin_with(self.shared().isolation).await
+        self.begin_with(self.shared().defaults).await
     }
 
-    /// As [`Database::begin`], with an isolation level of its own.
+    /// As [`Database::begin`], with options (or just an isolation level) of its own.
     ///
     /// # Errors
     /// As for [`Database::begin`].
     ///
     /// # Cancellation
     /// As for [`Database::begin`].
-    pub async fn begin_with(&self, isolation: Isolation) -> Result<InteractiveTransaction> {
+    pub async fn begin_with(
+        &self,
+        options: impl Into<TransactionOptions>,
+    ) -> Result<InteractiveTransaction> {
+        let options = options.into();
         let shared = self.shared();
         let (sender, receiver) = async_channel::unbounded();
         let number = shared.interactive.register(shared, &sender)?;
@@ -100,13 +104,13 @@ impl Database {
             let context = Context {
                 state: state.clone(),
             };
-            serve(context, isolation, receiver, ready)
+            serve(context, options, receiver, ready)
         });
         let transaction = InteractiveTransaction {
             commands: sender,
             task: Mutex::new(Some(task)),
             number,
-            isolation,
+            isolation: options.isolation,
             shared: shared.clone(),
         };
         match begun.await {
@@ -129,13 +133,13 @@ impl Database {
 /// The task that holds the transaction.
 async fn serve(
     context: Context,
-    isolation: Isolation,
+    options: TransactionOptions,
     commands: Receiver<Command>,
     ready: oneshot::Sender<Result<()>>,
 ) {
     context.state.session.admission().await;
     // Replies are sent to receivers that may be gone; then nobody wants them.
-    let transaction = match context.begin::<Interleaved>(isolation) {
+    let transaction = match context.begin::<Interleaved>(options) {
         Ok(transaction) => transaction,
         Err(error) => {
             let _ = ready.send(Err(error));

@@ -32,12 +32,20 @@
 //! one into each closure.
 //!
 //! ## What a transaction sees
-//! At [`Isolation::Snapshot`] (the default) a transaction reads what was committed
-//! when it began, and its own writes. If it writes a record that another has
-//! written since, it is *aborted*: the operation says [`Error::Abort`], `?` hands
-//! that on, and `run` runs the closure again on a newer snapshot, at most
-//! [`Options::retries_max`] times. A closure should therefore have no effects
-//! besides those on tables, or bear that they are repeated.
+//! A transaction reads what was committed when it began, and its own writes. At
+//! [`Isolation::Serializable`] (the default) all transactions together are as if they
+//! had run one after the other. Where that cannot be, one is *aborted*: when it writes a
+//! record that another has written since, the operation says [`Error::Abort`] and `?`
+//! hands that on; or when it commits. `run` then runs the closure again on a newer
+//! snapshot, at most [`Options::retries_max`] times. A closure should therefore have no
+//! effects besides those on tables, or bear that they are repeated; and what a closure
+//! read counts only once its transaction has committed.
+//!
+//! [`Isolation::Snapshot`] gives up the guarantee for what transactions only read, which
+//! allows write skew; [`Isolation::ReadCommitted`] takes a snapshot for each operation.
+//! A transaction that only reads had better say so
+//! ([`TransactionOptions::read_only`]): it then costs what a snapshot does, and never
+//! aborts.
 //!
 //! ## Errors
 //! Three families. *Aborts* ([`Error::is_retryable`]) end the transaction, and `run`
@@ -166,7 +174,10 @@ pub use interleave::{
 };
 pub use key::{AsKey, Key, KeyBuffer, KeyPrefix, KeyRange, Prefix};
 pub use local::LocalDatabase;
-pub use options::{Backend, Durability, Isolation, Options, StorageOptions, TRANSACTION_BYTES_MAX};
+pub use options::{
+    Backend, Certifier, Durability, Isolation, Options, StorageOptions, TRANSACTION_BYTES_MAX,
+    TransactionOptions,
+};
 pub use run::Running;
 pub use stats::Stats;
 pub use table::{Table, TypeTag};

@@ -248,8 +248,8 @@ impl LocalDatabase {
         F: AsyncFn(&Transaction) -> Result<T> + 'static,
     {
         let context = self.context();
-        let isolation = self.shared.isolation;
-        async move { context.run(isolation, &closure).await }
+        let options = self.shared.defaults;
+        async move { context.run(options, &closure).await }
     }
 
     fn submit<T: 'static>(

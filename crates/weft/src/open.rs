@@ -42,6 +42,7 @@ impl Opening {
             memory_bytes_max: options.memory_bytes_effective(),
             durability: options.durability,
             checkpoint: options.storage.checkpoint(),
+            certifier: options.certifier,
         };
         let Some(directory) = directory else {
             let engine = engine::Database::new(config).map_err(|_| Error::MemoryExhausted)?;

@@ -9,7 +9,7 @@ use interleave::{InFlight, Scheduling, WorkerConfig};
 
 pub use self::storage::{StorageOptions, TRANSACTION_BYTES_MAX};
 use crate::error::{Error, InvalidOption, Result};
-pub use engine::{Durability, Isolation};
+pub use engine::{Certifier, Durability, Isolation, TransactionOptions};
 pub use io::Backend;
 
 const WORKERS_MAX: usize = 1024;
@@ -48,8 +48,10 @@ pub struct Options {
     /// When the next transaction takes the place of a finished one. Default
     /// `Pipelined`: at once.
     pub scheduling: Scheduling,
-    /// Isolation of transactions that do not name one. Default `Snapshot`.
+    /// Isolation of transactions that do not name one. Default `Serializable`.
     pub isolation: Isolation,
+    /// How serializable transactions are certified when they commit. Default `Ssn`.
+    pub certifier: Certifier,
     /// How often a transaction is run again after an abort before
     /// [`Error::RetriesExhausted`]. Default 1000; 0 never retries.
     pub retries_max: u32,
@@ -76,6 +78,7 @@ impl Default for Options {
             in_flight: worker.in_flight,
             scheduling: worker.scheduling,
             isolation: Isolation::default(),
+            certifier: Certifier::default(),
             retries_max: 1000,
             open_transactions_max: OPEN_TRANSACTIONS_MAX,
             idle_spin_us: worker.idle_spin_us,

@@ -24,6 +24,10 @@ pub struct Stats {
     pub aborts_write_conflict: u64,
     /// Aborts because a later commit had written the record.
     pub aborts_snapshot_too_old: u64,
+    /// Aborts because no serial order would have allowed the transaction.
+    pub aborts_not_serializable: u64,
+    /// Aborts because records came or went in a range that the transaction read.
+    pub aborts_phantom: u64,
     /// Transactions whose closure panicked.
     pub panics: u64,
     /// Transactions cancelled because nobody waited for them any more.
@@ -73,6 +77,8 @@ impl Stats {
             rollbacks: transactions.rollbacks,
             aborts_write_conflict: transactions.aborts_write_conflict,
             aborts_snapshot_too_old: transactions.aborts_snapshot_too_old,
+            aborts_not_serializable: transactions.aborts_not_serializable,
+            aborts_phantom: transactions.aborts_phantom,
             panics: workers.tasks_panicked,
             cancellations: workers.tasks_cancelled,
             reads: transactions.reads,
@@ -96,7 +102,10 @@ impl Stats {
 
     /// Aborts for whatever reason.
     pub fn aborts(&self) -> u64 {
-        self.aborts_write_conflict + self.aborts_snapshot_too_old
+        self.aborts_write_conflict
+            + self.aborts_snapshot_too_old
+            + self.aborts_not_serializable
+            + self.aborts_phantom
     }
 }
 
@@ -111,12 +120,14 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots), {} panicked, {} cancelled",
+            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms), {} panicked, {} cancelled",
             self.commits,
             self.rollbacks,
             self.aborts(),
             self.aborts_write_conflict,
             self.aborts_snapshot_too_old,
+            self.aborts_not_serializable,
+            self.aborts_phantom,
             self.panics,
             self.cancellations
         )?;

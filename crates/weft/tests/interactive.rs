@@ -18,7 +18,7 @@ fn operations_go_back_and_forth() {
     let db = open();
     let table: Table<(u32, String), u64> = db.create_table("t").unwrap();
     let txn = db.begin_blocking().unwrap();
-    assert_eq!(txn.isolation(), Isolation::Snapshot);
+    assert_eq!(txn.isolation(), Isolation::Serializable);
     txn.insert(&table, &(1, "a"), &10).unwrap();
     txn.insert(&table, &(1, "b"), &20).unwrap();
     assert!(matches!(

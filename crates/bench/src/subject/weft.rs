@@ -87,6 +87,7 @@ impl WeftSubject {
         match self.plan.isolation {
             Isolation::ReadCommitted => weft::Isolation::ReadCommitted,
             Isolation::Snapshot => weft::Isolation::Snapshot,
+            Isolation::Serializable => weft::Isolation::Serializable,
         }
     }
 

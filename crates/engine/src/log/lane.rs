@@ -289,22 +289,23 @@ impl LaneWriter {
         })
     }
 
-    /// Commits: `commit` takes the timestamp and hands out what to append. There
-    /// must be room.
+    /// Commits: `take_timestamp` does, and `write` appends what belongs to it. If that
+    /// fails, the log has an empty transaction: whoever seals a block meanwhile has
+    /// counted it. There must be room.
     #[inline]
-    pub(crate) fn append(
+    pub(crate) fn append<R>(
         &self,
         durability: Durability,
-        commit: impl FnOnce() -> Timestamp,
-        write: impl FnOnce(&mut format::Appending<'_>),
-    ) -> Timestamp {
+        take_timestamp: impl FnOnce() -> Timestamp,
+        write: impl FnOnce(Timestamp, &mut format::Appending<'_>) -> R,
+    ) -> (Timestamp, R) {
         let mut writing = self.writing.borrow_mut();
         let writing = &mut *writing;
         let lane = self.lane();
         lane.begin_commit();
-        let timestamp = commit();
+        let timestamp = take_timestamp();
         let mut appending = format::Appending::begin(&mut writing.active, timestamp);
-        write(&mut appending);
+        let result = write(timestamp, &mut appending);
         appending.end();
         writing.resting.committed = lane.end_commit();
         if writing.transactions == 0 {
@@ -314,7 +315,7 @@ impl LaneWriter {
         writing.transactions += 1;
         writing.newest = timestamp;
         writing.urgency = writing.urgency.max(durability.into());
-        timestamp
+        (timestamp, result)
     }
 
     /// Whether everything up to `timestamp` is durable; if not, `context` is woken

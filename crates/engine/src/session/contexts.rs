@@ -13,9 +13,9 @@ use crate::{
     indirection::{Rid, Slot},
     locks::{OnConflict, Place, Strength},
     log::Durability,
-    session::{Saved, Savepoints},
+    session::{Dependencies, Saved, Savepoints},
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
-    transaction::Isolation,
+    transaction::{Isolation, TransactionOptions},
     version::Version,
 };
 
@@ -33,6 +33,8 @@ pub(crate) enum State {
 pub(crate) struct Context {
     pub(crate) number: u16,
     pub(crate) isolation: Cell<Isolation>,
+    /// Declared so; it cannot write.
+    pub(crate) read_only: Cell<bool>,
     pub(crate) state: Cell<State>,
     pub(crate) durability: Cell<Durability>,
     snapshot: Cell<u64>,
@@ -59,6 +61,8 @@ pub(crate) struct Context {
     pub(crate) waits: Cell<u32>,
     /// Why it was aborted, if a retry is to begin with that record.
     pub(crate) lost: RefCell<Option<Lost>>,
+    /// What it read, if it is serializable and may write.
+    pub(crate) dependencies: Dependencies,
 }
 
 /// What one write of an operation on an indexed table did.
@@ -140,6 +144,7 @@ impl Context {
         Context {
             number,
             isolation: Cell::default(),
+            read_only: Cell::default(),
             state: Cell::new(State::Ended),
             durability: Cell::default(),
             snapshot: Cell::new(NO_SNAPSHOT),
@@ -158,13 +163,21 @@ impl Context {
             locks: RefCell::default(),
             waits: Cell::default(),
             lost: RefCell::default(),
+            dependencies: Dependencies::default(),
         }
     }
 
     /// Makes it a new transaction's.
     #[inline(always)]
-    pub(crate) fn open(&self, isolation: Isolation, durability: Durability) {
+    pub(crate) fn open(&self, options: TransactionOptions, durability: Durability) {
+        let TransactionOptions {
+            isolation,
+            read_only,
+        } = options;
         self.isolation.set(isolation);
+        self.read_only.set(read_only);
+        self.dependencies
+            .activate(isolation == Isolation::Serializable && !read_only);
         self.state.set(State::Open);
         self.durability.set(durability);
         self.seen.set(Timestamp(0));
@@ -267,6 +280,7 @@ impl Contexts {
         context.drop_snapshot();
         context.statements.set(0);
         debug_assert!(context.locks.borrow().is_empty(), "locks end first");
+        context.dependencies.clear();
         if context.id.get().is_some() {
             context.forget_writes();
         }

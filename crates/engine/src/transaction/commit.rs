@@ -9,7 +9,7 @@ use std::{
 
 use super::Transaction;
 use crate::{
-    error::Error,
+    error::{Abort, Error},
     log::{Durability, Durable, LaneWriter, format},
     secondary::derived::is_derived,
     session::State,
@@ -75,7 +75,8 @@ impl Transaction {
     /// transaction and what it saw.
     ///
     /// # Errors
-    /// [`Error::Abort`] or [`Error::Ended`] if the transaction is over already.
+    /// [`Error::Abort`] if no serial order allows the transaction; this or
+    /// [`Error::Ended`] if it is over already.
     /// [`Error::StorageFull`], [`Error::MemoryExhausted`] (it is larger than a log
     /// buffer), [`Error::TransactionTooLarge`]: it was rolled back.
     /// [`Error::Poisoned`]: whether it is durable is unknown.
@@ -110,6 +111,9 @@ impl Transaction {
     #[inline(always)]
     fn commit_reads(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
         self.check_open()?;
+        if let Err(abort) = self.certify_reads() {
+            return Err(self.doom(abort));
+        }
         // Somebody may be waiting for the end of all that may have written.
         if let Some(id) = self.context.id.get() {
             self.session.database.statuses.of(id).abort(id.sequence());
@@ -142,7 +146,10 @@ impl Transaction {
                 return Ok(None);
             }
         }
-        let timestamp = self.commit_writes(lane);
+        let timestamp = match self.commit_writes(lane) {
+            Ok(timestamp) => timestamp,
+            Err(abort) => return Err(self.doom(abort)),
+        };
         self.ended();
         Ok(Some((timestamp, self.waits_for(timestamp)?)))
     }
@@ -198,25 +205,39 @@ impl Transaction {
     }
 
     /// Makes the writes visible, without suspending.
-    fn commit_writes(&self, lane: Option<&LaneWriter>) -> Timestamp {
+    ///
+    /// # Errors
+    /// Why the transaction must abort.
+    fn commit_writes(&self, lane: Option<&LaneWriter>) -> Result<Timestamp, Abort> {
         let session = &*self.session;
         let id = self.id();
         let status = session.database.statuses.of(id);
-        let commit = || status.commit(id.sequence(), &session.database.horizon.clock);
+        let take = || status.take_timestamp(id.sequence(), &session.database.horizon.clock);
+        let commit = |timestamp| {
+            let successor = self.certify(timestamp)?;
+            status.commit(id.sequence(), successor);
+            Ok(successor)
+        };
         let writes = self.context.writes.borrow();
         let keys = self.context.keys.borrow();
-        let timestamp = match lane {
-            None => commit(),
-            Some(lane) => lane.append(self.context.durability.get(), commit, |appending| {
+        let (timestamp, certified) = match lane {
+            None => {
+                let timestamp = take();
+                (timestamp, commit(timestamp))
+            }
+            Some(lane) => lane.append(self.context.durability.get(), take, |timestamp, log| {
+                let successor = commit(timestamp)?;
                 for write in writes.iter().filter(|write| !is_derived(write.table)) {
-                    appending.write(write.table, write.key(&keys), write.version.payload());
+                    log.write(write.table, write.key(&keys), write.version.payload());
                 }
+                Ok(successor)
             }),
         };
+        let successor = certified?;
         let mut garbage = session.garbage.borrow_mut();
         for write in writes.iter() {
             let is_tombstone = write.version.is_tombstone();
-            write.version.stamp(timestamp);
+            write.version.stamp(timestamp, successor);
             if let Some((old, block_bytes)) = write.old {
                 garbage.superseded(timestamp, old, block_bytes);
             }
@@ -230,7 +251,7 @@ impl Transaction {
         if status.is_watched() {
             self.release_all_written();
         }
-        timestamp
+        Ok(timestamp)
     }
 
     /// Rolls back. Dropping the transaction does the same.

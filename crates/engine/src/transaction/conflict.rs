@@ -91,8 +91,12 @@ impl<'t> Statement<'t> {
             if is_free {
                 return Ok(Standing::Free(head, sight));
             }
-            if absent && !transaction.sees_record::<P>(slot, head).await {
-                return Ok(Standing::Unseen);
+            if absent {
+                let visible = transaction.find_visible::<P>(slot, head).await;
+                if visible.is_none_or(Version::is_tombstone) {
+                    transaction.note(slot, visible);
+                    return Ok(Standing::Unseen);
+                }
             }
             if sight == Sight::Newer {
                 transaction.note_lost(table, slot, key);
@@ -171,13 +175,12 @@ impl Transaction {
         }
     }
 
-    /// Whether the snapshot sees a live record in the chain.
-    async fn sees_record<P: Policy>(&self, slot: &Slot, head: Version) -> bool {
+    /// The version in the chain that the snapshot sees.
+    async fn find_visible<P: Policy>(&self, slot: &Slot, head: Version) -> Option<Version> {
         let snapshot = self.context.snapshot();
-        let visible = match self.look(slot, head, snapshot) {
+        match self.look(slot, head, snapshot) {
             Look::Over(visible) => visible,
             Look::Further(older) => self.look_further::<P>(slot, older, snapshot).await,
-        };
-        visible.is_some_and(|version| !version.is_tombstone())
+        }
     }
 }

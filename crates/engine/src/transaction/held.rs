@@ -228,6 +228,8 @@ impl Transaction {
             Abort::WriteConflict => stats.aborts_write_conflict += 1,
             Abort::SnapshotTooOld => stats.aborts_snapshot_too_old += 1,
             Abort::Deadlock => stats.aborts_deadlock += 1,
+            Abort::NotSerializable => stats.aborts_not_serializable += 1,
+            Abort::Phantom => stats.aborts_phantom += 1,
         });
     }
 }

@@ -62,7 +62,7 @@ impl Transaction {
         if key.len() > crate::KEY_BYTES_MAX {
             return Err(Error::KeyTooLong { bytes: key.len() });
         }
-        let statement = self.statement(table)?;
+        let statement = self.statement_to_write(table)?;
         let reads = &self.context.reads;
         reads.set(reads.get() + 1);
         let (mut read, mut output, mut handed) = (Some(read), None, None);
@@ -170,15 +170,26 @@ impl<'t> Statement<'t> {
                     P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
                 }
                 Step::Done(Some(rid)) => break rid,
-                Step::Done(None) => return Ok(Locked::Absent),
+                Step::Done(None) => {
+                    transaction.note_absence(lookup.found_in());
+                    return Ok(Locked::Absent);
+                }
             }
         };
+        let found_in = lookup.found_in();
         let slot = table.records.slot(Rid(rid));
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
         loop {
             let (head, owner) = match self.examine::<P>(table, slot, key, true).await? {
-                Standing::Gone | Standing::Unseen => return Ok(Locked::Absent),
-                Standing::Free(head, _) if head.is_tombstone() => return Ok(Locked::Absent),
+                Standing::Gone | Standing::Unseen => {
+                    transaction.note_absence(found_in);
+                    return Ok(Locked::Absent);
+                }
+                Standing::Free(head, _) if head.is_tombstone() => {
+                    transaction.note(slot, Some(head));
+                    transaction.note_absence(found_in);
+                    return Ok(Locked::Absent);
+                }
                 Standing::Free(head, Sight::Own) => {
                     head.payload().map(&mut *show);
                     return Ok(Locked::Read);
@@ -192,6 +203,7 @@ impl<'t> Statement<'t> {
                     if let Begin::Committed(timestamp) = head.begin() {
                         transaction.saw(timestamp);
                     }
+                    transaction.note(slot, Some(head));
                     head.payload().map(&mut *show);
                     return Ok(Locked::Read);
                 }

@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     indirection::{Head, Rid},
     table::Table,
+    version::Version,
 };
 
 /// While the index is walked: at the depth of the lookup's touches.
@@ -91,8 +92,8 @@ impl Statement<'_> {
         async move {
             let transaction = self.transaction;
             let pin = transaction.session.memory.pin();
-            let rid = match name {
-                Name::Rid(rid) | Name::Fetched(rid) => rid,
+            let (rid, found_in) = match name {
+                Name::Rid(rid) | Name::Fetched(rid) => (rid, None),
                 Name::Key(key) => {
                     let mut lookup = table.index.lookup(&pin, key);
                     loop {
@@ -100,7 +101,11 @@ impl Statement<'_> {
                             Step::Touch(address, bytes) => {
                                 P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
                             }
-                            Step::Done(rid) => break Rid(rid?),
+                            Step::Done(Some(rid)) => break (Rid(rid), lookup.found_in()),
+                            Step::Done(None) => {
+                                transaction.note_absence(lookup.found_in());
+                                return None;
+                            }
                         }
                     }
                 }
@@ -111,6 +116,7 @@ impl Statement<'_> {
                 P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
             }
             let Head::Version(head) = slot.head() else {
+                transaction.note_absence(found_in);
                 return None;
             };
             let bytes = table.prefetch_bytes();
@@ -122,7 +128,12 @@ impl Statement<'_> {
                 Look::Over(visible) => visible,
                 Look::Further(older) => transaction.look_further::<P>(slot, older, snapshot).await,
             };
-            visible?.payload().map(read)
+            transaction.note(slot, visible);
+            let value = visible.as_ref().and_then(Version::payload);
+            if value.is_none() {
+                transaction.note_absence(found_in);
+            }
+            value.map(read)
         }
     }
 }

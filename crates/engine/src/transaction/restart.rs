@@ -42,7 +42,7 @@ impl Transaction {
     /// # Cancellation
     /// Dropping the future gives the lock up.
     pub async fn restart<P: Policy>(self) -> Result<Transaction, Error> {
-        let next = self.session.open(self.isolation())?;
+        let next = self.session.open(self.options())?;
         next.context.durability.set(self.context.durability.get());
         next.context.conduct.set(self.context.conduct.get());
         let lost = self.context.lost.take();

@@ -101,7 +101,11 @@ impl Statement<'_> {
         loop {
             let pin = session.memory.pin();
             for _ in 0..NODES_PER_PIN {
-                if !scan.next::<P>(&pin, &mut borrowed.batch).await {
+                let tracker = transaction.tracker();
+                if !scan
+                    .next_observed::<P, _>(&pin, &mut borrowed.batch, tracker)
+                    .await
+                {
                     return scanned;
                 }
                 let flow = self
@@ -140,6 +144,7 @@ impl Statement<'_> {
                 Look::Over(visible) => visible,
                 Look::Further(older) => transaction.look_further::<P>(slot, older, snapshot).await,
             };
+            transaction.note(slot, visible);
             let Some(version) = visible else { continue };
             if let Some(value) = version.payload() {
                 *scanned += 1;

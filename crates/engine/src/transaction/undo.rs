@@ -69,11 +69,12 @@ impl Transaction {
                     }
                 }
                 if let Some(table) = session.database.table_by_number(write.table) {
-                    let removal = table.index.remove::<Sequential>(
+                    let removal = table.index.remove_observed::<Sequential, _>(
                         &session.memory,
                         &pin,
                         key,
                         Some(write.rid.0),
+                        self.tracker(),
                     );
                     run_inline(removal);
                 }

@@ -60,12 +60,11 @@ impl Transaction {
                 Begin::Committed(timestamp) => return self.sight_committed(timestamp, snapshot),
                 Begin::InProgress(maker) => maker,
             };
-            match self.session.database.statuses.of(maker).outcome(maker) {
-                Outcome::Active => return Sight::Uncommitted,
+            let status = self.session.database.statuses.of(maker);
+            match status.outcome(maker, snapshot) {
+                Outcome::Active | Outcome::Later => return Sight::Uncommitted,
                 Outcome::Aborted => return Sight::Newer,
-                Outcome::Committed(timestamp) => {
-                    return self.sight_committed(timestamp, snapshot);
-                }
+                Outcome::Committed { at, .. } => return self.sight_committed(at, snapshot),
                 // Stamped by now: `status.rs`.
                 Outcome::Ended => {}
             }

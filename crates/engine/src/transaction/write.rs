@@ -102,7 +102,7 @@ impl Transaction {
         value: &[u8],
     ) -> Result<(), Error> {
         check(key, Some(value))?;
-        let statement = self.statement(table)?;
+        let statement = self.statement_to_write(table)?;
         let value = Some(value);
         let written = match self.indexes_of(table) {
             None => {
@@ -137,7 +137,7 @@ impl Transaction {
         value: &[u8],
     ) -> Result<(), Error> {
         check(key, Some(value))?;
-        let statement = self.statement(table)?;
+        let statement = self.statement_to_write(table)?;
         let value = Some(value);
         let written = match self.indexes_of(table) {
             None => statement.put::<P>(table, key, value, Intent::Put).await?,
@@ -164,7 +164,7 @@ impl Transaction {
         value: &[u8],
     ) -> Result<bool, Error> {
         check(key, Some(value))?;
-        let statement = self.statement(table)?;
+        let statement = self.statement_to_write(table)?;
         let value = Some(value);
         let written = match self.indexes_of(table) {
             None => {
@@ -190,7 +190,7 @@ impl Transaction {
     #[inline]
     pub async fn delete<P: Policy>(&self, table: &Table, key: &[u8]) -> Result<bool, Error> {
         check(key, None)?;
-        let statement = self.statement(table)?;
+        let statement = self.statement_to_write(table)?;
         let written = match self.indexes_of(table) {
             None => {
                 statement
@@ -329,14 +329,23 @@ impl<'t> Statement<'t> {
                     P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await
                 }
                 LookupStep::Done(Some(rid)) => break rid,
-                LookupStep::Done(None) => return Ok(Written::Refused),
+                LookupStep::Done(None) => {
+                    self.transaction.note_absence(lookup.found_in());
+                    return Ok(Written::Refused);
+                }
             }
         };
+        let found_in = lookup.found_in();
         let rid = Rid(rid);
         let slot = table.records.slot(rid);
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
-        self.write_record::<P>(table, rid, slot, key, value, intent)
-            .await
+        let written = self
+            .write_record::<P>(table, rid, slot, key, value, intent)
+            .await?;
+        if matches!(written, Written::Refused) {
+            self.transaction.note_absence(found_in);
+        }
+        Ok(written)
     }
 
     /// Insert and upsert.
@@ -375,9 +384,10 @@ impl<'t> Statement<'t> {
             };
             // The index publishes in its last, unsuspended stretch. If this
             // future is dropped before that, `record` is taken back.
+            let tracker = transaction.tracker();
             let inserted = table
                 .index
-                .insert::<P>(&session.memory, &pin, key, rid.0)
+                .insert_observed::<P, _>(&session.memory, &pin, key, rid.0, tracker)
                 .await;
             match inserted {
                 Ok(Inserted::New) => {
@@ -463,6 +473,7 @@ impl<'t> Statement<'t> {
                 if let Begin::Committed(timestamp) = head.begin() {
                     transaction.saw(timestamp);
                 }
+                transaction.note(slot, Some(head));
                 return Ok(Written::Refused);
             }
             if sight == Sight::Own {

@@ -124,20 +124,17 @@ const _: () = assert!(std::mem::offset_of!(Border, slots) == 64);
 const _: usize = BORDER_BYTES;
 
 impl Border {
-    pub(crate) fn new(version: Version, lowest: u64) -> Border {
-        Border {
-            word: VersionWord::new(version),
-            permutation: AtomicU64::new(Permutation::EMPTY.bits()),
-            fingerprints: Bytes::new(0),
-            codes: Bytes::new(Code::FREE.0),
-            next: AtomicU32::new(NodeId::NONE.0),
-            prev: AtomicU32::new(NodeId::NONE.0),
-            lowest: AtomicU64::new(lowest),
-            slots: std::array::from_fn(|_| Slot {
-                slice: AtomicU64::new(0),
-                word: AtomicU64::new(0),
-            }),
-        }
+    /// Makes what lies here an empty border that no other thread can see yet, except
+    /// who still compares its former version.
+    pub(crate) fn renew(&self, version: Version, lowest: u64) {
+        self.word.renew(version);
+        let empty = Permutation::EMPTY.bits();
+        self.permutation.store(empty, Ordering::Relaxed);
+        self.fingerprints.fill(0);
+        self.codes.fill(Code::FREE.0);
+        self.next.store(NodeId::NONE.0, Ordering::Relaxed);
+        self.prev.store(NodeId::NONE.0, Ordering::Relaxed);
+        self.lowest.store(lowest, Ordering::Relaxed);
     }
 
     #[inline(always)]
@@ -316,9 +313,11 @@ impl Border {
 struct Bytes([AtomicU64; 2]);
 
 impl Bytes {
-    fn new(byte: u8) -> Bytes {
-        let word = u64::from_le_bytes([byte; 8]);
-        Bytes([AtomicU64::new(word), AtomicU64::new(word)])
+    fn fill(&self, byte: u8) {
+        let filled = u64::from_le_bytes([byte; 8]);
+        for word in &self.0 {
+            word.store(filled, Ordering::Relaxed);
+        }
     }
 
     #[inline(always)]

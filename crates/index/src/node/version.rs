@@ -132,6 +132,14 @@ impl VersionWord {
         VersionWord(AtomicU64::new(version.0))
     }
 
+    /// Makes a border's word that of another one, that no other thread can see yet, at
+    /// a version that neither had before.
+    pub(crate) fn renew(&self, version: Version) {
+        let counters = self.0.load(Ordering::Relaxed) & !(INSERTION - 1);
+        let word = counters.wrapping_add(SPLIT) | version.0;
+        self.0.store(word, Ordering::Relaxed);
+    }
+
     /// A version that is not in the middle of a change.
     #[inline(always)]
     pub(crate) fn stable(&self) -> Version {

@@ -74,7 +74,7 @@ fn states(record: &Record, index: usize, rules: &Rules) -> (u64, u64) {
     };
     let began = event.clock.0.min(partner.clock.0);
     match record.isolation {
-        Isolation::Snapshot => (record.snapshot, record.snapshot),
+        Isolation::Snapshot | Isolation::Serializable => (record.snapshot, record.snapshot),
         Isolation::ReadCommitted if reads && rules.one_thread => (began, began),
         Isolation::ReadCommitted => (began, event.clock.1),
     }

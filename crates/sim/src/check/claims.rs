@@ -38,7 +38,7 @@ pub(super) fn lists_only_grow(versions: &Versions, records: &[Record]) -> Result
             continue;
         }
         let mut writers = records.iter().filter(|record| writes(record, key));
-        if writers.any(|record| record.isolation != Isolation::Snapshot) {
+        if writers.any(|record| record.isolation == Isolation::ReadCommitted) {
             continue;
         }
         let mut before: &[u8] = &[];

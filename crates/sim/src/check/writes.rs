@@ -12,7 +12,7 @@ use crate::history::{Action, Event, Key, Record};
 pub(super) fn first_updater_wins(versions: &Versions, records: &[Record]) -> Result<(), Violation> {
     let on_snapshots = records
         .iter()
-        .filter(|record| record.isolation == Isolation::Snapshot);
+        .filter(|record| record.isolation != Isolation::ReadCommitted);
     for record in on_snapshots {
         for event in &record.events {
             let Some((key, _)) = event.action.effect() else {

@@ -374,7 +374,7 @@ impl Past {
 fn is_newer(record: &Record, up_to: u64) -> bool {
     let operations = record.events.iter().map(|event| event.clock.1);
     let last = match record.isolation {
-        Isolation::Snapshot => None,
+        Isolation::Snapshot | Isolation::Serializable => None,
         Isolation::ReadCommitted => operations.max(),
     };
     last.unwrap_or(record.snapshot) > up_to

@@ -62,11 +62,7 @@ impl Simulation {
         let commits = count(|record| matches!(record.outcome, Outcome::Committed(_)));
         let aborts = count(|record| record.outcome == Outcome::Aborted);
         let rollbacks = records.len() - commits - aborts;
-        let told = (
-            stats.commits,
-            stats.aborts_write_conflict + stats.aborts_snapshot_too_old,
-            stats.rollbacks,
-        );
+        let told = (stats.commits, stats.aborts(), stats.rollbacks);
         let known = (commits as u64, aborts as u64, rollbacks as u64);
         let planted = self.world.parameters.planted.is_some();
         if told == known || planted {

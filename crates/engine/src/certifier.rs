@@ -1,0 +1,147 @@
+//! What serializable transactions of different sessions tell each other besides their
+//! versions: how they are certified, and two announcements per session.
+//!
+//! - *Range stamp*: the newest commit of a transaction of this session that relied on
+//!   the absence of records: of keys it did not find, of what is not in a range that it
+//!   scanned. Whoever inserts a record has no older version where such readers could
+//!   have left a mark.
+//! - *Read-only snapshot*: the newest snapshot of a transaction that was declared
+//!   read-only. Those leave no other trace.
+//!
+//! Both only grow, are written by their session alone, and read by others in the rare
+//! case that a transaction has a successor that committed before it
+//! (`transaction/certify.rs`). Numbers of ended sessions serve later ones, so nothing
+//! is ever forgotten.
+
+use std::sync::OnceLock;
+
+use crate::{
+    horizon::Horizon,
+    sync::{AtomicU64, AtomicUsize, Ordering, fence},
+    timestamp::{SESSIONS_MAX, Timestamp},
+};
+
+/// How serializable transactions are certified when they commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Certifier {
+    /// The serial safety net: a transaction aborts if one of its successors in any
+    /// serial order committed before one of its predecessors (Wang, Johnson, Fekete,
+    /// Pandis: "Efficiently making (almost) any concurrency control mechanism
+    /// serializable", VLDB Journal 26, 2017). What a transaction read may have been
+    /// changed when it commits.
+    #[default]
+    Ssn,
+    /// Everything a transaction read must be current when it commits, unless it wrote
+    /// nothing (after Silo; paper 004 section 2.1.4).
+    Validation,
+}
+
+/// One session's announcements.
+#[repr(align(128))]
+pub(crate) struct Announcements {
+    range: AtomicU64,
+    read_only: AtomicU64,
+}
+
+impl Announcements {
+    fn new() -> Announcements {
+        Announcements {
+            range: AtomicU64::new(0),
+            read_only: AtomicU64::new(0),
+        }
+    }
+
+    /// Raises the session's range stamp; what it was.
+    ///
+    /// The caller's fence comes between this and its look at the nodes; that of an
+    /// inserter between its insertion and [`Board::last_range_reader`].
+    pub(crate) fn raise_range(&self, at: Timestamp) -> Timestamp {
+        let before = self.range.load(Ordering::Relaxed);
+        if before < at.0 {
+            self.range.store(at.0, Ordering::Relaxed);
+        }
+        Timestamp(before)
+    }
+
+    /// A snapshot of the present for a transaction that is declared read-only, after
+    /// announcing it.
+    ///
+    /// ```text
+    ///   reader                       writer T, with a successor at p <= s
+    ///   read_only = s                c = clock.fetch_add(1) + 1
+    ///   fence(SeqCst)                fence(SeqCst)
+    ///   clock == s ?                 reads read_only
+    /// ```
+    /// If `s < c`, the reader's second load of the clock comes before the writer's
+    /// increment, so the writer sees the announcement, and aborts. Else the snapshot
+    /// includes `T`.
+    #[inline]
+    pub(crate) fn read_only_snapshot(&self, horizon: &Horizon) -> Timestamp {
+        loop {
+            let snapshot = horizon.now();
+            if self.read_only.load(Ordering::Relaxed) == snapshot.0 {
+                return snapshot;
+            }
+            self.read_only.store(snapshot.0, Ordering::Relaxed);
+            // Pairs with the fence in `Transaction::leave_marks`.
+            fence(Ordering::SeqCst);
+            if horizon.now() == snapshot {
+                return snapshot;
+            }
+        }
+    }
+}
+
+/// The announcements of all sessions.
+pub(crate) struct Board {
+    sessions: Box<[OnceLock<Announcements>]>,
+    /// Sessions that have announcements: the first so many.
+    count: AtomicUsize,
+}
+
+impl Board {
+    pub(crate) fn new() -> Board {
+        Board {
+            sessions: (0..SESSIONS_MAX).map(|_| OnceLock::new()).collect(),
+            count: AtomicUsize::new(0),
+        }
+    }
+
+    /// Makes room for the announcements of a new session.
+    pub(crate) fn enter(&self, number: u16) {
+        let number = usize::from(number);
+        self.sessions[number].get_or_init(Announcements::new);
+        // SeqCst: who does not count this session yet comes before its first
+        // announcement.
+        self.count.fetch_max(number + 1, Ordering::SeqCst);
+    }
+
+    /// The announcements of a session that has entered.
+    #[inline]
+    pub(crate) fn session(&self, number: u16) -> &Announcements {
+        self.sessions[usize::from(number)]
+            .get()
+            .expect("a session enters before anything else")
+    }
+
+    fn all(&self) -> impl Iterator<Item = (usize, &Announcements)> {
+        let count = self.count.load(Ordering::SeqCst);
+        let sessions = self.sessions[..count].iter().enumerate();
+        sessions.filter_map(|(number, session)| Some((number, session.get()?)))
+    }
+
+    /// The newest commit that relied on an absence, not counting session `own`, whose
+    /// stamp was `before`.
+    pub(crate) fn last_range_reader(&self, own: u16, before: Timestamp) -> Timestamp {
+        let others = self.all().filter(|&(number, _)| number != own.into());
+        let stamps = others.map(|(_, session)| Timestamp(session.range.load(Ordering::Relaxed)));
+        stamps.fold(before, Timestamp::max)
+    }
+
+    /// The newest snapshot of a transaction that was declared read-only.
+    pub(crate) fn last_read_only(&self) -> Timestamp {
+        let all = self.all();
+        let snapshots = all.map(|(_, session)| session.read_only.load(Ordering::Relaxed));
+        Timestamp(snapshots.max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,142 @@
+//! What a serializable transaction has read: records and, for what it did not find,
+//! nodes of indexes.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
+
+use index::{NodeId, NodeVersion, Observer};
+use memory::Arena;
+
+use crate::{indirection::Slot, version::Version};
+
+/// Set in the word of a version that is a tombstone. Versions are 16-byte aligned.
+const TOMBSTONE: u64 = 1;
+
+/// A record, and what the transaction saw of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordRead {
+    /// Slots never move, and stay as long as a snapshot does.
+    pub(crate) slot: *const Slot,
+    seen: u64,
+}
+
+impl RecordRead {
+    /// Where the version that was seen is, or was: 0 if none was.
+    ///
+    /// A tombstone may be gone by now.
+    pub(crate) fn seen(self) -> u64 {
+        self.seen & !TOMBSTONE
+    }
+
+    /// Whether the record was there.
+    pub(crate) fn was_present(self) -> bool {
+        self.seen & TOMBSTONE == 0 && self.seen != 0
+    }
+}
+
+/// See the module text.
+#[derive(Default)]
+pub(crate) struct Dependencies {
+    /// Whether anything is noted at all.
+    active: Cell<bool>,
+    pub(crate) records: RefCell<Vec<RecordRead>>,
+    nodes: RefCell<HashMap<NodeId, u64>>,
+}
+
+impl Dependencies {
+    pub(crate) fn activate(&self, active: bool) {
+        self.active.set(active);
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_active(&self) -> bool {
+        self.active.get()
+    }
+
+    /// Nothing is noted, or nothing was read.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.active.get() || (self.records.borrow().is_empty() && self.nodes.borrow().is_empty())
+    }
+
+    /// The transaction saw `version` of a record, which it has not made itself, or none.
+    #[inline]
+    pub(crate) fn saw(&self, slot: &Slot, version: Option<Version>) {
+        let seen = version.map_or(0, |version| {
+            version.word() | if version.is_tombstone() { TOMBSTONE } else { 0 }
+        });
+        self.records.borrow_mut().push(RecordRead { slot, seen });
+    }
+
+    /// The transaction relied on what is not in a node.
+    pub(crate) fn missed(&self, node: NodeVersion) {
+        // The first version counts: if there is another by now, the transaction will
+        // find out when it commits.
+        let mut nodes = self.nodes.borrow_mut();
+        nodes.entry(node.node).or_insert(node.version);
+    }
+
+    pub(crate) fn relies_on_absence(&self) -> bool {
+        !self.nodes.borrow().is_empty()
+    }
+
+    /// Whether no node has changed but by the transaction itself.
+    pub(crate) fn nodes_are_current(&self, arena: &Arena) -> bool {
+        let nodes = self.nodes.borrow();
+        let mut nodes = nodes.iter();
+        nodes.all(|(&node, &version)| NodeVersion { node, version }.is_current(arena))
+    }
+
+    /// Forgets everything.
+    #[inline]
+    pub(crate) fn clear(&self) {
+        if !self.active.replace(false) {
+            return;
+        }
+        // One huge transaction should not keep its memory for ever.
+        let mut records = self.records.borrow_mut();
+        records.clear();
+        records.shrink_to(1 << 14);
+        let mut nodes = self.nodes.borrow_mut();
+        if !nodes.is_empty() {
+            nodes.clear();
+            nodes.shrink_to(1 << 10);
+        }
+    }
+}
+
+/// Notes nodes for a transaction that is serializable, or for none.
+#[derive(Clone, Copy)]
+pub(crate) struct Tracker<'t>(pub(crate) Option<&'t Dependencies>);
+
+impl Observer for Tracker<'_> {
+    const ACTIVE: bool = true;
+
+    #[inline]
+    fn depended(&mut self, node: NodeVersion) {
+        if let Some(dependencies) = self.0 {
+            dependencies.missed(node);
+        }
+    }
+
+    #[inline]
+    fn changed(&mut self, before: NodeVersion, after: NodeVersion) {
+        if let Some(dependencies) = self.0
+            && let Some(version) = dependencies.nodes.borrow_mut().get_mut(&before.node)
+            && *version == before.version
+        {
+            *version = after.version;
+        }
+    }
+
+    fn divided(&mut self, from: NodeId, node: NodeVersion) {
+        if let Some(dependencies) = self.0 {
+            let mut nodes = dependencies.nodes.borrow_mut();
+            if nodes.contains_key(&from) {
+                nodes.insert(node.node, node.version);
+            }
+        }
+    }
+}

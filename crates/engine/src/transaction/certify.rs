@@ -1,0 +1,298 @@
+//! Certification: whether a serializable transaction may commit.
+//!
+//! It ran on a snapshot, where the only thing that can go wrong is an
+//! *anti-dependency*: it read a version that another transaction, its *successor*,
+//! overwrote before it committed. Notation: `c(T)` commit timestamp, `s(T)` snapshot,
+//! `pi(T)` the earliest `pi(U)` of a successor `U` that committed before `T`, or `c(T)`
+//! itself; `eta(T)` the latest commit of a *predecessor*: who made what `T` read or
+//! overwrote, or read what `T` overwrote.
+//!
+//! - Validation: `T` aborts if it has a successor, `pi(T) < c(T)`. Then timestamps are a
+//!   serial order. Who wrote nothing is serial at its snapshot.
+//! - Serial safety net (paper 000 section 4.5 and its reference 61): `T` aborts if
+//!   `pi(T) <= eta(T)`.
+//!
+//! # Readers leave marks when they commit
+//! The original keeps bits for readers in every version, set while reading, so that who
+//! overwrites it finds the readers that commit at the same time. Here a transaction
+//! writes nothing until it commits, and then settles it with whoever overwrites what it
+//! read:
+//!
+//! ```text
+//!   T, which has read V                   U, which overwrites V
+//!   c(T) = clock.fetch_add(1) + 1         phase = Committing          (SeqCst)
+//!   mark V with c(T)                      c(U) = clock.fetch_add(1) + 1 (SeqCst)
+//!   fence(SeqCst)                         fence(SeqCst)
+//!   who overwrites V, in which phase?     eta(U) = max(eta(U), mark of V)
+//! ```
+//! - `U` is active (or has not written yet): by the fences it sees the mark, and
+//!   `c(U) > c(T)`. Nothing to do for `T`.
+//! - `U` has committed, or is committing, with `c(U) < c(T)`: a successor of `T`. If it
+//!   is committing `T` waits for the outcome: only ever for an earlier timestamp.
+//! - `U` has a later timestamp than `T`, and so was certified while `T` marked: it may
+//!   have missed the mark. `T` aborts. The window is that of a few loads.
+//!
+//! A mark stays if `T` aborts, or is rounded up (`version/stamps.rs`): it can only
+//! abort a transaction too many, one that also has a successor.
+//!
+//! # Absent records
+//! What was not there, in the index or for the snapshot, is noted as the node of the
+//! index that says so; a transaction whose nodes have changed, by other hands than its
+//! own, aborts. (An entry that is there without a visible version is noted as a record
+//! as well.) Who inserts later has no version where a mark could be: if it has a
+//! successor, all sessions' *range stamps* count as its predecessors
+//! (`certifier.rs`). They are raised, and read, on the same sides of the fences as
+//! marks. An absence may be due to a deletion that was collected: so `eta(T)` is then at
+//! least `s(T)`.
+//!
+//! # Transactions that wrote nothing
+//! take no timestamp. `R` commits, in the serial order, just after its latest
+//! predecessor: it marks what it read with `eta(R)`. All its successors come later; one
+//! that has committed already may have missed the mark: `R` aborts unless
+//! `pi(U) > eta(R)`.
+//!
+//! *Declared* read-only transactions note nothing. `R` commits just after its snapshot.
+//! Its successors `U` have `c(U) > s(R)`, its predecessors are not later than `s(R)`; so
+//! it is safe as long as nobody commits with `pi(U) <= s(R) < c(U)`. Writers see to that
+//! (`Announcements::read_only_snapshot`), and even before they know whether `R` will
+//! read what they wrote.
+
+use std::ops::ControlFlow;
+
+use super::Transaction;
+use crate::{
+    certifier::Certifier,
+    error::Abort,
+    indirection::Head,
+    session::RecordRead,
+    status::Outcome,
+    sync::{Ordering, fence},
+    timestamp::{Begin, Timestamp},
+    version::Version,
+};
+
+/// What has become of a record since it was read.
+enum Place {
+    /// The version that was seen is the newest, or the transaction itself has replaced
+    /// it.
+    Newest(Option<Version>),
+    /// This version replaced it (or is the first, if none was seen).
+    Under(Version),
+    /// The record's slot serves another record.
+    Gone,
+}
+
+/// Who overwrote what was read, and when.
+enum Overwriter {
+    /// Nobody, or somebody who commits later and sees the mark.
+    None,
+    Committed {
+        at: Timestamp,
+        successor: Timestamp,
+    },
+    /// Somebody who is committing, later.
+    Later,
+}
+
+impl Transaction {
+    /// Whether a transaction that has written may commit at `at`, which it has taken:
+    /// its earliest successor, itself included.
+    ///
+    /// # Errors
+    /// Why it must abort.
+    pub(super) fn certify(&self, at: Timestamp) -> Result<Timestamp, Abort> {
+        let dependencies = &self.context.dependencies;
+        if dependencies.is_empty() {
+            return Ok(at);
+        }
+        let marks = self.session.database.certifier() == Certifier::Ssn;
+        let range_before = if marks { self.leave_marks(at) } else { at };
+        let mut successor = at;
+        let flow = self.each_overwriter(at, |overwriter| match overwriter {
+            Overwriter::None => ControlFlow::Continue(()),
+            Overwriter::Committed {
+                at: other,
+                successor: its,
+            } if other < at => {
+                successor = successor.min(its);
+                ControlFlow::Continue(())
+            }
+            // It may have missed a mark.
+            Overwriter::Committed { .. } | Overwriter::Later if marks => ControlFlow::Break(()),
+            Overwriter::Committed { .. } | Overwriter::Later => ControlFlow::Continue(()),
+        });
+        if flow.is_break() {
+            return Err(Abort::NotSerializable);
+        }
+        self.check_nodes()?;
+        let is_safe = successor == at
+            || marks
+                && successor > self.latest_predecessor(at, range_before)
+                && successor > self.session.database.board.last_read_only();
+        is_safe.then_some(successor).ok_or(Abort::NotSerializable)
+    }
+
+    /// Whether a transaction that has written nothing may commit.
+    ///
+    /// # Errors
+    /// Why it must abort.
+    pub(super) fn certify_reads(&self) -> Result<(), Abort> {
+        let validates = self.session.database.certifier() == Certifier::Validation;
+        if validates || self.context.dependencies.is_empty() {
+            return Ok(());
+        }
+        let at = self.latest_read();
+        self.leave_marks(at);
+        let flow = self.each_overwriter(Timestamp(u64::MAX), |overwriter| match overwriter {
+            Overwriter::Committed { successor, .. } if successor <= at => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        if flow.is_break() {
+            return Err(Abort::NotSerializable);
+        }
+        self.check_nodes()
+    }
+
+    /// The latest commit that the transaction saw, or may have seen, anything of.
+    fn latest_read(&self) -> Timestamp {
+        if self.context.dependencies.relies_on_absence() {
+            self.context.snapshot()
+        } else {
+            self.context.seen.get()
+        }
+    }
+
+    /// Marks what was read with `at`, and makes sure that whoever misses a mark is seen.
+    /// Returns the session's range stamp as it was.
+    fn leave_marks(&self, at: Timestamp) -> Timestamp {
+        let session = &*self.session;
+        let _pin = session.memory.pin();
+        let now = session.database.now();
+        for read in self.context.dependencies.records.borrow().iter() {
+            let seen = match self.place(*read) {
+                Place::Newest(seen) => seen,
+                // What was replaced stays as long as the snapshot is open, and a
+                // tombstone as long as it is linked, which it just was.
+                Place::Under(_) => Version::from_word(read.seen()),
+                Place::Gone => None,
+            };
+            if let Some(seen) = seen {
+                seen.mark_read(at, now);
+            }
+        }
+        let relied = self.context.dependencies.relies_on_absence();
+        let range = if relied { at } else { Timestamp(0) };
+        let before = session.announcements().raise_range(range);
+        // Pairs with the fence of whoever overwrites what was read, or inserts what was
+        // not there: module text.
+        fence(Ordering::SeqCst);
+        before
+    }
+
+    /// Calls `visit` with the overwriter of each record that was read, until it breaks.
+    /// Transactions that are committing not later than `bound` are waited for.
+    fn each_overwriter(
+        &self,
+        bound: Timestamp,
+        mut visit: impl FnMut(Overwriter) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let _pin = self.session.memory.pin();
+        for read in self.context.dependencies.records.borrow().iter() {
+            match self.place(*read) {
+                Place::Newest(_) => {}
+                Place::Under(newer) => visit(self.overwriter(newer, bound))?,
+                Place::Gone => return ControlFlow::Break(()),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Looks a record up that was read. A pin must be open.
+    #[inline(always)]
+    fn place(&self, read: RecordRead) -> Place {
+        // SAFETY: slots never move, and a table's stay as long as a snapshot is open
+        // that could read it.
+        let slot = unsafe { &*read.slot };
+        match slot.head() {
+            Head::Version(head) if head.word() == read.seen() => Place::Newest(Some(head)),
+            Head::Version(head) => self.place_below(read, head),
+            // The insertion that was not visible has been undone, or a tombstone
+            // collected; then the node has changed too.
+            Head::Unused | Head::Dead if !read.was_present() => Place::Newest(None),
+            Head::Unused | Head::Dead => Place::Gone,
+        }
+    }
+
+    #[cold]
+    fn place_below(&self, read: RecordRead, head: Version) -> Place {
+        let mut version = head;
+        loop {
+            match version.begin() {
+                // Replaced in the chain before it was stamped so: look again.
+                Begin::Committed(Timestamp(Begin::NEVER)) => return self.place(read),
+                // Nobody may go below what his snapshot sees.
+                Begin::Committed(at) if at <= self.context.snapshot() => return Place::Gone,
+                _ => {}
+            }
+            version = match version.next() {
+                Some(next) if next.word() != read.seen() => next,
+                None if read.seen() != 0 => return Place::Gone,
+                _ if self.is_own(version) => return Place::Newest(None),
+                _ => return Place::Under(version),
+            };
+        }
+    }
+
+    /// Who made `newer`, as far as it matters up to `bound`.
+    fn overwriter(&self, newer: Version, bound: Timestamp) -> Overwriter {
+        loop {
+            let maker = match newer.begin() {
+                Begin::Committed(Timestamp(Begin::NEVER)) => return Overwriter::None,
+                Begin::Committed(at) => {
+                    let successor = newer.successor_of_maker(at);
+                    return Overwriter::Committed { at, successor };
+                }
+                Begin::InProgress(maker) => maker,
+            };
+            match self
+                .session
+                .database
+                .statuses
+                .of(maker)
+                .outcome(maker, bound)
+            {
+                // Whoever writes after one that was undone is active now, or will be.
+                Outcome::Active | Outcome::Aborted => return Overwriter::None,
+                Outcome::Later => return Overwriter::Later,
+                Outcome::Committed { at, successor } => {
+                    return Overwriter::Committed { at, successor };
+                }
+                // Stamped by now: `status.rs`.
+                Outcome::Ended => {}
+            }
+        }
+    }
+
+    fn check_nodes(&self) -> Result<(), Abort> {
+        let arena = &self.session.database.arena;
+        let are_current = self.context.dependencies.nodes_are_current(arena);
+        are_current.then_some(()).ok_or(Abort::Phantom)
+    }
+
+    /// The latest predecessor that committed before `at`, or a later point before `at`.
+    fn latest_predecessor(&self, at: Timestamp, range_before: Timestamp) -> Timestamp {
+        let session = &*self.session;
+        let mut latest = self.latest_read();
+        for write in self.context.writes.borrow().iter() {
+            // What is later than `at` hides what came before it.
+            latest = latest.max(match write.old {
+                Some((old, _)) => old.last_reader(at),
+                None => {
+                    let board = &session.database.board;
+                    board.last_range_reader(session.number, range_before)
+                }
+            });
+        }
+        latest.min(Timestamp(at.0 - 1))
+    }
+}
