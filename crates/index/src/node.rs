@@ -193,7 +193,7 @@ impl Nodes {
 
     /// The version word of what was a border once.
     #[inline]
-    pub(crate) fn former_border<'a>(arena: &'a Arena, id: NodeId) -> &'a VersionWord {
+    pub(crate) fn former_border(arena: &Arena, id: NodeId) -> &VersionWord {
         // SAFETY: only borders' ids are asked for, made by `id_of` from blocks of this
         // arena, and those stay borders (*borders stay borders*).
         unsafe { arena.base().add(id.0 as usize * LINE_BYTES).cast().as_ref() }
