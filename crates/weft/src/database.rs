@@ -190,6 +190,17 @@ impl Database {
         self.shared().catalogue.list()
     }
 
+    /// The name of the table of a number ([`Table::number`]).
+    pub fn table_name(&self, number: u32) -> Option<String> {
+        let engine = &self.shared().engine;
+        let mut names = engine.table_names().into_iter();
+        names.find(|name| {
+            engine
+                .table(name)
+                .is_some_and(|table| table.number() == number)
+        })
+    }
+
     /// Runs `closure` in a transaction on one of the workers and commits it. After
     /// aborts it is run again, so it should have no effects besides those on
     /// tables. If it returns an error or panics, the transaction is rolled back.

@@ -122,6 +122,9 @@ pub enum Error {
     /// There is no backup, or nothing was restored.
     #[error(transparent)]
     Backup(#[from] Box<engine::backup::BackupError>),
+    /// Changes cannot be read from here.
+    #[error(transparent)]
+    Changes(Box<engine::ChangesError>),
     /// The engine reported something this version of the interface does not
     /// know by name.
     #[error("{0}")]
@@ -274,6 +277,17 @@ impl From<engine::Error> for Error {
             engine::Error::StorageFull => Error::StorageFull,
             engine::Error::TransactionTooLarge { bytes } => Error::TransactionTooLarge { bytes },
             other => Error::Engine(Box::new(other)),
+        }
+    }
+}
+
+impl From<engine::ChangesError> for Error {
+    fn from(error: engine::ChangesError) -> Error {
+        match error {
+            // Its worker's session has.
+            engine::ChangesError::Engine(engine::Error::Ended) => Error::Closed,
+            engine::ChangesError::Engine(error) => error.into(),
+            error => Error::Changes(Box::new(error)),
         }
     }
 }

@@ -114,6 +114,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! ## What others have committed
+//! [`Database::changes`] streams what transactions commit, in commit order, from any
+//! [`Position`] whose log is kept: for replicas, caches, search indexes.
+//!
 //! ## Without threads
 //! [`Database::open_local`] gives a [`LocalDatabase`] that works on the calling
 //! thread, only while it is called.
@@ -137,6 +141,7 @@
 //! going on.
 
 mod backup;
+mod changes;
 mod context;
 mod database;
 mod error;
@@ -154,11 +159,12 @@ mod value;
 mod worker;
 
 pub use backup::{restore, restore_reporting};
+pub use changes::{Change, ChangedTransaction, Changes, ChangesFrom, Position};
 pub use context::Context;
 pub use database::Database;
 pub use engine::{
-    CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, RecoveryProgress, RecoveryReport,
-    Usage, VALUE_BYTES_MAX,
+    ChangesError, CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, RecoveryProgress,
+    RecoveryReport, Usage, VALUE_BYTES_MAX,
 };
 pub use engine::{
     backup::{BackupError, BackupReport},

@@ -81,6 +81,16 @@ impl<K, V> Table<K, V> {
         self.table.name()
     }
 
+    /// The table's number, by which a [`crate::Change`] names it.
+    pub fn number(&self) -> u32 {
+        self.table.number()
+    }
+
+    /// Whether it belongs to a database.
+    pub(crate) fn is_of(&self, database: &Weak<engine::Database>) -> bool {
+        Weak::ptr_eq(&self.database, database)
+    }
+
     /// What lies beneath, for the comparison baselines of the benchmark.
     #[doc(hidden)]
     pub fn engine(&self) -> &engine::Table {

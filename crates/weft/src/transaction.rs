@@ -26,6 +26,7 @@ use interleave::{Interleaved, Policy};
 
 pub use self::{multi_get::MULTI_GET_WIDTH, rows::Rows, scan::Scan};
 use crate::{
+    changes::Position,
     error::Result,
     options::{Durability, Isolation},
     table::Table,
@@ -65,6 +66,13 @@ impl<P: Policy> Transaction<P> {
     /// What this transaction sees of others.
     pub fn isolation(&self) -> Isolation {
         self.inner.isolation()
+    }
+
+    /// What it sees: everything committed up to here, and nothing later; under read
+    /// committed, the present. A change stream can go on from here
+    /// ([`crate::Database::changes`]).
+    pub fn snapshot(&self) -> Position {
+        Position(self.inner.snapshot().0)
     }
 
     /// Number of records written so far.
