@@ -31,7 +31,7 @@
 //! tombstone. The builder meets `W`'s version at its claim, or `W` meets the builder's:
 //! one of them is uncommitted or too new for the other's snapshot, and aborts. The
 //! tombstone is not collected while `s` is open. So no claim of something out of date
-//! takes effect.
+//! takes effect (`tests/index_build.rs`).
 //!
 //! A claim that meets another record's entry has found two records with the same key
 //! at one snapshot. So the index cannot be unique.
@@ -59,7 +59,7 @@ use crate::{
     session::Session,
     table::Table,
     timestamp::TransactionId,
-    transaction::Isolation,
+    transaction::{Isolation, Transaction},
 };
 
 /// Records per system transaction; fewer after conflicts.
@@ -139,7 +139,7 @@ pub enum BuildStep {
     Waits,
     /// A writer was in the way: the batch is tried again by the next step.
     Conflict,
-    /// Some records were added.
+    /// Some records were read, or added.
     Advanced,
     /// The index is ready.
     Ready,
@@ -150,9 +150,18 @@ enum Stage {
     Grace(Stamp),
     /// Until these have ended.
     Open(Vec<TransactionId>),
-    /// Records up to this key are done.
-    Copies(Option<Vec<u8>>),
+    /// Records up to this key are done; the next are to be read.
+    Reads(Option<Vec<u8>>),
+    /// Records were read, and their entries are to be claimed.
+    Claims(Box<Claims>),
     Ready,
+}
+
+struct Claims {
+    /// Records up to this key are done.
+    after: Option<Vec<u8>>,
+    transaction: Transaction,
+    batch: Batch,
 }
 
 /// An index that is being built. Dropping it gives the index up.
@@ -274,83 +283,92 @@ impl IndexBuild {
             Stage::Open(open) => {
                 open.retain(|&id| database.statuses.is_open(id));
                 if open.is_empty() {
-                    self.stage = Stage::Copies(None);
+                    self.stage = Stage::Reads(None);
                     return Ok(BuildStep::Advanced);
                 }
                 Ok(BuildStep::Waits)
             }
-            Stage::Copies(_) => self.copy::<P>().await,
+            Stage::Reads(_) => self.read::<P>().await,
+            Stage::Claims(_) => match self.claim::<P>().await {
+                Err(BuildError::Engine(Error::Abort(_))) => {
+                    self.progress.conflicts += 1;
+                    // The smaller it is, the less often somebody is in its way.
+                    self.batch_records = (self.batch_records / 4).max(1);
+                    Ok(BuildStep::Conflict)
+                }
+                claimed => claimed,
+            },
             Stage::Ready => Ok(BuildStep::Ready),
         }
     }
 
-    async fn copy<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
-        let Stage::Copies(after) = &self.stage else {
-            return Ok(BuildStep::Ready);
+    /// Reads the next records at a snapshot of their own, or finds that there are no
+    /// more.
+    async fn read<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
+        let Stage::Reads(after) = &self.stage else {
+            unreachable!("the stage was looked at before");
         };
-        let copied = self.copy_batch::<P>(after.as_deref()).await;
-        match copied {
-            Ok(Some((records, last_key))) => {
-                self.progress.records_done += records;
-                self.stage = Stage::Copies(Some(last_key));
-                self.batch_records = (self.batch_records * 2).min(BATCH_RECORDS);
-                Ok(BuildStep::Advanced)
-            }
-            Ok(None) => {
-                self.index.core.set_ready(self.session.database.now());
-                self.stage = Stage::Ready;
-                Ok(BuildStep::Ready)
-            }
-            Err(BuildError::Engine(Error::Abort(_))) => {
-                self.progress.conflicts += 1;
-                // The smaller it is, the less often somebody is in its way.
-                self.batch_records = (self.batch_records / 4).max(1);
-                Ok(BuildStep::Conflict)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Adds the entries of the next records: how many, and the last one's key; `None`
-    /// at the end of the table.
-    async fn copy_batch<P: Policy>(
-        &self,
-        after: Option<&[u8]>,
-    ) -> Result<Option<(u64, Vec<u8>)>, BuildError> {
-        let core = &*self.index.core;
         let transaction = self.session.begin(Isolation::Snapshot)?;
         transaction.set_durability(Durability::None);
         let mut batch = Batch::default();
-        let range = (
-            after.map_or(Bound::Unbounded, Bound::Excluded),
-            Bound::Unbounded,
-        );
-        let base = &self.index.base;
+        let after = after.as_deref();
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let Index { base, core } = &self.index;
+        let records_max = self.batch_records;
         transaction
-            .scan_records::<P>(base, range, Direction::Forward, |key, rid, value| {
-                batch.add(core, key, rid, value);
-                match batch.records < self.batch_records && batch.entries.bytes() < BATCH_BYTES {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                }
-            })
+            .scan_records::<P>(
+                base,
+                (from, Bound::Unbounded),
+                Direction::Forward,
+                |key, rid, value| {
+                    batch.add(core, key, rid, value);
+                    match batch.records < records_max && batch.entries.bytes() < BATCH_BYTES {
+                        true => ControlFlow::Continue(()),
+                        false => ControlFlow::Break(()),
+                    }
+                },
+            )
             .await?;
         if batch.records == 0 {
             transaction.release();
-            return Ok(None);
+            core.set_ready(self.session.database.now());
+            self.stage = Stage::Ready;
+            return Ok(BuildStep::Ready);
         }
+        self.stage = Stage::Claims(Box::new(Claims {
+            after: after.map(<[u8]>::to_vec),
+            transaction,
+            batch,
+        }));
+        Ok(BuildStep::Advanced)
+    }
+
+    /// Adds the entries of the records that were read.
+    async fn claim<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
+        let Stage::Claims(claims) = std::mem::replace(&mut self.stage, Stage::Reads(None)) else {
+            unreachable!("the stage was looked at before");
+        };
+        let Claims {
+            after,
+            transaction,
+            batch,
+        } = *claims;
+        // Whatever happens before the end: they are read again.
+        self.stage = Stage::Reads(after);
+        let core = &*self.index.core;
         for (rid, entry_key, payload) in batch.entries.iter() {
-            if !transaction
-                .claim_entry::<P>(core, rid, entry_key, payload)
-                .await?
-            {
+            let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
+            if !claimed.await? {
                 let mut undelimited = Vec::new();
                 let key = entry::decode_key(core.options, entry_key, &mut undelimited);
                 return Err(BuildError::Duplicate { key: key.into() });
             }
         }
         transaction.commit().await?;
-        Ok(Some((batch.records as u64, batch.last_key)))
+        self.progress.records_done += batch.records as u64;
+        self.batch_records = (self.batch_records * 2).min(BATCH_RECORDS);
+        self.stage = Stage::Reads(Some(batch.last_key));
+        Ok(BuildStep::Advanced)
     }
 }
 

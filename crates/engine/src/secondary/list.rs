@@ -36,6 +36,13 @@ impl Indexes {
         unsafe { list.as_ref() }.map(Vec::as_slice)
     }
 
+    /// Whether this is still the answer of [`Indexes::current`].
+    #[inline(always)]
+    pub(crate) fn is_current(&self, list: Option<&[Arc<IndexCore>]>) -> bool {
+        let address = |list: Option<&[Arc<IndexCore>]>| list.map(<[_]>::as_ptr);
+        address(self.current()) == address(list)
+    }
+
     /// Adds an index, unless there is one of its name.
     pub(crate) fn add(&self, index: &Arc<IndexCore>) -> bool {
         let lists = self.lock();

@@ -21,7 +21,17 @@
 //! # Which indexes
 //! The list of indexes is loaded after the transaction took its name, in one stretch
 //! under a pin: whoever goes by an earlier list is known to the builder as open
-//! (`secondary/build.rs`).
+//! (`secondary/build.rs`). It is loaded again when the operation has ended; if it has
+//! changed, the transaction is aborted. Else, under read committed, an operation that
+//! goes by an earlier list might overwrite what one with the new list has committed
+//! meanwhile, and would leave its entries behind:
+//!
+//! ```text
+//!   T: loads the list, suspended      index added     U: writes r, with an entry, commits
+//!   T: writes r (a newer version, which read committed may), without an eye for entries
+//! ```
+//! `T` has then seen `U`'s version, hence sees the new list now. If it sees the old one,
+//! its version was there before the index, and nobody writes `r` before `T` has ended.
 
 use std::{
     future::poll_fn,

@@ -24,7 +24,7 @@
 //!   yields, tries again                 retires r
 //! ```
 
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
 use index::{InsertError, Inserted, Step as LookupStep};
 use interleave::{Point, Policy, leaf};
@@ -36,10 +36,10 @@ use super::{
     visibility::Sight,
 };
 use crate::{
-    error::Error,
+    error::{Abort, Error},
     indirection::{Rid, Slot},
     locks::{Waited, Waiting},
-    secondary::{derived::is_derived, entry::Entry},
+    secondary::{IndexCore, derived::is_derived, entry::Entry},
     session::{Saved, Step, Write, WriteKind},
     table::Table,
     timestamp::Begin,
@@ -104,7 +104,8 @@ impl Transaction {
         check(key, Some(value))?;
         let statement = self.statement_to_write(table)?;
         let value = Some(value);
-        let written = match self.indexes_of(table) {
+        let indexes = self.indexes_of(table);
+        let written = match indexes {
             None => {
                 statement
                     .put::<P>(table, key, value, Intent::Insert)
@@ -115,7 +116,7 @@ impl Transaction {
                 indexed.write::<P>(key, value, Intent::Insert).await?
             }
         };
-        if self.has_written(written)? {
+        if self.has_written(table, indexes, written)? {
             Ok(())
         } else {
             Err(Error::DuplicateKey)
@@ -139,14 +140,15 @@ impl Transaction {
         check(key, Some(value))?;
         let statement = self.statement_to_write(table)?;
         let value = Some(value);
-        let written = match self.indexes_of(table) {
+        let indexes = self.indexes_of(table);
+        let written = match indexes {
             None => statement.put::<P>(table, key, value, Intent::Put).await?,
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
                 indexed.write::<P>(key, value, Intent::Put).await?
             }
         };
-        self.has_written(written).map(drop)
+        self.has_written(table, indexes, written).map(drop)
     }
 
     /// Replaces a record's value; whether there is such a record.
@@ -166,7 +168,8 @@ impl Transaction {
         check(key, Some(value))?;
         let statement = self.statement_to_write(table)?;
         let value = Some(value);
-        let written = match self.indexes_of(table) {
+        let indexes = self.indexes_of(table);
+        let written = match indexes {
             None => {
                 statement
                     .change::<P>(table, key, value, Intent::Change)
@@ -177,7 +180,7 @@ impl Transaction {
                 indexed.write::<P>(key, value, Intent::Change).await?
             }
         };
-        self.has_written(written)
+        self.has_written(table, indexes, written)
     }
 
     /// Deletes a record; whether there was one.
@@ -191,7 +194,8 @@ impl Transaction {
     pub async fn delete<P: Policy>(&self, table: &Table, key: &[u8]) -> Result<bool, Error> {
         check(key, None)?;
         let statement = self.statement_to_write(table)?;
-        let written = match self.indexes_of(table) {
+        let indexes = self.indexes_of(table);
+        let written = match indexes {
             None => {
                 statement
                     .change::<P>(table, key, None, Intent::Change)
@@ -202,19 +206,28 @@ impl Transaction {
                 indexed.write::<P>(key, None, Intent::Change).await?
             }
         };
-        self.has_written(written)
+        self.has_written(table, indexes, written)
     }
 
-    /// Counts a write that has ended; whether it took place.
+    /// Counts a write that has ended and maintained `indexes`; whether it took place.
     #[inline(always)]
-    fn has_written(&self, written: bool) -> Result<bool, Error> {
+    fn has_written(
+        &self,
+        table: &Table,
+        indexes: Option<&[Arc<IndexCore>]>,
+        written: bool,
+    ) -> Result<bool, Error> {
         // A sibling under the same `join` may have aborted the transaction: what
         // was found (or not) is then without its writes.
         self.check_open()?;
-        if written {
-            self.context.count_write();
+        if !written {
+            return Ok(false);
         }
-        Ok(written)
+        if !table.indexes.is_current(indexes) {
+            return Err(self.doom(Abort::WriteConflict));
+        }
+        self.context.count_write();
+        Ok(true)
     }
 }
 

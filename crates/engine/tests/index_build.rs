@@ -1,0 +1,330 @@
+//! Indexes that are built while writers run: whatever the order in which builder and
+//! writers take their steps, the index is its table's in the end.
+
+#[path = "common/stepping.rs"]
+mod stepping;
+
+use std::{
+    cell::Cell,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+};
+
+use engine::{
+    Abort, BuildError, BuildStep, Database, DatabaseConfig, Error, Extractor, Index, IndexBuild,
+    IndexOptions, IndexState, Isolation, OnConflict, Session, Table,
+};
+use interleave::{Sequential, run_inline};
+use stepping::{Rng, Stepping, interleave, pause};
+
+struct Setup {
+    session: Rc<Session>,
+    table: Arc<Table>,
+}
+
+fn whole_value() -> Extractor {
+    Arc::new(|_, value, keys| keys.push(value))
+}
+
+const UNIQUE: IndexOptions = unique(true);
+
+const fn unique(unique: bool) -> IndexOptions {
+    IndexOptions {
+        unique,
+        prefix_free: false,
+    }
+}
+
+impl Setup {
+    fn new() -> Setup {
+        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+        let table = database.create_table("t", &[]).unwrap();
+        let session = Session::new(&database).unwrap();
+        Setup { session, table }
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) {
+        let txn = self.session.begin(Isolation::Snapshot).unwrap();
+        run_inline(txn.upsert::<Sequential>(&self.table, key, value)).unwrap();
+        run_inline(txn.commit()).unwrap();
+    }
+
+    fn begin(&self, options: IndexOptions) -> IndexBuild {
+        let build = self
+            .session
+            .begin_index(&self.table, "i", options, whole_value());
+        build.unwrap()
+    }
+
+    fn step(&self, build: &mut IndexBuild) -> Result<BuildStep, BuildError> {
+        self.session.tend();
+        run_inline(build.step::<Sequential>())
+    }
+
+    /// Steps until records were read whose entries are to be claimed next.
+    fn step_to_claim(&self, build: &mut IndexBuild) {
+        while self.step(build).unwrap() == BuildStep::Waits {}
+        assert_eq!(self.step(build), Ok(BuildStep::Advanced));
+    }
+
+    fn finish(&self, mut build: IndexBuild) -> Index {
+        while self.step(&mut build).unwrap() != BuildStep::Ready {}
+        self.check(build.index());
+        build.index().clone()
+    }
+
+    fn check(&self, index: &Index) {
+        let report = run_inline(self.session.check_index::<Sequential>(index)).unwrap();
+        assert_eq!(report.flaws, []);
+    }
+
+    fn lookup(&self, index: &Index, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let txn = self.session.begin(Isolation::Snapshot).unwrap();
+        run_inline(txn.get_by::<Sequential, _>(index, key, |key, _| key.to_vec()))
+    }
+}
+
+#[test]
+fn an_index_has_the_records_that_were_there_before_it() {
+    let setup = Setup::new();
+    for key in 0..=255 {
+        for other in 0..4 {
+            setup.put(&[key, other], &[255 - key, other]);
+        }
+    }
+    let build = setup.begin(unique(false));
+    let index = build.index().clone();
+    assert_eq!(index.state(), IndexState::Building);
+    assert_eq!(setup.lookup(&index, &[1]), Err(Error::IndexNotUnique));
+    setup.finish(build);
+    assert_eq!(index.state(), IndexState::Ready);
+    let report = run_inline(setup.session.check_index::<Sequential>(&index)).unwrap();
+    assert_eq!((report.records, report.entries), (1024, 1024));
+}
+
+#[test]
+fn an_index_cannot_be_read_before_it_is_ready_nor_by_older_transactions() {
+    let setup = Setup::new();
+    setup.put(b"k", b"a");
+    let old = setup.session.begin(Isolation::Snapshot).unwrap();
+    let build = setup.begin(UNIQUE);
+    let index = build.index().clone();
+    assert_eq!(setup.lookup(&index, b"a"), Err(Error::IndexNotReady));
+    setup.finish(build);
+    assert_eq!(setup.lookup(&index, b"a"), Ok(Some(b"k".to_vec())));
+    // It has no entries for what `old` would have to see, had it changed since.
+    let read = old.get_by::<Sequential, _>(&index, b"a", |_, _| ());
+    assert_eq!(run_inline(read), Err(Error::Abort(Abort::SnapshotTooOld)));
+}
+
+#[test]
+fn two_records_with_one_key_stop_a_unique_index_which_leaves_nothing() {
+    let setup = Setup::new();
+    setup.put(b"j", b"a");
+    setup.put(b"k", b"a");
+    let mut build = setup.begin(UNIQUE);
+    let index = build.index().clone();
+    setup.step_to_claim(&mut build);
+    let key = b"a".as_slice().into();
+    assert_eq!(setup.step(&mut build), Err(BuildError::Duplicate { key }));
+    drop(build);
+    assert_eq!(index.state(), IndexState::Dropped);
+    setup.put(b"l", b"a");
+    assert!(setup.table.indexes().is_empty());
+    // Its name is free again.
+    setup.put(b"j", b"b");
+    setup.put(b"l", b"c");
+    setup.finish(setup.begin(UNIQUE));
+}
+
+#[test]
+fn a_build_that_is_dropped_drops_the_index() {
+    let setup = Setup::new();
+    setup.put(b"k", b"a");
+    let mut build = setup.begin(UNIQUE);
+    setup.step_to_claim(&mut build);
+    let again = setup
+        .session
+        .begin_index(&setup.table, "i", UNIQUE, whole_value());
+    assert_eq!(again.unwrap_err(), BuildError::Exists);
+    drop(build);
+    setup.put(b"j", b"a");
+    assert!(setup.table.indexes().is_empty());
+}
+
+#[test]
+fn a_build_of_an_index_that_is_dropped_meanwhile_ends() {
+    let setup = Setup::new();
+    let mut build = setup.begin(UNIQUE);
+    assert!(setup.session.database().drop_index(build.index()));
+    assert_eq!(setup.step(&mut build), Err(BuildError::Dropped));
+    assert!(!setup.session.database().drop_index(build.index()));
+}
+
+#[test]
+fn a_build_waits_for_transactions_that_do_not_maintain_the_index() {
+    let setup = Setup::new();
+    setup.put(b"k", b"a");
+    let writer = setup.session.begin(Isolation::Snapshot).unwrap();
+    run_inline(writer.upsert::<Sequential>(&setup.table, b"k", b"b")).unwrap();
+    let reader = setup.session.begin(Isolation::Snapshot).unwrap();
+    run_inline(reader.update::<Sequential>(&setup.table, b"none", b"b")).unwrap();
+    let mut build = setup.begin(UNIQUE);
+    for _ in 0..20 {
+        assert_eq!(setup.step(&mut build), Ok(BuildStep::Waits));
+    }
+    run_inline(writer.commit()).unwrap();
+    for _ in 0..20 {
+        assert_eq!(setup.step(&mut build), Ok(BuildStep::Waits));
+    }
+    // It has a name and has written nothing.
+    run_inline(reader.commit()).unwrap();
+    let index = setup.finish(build);
+    assert_eq!(setup.lookup(&index, b"a"), Ok(None));
+    assert_eq!(setup.lookup(&index, b"b"), Ok(Some(b"k".to_vec())));
+}
+
+/// The builder has read a record; before it claims the entry, the record is changed.
+/// There is no entry that the writer could delete. If it left no tombstone, the
+/// builder would bring an entry in for a key that the record has no more.
+#[test]
+fn what_was_changed_since_the_builder_read_it_is_read_again() {
+    let change = |setup: &Setup| setup.put(b"k", b"b");
+    let there_and_back = |setup: &Setup| {
+        setup.put(b"k", b"b");
+        setup.put(b"k", b"a");
+    };
+    let delete = |setup: &Setup| {
+        let txn = setup.session.begin(Isolation::ReadCommitted).unwrap();
+        assert!(run_inline(txn.delete::<Sequential>(&setup.table, b"k")).unwrap());
+        run_inline(txn.commit()).unwrap();
+    };
+    let changes: [&dyn Fn(&Setup); 3] = [&change, &there_and_back, &delete];
+    for change in changes {
+        for options in [unique(true), unique(false)] {
+            let setup = Setup::new();
+            setup.put(b"k", b"a");
+            let mut build = setup.begin(options);
+            setup.step_to_claim(&mut build);
+            change(&setup);
+            // The tombstone must outlast the builder's snapshot.
+            for _ in 0..20 {
+                setup.session.tend();
+            }
+            assert_eq!(setup.step(&mut build), Ok(BuildStep::Conflict));
+            setup.finish(build);
+        }
+    }
+}
+
+/// A writer and the builder want the same entry: the later of them gives way.
+#[test]
+fn a_writer_that_the_builder_overtook_is_aborted() {
+    let setup = Setup::new();
+    setup.put(b"k", b"a");
+    let writer = setup.session.begin(Isolation::Snapshot).unwrap();
+    let build = setup.begin(UNIQUE);
+    setup.finish(build);
+    let write = writer.upsert::<Sequential>(&setup.table, b"k", b"b");
+    assert_eq!(run_inline(write), Err(Error::Abort(Abort::SnapshotTooOld)));
+}
+
+#[test]
+fn a_panicking_key_function_ends_the_build_alone() {
+    let setup = Setup::new();
+    setup.put(b"k", b"a");
+    let extract: Extractor = Arc::new(|_, _, _| panic!("the test's panic"));
+    let build = setup
+        .session
+        .begin_index(&setup.table, "i", UNIQUE, extract);
+    let mut build = Some(build.unwrap());
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut build = build.take().unwrap();
+        while setup.step(&mut build).unwrap() != BuildStep::Ready {}
+    }));
+    assert!(ended.is_err());
+    setup.put(b"k", b"b");
+    assert!(setup.table.indexes().is_empty());
+}
+
+/// Three writers and a builder, suspended at every touch and resumed in an order
+/// that the seed decides.
+#[test]
+fn builders_and_writers_take_their_steps_in_any_order() {
+    let mut conflicts = 0;
+    for seed in 1..=500 {
+        let setup = Setup::new();
+        let mut rng = Rng(seed * 0x9e37_79b9 + 1);
+        for key in 0..12 {
+            setup.put(&[key], &[key]);
+        }
+        let is_unique = rng.below(2) == 0;
+        let ready = Cell::new(None);
+        let mut futures: Vec<Pin<Box<dyn Future<Output = ()> + '_>>> = Vec::new();
+        for writer in 0..3_u8 {
+            let rng = Rng(rng.below(u64::MAX) | 1);
+            // The values of a unique index's writers differ.
+            let own = is_unique.then_some(writer);
+            futures.push(Box::pin(write(&setup, rng, own)));
+        }
+        let build = async {
+            let mut build = setup.begin(unique(is_unique));
+            loop {
+                match build.step::<Stepping>().await.unwrap() {
+                    BuildStep::Ready => break,
+                    _ => pause().await,
+                }
+            }
+            let progress = build.progress();
+            ready.set(Some((build.index().clone(), progress.conflicts)));
+        };
+        futures.push(Box::pin(build));
+        interleave(&mut rng, futures, || setup.session.tend());
+        let (index, met) = ready.take().expect("the index is ready");
+        conflicts += met;
+        setup.check(&index);
+    }
+    assert!(conflicts > 100, "{conflicts}: they are to meet");
+}
+
+/// Writes any values, or, if it has a number of its own, a new one each time.
+async fn write(setup: &Setup, mut rng: Rng, own: Option<u8>) {
+    let mut written_before = 0;
+    for _ in 0..30 {
+        let isolation = match rng.below(2) {
+            0 => Isolation::Snapshot,
+            _ => Isolation::ReadCommitted,
+        };
+        let txn = setup.session.begin(isolation).unwrap();
+        if rng.below(2) == 0 {
+            txn.set_on_conflict(OnConflict::Wait);
+        }
+        let mut alive = true;
+        for _ in 0..1 + rng.below(3) {
+            let key = [rng.below(12) as u8];
+            let value = match own {
+                None => vec![rng.below(8) as u8],
+                Some(number) => vec![100 + number, written_before],
+            };
+            written_before += 1;
+            let written = match rng.below(3) {
+                0 => txn.delete::<Stepping>(&setup.table, &key).await.map(drop),
+                _ => txn.upsert::<Stepping>(&setup.table, &key, &value).await,
+            };
+            match written {
+                Ok(()) | Err(Error::DuplicateIndexKey { .. }) => {}
+                Err(Error::Abort(_)) => {
+                    alive = false;
+                    break;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        if alive && rng.below(4) > 0 {
+            txn.commit().await.unwrap();
+        }
+    }
+}
