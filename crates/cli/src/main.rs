@@ -12,6 +12,7 @@ use clap::Parser;
 mod backup;
 mod bench;
 mod check;
+mod check_history;
 mod checkpoint;
 mod directory;
 mod limits;
@@ -34,6 +35,7 @@ enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
     Check(check::Arguments),
+    CheckHistory(Box<check_history::Arguments>),
     Checkpoint(checkpoint::Arguments),
     Backup(backup::Backup),
     Restore(backup::Restore),
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(command) => command.run(),
         Command::Check(arguments) => arguments.run(),
+        Command::CheckHistory(arguments) => arguments.run(),
         Command::Checkpoint(arguments) => arguments.run(),
         Command::Backup(arguments) => arguments.run(),
         Command::Restore(arguments) => arguments.run(),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::{
     dependencies::shown,
     graph::Kind,
-    history::{Action, Outcome, Transaction, UNBORN},
+    history::{Action, Key, Outcome, Transaction, UNBORN},
     observations::{is_dead, shown_list, shown_value},
     verdict::{Evidence, Finding, Step},
 };
@@ -15,11 +15,12 @@ impl Finding {
     /// contradiction.
     pub fn explain(&self, history: &[Transaction]) -> String {
         let mut text = format!("{}\n", self.anomaly);
+        let keys = self.keys();
         let mut shown = Vec::new();
         for &index in &self.transactions {
             if !shown.contains(&index) {
                 shown.push(index);
-                let _ = writeln!(text, "  {}", transaction(&history[index]));
+                let _ = writeln!(text, "  {}", transaction(&history[index], keys.as_deref()));
             }
         }
         match &self.evidence {
@@ -44,11 +45,12 @@ impl Finding {
     pub fn dot(&self, history: &[Transaction]) -> String {
         let mut text = format!("digraph \"{}\" {{\n", self.anomaly);
         text.push_str("  node [shape=box, fontname=monospace];\n");
+        let keys = self.keys();
         let mut drawn = Vec::new();
         for &index in &self.transactions {
             if !drawn.contains(&index) {
                 drawn.push(index);
-                let label = transaction(&history[index])
+                let label = transaction(&history[index], keys.as_deref())
                     .replace("; ", "\\l")
                     .replace(": ", "\\l");
                 let _ = writeln!(text, "  T{} [label=\"{label}\\l\"];", history[index].number);
@@ -81,13 +83,35 @@ fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// A transaction in one line.
-fn transaction(it: &Transaction) -> String {
-    let operations: Vec<_> = it
-        .operations
-        .iter()
-        .map(|it| operation(&it.action))
-        .collect();
+impl Finding {
+    /// The records that a cycle is about.
+    fn keys(&self) -> Option<Vec<Key>> {
+        match &self.evidence {
+            Evidence::Story(_) => None,
+            Evidence::Cycle(steps) => {
+                let by_data = |step: &&Step| step.kind < Kind::Process;
+                Some(
+                    steps
+                        .iter()
+                        .filter(by_data)
+                        .map(|step| step.reason.key)
+                        .collect(),
+                )
+            }
+        }
+    }
+}
+
+/// A transaction in one line; what concerns none of `keys` is left out.
+fn transaction(it: &Transaction, keys: Option<&[Key]>) -> String {
+    let mut operations: Vec<String> = Vec::new();
+    for operation in &it.operations {
+        if keys.is_none_or(|keys| concerns(&operation.action, keys)) {
+            operations.push(shown_operation(&operation.action, keys));
+        } else if operations.last().is_none_or(|last| last != "..") {
+            operations.push("..".to_owned());
+        }
+    }
     let outcome = match it.outcome {
         Outcome::Committed => "",
         Outcome::Aborted => ", aborted",
@@ -101,15 +125,33 @@ fn transaction(it: &Transaction) -> String {
     )
 }
 
-fn operation(action: &Action) -> String {
+fn concerns(action: &Action, keys: &[Key]) -> bool {
+    match action {
+        Action::Scan { from, to, .. } => keys.iter().any(|key| (from..to).contains(&key)),
+        Action::Read { key, .. }
+        | Action::Append { key, .. }
+        | Action::Write { key, .. }
+        | Action::Update { key, .. }
+        | Action::Insert { key, .. }
+        | Action::Delete { key, .. } => keys.contains(key),
+    }
+}
+
+fn shown_operation(action: &Action, keys: Option<&[Key]>) -> String {
     let told = |done: bool, not: &'static str| if done { "" } else { not };
     match action {
         Action::Read { key, found } => format!("read {key} -> {}", shown_value(found.as_ref())),
         Action::Scan { from, to, found } => {
-            let found: Vec<_> = found
+            let wanted = |key: &Key| keys.is_none_or(|keys| keys.contains(key));
+            let all = found.len();
+            let mut found: Vec<_> = found
                 .iter()
+                .filter(|(key, _)| wanted(key))
                 .map(|(key, value)| format!("{key} = {}", shown_value(Some(value))))
                 .collect();
+            if found.len() < all {
+                found.push(format!("{} others", all - found.len()));
+            }
             format!("scan {from}..{to} -> {{{}}}", found.join(", "))
         }
         Action::Append { key, element, onto } => match onto {

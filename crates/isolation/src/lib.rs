@@ -31,6 +31,7 @@
 //! | dependencies between transactions; lost updates | `dependencies.rs` |
 //! | order of processes and of time | `order.rs` |
 //! | cycles | `cycles.rs` |
+//! | what generated transactions do | [`generate`] |
 //! | names, and the levels that forbid them | [`Anomaly`], [`Level`] |
 //! | what was found, in words and drawn | [`Verdict`], [`Finding`] |
 //!
@@ -40,6 +41,7 @@ mod anomaly;
 mod cycles;
 mod dependencies;
 mod explain;
+pub mod generate;
 mod graph;
 pub mod history;
 mod level;

@@ -555,8 +555,13 @@ pub(crate) fn shown_value(value: Option<&Value>) -> String {
     }
 }
 
-/// A list for people.
+/// Elements of a list that people are shown.
+const SHOWN_MAX: usize = 6;
+
+/// A list for people; of a long one, the end.
 pub(crate) fn shown_list(list: &[Version]) -> String {
-    let text: Vec<_> = list.iter().map(u64::to_string).collect();
-    format!("[{}]", text.join(" "))
+    let left_out = list.len().saturating_sub(SHOWN_MAX);
+    let text: Vec<_> = list[left_out..].iter().map(u64::to_string).collect();
+    let more = if left_out > 0 { ".. " } else { "" };
+    format!("[{more}{}]", text.join(" "))
 }

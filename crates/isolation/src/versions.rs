@@ -210,9 +210,10 @@ fn lives(observations: &Observations) -> Map<Key, Life> {
     let mut lives: Map<Key, Life> = Map::default();
     for write in &observations.writes {
         let life = lives.entry(write.key).or_default();
+        let again = matches!(write.onto, Some(Seen::Version(before)) if is_dead(before));
         if is_dead(write.version) {
             life.deletes.push((write.transaction, write.version));
-        } else if write.onto == Some(Seen::Absent) {
+        } else if again || write.onto == Some(Seen::Absent) {
             life.creators.push(write.transaction);
         } else if write.onto.is_none() {
             life.blind = true;

@@ -261,12 +261,20 @@ impl Model {
         })
     }
 
+    /// A row of its own, or one that may be there or have been deleted.
     fn insert(&mut self, open: &mut Open) -> Action {
-        let key = self.rows;
-        self.rows += 1;
+        let again = self.mix.hides && self.rows > ROWS && self.dice.chance(30);
+        let key = if again {
+            ROWS + self.dice.below((self.rows - ROWS) as usize) as Key
+        } else {
+            self.rows += 1;
+            self.rows - 1
+        };
+        let done = !again || self.read(open, key).is_none();
         let value = self.unique();
-        open.writes.insert(key, Some(Value::Register(value)));
-        let done = true;
+        if done {
+            open.writes.insert(key, Some(Value::Register(value)));
+        }
         Action::Insert { key, value, done }
     }
 

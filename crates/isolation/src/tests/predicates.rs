@@ -123,3 +123,15 @@ fn an_unknown_delete_leaves_absence_open() {
     ];
     must_satisfy(&history, Level::strict(Isolation::Serializable));
 }
+
+/// Found by the first run on threads: the delete was taken for the record's end, and who
+/// saw what replaced it for somebody who came before.
+#[test]
+fn a_record_may_be_made_again_where_it_was_deleted() {
+    let history = [
+        t(1).at(1, 2).insert(1, 11),
+        t(2).at(3, 4).delete(1).insert(1, 21).append(2, 22),
+        t(3).at(5, 6).scan(0, 2, &[(1, 21)]).list(2, &[22]),
+    ];
+    must_satisfy(&history, Level::strict(Isolation::Serializable));
+}

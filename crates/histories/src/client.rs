@@ -1,0 +1,232 @@
+//! A client: one transaction after the other, until the batch is over.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Poll,
+};
+
+use isolation::{
+    generate::{Choices, Generator, Step},
+    history::Outcome,
+};
+use weft::{Database, Error, Interleaved, Isolation, Result, Transaction};
+
+use crate::{
+    dice::Dice,
+    operations::{Doing, Open, Records},
+    record::{Attempts, Recorder},
+    settings::Settings,
+};
+
+/// What a closure returns that wants to be rolled back.
+const ROLLED_BACK: &str = "rolled back by its client";
+const CANCELLED: &str = "dropped by its client";
+
+/// What the clients of a batch share.
+pub(crate) struct Shared {
+    pub(crate) database: Database,
+    pub(crate) table: Records,
+    pub(crate) generator: Arc<Generator>,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) settings: Settings,
+    pub(crate) over: AtomicBool,
+}
+
+/// What a transaction is to do.
+#[derive(Clone)]
+struct Plan {
+    steps: Vec<Step>,
+    isolation: Isolation,
+    rolls_back: bool,
+    /// Per mille of operations that are followed by a pause.
+    pauses: u32,
+    seed: u64,
+}
+
+/// Runs transactions until the batch is over, or the database.
+pub(crate) async fn client(shared: &Shared, seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut process = shared.recorder.process();
+    // Relaxed: one more or less does not matter.
+    while !shared.over.load(Ordering::Relaxed) {
+        let (steps, _) = shared.generator.next(&mut dice);
+        let plan = Plan {
+            steps,
+            isolation: shared.settings.engine_isolation(),
+            rolls_back: dice.chance(shared.settings.rollbacks),
+            pauses: [0, 200, 600][dice.below(3)],
+            seed: dice.seed(),
+        };
+        let attempts = shared.recorder.attempts(process);
+        let ended = if dice.chance(shared.settings.cancellations) {
+            cancelled(shared, plan, &attempts, dice.below(6)).await
+        } else if dice.chance(250) {
+            interactive(shared, &plan, &attempts).await
+        } else {
+            run(shared, plan, &attempts).await
+        };
+        if !ended {
+            // A process whose transaction may still be running cannot run another.
+            process = shared.recorder.process();
+            if shared.database.failure().is_some() {
+                return;
+            }
+        }
+    }
+}
+
+/// In a closure, with the database's retries. Whether its end is known.
+async fn run(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>) -> bool {
+    let result = submit(shared, plan, attempts).await;
+    conclude(attempts, result)
+}
+
+/// The same, dropped after some turns.
+async fn cancelled(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>, turns: usize) -> bool {
+    let mut running = pin!(submit(shared, plan, attempts));
+    let mut left = turns;
+    let result = poll_fn(|context| {
+        if let Poll::Ready(result) = running.as_mut().poll(context) {
+            return Poll::Ready(Some(result));
+        }
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+    match result {
+        Some(result) => conclude(attempts, result),
+        None => {
+            attempts.because(CANCELLED);
+            false
+        }
+    }
+}
+
+async fn submit(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>) -> Result<()> {
+    let (table, attempts) = (shared.table.clone(), attempts.clone());
+    let isolation = plan.isolation;
+    let closure = async move |transaction: &Transaction| {
+        attempts.begin();
+        let doing = Doing {
+            open: Open::Inside(transaction),
+            table: &table,
+            attempts: &attempts,
+        };
+        let result = carry_out(&doing, &plan).await;
+        if let Err(error) = &result {
+            attempts.because(&why(error));
+        }
+        attempts.done();
+        result
+    };
+    let database = &shared.database;
+    database
+        .run_with::<Interleaved, _, _>(isolation, closure)
+        .await
+}
+
+async fn carry_out(doing: &Doing<'_>, plan: &Plan) -> Result<()> {
+    let mut dice = Dice::new(plan.seed);
+    for &step in &plan.steps {
+        doing.step(step).await?;
+        if dice.chance(plan.pauses) {
+            pause().await;
+        }
+    }
+    if plan.rolls_back {
+        return Err(Error::application(ROLLED_BACK));
+    }
+    Ok(())
+}
+
+/// Lets others go first.
+async fn pause() {
+    let mut paused = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Call by call, without retries.
+async fn interactive(shared: &Shared, plan: &Plan, attempts: &Arc<Attempts>) -> bool {
+    attempts.begin();
+    let transaction = match shared.database.begin_with(plan.isolation).await {
+        Ok(transaction) => transaction,
+        Err(error) => {
+            attempts.end(Outcome::Aborted, Some(&why(&error)));
+            return false;
+        }
+    };
+    let doing = Doing {
+        open: Open::Outside(&transaction),
+        table: &shared.table,
+        attempts,
+    };
+    let result = match carry_out(&doing, plan).await {
+        Ok(()) => transaction.commit().await,
+        Err(error) => transaction.rollback().await.and(Err(error)),
+    };
+    conclude(attempts, result)
+}
+
+/// Writes the outcome down; whether it is known.
+fn conclude(attempts: &Attempts, result: Result<()>) -> bool {
+    match result {
+        Ok(()) => attempts.end(Outcome::Committed, None),
+        Err(error) if is_abort(&error) => attempts.end(Outcome::Aborted, Some(&why(&error))),
+        Err(error) => {
+            attempts.because(&why(&error));
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether nothing remains of a transaction that ended with this error.
+fn is_abort(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Abort(_)
+            | Error::RetriesExhausted(_)
+            | Error::Application(_)
+            | Error::MemoryExhausted
+            | Error::StorageFull
+            | Error::TransactionTooLarge { .. }
+    )
+}
+
+/// An error's name.
+fn why(error: &Error) -> String {
+    match error {
+        Error::Abort(abort) => words(&format!("{abort:?}")),
+        Error::RetriesExhausted(it) => words(&format!("{:?}", it.last)),
+        Error::Application(error) => error.to_string(),
+        error => words(format!("{error:?}").split(['(', ' ']).next().unwrap_or("")),
+    }
+}
+
+/// `WriteConflict` as "write conflict".
+fn words(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}

@@ -1,0 +1,147 @@
+//! Writing transactions down while they run.
+//!
+//! A transaction that is retried has several *attempts*, each a transaction of the
+//! history; that a next one begins tells that the one before was aborted. An attempt is
+//! written down operation by operation, and shared with whoever carries it out: should
+//! that one be dropped, what it did is still there, with its outcome unknown.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use isolation::history::{Action, Operation, Outcome, Transaction, Version};
+
+/// What all clients of a run share.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    order: AtomicU64,
+    transactions: AtomicU64,
+    processes: AtomicU64,
+    attempts: Mutex<Vec<Arc<Attempts>>>,
+    ended: AtomicU64,
+}
+
+impl Recorder {
+    /// The next number of the history's order.
+    fn next(&self) -> u64 {
+        // SeqCst: the order must agree with what happens on all threads; an operation
+        // that ended before another began has drawn before it.
+        self.order.fetch_add(1, Ordering::SeqCst)
+    }
+
+    pub(crate) fn process(&self) -> u64 {
+        self.processes.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Attempts that a client is about to make.
+    pub(crate) fn attempts(self: &Arc<Recorder>, process: u64) -> Arc<Attempts> {
+        let attempts = Arc::new(Attempts {
+            recorder: self.clone(),
+            process,
+            begins: AtomicU64::new(self.next()),
+            made: Mutex::default(),
+        });
+        lock(&self.attempts).push(attempts.clone());
+        attempts
+    }
+
+    /// Transactions that have ended so far.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Takes everything that was written down.
+    pub(crate) fn take(&self) -> Vec<Transaction> {
+        let attempts = std::mem::take(&mut *lock(&self.attempts));
+        let mut all = Vec::new();
+        for attempts in attempts {
+            all.append(&mut lock(&attempts.made));
+        }
+        all.sort_by_key(|transaction| transaction.number);
+        all
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The attempts at one transaction. See the module text.
+#[derive(Debug)]
+pub(crate) struct Attempts {
+    recorder: Arc<Recorder>,
+    process: u64,
+    /// The order before the next attempt begins. The database begins it before whoever
+    /// carries it out is asked for anything, and threads may stand still in between; so
+    /// this is drawn when it is submitted, or when the one before has done its work.
+    begins: AtomicU64,
+    made: Mutex<Vec<Transaction>>,
+}
+
+impl Attempts {
+    /// An attempt begins; the one before it, if any, was aborted.
+    pub(crate) fn begin(&self) {
+        // Relaxed: attempts are made one after the other.
+        let begun = self.begins.load(Ordering::Relaxed);
+        self.end_last(begun, Outcome::Aborted, Some("at commit"));
+        lock(&self.made).push(Transaction {
+            number: self.recorder.transactions.fetch_add(1, Ordering::Relaxed) + 1,
+            process: self.process,
+            begun,
+            ended: begun,
+            outcome: Outcome::Unknown,
+            why: None,
+            operations: Vec::new(),
+        });
+    }
+
+    /// An operation has ended.
+    pub(crate) fn note(&self, action: Action) {
+        let ended = self.recorder.next();
+        if let Some(last) = lock(&self.made).last_mut() {
+            last.operations.push(Operation { action, ended });
+        }
+    }
+
+    /// The attempt has done its work and is to be committed, or made again.
+    pub(crate) fn done(&self) {
+        self.begins.store(self.recorder.next(), Ordering::Relaxed);
+    }
+
+    /// A number that nobody else writes: the attempt's, and which one it is of those.
+    pub(crate) fn unique(&self) -> Version {
+        let made = lock(&self.made);
+        let last = made.last().map_or((0, 0), |last| {
+            let writes = last.operations.iter().filter(|it| it.action.writes());
+            (last.number, writes.count() as u64)
+        });
+        last.0 * 100 + last.1
+    }
+
+    /// Why the attempt will be aborted.
+    pub(crate) fn because(&self, why: &str) {
+        if let Some(last) = lock(&self.made).last_mut() {
+            last.why = Some(why.to_owned());
+        }
+    }
+
+    /// The last attempt has ended.
+    pub(crate) fn end(&self, outcome: Outcome, why: Option<&str>) {
+        let ended = self.recorder.next();
+        self.end_last(ended, outcome, why);
+    }
+
+    fn end_last(&self, ended: u64, outcome: Outcome, why: Option<&str>) {
+        if let Some(last) = lock(&self.made).last_mut()
+            && last.outcome == Outcome::Unknown
+        {
+            last.ended = ended;
+            last.outcome = outcome;
+            if outcome != Outcome::Committed && last.why.is_none() {
+                last.why = why.map(str::to_owned);
+            }
+            self.recorder.ended.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
