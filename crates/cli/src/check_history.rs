@@ -15,6 +15,7 @@ use histories::{Settings, Summary, Watch};
 use isolation::generate::Shape;
 use isolation::history::{self, FORMAT, Header};
 use isolation::{Isolation, Level};
+use weft::Certifier;
 
 use self::report::Report;
 use crate::place::Place;
@@ -52,6 +53,7 @@ Exit code:
 
 Examples:
   weft check-history --seconds 60
+  weft check-history --certifier validation --strict
   weft check-history --isolation snapshot --seconds 5
   weft check-history --isolation snapshot --crashes 20 --strict
   weft check-history --history run.jsonl --seed 7
@@ -82,10 +84,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value = "1", value_parser = parse_count)]
     seed: u64,
 
-    /// The isolation level that transactions run at, and are held to: read-committed or
-    /// snapshot.
-    #[arg(long, value_name = "LEVEL", default_value = "snapshot")]
+    /// The isolation level that transactions run at, and are held to: read-committed,
+    /// snapshot or serializable.
+    #[arg(long, value_name = "LEVEL", default_value = "serializable")]
     isolation: Isolation,
+
+    /// How serializable transactions are certified: ssn or validation. Only the latter is
+    /// strict as well.
+    #[arg(long, value_name = "NAME", default_value = "ssn")]
+    certifier: CertifierName,
 
     /// Forbid also what only the order of time shows.
     #[arg(long)]
@@ -136,6 +143,13 @@ pub(crate) struct Arguments {
     /// Form of the report: table for people, json for programs.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
+}
+
+/// How serializable transactions are certified.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CertifierName {
+    Ssn,
+    Validation,
 }
 
 /// How the report is written to standard output.
@@ -189,6 +203,10 @@ impl Arguments {
             clients: usize::from(self.clients),
             seed: self.seed,
             isolation: self.isolation,
+            certifier: match self.certifier {
+                CertifierName::Ssn => Certifier::Ssn,
+                CertifierName::Validation => Certifier::Validation,
+            },
             strict: self.strict,
             shape: Shape {
                 keys: self.keys as usize,

@@ -14,7 +14,7 @@ use isolation::{
     generate::{Choices, Generator, Step},
     history::Outcome,
 };
-use weft::{Database, Error, Interleaved, Isolation, Result, Transaction};
+use weft::{Database, Error, Interleaved, Result, Transaction, TransactionOptions};
 
 use crate::{
     dice::Dice,
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
 #[derive(Clone)]
 struct Plan {
     steps: Vec<Step>,
-    isolation: Isolation,
+    options: TransactionOptions,
     rolls_back: bool,
     /// Per mille of operations that are followed by a pause.
     pauses: u32,
@@ -54,10 +54,14 @@ pub(crate) async fn client(shared: &Shared, seed: u64) {
     let mut process = shared.recorder.process();
     // Relaxed: one more or less does not matter.
     while !shared.over.load(Ordering::Relaxed) {
-        let (steps, _) = shared.generator.next(&mut dice);
+        let (steps, read_only) = shared.generator.next(&mut dice);
         let plan = Plan {
             steps,
-            isolation: shared.settings.engine_isolation(),
+            options: TransactionOptions {
+                isolation: shared.settings.engine_isolation(),
+                // The other half only happens to write nothing.
+                read_only: read_only && dice.chance(500),
+            },
             rolls_back: dice.chance(shared.settings.rollbacks),
             pauses: [0, 200, 600][dice.below(3)],
             seed: dice.seed(),
@@ -113,7 +117,7 @@ async fn cancelled(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>, turns:
 
 async fn submit(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>) -> Result<()> {
     let (table, attempts) = (shared.table.clone(), attempts.clone());
-    let isolation = plan.isolation;
+    let options = plan.options;
     let closure = async move |transaction: &Transaction| {
         attempts.begin();
         let doing = Doing {
@@ -130,7 +134,7 @@ async fn submit(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>) -> Result
     };
     let database = &shared.database;
     database
-        .run_with::<Interleaved, _, _>(isolation, closure)
+        .run_with::<Interleaved, _, _>(options, closure)
         .await
 }
 
@@ -164,7 +168,7 @@ async fn pause() {
 /// Call by call, without retries.
 async fn interactive(shared: &Shared, plan: &Plan, attempts: &Arc<Attempts>) -> bool {
     attempts.begin();
-    let transaction = match shared.database.begin_with(plan.isolation).await {
+    let transaction = match shared.database.begin_with(plan.options).await {
         Ok(transaction) => transaction,
         Err(error) => {
             attempts.end(Outcome::Aborted, Some(&why(&error)));

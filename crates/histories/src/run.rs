@@ -86,7 +86,7 @@ pub fn run(settings: &Settings, watch: &mut Watch<'_>) -> Result<Summary, Failed
         run.disk = Some(SimulatedDisk::new(run.dice.seed(), Faults::default()));
     }
     let mut opened = run.open()?;
-    while run.summary.running < settings.running && run.summary.satisfies(settings.level()) {
+    while !run.time_is_up(Duration::ZERO) && run.summary.satisfies(settings.level()) {
         opened = run.batch(opened)?;
     }
     opened.0.close();
@@ -110,6 +110,7 @@ impl Run<'_, '_> {
         let options = (self.watch.options)(Options {
             workers: self.settings.workers,
             isolation: self.settings.engine_isolation(),
+            certifier: self.settings.certifier,
             data_dir: self.settings.data_dir.clone(),
             // Not Auto: that stops interleaving where everything is in the cache, and
             // here transactions are to meet.
@@ -154,7 +155,14 @@ impl Run<'_, '_> {
 
     fn is_over(&self, begin: Instant, ended_before: u64) -> bool {
         let enough = self.recorder.ended() - ended_before >= self.settings.batch as u64;
-        enough || self.summary.running + begin.elapsed() >= self.settings.running
+        enough || self.time_is_up(begin.elapsed())
+    }
+
+    /// Whether transactions have run long enough, with those that have run for `since`,
+    /// and crashed often enough.
+    fn time_is_up(&self, since: Duration) -> bool {
+        self.summary.running + since >= self.settings.running
+            && self.summary.crashes >= u64::from(self.settings.crashes)
     }
 
     /// Runs clients until the batch is over or the power fails.

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use isolation::{Isolation, Level, generate::Shape};
+use weft::Certifier;
 
 /// What a run is.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Settings {
     pub seed: u64,
     /// The level they run at.
     pub isolation: Isolation,
+    /// How serializable transactions are certified.
+    pub certifier: Certifier,
     /// Whether cycles that need the order of time are failures too.
     pub strict: bool,
     /// What they do.
@@ -42,7 +45,8 @@ impl Default for Settings {
             workers: 2,
             clients: 16,
             seed: 1,
-            isolation: Isolation::Snapshot,
+            isolation: Isolation::Serializable,
+            certifier: Certifier::default(),
             strict: false,
             shape: Shape::default(),
             data_dir: None,
@@ -68,7 +72,8 @@ impl Settings {
     pub(crate) fn engine_isolation(&self) -> weft::Isolation {
         match self.isolation {
             Isolation::ReadCommitted => weft::Isolation::ReadCommitted,
-            Isolation::Snapshot | Isolation::Serializable => weft::Isolation::Snapshot,
+            Isolation::Snapshot => weft::Isolation::Snapshot,
+            Isolation::Serializable => weft::Isolation::Serializable,
         }
     }
 }

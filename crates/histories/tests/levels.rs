@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use histories::{Settings, Summary, Watch, run};
 use isolation::{Isolation, Level};
+use weft::Certifier;
 
 fn settings(isolation: Isolation) -> Settings {
     Settings {
@@ -61,6 +62,28 @@ fn snapshots_on_threads() {
         found.contains(&"G2-item") || found.contains(&"G2"),
         "{found:?}"
     );
+}
+
+#[test]
+fn serializable_on_threads() {
+    for certifier in [Certifier::Ssn, Certifier::Validation] {
+        let settings = Settings {
+            certifier,
+            strict: certifier == Certifier::Validation,
+            ..settings(Isolation::Serializable)
+        };
+        must_hold(&settings);
+    }
+}
+
+#[test]
+fn serializable_through_crashes() {
+    let settings = Settings {
+        crashes: 4,
+        running: Duration::from_millis(1500),
+        ..settings(Isolation::Serializable)
+    };
+    must_hold(&settings);
 }
 
 #[test]
