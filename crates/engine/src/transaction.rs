@@ -349,7 +349,9 @@ impl Drop for Transaction {
             self.undo(State::Ended);
             self.session.counters.update(|stats| stats.rollbacks += 1);
         }
-        self.disinherit();
+        if let State::Aborted(_) = self.context.state.get() {
+            self.disinherit();
+        }
         // SAFETY: nothing uses it after this.
         let context = unsafe { ManuallyDrop::take(&mut self.context) };
         self.session.contexts.give_back(context);

@@ -15,10 +15,10 @@ use engine::{Session, SessionError};
 use interleave::{Policy, Rouser, WorkerLocal};
 
 use crate::{
-    error::{Error, Result, RetriesExhausted},
+    error::{Abort, Error, Result, RetriesExhausted},
     interactive::Registry,
     local::Jobs,
-    options::TransactionOptions,
+    options::{OnConflict, TransactionOptions},
     table::Catalogue,
     transaction::Transaction,
 };
@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) engine: Arc<engine::Database>,
     pub(crate) catalogue: Catalogue,
     pub(crate) defaults: TransactionOptions,
+    pub(crate) on_conflict: OnConflict,
+    pub(crate) lock_timeout: Option<Duration>,
     pub(crate) retries_max: u32,
     pub(crate) opened: Instant,
     pub(crate) interactive: Registry,
@@ -40,6 +42,8 @@ impl Shared {
             engine,
             catalogue: Catalogue::default(),
             defaults: options.isolation.into(),
+            on_conflict: options.on_conflict,
+            lock_timeout: options.lock_timeout,
             retries_max: options.retries_max,
             opened: Instant::now(),
             interactive: Registry::default(),
@@ -162,7 +166,12 @@ impl Context {
         options: impl Into<TransactionOptions>,
     ) -> Result<Transaction<P>> {
         match self.state.session.begin(options) {
-            Ok(transaction) => Ok(Transaction::new(transaction)),
+            Ok(transaction) => {
+                let shared = &*self.state.shared;
+                transaction.set_on_conflict(shared.on_conflict);
+                transaction.set_lock_timeout(shared.lock_timeout);
+                Ok(Transaction::new(transaction))
+            }
             Err(engine::Error::Ended) => Err(Error::Closed),
             Err(error) => Err(error.into()),
         }
@@ -195,11 +204,17 @@ impl Context {
     ) -> Result<(T, u32)> {
         let options = options.into();
         let mut aborts = 0;
+        let mut aborted: Option<Transaction<P>> = None;
         loop {
             if !self.state.admits() {
                 self.state.session.admission().await;
             }
-            let transaction = self.begin::<P>(options)?;
+            let transaction = match aborted.take() {
+                // Boxed: rare, and its frame is large.
+                Some(aborted) => Box::pin(aborted.restart()).await?,
+                None => self.begin::<P>(options)?,
+            };
+            transaction.engine().will_be_restarted();
             let outcome = match closure(&transaction).await {
                 Ok(value) => {
                     let committed = match transaction.into_engine().commit().now() {
@@ -209,7 +224,10 @@ impl Context {
                     committed.map(|_| value).map_err(Error::from)
                 }
                 Err(error) if error.is_retryable() => {
-                    transaction.rollback();
+                    // Who waits may have waited for a lock that the retry needs.
+                    if transaction.on_conflict() == OnConflict::Wait {
+                        aborted = Some(transaction);
+                    }
                     Err(error)
                 }
                 Err(error) => Err(transaction.give_up().await.err().unwrap_or(error)),
@@ -228,7 +246,10 @@ impl Context {
                     last: abort,
                 })));
             }
-            self.back_off(aborts).await;
+            // Who waits begins again with the record that was in the way.
+            if aborted.is_none() || abort != Abort::SnapshotTooOld {
+                self.back_off(aborts).await;
+            }
         }
     }
 

@@ -74,6 +74,25 @@ pub enum Error {
     /// A field of [`crate::Options`] is out of range.
     #[error(transparent)]
     InvalidOption(#[from] Box<InvalidOption>),
+    /// Another transaction has the record, and the operation was not to wait
+    /// ([`crate::IfLocked::Fail`]). The transaction can go on.
+    #[error("another transaction has the record; wait for it, skip it, or try later")]
+    Locked,
+    /// The operation has waited for another transaction for
+    /// [`crate::Options::lock_timeout`], and changed nothing. The transaction can go on.
+    #[error(
+        "waiting for another transaction took longer than the lock timeout; try again, or find out which transaction stays open for so long"
+    )]
+    LockTimeout,
+    /// The savepoint was released or rolled back past, or is another transaction's. The
+    /// transaction can go on.
+    #[error("the savepoint is gone, released or rolled back past; make another one")]
+    NoSuchSavepoint,
+    /// Another operation of the transaction is under way. The transaction can go on.
+    #[error(
+        "an operation of the transaction is under way; await it before anything is done with savepoints"
+    )]
+    OperationUnderWay,
     /// The transaction was already committed or rolled back.
     #[error("the transaction has already ended; begin a new one")]
     Ended,
@@ -272,6 +291,10 @@ impl From<engine::Error> for Error {
             engine::Error::KeyTooLong { bytes } => Error::KeyTooLong { bytes },
             engine::Error::ValueTooLong { bytes } => Error::ValueTooLong { bytes },
             engine::Error::MemoryExhausted => Error::MemoryExhausted,
+            engine::Error::Locked => Error::Locked,
+            engine::Error::LockTimeout => Error::LockTimeout,
+            engine::Error::NoSuchSavepoint => Error::NoSuchSavepoint,
+            engine::Error::OperationUnderWay => Error::OperationUnderWay,
             engine::Error::Ended => Error::Ended,
             engine::Error::Poisoned => Error::Poisoned,
             engine::Error::StorageFull => Error::StorageFull,

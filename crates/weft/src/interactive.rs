@@ -12,6 +12,7 @@
 //! | an operation panics | the task unwinds, hence rolls back; the reason is read from its handle |
 
 mod blocking;
+mod conflicts;
 mod encoded;
 mod registry;
 

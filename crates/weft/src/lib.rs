@@ -114,6 +114,33 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! ## Waiting, locks, savepoints
+//! By default a transaction that meets another's uncommitted write is aborted and run
+//! again. With [`OnConflict::Wait`] it waits for the other's end instead, as SQL clients
+//! expect; circles of waiting transactions are found and one of them is aborted. A
+//! record can be locked before it is read ([`Transaction::get_for_update`],
+//! [`Transaction::lock`], [`Scan::lock`]), so that nobody changes it meanwhile. And a
+//! transaction can undo its last part and go on:
+//!
+//! ```
+//! # use weft::*;
+//! # let db = Database::open(Options { workers: 1, ..Options::default() })?;
+//! # let accounts: Table<u64, i64> = db.create_table("accounts")?;
+//! let balance = db.run_blocking(async move |txn: &Transaction| {
+//!     txn.set_on_conflict(OnConflict::Wait);
+//!     let balance = txn.get_for_update(&accounts, &1).await?.unwrap_or(100);
+//!     txn.upsert(&accounts, &1, &(balance - 30)).await?;
+//!     let savepoint = txn.savepoint()?;
+//!     txn.upsert(&accounts, &1, &(balance - 200)).await?;
+//!     if txn.get(&accounts, &1).await? < Some(0) {
+//!         txn.rollback_to(&savepoint)?;
+//!     }
+//!     txn.get(&accounts, &1).await
+//! })?;
+//! assert_eq!(balance, Some(70));
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! ## What others have committed
 //! [`Database::changes`] streams what transactions commit, in commit order, from any
 //! [`Position`] whose log is kept: for replicas, caches, search indexes.
@@ -166,6 +193,7 @@ pub use engine::{
     ChangesError, CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, RecoveryProgress,
     RecoveryReport, Usage, VALUE_BYTES_MAX,
 };
+pub use engine::{IfLocked, Savepoint, Strength};
 pub use engine::{
     backup::{BackupError, BackupReport},
     inspect::Progress,
@@ -181,8 +209,8 @@ pub use interleave::{
 pub use key::{AsKey, Key, KeyBuffer, KeyPrefix, KeyRange, Prefix};
 pub use local::LocalDatabase;
 pub use options::{
-    Backend, Certifier, Durability, Isolation, Options, StorageOptions, TRANSACTION_BYTES_MAX,
-    TransactionOptions,
+    Backend, Certifier, Durability, Isolation, OnConflict, Options, StorageOptions,
+    TRANSACTION_BYTES_MAX, TransactionOptions,
 };
 pub use run::Running;
 pub use stats::Stats;

@@ -3,13 +3,13 @@
 mod memory_limit;
 mod storage;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use interleave::{InFlight, Scheduling, WorkerConfig};
 
 pub use self::storage::{StorageOptions, TRANSACTION_BYTES_MAX};
 use crate::error::{Error, InvalidOption, Result};
-pub use engine::{Certifier, Durability, Isolation, TransactionOptions};
+pub use engine::{Certifier, Durability, Isolation, OnConflict, TransactionOptions};
 pub use io::Backend;
 
 const WORKERS_MAX: usize = 1024;
@@ -52,6 +52,15 @@ pub struct Options {
     pub isolation: Isolation,
     /// How serializable transactions are certified when they commit. Default `Ssn`.
     pub certifier: Certifier,
+    /// What a write does that meets a record which another open transaction has
+    /// written or locked, in transactions that do not say so themselves
+    /// ([`crate::Transaction::set_on_conflict`]). Default `Abort`: the transaction is
+    /// run again. `Wait` is better where conflicts are frequent or transactions long.
+    pub on_conflict: OnConflict,
+    /// How long an operation waits for another transaction before it says
+    /// [`Error::LockTimeout`]. Default `None`: as long as it takes. Deadlocks are found
+    /// without it.
+    pub lock_timeout: Option<Duration>,
     /// How often a transaction is run again after an abort before
     /// [`Error::RetriesExhausted`]. Default 1000; 0 never retries.
     pub retries_max: u32,
@@ -79,6 +88,8 @@ impl Default for Options {
             scheduling: worker.scheduling,
             isolation: Isolation::default(),
             certifier: Certifier::default(),
+            on_conflict: OnConflict::default(),
+            lock_timeout: None,
             retries_max: 1000,
             open_transactions_max: OPEN_TRANSACTIONS_MAX,
             idle_spin_us: worker.idle_spin_us,

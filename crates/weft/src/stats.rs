@@ -28,6 +28,12 @@ pub struct Stats {
     pub aborts_not_serializable: u64,
     /// Aborts because records came or went in a range that the transaction read.
     pub aborts_phantom: u64,
+    /// Aborts because transactions waited for each other in a circle.
+    pub aborts_deadlock: u64,
+    /// Waits of operations for the end of another transaction.
+    pub lock_waits: u64,
+    /// Of these, how many were given up because they took too long.
+    pub lock_timeouts: u64,
     /// Transactions whose closure panicked.
     pub panics: u64,
     /// Transactions cancelled because nobody waited for them any more.
@@ -79,6 +85,9 @@ impl Stats {
             aborts_snapshot_too_old: transactions.aborts_snapshot_too_old,
             aborts_not_serializable: transactions.aborts_not_serializable,
             aborts_phantom: transactions.aborts_phantom,
+            aborts_deadlock: transactions.aborts_deadlock,
+            lock_waits: transactions.lock_waits,
+            lock_timeouts: transactions.lock_timeouts,
             panics: workers.tasks_panicked,
             cancellations: workers.tasks_cancelled,
             reads: transactions.reads,
@@ -106,6 +115,7 @@ impl Stats {
             + self.aborts_snapshot_too_old
             + self.aborts_not_serializable
             + self.aborts_phantom
+            + self.aborts_deadlock
     }
 }
 
@@ -120,7 +130,7 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms), {} panicked, {} cancelled",
+            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms, {} deadlocks), {} panicked, {} cancelled",
             self.commits,
             self.rollbacks,
             self.aborts(),
@@ -128,6 +138,7 @@ impl fmt::Display for Stats {
             self.aborts_snapshot_too_old,
             self.aborts_not_serializable,
             self.aborts_phantom,
+            self.aborts_deadlock,
             self.panics,
             self.cancellations
         )?;

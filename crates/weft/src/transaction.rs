@@ -6,12 +6,16 @@
 //! | `get`, `get_with`, `contains` | `read.rs` |
 //! | `multi_get` | `multi_get.rs` |
 //! | `insert`, `update`, `upsert`, `delete` | `write.rs` |
+//! | `lock`, `get_for_update`, what to do about conflicts | `lock.rs` |
+//! | savepoints | `savepoint.rs` |
 //! | `scan` | `scan.rs` |
 //! | `range`, a stream of rows | `rows.rs` |
 
+mod lock;
 mod multi_get;
 mod read;
 mod rows;
+mod savepoint;
 mod scan;
 mod write;
 
@@ -124,6 +128,18 @@ impl<P: Policy> Transaction<P> {
     /// Rolls back. Dropping the transaction does the same.
     pub fn rollback(self) {
         self.inner.rollback();
+    }
+
+    /// Begins again after an abort, with the lock of the record that it was aborted for.
+    ///
+    /// # Errors
+    /// [`crate::Error::Closed`], [`crate::Error::MemoryExhausted`].
+    pub(crate) async fn restart(self) -> Result<Transaction<P>> {
+        match self.inner.restart::<P>().await {
+            Ok(inner) => Ok(Transaction::new(inner)),
+            Err(engine::Error::Ended) => Err(crate::Error::Closed),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(crate) fn into_engine(self) -> engine::Transaction {

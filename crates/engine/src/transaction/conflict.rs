@@ -91,6 +91,11 @@ impl<'t> Statement<'t> {
             if is_free {
                 return Ok(Standing::Free(head, sight));
             }
+            // Its maker is just ending: it will be stamped, or taken back.
+            if sight == Sight::Newer && !head.is_committed() {
+                let_others_go::<P>(Point::new("engine: ending maker"), slot).await;
+                continue;
+            }
             if absent {
                 let visible = transaction.find_visible::<P>(slot, head).await;
                 if visible.is_none_or(Version::is_tombstone) {

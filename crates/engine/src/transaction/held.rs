@@ -199,12 +199,9 @@ impl Transaction {
     }
 
     /// Gives up everything that a retry could have inherited.
-    #[inline]
     pub(super) fn disinherit(&self) {
-        if self.context.conduct.get().is_restarted {
-            self.context.lost.take();
-            self.end_locks();
-        }
+        self.context.lost.take();
+        self.end_locks();
     }
 
     /// Remembers the record that the transaction is about to be aborted for, if it is

@@ -1,10 +1,14 @@
 //! Interactive transactions for threads that block.
 
+use std::time::Duration;
+
+use engine::{IfLocked, Savepoint, Strength};
+
 use super::InteractiveTransaction;
 use crate::{
     error::Result,
     key::{AsKey, Key, KeyRange},
-    options::Isolation,
+    options::{Isolation, OnConflict},
     table::Table,
     thread::block_on,
     transaction::Transaction,
@@ -133,6 +137,57 @@ impl BlockingTransaction {
         Q: AsKey<K> + ?Sized,
     {
         block_on(self.inner.delete(table, key))
+    }
+
+    /// See [`InteractiveTransaction::set_on_conflict`].
+    pub fn set_on_conflict(&self, on_conflict: OnConflict) -> Result<()> {
+        block_on(self.inner.set_on_conflict(on_conflict))
+    }
+
+    /// See [`InteractiveTransaction::set_lock_timeout`].
+    pub fn set_lock_timeout(&self, lock_timeout: Option<Duration>) -> Result<()> {
+        block_on(self.inner.set_lock_timeout(lock_timeout))
+    }
+
+    /// See [`InteractiveTransaction::lock`].
+    pub fn lock<K, V, Q>(
+        &self,
+        table: &Table<K, V>,
+        key: &Q,
+        strength: Strength,
+        if_locked: IfLocked,
+    ) -> Result<Option<V>>
+    where
+        K: Key,
+        V: Value,
+        Q: AsKey<K> + ?Sized,
+    {
+        block_on(self.inner.lock(table, key, strength, if_locked))
+    }
+
+    /// See [`InteractiveTransaction::get_for_update`].
+    pub fn get_for_update<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<Option<V>>
+    where
+        K: Key,
+        V: Value,
+        Q: AsKey<K> + ?Sized,
+    {
+        block_on(self.inner.get_for_update(table, key))
+    }
+
+    /// See [`InteractiveTransaction::savepoint`].
+    pub fn savepoint(&self) -> Result<Savepoint> {
+        block_on(self.inner.savepoint())
+    }
+
+    /// See [`InteractiveTransaction::rollback_to`].
+    pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
+        block_on(self.inner.rollback_to(savepoint))
+    }
+
+    /// See [`InteractiveTransaction::release_savepoint`].
+    pub fn release_savepoint(&self, savepoint: &Savepoint) -> Result<()> {
+        block_on(self.inner.release_savepoint(savepoint))
     }
 
     /// See [`InteractiveTransaction::commit`].

@@ -5,7 +5,7 @@ use std::{
     ops::{Bound, ControlFlow},
 };
 
-use engine::Direction;
+use engine::{Direction, IfLocked, Strength};
 use interleave::Policy;
 
 use super::Transaction;
@@ -24,6 +24,7 @@ pub struct Scan<'t, P: Policy, K, V> {
     table: &'t Table<K, V>,
     bounds: (Bound<KeyBuffer>, Bound<KeyBuffer>),
     direction: Direction,
+    locking: Option<(Strength, IfLocked)>,
     _types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -58,6 +59,7 @@ impl<P: Policy> Transaction<P> {
             table,
             bounds: range.encoded_bounds(),
             direction: Direction::Forward,
+            locking: None,
             _types: PhantomData,
         }
     }
@@ -70,6 +72,34 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
             Direction::Forward => Direction::Backward,
             Direction::Backward => Direction::Forward,
         };
+        self
+    }
+
+    /// Locks each record before it is visited, as [`Transaction::lock`] does. With
+    /// [`IfLocked::Skip`], those that others have are passed over: several workers so
+    /// take different jobs from one table.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use weft::*;
+    /// # let db = Database::open(Options { workers: 1, ..Options::default() })?;
+    /// # let jobs: Table<u64, String> = db.create_table("jobs")?;
+    /// # let done = db.run_blocking(async move |txn: &Transaction| {
+    /// # txn.insert(&jobs, &7, "sweep").await?;
+    /// let mut job = None;
+    /// txn.scan(&jobs, ..)
+    ///     .lock(Strength::Exclusive, IfLocked::Skip)
+    ///     .for_each(|number, what| {
+    ///         job = Some((number, what));
+    ///         ControlFlow::Break(())
+    ///     })
+    ///     .await?;
+    /// # Ok(job) })?;
+    /// # assert_eq!(done, Some((7, "sweep".to_owned())));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn lock(mut self, strength: Strength, if_locked: IfLocked) -> Self {
+        self.locking = Some((strength, if_locked));
         self
     }
 
@@ -117,13 +147,17 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
         if is_empty(range) {
             return Ok(0);
         }
-        let scan = self
-            .transaction
-            .inner
-            .scan::<P>(table, range, self.direction, visit);
-        // Boxed: its frame is large, and every transaction that may scan would
-        // carry it along. An allocation is little beside a scan.
-        Ok(Box::pin(scan).await?)
+        let (inner, direction) = (&self.transaction.inner, self.direction);
+        // Boxed: their frames are large, and every transaction that may scan would
+        // carry them along. An allocation is little beside a scan.
+        Ok(match self.locking {
+            None => Box::pin(inner.scan::<P>(table, range, direction, visit)).await?,
+            Some((strength, if_locked)) => {
+                let scan =
+                    inner.scan_locked::<P>(table, range, direction, strength, if_locked, visit);
+                Box::pin(scan).await?
+            }
+        })
     }
 
     /// All records of the range.

@@ -1,0 +1,107 @@
+//! Conflicts: waiting for others, and keeping them out.
+
+use std::time::Duration;
+
+use engine::{IfLocked, OnConflict, Strength};
+use interleave::Policy;
+
+use super::Transaction;
+use crate::{
+    error::Result,
+    key::{AsKey, Key},
+    table::Table,
+    value::Value,
+};
+
+impl<P: Policy> Transaction<P> {
+    /// What a write does that meets another open transaction's.
+    pub fn on_conflict(&self) -> OnConflict {
+        self.inner.on_conflict()
+    }
+
+    /// Changes what a write does that meets another open transaction's; from
+    /// [`crate::Options::on_conflict`], if it is not changed.
+    pub fn set_on_conflict(&self, on_conflict: OnConflict) {
+        self.inner.set_on_conflict(on_conflict);
+    }
+
+    /// How long an operation waits for another transaction at most.
+    pub fn lock_timeout(&self) -> Option<Duration> {
+        self.inner.lock_timeout()
+    }
+
+    /// Changes how long an operation waits for another transaction at most; from
+    /// [`crate::Options::lock_timeout`], if it is not changed.
+    pub fn set_lock_timeout(&self, lock_timeout: Option<Duration>) {
+        self.inner.set_lock_timeout(lock_timeout);
+    }
+
+    /// Locks the record under `key`, if there is one, until the transaction ends (or
+    /// returns to a savepoint that was made before), and reads it. `None` if there is
+    /// none, or if it was skipped.
+    ///
+    /// At [`crate::Isolation::ReadCommitted`] the newest committed value is read, as it is
+    /// once the lock is held; at other levels the record must not have been changed since
+    /// the transaction began.
+    ///
+    /// ```
+    /// # use weft::*;
+    /// # let db = Database::open(Options { workers: 1, ..Options::default() })?;
+    /// # let jobs: Table<u64, String> = db.create_table("jobs")?;
+    /// let first = db.begin_blocking()?;
+    /// first.insert(&jobs, &1, "sweep")?;
+    /// first.commit()?;
+    /// let (mine, yours) = (db.begin_blocking()?, db.begin_blocking()?);
+    /// let job = mine.lock(&jobs, &1, Strength::Exclusive, IfLocked::Fail)?;
+    /// assert_eq!(job.as_deref(), Some("sweep"));
+    /// let refused = yours.lock(&jobs, &1, Strength::Shared, IfLocked::Fail);
+    /// assert!(matches!(refused, Err(Error::Locked)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::Locked`] with [`IfLocked::Fail`], [`crate::Error::LockTimeout`],
+    /// after which the transaction can go on; [`crate::Error::Abort`]; as for
+    /// [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// Waits for memory; with [`IfLocked::Wait`] for whoever has the record.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the record locked or not.
+    pub async fn lock<K: Key, V: Value, Q: AsKey<K> + ?Sized>(
+        &self,
+        table: &Table<K, V>,
+        key: &Q,
+        strength: Strength,
+        if_locked: IfLocked,
+    ) -> Result<Option<V>> {
+        let engine_table = self.checked(table)?;
+        let key = key.encode_key();
+        let lock =
+            self.inner
+                .lock::<P, _>(engine_table, key.as_ref(), strength, if_locked, V::decode);
+        // Boxed: few transactions lock, and all would carry its frame along.
+        Ok(Box::pin(lock).await?.transpose()?)
+    }
+
+    /// Locks the record under `key`, if there is one, exclusively, waiting for whoever
+    /// has it, and reads it: a value to compute the next one from.
+    ///
+    /// # Errors
+    /// As for [`Transaction::lock`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::lock`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::lock`].
+    pub async fn get_for_update<K: Key, V: Value, Q: AsKey<K> + ?Sized>(
+        &self,
+        table: &Table<K, V>,
+        key: &Q,
+    ) -> Result<Option<V>> {
+        self.lock(table, key, Strength::Exclusive, IfLocked::Wait)
+            .await
+    }
+}
