@@ -44,7 +44,7 @@ pub(crate) struct Announcements {
 }
 
 impl Announcements {
-    fn new() -> Announcements {
+    pub(crate) fn new() -> Announcements {
         Announcements {
             range: AtomicU64::new(0),
             read_only: AtomicU64::new(0),
@@ -61,6 +61,11 @@ impl Announcements {
             self.range.store(at.0, Ordering::Relaxed);
         }
         Timestamp(before)
+    }
+
+    /// The newest snapshot of a transaction of this session that was declared read-only.
+    pub(crate) fn last_read_only(&self) -> Timestamp {
+        Timestamp(self.read_only.load(Ordering::Relaxed))
     }
 
     /// A snapshot of the present for a transaction that is declared read-only, after
@@ -140,8 +145,7 @@ impl Board {
 
     /// The newest snapshot of a transaction that was declared read-only.
     pub(crate) fn last_read_only(&self) -> Timestamp {
-        let all = self.all();
-        let snapshots = all.map(|(_, session)| session.read_only.load(Ordering::Relaxed));
-        Timestamp(snapshots.max().unwrap_or(0))
+        let snapshots = self.all().map(|(_, session)| session.last_read_only());
+        snapshots.max().unwrap_or_default()
     }
 }

@@ -107,10 +107,10 @@ impl Status {
         if self.is_watched.load(Ordering::Relaxed) {
             self.is_watched.store(false, Ordering::Relaxed);
         }
-        // Before the phase says `Committing`, in everybody's view: the word is stored
-        // with Release.
-        self.commit_timestamp.store(0, Ordering::Relaxed);
         self.set(sequence, Phase::Active);
+        // Release: who reads it sees the new sequence. And before the phase says
+        // `Committing`, in everybody's view: that is a Release too.
+        self.commit_timestamp.store(0, Ordering::Release);
         sequence
     }
 
@@ -124,7 +124,8 @@ impl Status {
 
     /// Step 4.
     pub(crate) fn commit(&self, sequence: u64, successor: Timestamp) {
-        self.successor.store(successor.0, Ordering::Relaxed);
+        // Release: as in `begin`.
+        self.successor.store(successor.0, Ordering::Release);
         self.set(sequence, Phase::Committed);
     }
 
@@ -160,7 +161,7 @@ impl Status {
             if sequence != maker.sequence() {
                 return Outcome::Ended;
             }
-            // Acquire: pairs with `take_timestamp`.
+            // Acquire: pairs with `take_timestamp` and `begin`.
             let at = Timestamp(self.commit_timestamp.load(Ordering::Acquire));
             let successor = Timestamp(self.successor.load(Ordering::Relaxed));
             // The context may serve its next transaction by now, and what was read be

@@ -56,7 +56,9 @@ impl World {
 
     /// As `commit.rs` does.
     fn commit(&self) {
-        self.status.commit(self.owner.sequence(), &self.clock);
+        let sequence = self.owner.sequence();
+        let timestamp = self.status.take_timestamp(sequence, &self.clock);
+        self.status.commit(sequence, timestamp);
         if self.status.is_watched() && self.slot.is_marked() {
             self.locks.release(self.place(), self.owner, None);
         }

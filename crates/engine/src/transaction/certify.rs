@@ -32,6 +32,8 @@
 //! - `U` has a later timestamp than `T`, and so was certified while `T` marked: it may
 //!   have missed the mark. `T` aborts. The window is that of a few loads.
 //!
+//! (`certify/loom_tests.rs` checks this in all interleavings.)
+//!
 //! A mark stays if `T` aborts, or is rounded up (`version/stamps.rs`): it can only
 //! abort a transaction too many, one that also has a successor.
 //!
@@ -56,6 +58,9 @@
 //! it is safe as long as nobody commits with `pi(U) <= s(R) < c(U)`. Writers see to that
 //! (`Announcements::read_only_snapshot`), and even before they know whether `R` will
 //! read what they wrote.
+
+#[cfg(all(test, loom))]
+mod loom_tests;
 
 use std::ops::ControlFlow;
 
