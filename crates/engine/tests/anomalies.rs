@@ -457,6 +457,25 @@ fn a_single_anti_dependency_is_refused_by_validation_alone() {
     });
 }
 
+/// `c` begins when `b` has committed, and must not come before it: but `c` comes before
+/// `a`, which overwrites what it reads, and `a` before `b`, which overwrote what it read.
+#[test]
+fn real_time_order_is_kept() {
+    check(BELOW_SERIALIZABLE, |s| {
+        s.put_at_once("z", "0");
+        let (a, b) = (s.txn(), s.txn());
+        s.value(&a, "x");
+        s.put(&b, "x", "b").unwrap();
+        let first = commits(b);
+        let c = s.txn();
+        s.value(&c, "y");
+        s.put(&a, "y", "a").unwrap();
+        let second = commits(a);
+        s.put(&c, "z", "c").unwrap();
+        first & second & commits(c)
+    });
+}
+
 /// A transaction that only reads is not in anybody's way, and nobody in its.
 #[test]
 fn readers_commit_at_every_level() {

@@ -7,6 +7,11 @@
 //! itself; `eta(T)` the latest commit of a *predecessor*: who made what `T` read or
 //! overwrote, or read what `T` overwrote.
 //!
+//! Everything that committed before `T` began counts as a predecessor: `eta(T)` is at
+//! least `s(T)`. So serial orders respect real time (*strict* serializability): without
+//! this, `T` could come before a transaction whose client has told `T`'s of its success.
+//! It also spares the question which deletions, collected by now, `T` may have seen.
+//!
 //! - Validation: `T` aborts if it has a successor, `pi(T) < c(T)`. Then timestamps are a
 //!   serial order. Who wrote nothing is serial at its snapshot.
 //! - Serial safety net (paper 000 section 4.5 and its reference 61): `T` aborts if
@@ -44,20 +49,18 @@
 //! as well.) Who inserts later has no version where a mark could be: if it has a
 //! successor, all sessions' *range stamps* count as its predecessors
 //! (`certifier.rs`). They are raised, and read, on the same sides of the fences as
-//! marks. An absence may be due to a deletion that was collected: so `eta(T)` is then at
-//! least `s(T)`.
+//! marks.
 //!
 //! # Transactions that wrote nothing
-//! take no timestamp. `R` commits, in the serial order, just after its latest
-//! predecessor: it marks what it read with `eta(R)`. All its successors come later; one
-//! that has committed already may have missed the mark: `R` aborts unless
-//! `pi(U) > eta(R)`.
+//! take no timestamp. `R` commits, in the serial order, just after its snapshot, and marks
+//! what it read with that. Its predecessors are not later, its successors `U` all have
+//! `c(U) > s(R)`; so it is safe as long as none of them commits with `pi(U) <= s(R)`. Who
+//! has committed already may have missed the mark, so `R` looks at its `pi(U)`; who has
+//! not sees the mark.
 //!
-//! *Declared* read-only transactions note nothing. `R` commits just after its snapshot.
-//! Its successors `U` have `c(U) > s(R)`, its predecessors are not later than `s(R)`; so
-//! it is safe as long as nobody commits with `pi(U) <= s(R) < c(U)`. Writers see to that
-//! (`Announcements::read_only_snapshot`), and even before they know whether `R` will
-//! read what they wrote.
+//! *Declared* read-only transactions note nothing. Instead nobody at all commits with
+//! `pi(U) <= s(R) < c(U)` (`Announcements::read_only_snapshot`), whether or not `R` reads
+//! what `U` wrote.
 
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -146,7 +149,7 @@ impl Transaction {
         if validates || self.context.dependencies.is_empty() {
             return Ok(());
         }
-        let at = self.latest_read();
+        let at = self.context.snapshot();
         self.leave_marks(at);
         let flow = self.each_overwriter(Timestamp(u64::MAX), |overwriter| match overwriter {
             Overwriter::Committed { successor, .. } if successor <= at => ControlFlow::Break(()),
@@ -156,15 +159,6 @@ impl Transaction {
             return Err(Abort::NotSerializable);
         }
         self.check_nodes()
-    }
-
-    /// The latest commit that the transaction saw, or may have seen, anything of.
-    fn latest_read(&self) -> Timestamp {
-        if self.context.dependencies.relies_on_absence() {
-            self.context.snapshot()
-        } else {
-            self.context.seen.get()
-        }
     }
 
     /// Marks what was read with `at`, and makes sure that whoever misses a mark is seen.
@@ -287,7 +281,7 @@ impl Transaction {
     /// The latest predecessor that committed before `at`, or a later point before `at`.
     fn latest_predecessor(&self, at: Timestamp, range_before: Timestamp) -> Timestamp {
         let session = &*self.session;
-        let mut latest = self.latest_read();
+        let mut latest = self.context.snapshot();
         for write in self.context.writes.borrow().iter() {
             // What is later than `at` hides what came before it.
             latest = latest.max(match write.old {

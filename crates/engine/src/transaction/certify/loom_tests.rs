@@ -56,7 +56,10 @@ impl Writer {
         if let Some((status, maker)) = &self.overwriter {
             match status.outcome(*maker, Timestamp(at)) {
                 Outcome::Active | Outcome::Aborted => {}
-                Outcome::Committed { at: other, successor: its } if other.0 < at => {
+                Outcome::Committed {
+                    at: other,
+                    successor: its,
+                } if other.0 < at => {
                     successor = successor.min(its.0);
                 }
                 Outcome::Later | Outcome::Committed { .. } => is_safe = false,
@@ -165,7 +168,10 @@ fn a_writer_never_commits_around_a_declared_readers_snapshot() {
         let snapshot = announcements.read_only_snapshot(&horizon);
         // The writer's timestamp is 11.
         let includes_writer = snapshot.0 >= 11;
-        assert!(!(other.join().unwrap() && !includes_writer), "read-only anomaly");
+        assert!(
+            !(other.join().unwrap() && !includes_writer),
+            "read-only anomaly"
+        );
     });
 }
 
@@ -186,6 +192,9 @@ fn a_session_that_enters_late_is_seen_or_begins_later() {
         fence(Ordering::SeqCst);
         let seen = board.last_read_only();
         let snapshot = other.join().unwrap();
-        assert!(snapshot.0 >= at || seen >= snapshot, "{snapshot:?} {seen:?}");
+        assert!(
+            snapshot.0 >= at || seen >= snapshot,
+            "{snapshot:?} {seen:?}"
+        );
     });
 }
