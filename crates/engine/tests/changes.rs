@@ -364,6 +364,45 @@ fn waits_for_what_comes() {
     assert!(durable.worker.run_until(task).expect("ends") == commits);
 }
 
+/// A transaction that fails its certification has a timestamp by then, and leaves an
+/// empty transaction in the log: the frontier counts on it, the stream passes it over.
+#[test]
+fn what_was_not_certified_is_passed_over() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = open(&disk, LOG);
+    let ours = table(&durable.database);
+    let (before, after) = durable.run(async move |session: Rc<Session>| {
+        let setup = session.begin(Isolation::Serializable).unwrap();
+        for key in [b"a", b"b"] {
+            setup.upsert::<Interleaved>(&ours, key, b"0").await.unwrap();
+        }
+        let before = setup.commit().await.unwrap();
+        let [one, other] = [0, 1].map(|_| session.begin(Isolation::Serializable).unwrap());
+        for (transaction, reads, writes) in [(&one, b"a", b"b"), (&other, b"b", b"a")] {
+            let read = transaction.get::<Interleaved, _>(&ours, reads, <[u8]>::to_vec);
+            read.await.unwrap();
+            let write = transaction.upsert::<Interleaved>(&ours, writes, b"1");
+            write.await.unwrap();
+        }
+        let after = one.commit().await.unwrap();
+        other
+            .commit()
+            .await
+            .expect_err("one of them comes too late");
+        (before, after)
+    });
+    let aborted = durable.database.now();
+    assert!(aborted > after, "it had a timestamp");
+    let mut commits = Commits::new();
+    write(&mut durable, 0..1, &mut commits);
+    let up_to = commits[0].0;
+    let found = stream(&mut durable, ChangesFrom::After(before), up_to).unwrap();
+    let positions: Vec<Timestamp> = found.iter().map(|found| found.0).collect();
+    assert_eq!(positions, [after, up_to]);
+    let found = stream(&mut durable, ChangesFrom::After(aborted), up_to).unwrap();
+    assert!(found == commits);
+}
+
 #[test]
 fn an_end_of_the_session_ends_a_wait() {
     let disk = SimulatedDisk::new(1, Faults::default());

@@ -78,6 +78,10 @@ pub enum Planted {
     SkipChecksum,
     /// Some transactions are acknowledged as soon as others see them.
     EarlyAcknowledgement,
+    /// Who follows the change stream misses some transactions.
+    ForgetChange,
+    /// He sets out from one transaction too early.
+    RepeatChange,
 }
 
 /// Everything that, with a seed, determines a run.

@@ -108,6 +108,17 @@ fn an_early_acknowledgement_is_found() {
 }
 
 #[test]
+fn changes_that_are_missed_or_repeated_are_found() {
+    for planted in [Planted::ForgetChange, Planted::RepeatChange] {
+        let (seed, reason) = found(planted);
+        assert!(
+            matches!(reason, Reason::Changes(_)),
+            "seed {seed}: {reason}"
+        );
+    }
+}
+
+#[test]
 fn a_failure_says_how_to_see_it_again() {
     let default = CrashParameters::default();
     let parameters = CrashParameters {

@@ -61,7 +61,14 @@ impl Database {
             _ => return Err(BackupError::NoCheckpoint),
         };
         let directory = storage.directory();
-        let lanes = find_lanes(directory, &manifest, log.incarnation)?;
+        let mut lanes = find_lanes(directory, &manifest, log.incarnation)?;
+        // What is kept for change streams is not copied.
+        let superfluous = log
+            .segments
+            .superfluous(log.incarnation, &checkpoint.starts);
+        for files in lanes.values_mut() {
+            files.retain(|file| !superfluous.contains(&file.number));
+        }
         let log_bytes = lanes.values().flatten().map(|file| file.bytes);
         let part_bytes = checkpoint.parts.iter().map(|part| part.bytes);
         let mut watched = Watched {

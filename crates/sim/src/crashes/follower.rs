@@ -19,6 +19,7 @@ use crate::{
     dice::Dice,
     failure::Reason,
     history::{Key, Record, Value},
+    parameters::Planted,
     world::World,
 };
 
@@ -96,15 +97,24 @@ impl Follower {
     }
 
     async fn follow(&self, session: &Rc<Session>, world: &World) -> Result<(), ChangesError> {
-        let position = self.state().position();
+        let planted = world.parameters.planted;
+        let position = {
+            let state = self.state();
+            match state.told[..] {
+                [.., (before, _), _] if planted == Some(Planted::RepeatChange) => before,
+                _ => state.position(),
+            }
+        };
         let from = ChangesFrom::After(Timestamp(position));
         let mut reader = session.changes(from).await?;
+        let is_forgetful = planted == Some(Planted::ForgetChange);
         loop {
             let batch = reader.next(session).await?;
             let mut state = self.state();
-            for transaction in &batch {
+            for (number, transaction) in batch.iter().enumerate() {
                 let effects = effects(transaction, world);
-                if !effects.is_empty() {
+                let is_forgotten = is_forgetful && number == 1;
+                if !effects.is_empty() && !is_forgotten {
                     state.told.push((transaction.timestamp().0, effects));
                     state.report.followed += 1;
                 }

@@ -6,6 +6,8 @@
 //! whoever looks for a block and does not find it, while `oldest` is not newer than
 //! where he is, looks for one that was never there.
 
+use std::collections::BTreeSet;
+
 use super::{Full, Pool, Segment, Segments, file_name};
 use crate::{
     manifest::{History, HistoryFile, Start},
@@ -108,6 +110,14 @@ impl Segments {
         self.pool().cuts.get(&incarnation).copied()
     }
 
+    /// Numbers of the segments that recovery does not need if a checkpoint of
+    /// `incarnation` counts that needs the log from `starts` on.
+    pub(crate) fn superfluous(&self, incarnation: u64, starts: &[Start]) -> BTreeSet<u64> {
+        let pool = self.pool();
+        let superfluous = pool.superfluous(incarnation, starts);
+        superfluous.map(|full| full.number).collect()
+    }
+
     /// Chooses what to keep, at most `bytes_max`, of the segments that recovery does not
     /// need once a checkpoint of `incarnation` counts that needs the log from `starts`
     /// on: the newest ones. Changes nothing yet.
@@ -117,15 +127,8 @@ impl Segments {
         starts: &[Start],
         bytes_max: u64,
     ) -> Retention {
-        let start = |lane| {
-            let start = starts.iter().find(|start| start.lane == lane);
-            start.map_or(0, |start| start.block)
-        };
         let pool = self.pool();
-        let is_superfluous = |full: &&Full| {
-            full.header.incarnation < incarnation || full.blocks_end <= start(full.header.lane)
-        };
-        let mut superfluous: Vec<&Full> = pool.used.iter().filter(is_superfluous).collect();
+        let mut superfluous: Vec<&Full> = pool.superfluous(incarnation, starts).collect();
         superfluous.sort_unstable_by_key(|full| std::cmp::Reverse(full.newest));
         let mut bytes = 0_u64;
         let kept = superfluous.iter().take_while(|full| {
@@ -208,6 +211,16 @@ impl Pool {
     fn check(&self, after: Timestamp) -> Result<(), NotKept> {
         let oldest = self.oldest;
         (after >= oldest).then_some(()).ok_or(NotKept { oldest })
+    }
+
+    fn superfluous(&self, incarnation: u64, starts: &[Start]) -> impl Iterator<Item = &Full> {
+        let start = move |lane| {
+            let start = starts.iter().find(|start| start.lane == lane);
+            start.map_or(0, |start| start.block)
+        };
+        self.used.iter().filter(move |full| {
+            full.header.incarnation < incarnation || full.blocks_end <= start(full.header.lane)
+        })
     }
 
     fn of_lane(&self, incarnation: u64, lane: u32) -> impl Iterator<Item = &Full> {
