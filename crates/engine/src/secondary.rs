@@ -183,6 +183,15 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The name of one of the table's indexes, by its number.
+    pub fn index_name(&self, number: usize) -> Option<String> {
+        let mut cores = self.indexes.current().unwrap_or_default().iter();
+        let core = cores.find(|core| core.number() as usize == number)?;
+        Some(core.name.clone())
+    }
+}
+
 impl Database {
     /// Drops an index: writers maintain it no more, readers are refused. Whether it
     /// had not been dropped before.

@@ -8,12 +8,13 @@ use std::{
     },
 };
 
-use engine::{CheckpointReport, RecoveryProgress, RecoveryReport};
+use engine::{CheckpointReport, IndexReport, RecoveryProgress, RecoveryReport};
 use interleave::{Interleaved, Policy, Runtime};
 
 use crate::{
     context::{Context, Shared, WorkerState},
     error::Result,
+    index::{Index, IndexDefinition},
     key::Key,
     open::Opening,
     options::{Options, TransactionOptions},
@@ -201,6 +202,75 @@ impl Database {
         })
     }
 
+    /// Makes an index of `table`: one of the workers builds it beside its transactions,
+    /// and writers go on, maintaining it from now on. Writers and the builder may meet:
+    /// one of them then begins anew. When the returned future is ready, the index is.
+    ///
+    /// It waits for the end of all transactions that have written something by now.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]: there is an index of this name, or it was to be unique
+    /// and two records have the same key; [`crate::Error::MemoryExhausted`],
+    /// [`crate::Error::ForeignTable`], [`crate::Error::Closed`];
+    /// [`crate::Error::Panicked`] if the function that gives the keys did.
+    ///
+    /// # Cancellation
+    /// Dropping the returned future gives the index up.
+    pub fn create_index<I: Key, K: Key, V: Value, C: Value>(
+        &self,
+        table: &Table<K, V>,
+        definition: IndexDefinition<I, K, V, C>,
+    ) -> Running<Index<I, K, V, C>> {
+        if let Err(closed) = self.shared().check_open() {
+            return Running::refused(closed);
+        }
+        let table = table.clone();
+        Running::submitted(self.pick().handle.submit(move |state| {
+            let session = state.session.clone();
+            definition.build(session, table)
+        }))
+    }
+
+    /// As [`Database::create_index`], blocking the calling thread.
+    ///
+    /// # Errors
+    /// As for [`Database::create_index`]; [`crate::Error::WouldBlockWorker`] on a
+    /// worker's thread.
+    pub fn create_index_blocking<I: Key, K: Key, V: Value, C: Value>(
+        &self,
+        table: &Table<K, V>,
+        definition: IndexDefinition<I, K, V, C>,
+    ) -> Result<Index<I, K, V, C>> {
+        self.create_index(table, definition).wait()
+    }
+
+    /// Drops an index: it is maintained no more, and reading it fails. Whether it had
+    /// not been dropped before.
+    ///
+    /// # Errors
+    /// [`crate::Error::ForeignTable`], [`crate::Error::Closed`].
+    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
+        self.shared().drop_index(index)
+    }
+
+    /// Compares an index with its table, at one snapshot, beside the other work of a
+    /// worker.
+    ///
+    /// # Errors
+    /// [`crate::Error::IndexNotReady`], [`crate::Error::ForeignTable`],
+    /// [`crate::Error::Closed`].
+    pub fn check_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Running<IndexReport> {
+        let shared = self.shared();
+        let index = match shared.check_open().and(index.checked(&shared.engine)) {
+            Ok(index) => index.clone(),
+            Err(error) => return Running::refused(error),
+        };
+        Running::submitted(self.pick().handle.submit(move |state| {
+            let session = state.session.clone();
+            async move { Ok(session.check_index::<Interleaved>(&index).await?) }
+        }))
+    }
+
     /// Runs `closure` in a transaction on one of the workers and commits it. After
     /// aborts it is run again, so it should have no effects besides those on
     /// tables. If it returns an error or panics, the transaction is rolled back.
@@ -326,6 +396,11 @@ impl Database {
 }
 
 impl Shared {
+    pub(crate) fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
+        self.check_open()?;
+        Ok(self.engine.drop_index(index.checked(&self.engine)?))
+    }
+
     pub(crate) fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         self.check_open()?;
         self.catalogue.create(&self.engine, name)

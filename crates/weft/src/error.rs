@@ -29,6 +29,27 @@ pub enum Error {
     /// An insert met a record with the same key. The transaction can go on.
     #[error("a record with this key exists; use update or upsert to change it")]
     DuplicateKey,
+    /// Another record has the same key in this unique index. The operation had no
+    /// effect, and the transaction can go on.
+    #[error("another record has the same key in the unique index {0:?}; change one of them")]
+    DuplicateIndexKey(Text),
+    /// The key that the record would have in this index is too long. The operation had
+    /// no effect, and the transaction can go on.
+    #[error(
+        "the record's key in the index {0:?} is too long: at most {max} bytes are allowed, delimiters included",
+        max = crate::KEY_BYTES_MAX
+    )]
+    IndexKeyTooLong(Text),
+    /// The index was dropped. The transaction can go on.
+    #[error("the index was dropped; make it again, or read the table")]
+    IndexNotReady,
+    /// One record was asked for in an index that is not unique. The transaction can go
+    /// on.
+    #[error("several records may have this key; scan the index instead")]
+    IndexNotUnique,
+    /// There is no new index.
+    #[error(transparent)]
+    Index(#[from] Box<crate::IndexError>),
     /// The encoded key is longer than [`crate::KEY_BYTES_MAX`]. The transaction
     /// can go on.
     #[error(
@@ -288,6 +309,8 @@ impl From<engine::Error> for Error {
         match error {
             engine::Error::Abort(abort) => Error::Abort(abort),
             engine::Error::DuplicateKey => Error::DuplicateKey,
+            engine::Error::IndexNotReady => Error::IndexNotReady,
+            engine::Error::IndexNotUnique => Error::IndexNotUnique,
             engine::Error::KeyTooLong { bytes } => Error::KeyTooLong { bytes },
             engine::Error::ValueTooLong { bytes } => Error::ValueTooLong { bytes },
             engine::Error::MemoryExhausted => Error::MemoryExhausted,

@@ -33,6 +33,7 @@ use crate::{
     context::{Context, Shared, WorkerState},
     database::Database,
     error::{Error, Result},
+    index::Index,
     key::{AsKey, Key, KeyRange},
     options::{Isolation, TransactionOptions},
     table::Table,
@@ -253,6 +254,78 @@ impl InteractiveTransaction {
                 found.push(row);
             }
             Ok(found)
+        })
+        .await
+    }
+
+    /// The record that has `key` in a unique index: its key and its value.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get_by`], and for the type.
+    pub async fn get_by<I, K, V, C, Q>(
+        &self,
+        index: &Index<I, K, V, C>,
+        key: &Q,
+    ) -> Result<Option<(K, V)>>
+    where
+        I: Key,
+        K: Key,
+        V: Value,
+        C: Value,
+        Q: AsKey<I> + ?Sized,
+    {
+        let (index, key) = (index.clone(), EncodedKey::of(key));
+        self.call(async move |txn: &Transaction| txn.get_by(&index, &key).await)
+            .await
+    }
+
+    /// The first `rows_max` records whose index keys lie in `range`, in the order of
+    /// their index keys: index key, key and value.
+    ///
+    /// # Errors
+    /// As for [`Transaction::scan_by`], and for the type.
+    pub async fn scan_by<I, K, V, C>(
+        &self,
+        index: &Index<I, K, V, C>,
+        range: impl KeyRange<I>,
+        rows_max: usize,
+    ) -> Result<Vec<(I, K, V)>>
+    where
+        I: Key,
+        K: Key,
+        V: Value,
+        C: Value,
+    {
+        let (index, range) = (index.clone(), EncodedRange::of(&range));
+        self.call(async move |txn: &Transaction| {
+            txn.scan_by(&index, range.clone())
+                .collect_some(rows_max)
+                .await
+        })
+        .await
+    }
+
+    /// As [`InteractiveTransaction::scan_by`], of what the index covers instead of the
+    /// records' values.
+    ///
+    /// # Errors
+    /// As for [`InteractiveTransaction::scan_by`].
+    pub async fn scan_covered<I, K, V, C>(
+        &self,
+        index: &Index<I, K, V, C>,
+        range: impl KeyRange<I>,
+        rows_max: usize,
+    ) -> Result<Vec<(I, K, C)>>
+    where
+        I: Key,
+        K: Key,
+        V: Value,
+        C: Value,
+    {
+        let (index, range) = (index.clone(), EncodedRange::of(&range));
+        self.call(async move |txn: &Transaction| {
+            let scan = txn.scan_covered(&index, range.clone());
+            scan.collect_some(rows_max).await
         })
         .await
     }

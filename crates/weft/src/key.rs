@@ -79,6 +79,12 @@ pub trait Key: AsKey<Self> + Sized + Send + 'static {
     /// a given encoding, so it is not the compiler's name of the type.
     fn type_name() -> Cow<'static, str>;
 
+    /// Whether no encoding of a whole key is the beginning of another, as with keys of
+    /// fixed length. Indexes are then a little smaller; false is always right.
+    fn is_prefix_free() -> bool {
+        false
+    }
+
     /// Reads what [`AsKey::encode_key`] has written.
     ///
     /// # Errors

@@ -99,6 +99,13 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! ## Indexes
+//! [`Database::create_index`] makes an index from a function that gives a record's index
+//! keys, while writers go on. [`Transaction::get_by`] finds a record by its key in a unique
+//! index, [`Transaction::scan_by`] visits records in the order of any index,
+//! [`Transaction::scan_covered`] reads what the index has besides. Indexes are not stored:
+//! after opening a database, create them again before writing.
+//!
 //! ## Driving a transaction from outside
 //! [`Database::begin`] gives an [`InteractiveTransaction`], whose operations are
 //! awaited one by one from any thread or runtime;
@@ -172,6 +179,7 @@ mod changes;
 mod context;
 mod database;
 mod error;
+mod index;
 mod interactive;
 mod key;
 mod local;
@@ -189,6 +197,7 @@ pub use backup::{restore, restore_reporting};
 pub use changes::{Change, ChangedTransaction, Changes, ChangesFrom, Position};
 pub use context::Context;
 pub use database::Database;
+pub use engine::{BuildError, BuildProgress, IndexFlaw, IndexReport};
 pub use engine::{
     ChangesError, CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, RecoveryProgress,
     RecoveryReport, Usage, VALUE_BYTES_MAX,
@@ -202,6 +211,7 @@ pub use error::{
     Abort, ApplicationError, DecodeError, Error, InvalidOption, Result, RetriesExhausted, Text,
     WrongType,
 };
+pub use index::{Index, IndexDefinition, IndexError};
 pub use interactive::{BlockingTransaction, InteractiveTransaction};
 pub use interleave::{
     InFlight, Interleaved, Policy, Prefetching, Scheduling, Sequential, WorkerConfig, WorkerStats,
@@ -215,7 +225,7 @@ pub use options::{
 pub use run::Running;
 pub use stats::Stats;
 pub use table::{Table, TypeTag};
-pub use transaction::{MULTI_GET_WIDTH, Rows, Scan, Transaction};
+pub use transaction::{IndexScan, MULTI_GET_WIDTH, Rows, Scan, Transaction};
 #[cfg(feature = "postcard")]
 pub use value::Postcard;
 pub use value::{AsValue, BorrowValue, Value};

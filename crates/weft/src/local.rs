@@ -10,13 +10,14 @@ use std::{
     sync::Arc,
 };
 
-use engine::{CheckpointReport, RecoveryReport};
-use interleave::{Clock, InPlace, JoinHandle, Worker, WorkerConfig};
+use engine::{CheckpointReport, IndexReport, RecoveryReport};
+use interleave::{Clock, InPlace, Interleaved, JoinHandle, Worker, WorkerConfig};
 
 use crate::{
     context::{Context, Shared, WorkerState},
     database::Database,
     error::{Error, Result},
+    index::{Index, IndexDefinition},
     key::Key,
     open::Opening,
     options::Options,
@@ -105,6 +106,38 @@ impl LocalDatabase {
     /// All tables by name, with their types.
     pub fn tables(&self) -> Vec<(String, TypeTag)> {
         self.shared.catalogue.list()
+    }
+
+    /// Makes an index of `table`. See [`Database::create_index`].
+    ///
+    /// # Errors
+    /// As for [`Database::create_index`], and for the type.
+    pub fn create_index<I: Key, K: Key, V: Value, C: Value>(
+        &self,
+        table: &Table<K, V>,
+        definition: IndexDefinition<I, K, V, C>,
+    ) -> Result<Index<I, K, V, C>> {
+        let session = self.state.session.clone();
+        self.block_on(definition.build(session, table.clone()))?
+    }
+
+    /// Drops an index. See [`Database::drop_index`].
+    ///
+    /// # Errors
+    /// As for [`Database::drop_index`].
+    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
+        self.shared.drop_index(index)
+    }
+
+    /// Compares an index with its table. See [`Database::check_index`].
+    ///
+    /// # Errors
+    /// As for [`Database::check_index`], and for the type.
+    pub fn check_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<IndexReport> {
+        let index = index.checked(&self.shared.engine)?.clone();
+        let session = self.state.session.clone();
+        let report = async move { session.check_index::<Interleaved>(&index).await };
+        Ok(self.block_on(report)??)
     }
 
     /// Runs `closure` in a transaction and commits it; again after aborts. See

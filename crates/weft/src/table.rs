@@ -97,6 +97,10 @@ impl<K, V> Table<K, V> {
         &self.table
     }
 
+    pub(crate) fn engine_table(&self) -> &Arc<engine::Table> {
+        &self.table
+    }
+
     /// The engine's table, if it is one of `database`. As long as this handle
     /// lives, no other database can have the address that it compares.
     #[inline(always)]

@@ -9,8 +9,10 @@
 //! | `lock`, `get_for_update`, what to do about conflicts | `lock.rs` |
 //! | savepoints | `savepoint.rs` |
 //! | `scan` | `scan.rs` |
+//! | `get_by`, `scan_by`, `scan_covered` | `by_index.rs` |
 //! | `range`, a stream of rows | `rows.rs` |
 
+mod by_index;
 mod lock;
 mod multi_get;
 mod read;
@@ -28,7 +30,7 @@ use std::{
 
 use interleave::{Interleaved, Policy};
 
-pub use self::{multi_get::MULTI_GET_WIDTH, rows::Rows, scan::Scan};
+pub use self::{by_index::IndexScan, multi_get::MULTI_GET_WIDTH, rows::Rows, scan::Scan};
 use crate::{
     changes::Position,
     error::Result,

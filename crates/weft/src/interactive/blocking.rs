@@ -7,6 +7,7 @@ use engine::{IfLocked, Savepoint, Strength};
 use super::InteractiveTransaction;
 use crate::{
     error::Result,
+    index::Index,
     key::{AsKey, Key, KeyRange},
     options::{Isolation, OnConflict},
     table::Table,
@@ -94,6 +95,54 @@ impl BlockingTransaction {
         V: Value,
     {
         block_on(self.inner.scan(table, range, rows_max))
+    }
+
+    /// See [`InteractiveTransaction::get_by`].
+    pub fn get_by<I, K, V, C, Q>(
+        &self,
+        index: &Index<I, K, V, C>,
+        key: &Q,
+    ) -> Result<Option<(K, V)>>
+    where
+        I: Key,
+        K: Key,
+        V: Value,
+        C: Value,
+        Q: AsKey<I> + ?Sized,
+    {
+        block_on(self.inner.get_by(index, key))
+    }
+
+    /// See [`InteractiveTransaction::scan_by`].
+    pub fn scan_by<I, K, V, C>(
+        &self,
+        index: &Index<I, K, V, C>,
+        range: impl KeyRange<I>,
+        rows_max: usize,
+    ) -> Result<Vec<(I, K, V)>>
+    where
+        I: Key,
+        K: Key,
+        V: Value,
+        C: Value,
+    {
+        block_on(self.inner.scan_by(index, range, rows_max))
+    }
+
+    /// See [`InteractiveTransaction::scan_covered`].
+    pub fn scan_covered<I, K, V, C>(
+        &self,
+        index: &Index<I, K, V, C>,
+        range: impl KeyRange<I>,
+        rows_max: usize,
+    ) -> Result<Vec<(I, K, C)>>
+    where
+        I: Key,
+        K: Key,
+        V: Value,
+        C: Value,
+    {
+        block_on(self.inner.scan_covered(index, range, rows_max))
     }
 
     /// See [`InteractiveTransaction::insert`].

@@ -30,6 +30,10 @@ macro_rules! fixed {
                 $name.into()
             }
 
+            fn is_prefix_free() -> bool {
+                true
+            }
+
             #[inline]
             fn decode_key(bytes: &[u8]) -> Result<$type, DecodeError> {
                 whole(bytes)

@@ -56,6 +56,10 @@ impl<K: Key> Key for Option<K> {
         format!("optional {}", K::type_name()).into()
     }
 
+    fn is_prefix_free() -> bool {
+        K::is_prefix_free()
+    }
+
     fn decode_key(mut bytes: &[u8]) -> Result<Option<K>, DecodeError> {
         if is_some(&mut bytes)? {
             K::decode_key(bytes).map(Some)

@@ -40,6 +40,11 @@ macro_rules! tuples {
                 format!("({})", parts.join(", ")).into()
             }
 
+            fn is_prefix_free() -> bool {
+                // The other parts are, as parts.
+                $last::is_prefix_free()
+            }
+
             #[allow(unused_mut)] // Tuples of one part take nothing from the front.
             fn decode_key(mut bytes: &[u8]) -> Result<Self, DecodeError> {
                 Ok(($($part::decode_part(&mut bytes)?,)* $last::decode_key(bytes)?,))

@@ -5,6 +5,7 @@ use interleave::Policy;
 use super::Transaction;
 use crate::{
     error::Result,
+    index::explain,
     key::{AsKey, Key},
     table::Table,
     value::{AsValue, Value},
@@ -14,9 +15,11 @@ impl<P: Policy> Transaction<P> {
     /// Adds a record.
     ///
     /// # Errors
-    /// [`crate::Error::DuplicateKey`] if there is one with this key;
+    /// [`crate::Error::DuplicateKey`] if there is one with this key,
+    /// [`crate::Error::DuplicateIndexKey`] if one has the same key in a unique index;
     /// [`crate::Error::Abort`] if another transaction wrote it first;
     /// [`crate::Error::KeyTooLong`], [`crate::Error::ValueTooLong`],
+    /// [`crate::Error::IndexKeyTooLong`],
     /// [`crate::Error::MemoryExhausted`], [`crate::Error::ForeignTable`], after
     /// which the transaction can go on; [`crate::Error::Ended`].
     ///
@@ -36,13 +39,13 @@ impl<P: Policy> Transaction<P> {
         let insert = self
             .inner
             .insert::<P>(engine_table, key.as_ref(), value.as_ref());
-        Ok(insert.await?)
+        insert.await.map_err(|error| explain(engine_table, error))
     }
 
     /// Replaces a record's value; false if there is no such record.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates.
+    /// As for [`Transaction::insert`], without duplicates in the table.
     ///
     /// # Suspension
     /// As for [`Transaction::insert`].
@@ -59,13 +62,13 @@ impl<P: Policy> Transaction<P> {
         let update = self
             .inner
             .update::<P>(engine_table, key.as_ref(), value.as_ref());
-        Ok(update.await?)
+        update.await.map_err(|error| explain(engine_table, error))
     }
 
     /// Adds a record or replaces its value.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates.
+    /// As for [`Transaction::insert`], without duplicates in the table.
     ///
     /// # Suspension
     /// As for [`Transaction::insert`].
@@ -82,13 +85,13 @@ impl<P: Policy> Transaction<P> {
         let upsert = self
             .inner
             .upsert::<P>(engine_table, key.as_ref(), value.as_ref());
-        Ok(upsert.await?)
+        upsert.await.map_err(|error| explain(engine_table, error))
     }
 
     /// Removes a record; false if there is no such record.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates.
+    /// As for [`Transaction::insert`], without duplicates in the table.
     ///
     /// # Suspension
     /// As for [`Transaction::insert`].
@@ -101,6 +104,7 @@ impl<P: Policy> Transaction<P> {
     {
         let engine_table = self.checked(table)?;
         let key = key.encode_key();
-        Ok(self.inner.delete::<P>(engine_table, key.as_ref()).await?)
+        let delete = self.inner.delete::<P>(engine_table, key.as_ref());
+        delete.await.map_err(|error| explain(engine_table, error))
     }
 }

@@ -1,0 +1,231 @@
+//! Secondary indexes: records by something else than their keys.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, Weak},
+};
+
+use engine::{BuildError, BuildProgress, Extractor, IndexOptions};
+
+use crate::{
+    error::{Error, Result},
+    key::Key,
+    table::Table,
+    value::Value,
+};
+
+type Report = Box<dyn FnMut(BuildProgress) + Send>;
+
+/// Stands for types that a handle only names.
+pub(crate) type Types<T> = PhantomData<fn() -> T>;
+
+/// What an index is to be: its name, whether it is unique, and the function that
+/// gives a record's index keys. Made into an index by
+/// [`crate::Database::create_index`].
+///
+/// The function is called with a record's key and value and gives any number of
+/// index keys: `Some(key)` for one, `None` for a record that the index is not to have,
+/// a `Vec` for several. It must give the same ones whenever it is called with the same
+/// record. If it panics, the operation that called it has no effect, and the
+/// transaction ends as with any panic.
+///
+/// Index keys are [`Key`]s: tuples make composite indexes, options nullable columns
+/// (`None` sorts before everything else and is a key like any other: two records with
+/// `None` are duplicates in a unique index. Where they should not be, let the function
+/// give no key for them).
+pub struct IndexDefinition<I, K, V, C = ()> {
+    name: String,
+    unique: bool,
+    extract: Extractor,
+    progress: Report,
+    _types: Types<(I, K, V, C)>,
+}
+
+impl<I: Key, K: Key, V: Value> IndexDefinition<I, K, V> {
+    /// An index that no two records may have the same key in.
+    pub fn unique<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V>
+    where
+        F: Fn(K, V) -> O + Send + Sync + 'static,
+        O: IntoIterator<Item = I>,
+    {
+        let keys = move |key, value| keys(key, value).into_iter().map(|key| (key, ()));
+        IndexDefinition::new(name, true, keys)
+    }
+
+    /// An index that any number of records may have the same key in.
+    pub fn non_unique<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V>
+    where
+        F: Fn(K, V) -> O + Send + Sync + 'static,
+        O: IntoIterator<Item = I>,
+    {
+        let keys = move |key, value| keys(key, value).into_iter().map(|key| (key, ()));
+        IndexDefinition::new(name, false, keys)
+    }
+}
+
+impl<I: Key, K: Key, V: Value, C: Value> IndexDefinition<I, K, V, C> {
+    /// A unique index that has a value of its own with each key, which
+    /// [`crate::Transaction::scan_covered`] reads without the table.
+    pub fn unique_covering<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V, C>
+    where
+        F: Fn(K, V) -> O + Send + Sync + 'static,
+        O: IntoIterator<Item = (I, C)>,
+    {
+        IndexDefinition::new(name, true, keys)
+    }
+
+    /// As [`IndexDefinition::unique_covering`], not unique.
+    pub fn non_unique_covering<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V, C>
+    where
+        F: Fn(K, V) -> O + Send + Sync + 'static,
+        O: IntoIterator<Item = (I, C)>,
+    {
+        IndexDefinition::new(name, false, keys)
+    }
+
+    fn new<F, O>(name: &str, unique: bool, keys: F) -> IndexDefinition<I, K, V, C>
+    where
+        F: Fn(K, V) -> O + Send + Sync + 'static,
+        O: IntoIterator<Item = (I, C)>,
+    {
+        let extract: Extractor = Arc::new(move |key, value, found| {
+            // A table opens with its own types only.
+            let key = K::decode_key(key).expect("a table's keys are of its type");
+            let value = V::decode(value).expect("a table's values are of its type");
+            for (key, covered) in keys(key, value) {
+                found.push_covering(key.encode_key().as_ref(), covered.encode().as_ref());
+            }
+        });
+        IndexDefinition {
+            name: name.to_owned(),
+            unique,
+            extract,
+            progress: Box::new(|_| {}),
+            _types: PhantomData,
+        }
+    }
+
+    /// Has `progress` called on the worker that builds the index, some hundred records
+    /// at a time.
+    pub fn on_progress(mut self, progress: impl FnMut(BuildProgress) + Send + 'static) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    /// Builds the index, on the session's worker.
+    pub(crate) async fn build(
+        self,
+        session: std::rc::Rc<engine::Session>,
+        table: Table<K, V>,
+    ) -> Result<Index<I, K, V, C>> {
+        let database = session.database().clone();
+        if table.within(&database).is_none() {
+            return Err(table.foreign());
+        }
+        let options = IndexOptions {
+            unique: self.unique,
+            prefix_free: I::is_prefix_free(),
+        };
+        let table = table.engine_table();
+        let failed = |error| match error {
+            BuildError::Engine(error) => Error::from(error),
+            error => Error::Index(Box::new((self.name.clone(), error).into())),
+        };
+        let build = session
+            .begin_index(table, &self.name, options, self.extract)
+            .map_err(failed)?;
+        let index = build.run(self.progress).await.map_err(failed)?;
+        Ok(Index {
+            index,
+            database: Arc::downgrade(&database),
+            _types: PhantomData,
+        })
+    }
+}
+
+impl<I, K, V, C> fmt::Debug for IndexDefinition<I, K, V, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexDefinition")
+            .field("name", &self.name)
+            .field("unique", &self.unique)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A handle on an index with keys of type `I` of a table with keys of type `K` and
+/// values of type `V`, which covers values of type `C`. Cheap to clone, as a [`Table`].
+pub struct Index<I, K, V, C = ()> {
+    index: engine::Index,
+    /// Names the database; never upgraded.
+    database: Weak<engine::Database>,
+    _types: Types<(I, K, V, C)>,
+}
+
+impl<I, K, V, C> Index<I, K, V, C> {
+    /// The index's name.
+    pub fn name(&self) -> &str {
+        self.index.name()
+    }
+
+    /// Whether no two records may have the same key.
+    pub fn is_unique(&self) -> bool {
+        self.index.options().unique
+    }
+
+    /// The engine's index, if it is one of `database`.
+    pub(crate) fn checked(&self, database: &Arc<engine::Database>) -> Result<&engine::Index> {
+        if std::ptr::eq(self.database.as_ptr(), Arc::as_ptr(database)) {
+            return Ok(&self.index);
+        }
+        Err(Error::ForeignTable(self.index.table().name().into()))
+    }
+}
+
+impl<I, K, V, C> Clone for Index<I, K, V, C> {
+    fn clone(&self) -> Self {
+        Index {
+            index: self.index.clone(),
+            database: self.database.clone(),
+            _types: PhantomData,
+        }
+    }
+}
+
+impl<I, K, V, C> fmt::Debug for Index<I, K, V, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index")
+            .field("name", &self.name())
+            .field("table", &self.index.table().name())
+            .field("unique", &self.is_unique())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An index could not be built, and was dropped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the index {index:?} was not made: {reason}")]
+#[non_exhaustive]
+pub struct IndexError {
+    /// The index's name.
+    pub index: String,
+    /// Why.
+    pub reason: BuildError,
+}
+
+impl From<(String, BuildError)> for IndexError {
+    fn from((index, reason): (String, BuildError)) -> IndexError {
+        IndexError { index, reason }
+    }
+}
+
+/// What a write on `table` failed with, by name.
+#[cold]
+pub(crate) fn explain(table: &engine::Table, error: engine::Error) -> Error {
+    let name = |index| table.index_name(index).unwrap_or_default();
+    match error {
+        engine::Error::DuplicateIndexKey { index } => Error::DuplicateIndexKey(name(index).into()),
+        engine::Error::IndexKeyTooLong { index } => Error::IndexKeyTooLong(name(index).into()),
+        error => error.into(),
+    }
+}
