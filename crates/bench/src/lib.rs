@@ -34,6 +34,7 @@ pub mod report;
 pub mod runner;
 pub mod subject;
 pub mod values;
+pub mod variant;
 pub mod workload;
 
 pub use error::{Error, Result};

@@ -6,11 +6,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::mode::Mode;
+use crate::variant::Variant;
 
+mod aborts;
+mod certifier;
 mod latency;
 mod spread;
 mod summary;
 
+pub use aborts::AbortReasons;
+pub use certifier::Certifier;
 pub use latency::{Latencies, LatencyNs, LatencySampler};
 pub use spread::Spread;
 pub use summary::{RepeatSummary, Summary, summarise};
@@ -50,6 +55,10 @@ pub struct Measurement {
     pub theta: Option<f64>,
     /// Isolation level of the transactions.
     pub isolation: Isolation,
+    /// How they were certified, if they were serializable.
+    pub certifier: Option<Certifier>,
+    /// Whether those that only read said so when they began.
+    pub read_only_declared: bool,
     /// What their acknowledgement waited for.
     pub durability: Durability,
     /// Seconds measured.
@@ -63,6 +72,10 @@ pub struct Measurement {
     pub latency_ns: LatencyNs,
     /// Times a transaction was aborted and tried again.
     pub aborts: u64,
+    /// The same for each transaction that committed.
+    pub aborts_per_transaction: f64,
+    /// The same by reason, as the subject counts them.
+    pub aborts_by_reason: AbortReasons,
     /// Whether every answer was the right one.
     pub verified: bool,
     /// Random independent cache lines the machine loaded per second on as many
@@ -78,6 +91,16 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Which of the things compared it is of.
+    pub fn variant(&self) -> Variant {
+        Variant {
+            durability: self.durability,
+            isolation: self.isolation,
+            certifier: self.certifier,
+            mode: self.mode,
+        }
+    }
+
     /// Wall time per operation and worker, in nanoseconds.
     pub fn operation_ns(&self) -> f64 {
         self.workers as f64 * 1e9 / self.operations_per_second
@@ -189,7 +212,7 @@ impl std::str::FromStr for Durability {
 }
 
 /// What transactions see of each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Isolation {

@@ -6,10 +6,11 @@ use std::time::Duration;
 use crate::distribution::Distribution;
 use crate::keys::KeyShape;
 use crate::machine;
-use crate::measure::{Durability, InFlight, Isolation};
+use crate::measure::{Certifier, Durability, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::number::{bytes_text, with_commas};
 use crate::values::ValueShape;
+use crate::variant::Variant;
 use crate::workload::{OperationKind, Workload};
 use crate::{Error, Result};
 
@@ -50,8 +51,12 @@ pub struct Options {
     pub in_flight: InFlight,
     /// Modes to compare; all when empty.
     pub modes: Vec<Mode>,
-    /// Isolation level.
-    pub isolation: Isolation,
+    /// Isolation levels to compare; snapshot when empty.
+    pub isolations: Vec<Isolation>,
+    /// Certifiers to compare; the serial safety net when empty.
+    pub certifiers: Vec<Certifier>,
+    /// Whether transactions that only read say so when they begin.
+    pub declare_read_only: bool,
     /// Durabilities to compare, for a database in a directory; none in memory.
     pub durabilities: Vec<Durability>,
     /// Seconds for each mode in each repeat.
@@ -81,8 +86,12 @@ pub struct Plan {
     pub in_flight: InFlight,
     /// Modes to compare, each once, at least one.
     pub modes: Vec<Mode>,
-    /// Isolation level.
-    pub isolation: Isolation,
+    /// Isolation levels to compare, each once, at least one.
+    pub isolations: Vec<Isolation>,
+    /// Certifiers to compare, each once, at least one.
+    pub certifiers: Vec<Certifier>,
+    /// Whether transactions that only read say so when they begin.
+    pub declare_read_only: bool,
     /// Durabilities to compare, each once, at least one.
     pub durabilities: Vec<Durability>,
     /// Time for each mode in each repeat.
@@ -146,7 +155,21 @@ impl Options {
             Some(records) => within("--records", records, u64::MAX)?,
             None => records_that_fit(available, self.key_bytes, value_bytes),
         };
-        check_memory(records, self.key_bytes + value_bytes, available)?;
+        let isolations = each_once(self.isolations, Isolation::Snapshot);
+        let certified = isolations.contains(&Isolation::Serializable);
+        let certifiers = match certified {
+            true => each_once(self.certifiers, Certifier::Ssn),
+            false => {
+                if !self.certifiers.is_empty() {
+                    notes.push(
+                        "--certifier has no effect without --isolation serializable".to_owned(),
+                    );
+                }
+                vec![Certifier::Ssn]
+            }
+        };
+        let all_records = records.saturating_mul(certifiers.len() as u64);
+        check_memory(all_records, self.key_bytes + value_bytes, available)?;
         if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
             return Err(Error::input(format!(
                 "--seconds {} is out of range; give a number above 0 and up to 86400",
@@ -161,8 +184,10 @@ impl Options {
             workers: within("--workers", self.workers, 1024)? as usize,
             in_flight: self.in_flight,
             modes: modes(self.modes, &workload, &mut notes)?,
-            isolation: self.isolation,
-            durabilities: durabilities(self.durabilities),
+            isolations,
+            certifiers,
+            declare_read_only: self.declare_read_only,
+            durabilities: each_once(self.durabilities, Durability::Memory),
             duration: Duration::from_secs_f64(self.seconds),
             repeats: within("--repeats", self.repeats, 1000)? as u32,
             seed: self.seed,
@@ -223,18 +248,23 @@ fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Res
     }
 }
 
-/// Each once, in the order asked for; without any the database is in memory.
-fn durabilities(asked: Vec<Durability>) -> Vec<Durability> {
+/// Each once, in the order asked for; without any, the default.
+fn each_once<T: PartialEq>(asked: Vec<T>, default: T) -> Vec<T> {
     if asked.is_empty() {
-        return vec![Durability::Memory];
+        return vec![default];
     }
     let mut kept = Vec::new();
-    for durability in asked {
-        if !kept.contains(&durability) {
-            kept.push(durability);
+    for one in asked {
+        if !kept.contains(&one) {
+            kept.push(one);
         }
     }
     kept
+}
+
+fn names<T: Copy>(of: &[T], name: fn(T) -> &'static str) -> String {
+    let names: Vec<_> = of.iter().map(|&one| name(one)).collect();
+    names.join(" and ")
 }
 
 /// The modes that say something about the workload, in canonical order, each
@@ -275,6 +305,16 @@ fn modes(asked: Vec<Mode>, workload: &Workload, notes: &mut Vec<String>) -> Resu
 }
 
 impl Plan {
+    /// What is compared, in the order of the first repeat.
+    pub fn variants(&self) -> Vec<Variant> {
+        Variant::all(
+            &self.modes,
+            &self.isolations,
+            &self.certifiers,
+            &self.durabilities,
+        )
+    }
+
     /// One line that says what will be run.
     pub fn description(&self) -> String {
         let law = match self.workload.distribution.theta() {
@@ -297,12 +337,8 @@ impl Plan {
             plural(self.operations_per_transaction.into(), "operation"),
             plural(self.workers as u64, "worker"),
             self.in_flight,
-            self.isolation.name(),
-            self.durabilities
-                .iter()
-                .map(|d| d.name())
-                .collect::<Vec<_>>()
-                .join(" and "),
+            names(&self.isolations, Isolation::name),
+            names(&self.durabilities, Durability::name),
         )
     }
 }

@@ -1,8 +1,8 @@
 //! The driver: loads once, then alternates the modes and measures the
 //! machine's limit beside them.
 //!
-//! Repeat `r` runs the modes in the plan's order rotated by `r`, so that no
-//! mode is always the first after a pause or the last on a warm machine. The
+//! Repeat `r` runs the variants (modes, levels, ...) in the plan's order rotated by
+//! `r`, so that none is always the first after a pause or the last on a warm machine. The
 //! limit is measured at the begin of each repeat, on the subject's own memory
 //! if it lends any. Modes of one repeat share a seed: they answer the same
 //! questions.
@@ -13,11 +13,11 @@ use std::time::Duration;
 use crate::distribution::Records;
 use crate::limits::{self, Mapping};
 use crate::machine::{self, ProcessorTime};
-use crate::measure::{COMMIT, Durability, Measurement, Summary, summarise};
-use crate::mode::Mode;
+use crate::measure::{COMMIT, Measurement, Summary, summarise};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::subject::{RawRun, Run, Subject};
+use crate::variant::Variant;
 use crate::{Error, Result};
 
 /// Memory for the limit where the subject lends none.
@@ -48,7 +48,7 @@ impl Outcome {
 /// Whatever the subject reports, and [`Error::Run`] when a mode commits
 /// nothing at all. Wrong answers are no error here but `verified: false`.
 pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<Outcome> {
-    let step = progress.step("loading", plan.records);
+    let step = progress.step("loading", plan.records * plan.certifiers.len() as u64);
     subject.load(&step)?;
     step.finish();
 
@@ -62,14 +62,7 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     let limit_duration = (plan.duration / 5).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
     let records = Arc::new(Records::new(plan.records));
     let mut repeats = Vec::new();
-    let modes = plan.modes.iter();
-    let variants: Vec<_> = modes
-        .flat_map(|&mode| {
-            plan.durabilities
-                .iter()
-                .map(move |&durability| (mode, durability))
-        })
-        .collect();
+    let variants = plan.variants();
     let step = progress.step(
         "measuring",
         u64::from(plan.repeats) * (variants.len() as u64 + 1),
@@ -89,18 +82,17 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
         let first = repeat as usize % variants.len();
         variants.rotate_left(first);
         let mut measurements = Vec::new();
-        for (mode, durability) in variants {
-            step.say(format!("repeat {}: {mode}", repeat + 1));
+        for variant in variants {
+            step.say(format!("repeat {}: {}", repeat + 1, variant.mode));
             let seed = crate::keys::mix(plan.seed).wrapping_add(repeat.into());
-            let run = Run::new(plan, Arc::clone(&records), plan.duration, seed)?;
-            let run = run.with_durability(durability);
+            let run = Run::new(plan, variant, Arc::clone(&records), seed)?;
             let before = ProcessorTime::now();
-            let mut raw = subject.run(mode, &run)?;
+            let mut raw = subject.run(&run)?;
             if let (Some(before), Some(after)) = (before, ProcessorTime::now()) {
                 let stolen = after.stolen_since(before);
                 raw.extra.insert(STOLEN.to_owned(), stolen);
             }
-            measurements.push(measurement(plan, mode, durability, raw, limit)?);
+            measurements.push(measurement(plan, variant, raw, limit)?);
             if records.end() > records.loaded() {
                 subject.restore(records.loaded()..records.end())?;
                 records.reset();
@@ -114,13 +106,8 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     Ok(Outcome { repeats, summaries })
 }
 
-fn measurement(
-    plan: &Plan,
-    mode: Mode,
-    durability: Durability,
-    raw: RawRun,
-    limit: f64,
-) -> Result<Measurement> {
+fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result<Measurement> {
+    let mode = variant.mode;
     if raw.transactions == 0 || raw.elapsed.is_zero() {
         return Err(Error::run(format!(
             "not one transaction committed in mode {mode}; give it more --seconds"
@@ -140,13 +127,17 @@ fn measurement(
         value_bytes: plan.value.bytes(),
         distribution: plan.workload.distribution.name(),
         theta: plan.workload.distribution.theta(),
-        isolation: plan.isolation,
-        durability,
+        isolation: variant.isolation,
+        certifier: variant.certifier,
+        read_only_declared: plan.declare_read_only,
+        durability: variant.durability,
         seconds,
         transactions_per_second: raw.transactions as f64 / seconds,
         operations_per_second: raw.operations as f64 / seconds,
         latency_ns: raw.latencies.percentiles(),
         aborts: raw.aborts,
+        aborts_per_transaction: raw.aborts as f64 / raw.transactions as f64,
+        aborts_by_reason: raw.aborts_by_reason,
         verified: raw.verifier.verified(),
         limit_lines_per_second: limit,
         lines_per_operation: raw

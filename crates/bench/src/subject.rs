@@ -4,6 +4,7 @@ mod closed_loop;
 mod counting;
 mod grouped;
 mod nested;
+mod store;
 mod transaction;
 mod weft;
 
@@ -15,12 +16,12 @@ use std::time::Duration;
 use crate::Result;
 use crate::distribution::Records;
 use crate::limits::Region;
-use crate::measure::{Durability, Latencies};
-use crate::mode::Mode;
+use crate::measure::{AbortReasons, Latencies};
 use crate::operations::OperationSource;
 use crate::plan::Plan;
 use crate::progress::Step;
 use crate::values::Verifier;
+use crate::variant::Variant;
 
 /// Columns of a subject that writes to a device, in [`RawRun::extra`]: nanoseconds
 /// of one durable 4 KiB write on the same device, half and 99 % of them.
@@ -33,7 +34,7 @@ pub const LOG_BYTES: &str = "log_bytes_per_write";
 pub const LOG_BLOCKS: &str = "log_blocks_per_second";
 
 /// A store under measurement. The [`runner`](crate::runner) calls `load` once,
-/// then `run` for each mode of each repeat and `restore` after it.
+/// then `run` for each variant of each repeat and `restore` after it.
 pub trait Subject {
     /// Loads records `0..plan.records` with the keys of `plan.key` and the
     /// values of `plan.value` at version 0, advancing `step` by records.
@@ -42,14 +43,14 @@ pub trait Subject {
     /// [`Error::Run`](crate::Error::Run) when loading fails.
     fn load(&mut self, step: &Step) -> Result<()>;
 
-    /// Runs transactions in `mode` for `run.duration` on the plan's workers,
+    /// Runs transactions as `run.variant` for `run.duration` on the plan's workers,
     /// counting only those that committed within it, and verifies every
     /// answer.
     ///
     /// # Errors
     /// [`Error::Run`](crate::Error::Run) for what is neither an abort (retried) nor a wrong answer
     /// (reported).
-    fn run(&mut self, mode: Mode, run: &Run) -> Result<RawRun>;
+    fn run(&mut self, run: &Run) -> Result<RawRun>;
 
     /// Removes the records `added`, not measured, so that each run meets the
     /// table as loaded. Some of the numbers may never have been inserted.
@@ -65,7 +66,7 @@ pub trait Subject {
     }
 }
 
-/// What one run of one mode is to do.
+/// What one run of one variant is to do.
 #[derive(Debug)]
 pub struct Run {
     /// How long.
@@ -75,17 +76,19 @@ pub struct Run {
     /// Distinct for every repeat, equal for the modes within one, which so
     /// meet the same choices.
     pub seed: u64,
-    /// What acknowledgements wait for.
-    pub durability: Durability,
+    /// How transactions are executed.
+    pub variant: Variant,
+    /// Whether those that only read say so when they begin.
+    pub declare_read_only: bool,
     source: OperationSource,
 }
 
 impl Run {
-    /// A run over `records` by the plan's workload, which lasts `duration`.
+    /// A run of `variant` over `records` by the plan's workload.
     ///
     /// # Errors
     /// [`Error::Input`](crate::Error::Input) when there are no records.
-    pub fn new(plan: &Plan, records: Arc<Records>, duration: Duration, seed: u64) -> Result<Self> {
+    pub fn new(plan: &Plan, variant: Variant, records: Arc<Records>, seed: u64) -> Result<Self> {
         let source = OperationSource::new(
             &plan.workload,
             plan.operations_per_transaction,
@@ -94,17 +97,13 @@ impl Run {
             0,
         )?;
         Ok(Self {
-            duration,
+            duration: plan.duration,
             records,
             seed,
-            durability: Durability::Memory,
+            variant,
+            declare_read_only: plan.declare_read_only,
             source,
         })
-    }
-
-    /// The same, with acknowledgements that wait for `durability`.
-    pub fn with_durability(self, durability: Durability) -> Self {
-        Self { durability, ..self }
     }
 
     /// The transactions of one worker.
@@ -123,6 +122,8 @@ pub struct RawRun {
     pub operations: u64,
     /// Times a transaction was aborted and tried again.
     pub aborts: u64,
+    /// The same by reason, if known. Of all workers together: not merged.
+    pub aborts_by_reason: AbortReasons,
     /// Time from start to the last counted commit; of workers the longest.
     pub elapsed: Duration,
     /// Times of transactions, or of a sample of them.
@@ -184,31 +185,8 @@ pub fn weft_subject(plan: &Plan) -> Result<impl Subject + use<>> {
 /// # Errors
 /// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
 pub fn weft_subject_with(plan: &Plan, options: ::weft::Options) -> Result<impl Subject + use<>> {
-    weft::WeftSubject::open(plan, options)
+    weft::WeftSubject::open(plan, &options)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workers_parts_are_added() {
-        let part = |transactions, in_flight: f64, seconds| RawRun {
-            transactions,
-            operations: transactions * 10,
-            elapsed: Duration::from_secs(seconds),
-            lines_touched: Some(transactions * 100),
-            in_flight: Some(in_flight),
-            extra: [("waits".to_owned(), in_flight)].into(),
-            ..RawRun::default()
-        };
-        let mut whole = RawRun::default();
-        whole.merge(&part(100, 8.0, 1));
-        whole.merge(&part(300, 16.0, 2));
-        assert_eq!((whole.transactions, whole.operations), (400, 4000));
-        assert_eq!(whole.lines_touched, Some(40_000));
-        assert_eq!(whole.in_flight, Some(14.0));
-        assert_eq!(whole.extra["waits"], 14.0);
-        assert_eq!(whole.elapsed, Duration::from_secs(2));
-    }
-}
+mod tests;

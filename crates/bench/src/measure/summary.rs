@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Durability, LatencyNs, Measurement, Spread};
-use crate::mode::Mode;
+use super::{AbortReasons, LatencyNs, Measurement, Spread};
+use crate::variant::Variant;
 
 /// One mode over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,6 +16,12 @@ pub struct Summary {
     /// Operations per second against the sequential mode: taken in each
     /// repeat, then median and range. `None` without that mode.
     pub times_sequential: Option<Spread>,
+    /// The same against snapshot isolation in the same mode. `None` for that itself, and
+    /// without it.
+    pub times_snapshot: Option<Spread>,
+    /// Aborts per transaction over all repeats against the sequential mode. `None` if
+    /// that had none.
+    pub aborts_times_sequential: Option<f64>,
     /// Cache lines touched as a share of the machine's limit.
     pub limit_share: Option<f64>,
     /// The repeats, in the order they ran.
@@ -35,40 +41,61 @@ pub struct RepeatSummary {
     pub limit_lines_per_second: f64,
     /// Aborts in this repeat.
     pub aborts: u64,
+    /// The same for each transaction that committed.
+    pub aborts_per_transaction: f64,
 }
 
-/// Takes the measurements of each repeat together by durability and mode, in their
-/// order. `repeats[r]` holds repeat `r` of every mode, in any order.
+/// Takes the measurements of each repeat together by what is compared, in its
+/// order. `repeats[r]` holds repeat `r` of every variant, in any order.
 pub fn summarise(repeats: &[Vec<Measurement>]) -> Vec<Summary> {
-    let of = |durability: Durability, mode: Mode| -> Vec<&Measurement> {
-        repeats
-            .iter()
-            .flatten()
-            .filter(|of| of.mode == mode && of.durability == durability)
-            .collect()
+    let of = |variant: Variant| -> Vec<&Measurement> {
+        let all = repeats.iter().flatten();
+        all.filter(|of| of.variant() == variant).collect()
     };
     let all = repeats.iter().flatten();
-    let mut variants: Vec<_> = all.map(|each| (each.durability, each.mode)).collect();
+    let mut variants: Vec<_> = all.map(Measurement::variant).collect();
     variants.sort();
     variants.dedup();
     variants
         .into_iter()
-        .map(|(durability, mode)| {
-            let runs = of(durability, mode);
-            let sequential = of(durability, Mode::Sequential);
-            let ratios: Vec<f64> = runs
-                .iter()
-                .zip(&sequential)
-                .map(|(run, sequential)| {
-                    run.operations_per_second / sequential.operations_per_second
-                })
-                .collect();
-            summary(&runs, (!ratios.is_empty()).then(|| Spread::of(&ratios)))
+        .map(|variant| {
+            let runs = of(variant);
+            let sequential = of(variant.sequential());
+            let base = variant.on_snapshots();
+            let on_snapshots = if base == variant {
+                Vec::new()
+            } else {
+                of(base)
+            };
+            Summary {
+                times_sequential: times(&runs, &sequential),
+                times_snapshot: times(&runs, &on_snapshots),
+                aborts_times_sequential: aborts_times(&runs, &sequential),
+                ..summary(&runs)
+            }
         })
         .collect()
 }
 
-fn summary(runs: &[&Measurement], times_sequential: Option<Spread>) -> Summary {
+/// Operations per second against others, repeat by repeat.
+fn times(runs: &[&Measurement], others: &[&Measurement]) -> Option<Spread> {
+    let ratios: Vec<f64> = runs
+        .iter()
+        .zip(others)
+        .map(|(run, other)| run.operations_per_second / other.operations_per_second)
+        .collect();
+    (!ratios.is_empty()).then(|| Spread::of(&ratios))
+}
+
+/// Aborts per transaction against others. Of all repeats together: one of them may
+/// have had none.
+fn aborts_times(runs: &[&Measurement], others: &[&Measurement]) -> Option<f64> {
+    let sum = |of: &[&Measurement]| of.iter().map(|run| run.aborts_per_transaction).sum::<f64>();
+    (sum(others) > 0.0).then(|| sum(runs) / sum(others))
+}
+
+/// Without ratios.
+fn summary(runs: &[&Measurement]) -> Summary {
     let spread = |field: fn(&Measurement) -> f64| {
         Spread::of(&runs.iter().map(|run| field(run)).collect::<Vec<_>>())
     };
@@ -97,6 +124,14 @@ fn summary(runs: &[&Measurement], times_sequential: Option<Spread>) -> Summary {
                 p999: median(|run| run.latency_ns.p999 as f64) as u64,
             },
             aborts: median(|run| run.aborts as f64) as u64,
+            aborts_per_transaction: median(|run| run.aborts_per_transaction),
+            aborts_by_reason: AbortReasons::from_each(std::array::from_fn(|reason| {
+                let each: Vec<f64> = runs
+                    .iter()
+                    .map(|run| run.aborts_by_reason.each()[reason] as f64)
+                    .collect();
+                Spread::of(&each).median as u64
+            })),
             // Not a median: one wrong answer is one too many.
             verified: runs.iter().all(|run| run.verified),
             limit_lines_per_second: median(|run| run.limit_lines_per_second),
@@ -105,7 +140,9 @@ fn summary(runs: &[&Measurement], times_sequential: Option<Spread>) -> Summary {
             ..runs[0].clone()
         },
         operations_per_second_spread,
-        times_sequential,
+        times_sequential: None,
+        times_snapshot: None,
+        aborts_times_sequential: None,
         limit_share: median_of_known(Measurement::limit_share),
         repeats: (1..)
             .zip(runs)
@@ -115,6 +152,7 @@ fn summary(runs: &[&Measurement], times_sequential: Option<Spread>) -> Summary {
                 operations_per_second: run.operations_per_second,
                 limit_lines_per_second: run.limit_lines_per_second,
                 aborts: run.aborts,
+                aborts_per_transaction: run.aborts_per_transaction,
             })
             .collect(),
     }
@@ -123,6 +161,8 @@ fn summary(runs: &[&Measurement], times_sequential: Option<Spread>) -> Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Isolation;
+    use crate::mode::Mode;
     use crate::report::example::measurement;
 
     #[test]
@@ -150,6 +190,49 @@ mod tests {
     fn without_the_sequential_mode_there_is_no_ratio() {
         let summaries = summarise(&[vec![measurement(Mode::Prefetch, 1.0)]]);
         assert_eq!(summaries[0].times_sequential, None);
+    }
+
+    #[test]
+    fn levels_are_compared_with_snapshots_in_the_same_mode() {
+        let serializable = |mode, operations| Measurement {
+            isolation: Isolation::Serializable,
+            aborts_per_transaction: 0.3,
+            ..measurement(mode, operations)
+        };
+        let summaries = summarise(&[vec![
+            measurement(Mode::Sequential, 100.0),
+            serializable(Mode::Sequential, 80.0),
+            measurement(Mode::Interleaved, 300.0),
+            serializable(Mode::Interleaved, 270.0),
+        ]]);
+        let ratios = |of: fn(&Summary) -> Option<Spread>| -> Vec<_> {
+            let ratios = summaries.iter().map(|summary| Some(of(summary)?.median));
+            ratios.collect()
+        };
+        let times_snapshot = ratios(|summary| summary.times_snapshot);
+        assert_eq!(times_snapshot, [None, None, Some(0.8), Some(0.9)]);
+        let times_sequential = ratios(|summary| summary.times_sequential);
+        assert_eq!(times_sequential[1], Some(3.0));
+        assert_eq!(times_sequential[3], Some(270.0 / 80.0));
+    }
+
+    #[test]
+    fn aborts_are_compared_where_there_are_any() {
+        let aborting = |mode, aborts_per_transaction| Measurement {
+            aborts_per_transaction,
+            ..measurement(mode, 1.0)
+        };
+        let compare = |sequential: [f64; 2], interleaved: [f64; 2]| {
+            let repeats = [0, 1].map(|repeat| {
+                vec![
+                    aborting(Mode::Sequential, sequential[repeat]),
+                    aborting(Mode::Interleaved, interleaved[repeat]),
+                ]
+            });
+            summarise(&repeats)[1].aborts_times_sequential
+        };
+        assert_eq!(compare([0.25, 0.0], [0.25, 0.25]), Some(2.0));
+        assert_eq!(compare([0.0, 0.0], [0.25, 0.25]), None);
     }
 
     #[test]

@@ -15,7 +15,9 @@ pub(crate) fn options(workload: &str) -> Options {
         in_flight: InFlight::Auto,
         modes: Vec::new(),
         durabilities: Vec::new(),
-        isolation: Isolation::Snapshot,
+        isolations: Vec::new(),
+        certifiers: Vec::new(),
+        declare_read_only: false,
         seconds: 0.01,
         repeats: 3,
         seed: 1,
@@ -157,4 +159,39 @@ fn the_description_names_what_matters() {
     ] {
         assert!(text.contains(word), "{text}");
     }
+}
+
+#[test]
+fn levels_and_certifiers_are_compared_each_once() {
+    let plan = Options {
+        isolations: vec![
+            Isolation::Serializable,
+            Isolation::Snapshot,
+            Isolation::Snapshot,
+        ],
+        certifiers: vec![Certifier::Validation, Certifier::Ssn],
+        modes: vec![Mode::Interleaved],
+        ..options("rmw")
+    };
+    let plan = plan.plan().unwrap();
+    let compared: Vec<_> = plan
+        .variants()
+        .iter()
+        .map(|variant| (variant.isolation, variant.certifier))
+        .collect();
+    assert_eq!(
+        compared,
+        [
+            (Isolation::Serializable, Some(Certifier::Validation)),
+            (Isolation::Serializable, Some(Certifier::Ssn)),
+            (Isolation::Snapshot, None),
+        ]
+    );
+    let plan = Options {
+        certifiers: vec![Certifier::Validation],
+        ..options("rmw")
+    };
+    let plan = plan.plan().unwrap();
+    assert_eq!(plan.isolations, [Isolation::Snapshot]);
+    assert!(plan.notes[0].contains("--certifier"), "{:?}", plan.notes);
 }

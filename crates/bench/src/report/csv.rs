@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::limits::Limit;
-use crate::measure::Measurement;
+use crate::measure::{Certifier, Measurement, Spread, Summary};
 use crate::runner::Outcome;
 use crate::{Error, Result};
 
@@ -26,6 +26,8 @@ struct Line<'a> {
     distribution: &'a str,
     theta: Option<f64>,
     isolation: &'a str,
+    certifier: Option<&'a str>,
+    read_only_declared: bool,
     durability: &'a str,
     seconds: f64,
     transactions_per_second: f64,
@@ -34,6 +36,11 @@ struct Line<'a> {
     latency_ns_p99: u64,
     latency_ns_p999: u64,
     aborts: u64,
+    aborts_per_transaction: f64,
+    aborts_write_conflict: u64,
+    aborts_snapshot_too_old: u64,
+    aborts_not_serializable: u64,
+    aborts_phantom: u64,
     verified: bool,
     limit_lines_per_second: f64,
     lines_per_operation: Option<f64>,
@@ -41,6 +48,9 @@ struct Line<'a> {
     operations_per_second_median: f64,
     operations_per_second_min: f64,
     operations_per_second_max: f64,
+    times_sequential: Option<f64>,
+    times_snapshot: Option<f64>,
+    aborts_times_sequential: Option<f64>,
 }
 
 /// All measurements, repeat by repeat, with their mode's median and range.
@@ -51,13 +61,9 @@ pub(super) fn outcome(outcome: &Outcome) -> Result<String> {
             let summary = outcome
                 .summaries
                 .iter()
-                .find(|summary| {
-                    let median = &summary.median;
-                    (median.durability, median.mode) == (measurement.durability, measurement.mode)
-                })
+                .find(|summary| summary.median.variant() == measurement.variant())
                 .ok_or_else(|| Error::run("a mode was measured but not summarised"))?;
-            let spread = summary.operations_per_second_spread;
-            lines.push(line(measurement, repeat + 1, spread));
+            lines.push(line(measurement, repeat + 1, summary));
         }
     }
     text(&lines)
@@ -92,7 +98,9 @@ pub(super) fn limits(limits: &[Limit]) -> Result<String> {
     text(&lines)
 }
 
-fn line(of: &Measurement, repeat: usize, spread: crate::measure::Spread) -> Line<'_> {
+fn line<'a>(of: &'a Measurement, repeat: usize, summary: &Summary) -> Line<'a> {
+    let spread = summary.operations_per_second_spread;
+    let median = |ratio: Option<Spread>| ratio.map(|ratio| ratio.median);
     Line {
         benchmark: of.benchmark,
         workload: &of.workload,
@@ -108,6 +116,8 @@ fn line(of: &Measurement, repeat: usize, spread: crate::measure::Spread) -> Line
         distribution: of.distribution,
         theta: of.theta,
         isolation: of.isolation.name(),
+        certifier: of.certifier.map(Certifier::name),
+        read_only_declared: of.read_only_declared,
         durability: of.durability.name(),
         seconds: of.seconds,
         transactions_per_second: of.transactions_per_second,
@@ -116,6 +126,11 @@ fn line(of: &Measurement, repeat: usize, spread: crate::measure::Spread) -> Line
         latency_ns_p99: of.latency_ns.p99,
         latency_ns_p999: of.latency_ns.p999,
         aborts: of.aborts,
+        aborts_per_transaction: of.aborts_per_transaction,
+        aborts_write_conflict: of.aborts_by_reason.write_conflict,
+        aborts_snapshot_too_old: of.aborts_by_reason.snapshot_too_old,
+        aborts_not_serializable: of.aborts_by_reason.not_serializable,
+        aborts_phantom: of.aborts_by_reason.phantom,
         verified: of.verified,
         limit_lines_per_second: of.limit_lines_per_second,
         lines_per_operation: of.lines_per_operation,
@@ -123,6 +138,9 @@ fn line(of: &Measurement, repeat: usize, spread: crate::measure::Spread) -> Line
         operations_per_second_median: spread.median,
         operations_per_second_min: spread.min,
         operations_per_second_max: spread.max,
+        times_sequential: median(summary.times_sequential),
+        times_snapshot: median(summary.times_snapshot),
+        aborts_times_sequential: summary.aborts_times_sequential,
     }
 }
 

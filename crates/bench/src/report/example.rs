@@ -1,6 +1,8 @@
 //! Made-up measurements for tests.
 
-use crate::measure::{Durability, InFlight, Isolation, LatencyNs, Measurement, summarise};
+use crate::measure::{
+    AbortReasons, Durability, InFlight, Isolation, LatencyNs, Measurement, summarise,
+};
 use crate::mode::Mode;
 use crate::runner::Outcome;
 
@@ -20,6 +22,8 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
         distribution: "uniform",
         theta: None,
         isolation: Isolation::Snapshot,
+        certifier: None,
+        read_only_declared: false,
         durability: Durability::Memory,
         seconds: 1.0,
         transactions_per_second: operations_per_second / 10.0,
@@ -30,6 +34,12 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
             p999: 3_000,
         },
         aborts: 4,
+        aborts_per_transaction: 0.02,
+        aborts_by_reason: AbortReasons {
+            write_conflict: 3,
+            phantom: 1,
+            ..AbortReasons::default()
+        },
         verified: true,
         limit_lines_per_second: 60e6,
         lines_per_operation: Some(8.0),

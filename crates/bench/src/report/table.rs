@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle, presets};
 
 use crate::limits::Limit;
-use crate::measure::{Durability, Measurement, Spread, Summary};
+use crate::measure::{Durability, Isolation, Measurement, Spread, Summary};
 use crate::number::bytes_text;
 use crate::runner::STOLEN;
 use crate::subject::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES};
@@ -21,24 +21,36 @@ a share of the random independent lines this machine loads on as many threads. p
 of a transaction in microseconds. ok: every answer was verified.
 ";
 
-/// One row per mode.
+const LEGEND_LEVELS: &str = "\
+x snap: operations per second against snapshot isolation in the same mode.
+";
+
+const LEGEND_ABORTS: &str = "\
+conflict: another open transaction had written the record; too old: a later one had committed it;
+no order: not serializable; phantom: records came or went in a range that was read.
+";
+
+/// One row per variant.
 pub(super) fn outcome(summaries: &[Summary]) -> String {
-    let mut table = table(&[
+    let levels = summaries.iter().any(|one| one.times_snapshot.is_some());
+    let mut header = vec![
         "mode", "ktxn/s", "Mops/s", "±", "ns/op", "x seq", "limit", "p50", "p99", "p99.9",
         "aborts", "ok",
-    ]);
+    ];
+    if levels {
+        header.insert(6, "x snap");
+    }
+    let mut table = table(&header);
     for summary in summaries {
         let median = &summary.median;
         let micros = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
-        table.add_row([
+        let mut row = vec![
             variant(median),
             format!("{:.1}", median.transactions_per_second / 1e3),
             format!("{:.3}", median.operations_per_second / 1e6),
             spread(&summary.operations_per_second_spread),
             format!("{:.0}", median.operation_ns()),
-            summary
-                .times_sequential
-                .map_or("-".into(), |ratio| format!("{:.2}", ratio.median)),
+            times(summary.times_sequential.map(|ratio| ratio.median)),
             summary
                 .limit_share
                 .map_or("-".into(), |share| format!("{:.0} %", share * 100.0)),
@@ -51,7 +63,11 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
             } else {
                 "WRONG".into()
             },
-        ]);
+        ];
+        if levels {
+            row.insert(6, times(summary.times_snapshot.map(|ratio| ratio.median)));
+        }
+        table.add_row(row);
     }
     align(&mut table, 1);
     let limits: Vec<f64> = summaries
@@ -68,11 +84,48 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
             )
         }
     };
+    let levels = if levels { LEGEND_LEVELS } else { "" };
     format!(
-        "{table}\n{limit}{}{}{LEGEND}",
+        "{table}\n{}{limit}{}{}{LEGEND}{levels}",
+        aborts(summaries),
         device(summaries),
         host(summaries)
     )
+}
+
+/// A ratio, if there is one.
+fn times(ratio: Option<f64>) -> String {
+    ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
+}
+
+/// Aborts by reason, if there were any.
+fn aborts(summaries: &[Summary]) -> String {
+    if summaries.iter().all(|summary| summary.median.aborts == 0) {
+        return String::new();
+    }
+    let mut table = table(&[
+        "aborts per 1000 commits",
+        "all",
+        "conflict",
+        "too old",
+        "no order",
+        "phantom",
+        "x seq",
+    ]);
+    for summary in summaries {
+        let median = &summary.median;
+        let commits = median.transactions_per_second * median.seconds;
+        let mut row = vec![
+            variant(median),
+            format!("{:.3}", median.aborts_per_transaction * 1e3),
+        ];
+        let reasons = median.aborts_by_reason.each();
+        row.extend(reasons.map(|count| format!("{:.3}", count as f64 / commits * 1e3)));
+        row.push(times(summary.aborts_times_sequential));
+        table.add_row(row);
+    }
+    align(&mut table, 1);
+    format!("{table}\n{LEGEND_ABORTS}")
 }
 
 /// What else may have decided the figures.
@@ -119,12 +172,24 @@ fn device(summaries: &[Summary]) -> String {
     text
 }
 
-/// The mode and, for a database in a directory, the durability.
+/// The mode, the isolation level unless it is the usual one, and, for a database in a
+/// directory, the durability.
 fn variant(of: &Measurement) -> String {
-    match of.durability {
-        Durability::Memory => of.mode.name().to_owned(),
-        durability => format!("{} {}", of.mode.name(), durability.name()),
+    let mut text = of.mode.name().to_owned();
+    let mut add = |name: &str| {
+        text.push(' ');
+        text.push_str(name);
+    };
+    if of.isolation != Isolation::Snapshot {
+        add(of.isolation.name());
     }
+    if let Some(certifier) = of.certifier {
+        add(certifier.name());
+    }
+    if of.durability != Durability::Memory {
+        add(of.durability.name());
+    }
+    text
 }
 
 /// One row per limit.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::keys::KeyShape;
 use crate::measure::LatencySampler;
+use crate::mode::Mode;
 use crate::operations::Operation;
 use crate::plan::tests::options;
 use crate::progress::Step;
@@ -80,8 +81,8 @@ impl Subject for Tree<'_> {
         Ok(())
     }
 
-    fn run(&mut self, mode: Mode, run: &Run) -> Result<RawRun> {
-        self.modes.push(mode);
+    fn run(&mut self, run: &Run) -> Result<RawRun> {
+        self.modes.push(run.variant.mode);
         self.seeds.push(run.seed);
         let mut raw = RawRun {
             lines_touched: Some(0),
@@ -185,11 +186,11 @@ impl Subject for Broken<'_> {
         Ok(())
     }
 
-    fn run(&mut self, mode: Mode, run: &Run) -> Result<RawRun> {
-        match mode {
+    fn run(&mut self, run: &Run) -> Result<RawRun> {
+        match run.variant.mode {
             Mode::Prefetch => Ok(RawRun::default()),
             Mode::Interleaved => Err(Error::run("the store is on fire")),
-            _ => self.0.run(mode, run),
+            _ => self.0.run(run),
         }
     }
 

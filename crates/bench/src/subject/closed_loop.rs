@@ -22,6 +22,8 @@ pub(super) struct Client {
     pub(super) application: Application,
     pub(super) mode: Mode,
     pub(super) isolation: weft::Isolation,
+    /// Whether transactions that only read say so.
+    pub(super) declare_read_only: bool,
     pub(super) durability: weft::Durability,
     pub(super) source: OperationSource,
     pub(super) duration: Duration,
@@ -83,6 +85,7 @@ struct Work {
     context: Context,
     session: Option<Rc<engine::Session>>,
     isolation: weft::Isolation,
+    declare_read_only: bool,
     durability: weft::Durability,
     source: RefCell<OperationSource>,
     /// Boxed: they are passed on from future to future.
@@ -109,6 +112,7 @@ impl Work {
             context,
             session: session.ok(),
             isolation: client.isolation,
+            declare_read_only: client.declare_read_only,
             durability: client.durability,
             source: RefCell::new(client.source),
             spare: RefCell::default(),
@@ -144,6 +148,10 @@ impl Work {
         body: impl AsyncFn(&Transaction<P>, &mut Buffers) -> weft::Result<()>,
     ) {
         let started = self.sampler.borrow_mut().start();
+        let options = weft::TransactionOptions {
+            read_only: self.declare_read_only && buffers.only_reads(),
+            ..self.isolation.into()
+        };
         let place = Cell::new(Some(buffers));
         let attempt = async |txn: &Transaction<P>| {
             let Some(mut buffers) = place.take() else {
@@ -155,7 +163,7 @@ impl Work {
             place.set(Some(buffers));
             outcome
         };
-        let outcome = self.context.run_counting(self.isolation, &attempt).await;
+        let outcome = self.context.run_counting(options, &attempt).await;
         if let Some(buffers) = place.into_inner() {
             self.finish(started, buffers, outcome.map(|((), aborts)| aborts));
         }
@@ -181,6 +189,10 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
+        if let Some(session) = &self.session {
+            // Publishes what the session counted, for whoever gets the outcome.
+            session.tend();
+        }
         let outcome = match self.failure.take() {
             Some(error) => Err(error),
             None => Ok(RawRun {

@@ -45,6 +45,14 @@ impl Buffers {
             words: Vec::new(),
         }
     }
+
+    /// Whether none of the operations writes.
+    pub(super) fn only_reads(&self) -> bool {
+        let reads = [OperationKind::Read, OperationKind::Scan];
+        self.operations
+            .iter()
+            .all(|operation| reads.contains(&operation.kind))
+    }
 }
 
 impl Application {

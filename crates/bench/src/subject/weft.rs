@@ -1,320 +1,73 @@
-//! Weft under measurement: one loaded table, every mode on the same workers.
+//! Weft under measurement: a database for each certifier that is compared.
 //!
-//! Each worker draws transactions from a source of its own (a closed loop):
-//! no submission, no allocation, no thread switch per transaction. A mode is a
-//! policy, a number in flight and a way to write the transaction:
-//!
-//! | mode | policy | in flight | transaction |
-//! | --- | --- | --- | --- |
-//! | bare | sequential | 1 | none: index, slot, version |
-//! | sequential | sequential | 1 | flat |
-//! | prefetch | prefetching | 1 | flat |
-//! | amac-multiget, coroutine-multiget | sequential | 1 | reads as one group |
-//! | interleaved | interleaved | as asked | flat |
-//! | interleaved-nested | interleaved | as asked | five application levels |
+//! The certifier is a property of a database. Those that are compared have a loaded
+//! database each; while one is measured, the workers of the others sleep.
 
-use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::mpsc;
-use std::time::Duration;
 
-use weft::{Context, Database, Options, WorkerConfig};
-
-use super::closed_loop::Client;
-use super::counting::Counting;
-use super::transaction::{Application, Buffers, Bytes};
-use super::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES, RawRun, Run, Subject};
-use crate::limits::{Device, Region};
-use crate::measure::{Durability, InFlight, Isolation};
-use crate::mode::Mode;
+use super::store::Store;
+use super::{RawRun, Run, Subject};
+use crate::limits::Region;
+use crate::measure::Certifier;
 use crate::plan::Plan;
 use crate::progress::Step;
-use crate::workload::OperationKind;
 use crate::{Error, Result};
 
-/// Records per transaction while loading and removing.
-const LOAD_BATCH: u64 = 16;
-/// The device's own file, and the time it is measured before each run.
-const DEVICE_BYTES: u64 = 16 << 20;
-const DEVICE_DURATION: Duration = Duration::from_millis(100);
-/// Transactions run to count the lines they touch.
-const COUNTED_TRANSACTIONS: u32 = 500;
-
 pub(super) struct WeftSubject {
-    database: Database,
-    table: Bytes,
-    plan: Plan,
-    config: WorkerConfig,
-    /// The database's, to measure beside it.
-    device: Option<Device>,
-}
-
-fn durability(asked: Durability) -> weft::Durability {
-    match asked {
-        Durability::Memory | Durability::Synchronous => weft::Durability::Synchronous,
-        Durability::Relaxed => weft::Durability::Relaxed,
-        Durability::None => weft::Durability::None,
-    }
-}
-
-fn failed(error: weft::Error) -> Error {
-    Error::run(format!("the database says: {error}"))
+    /// At least one.
+    stores: Vec<(Certifier, Store)>,
 }
 
 impl WeftSubject {
-    pub(super) fn open(plan: &Plan, options: Options) -> Result<Self> {
-        let options = Options {
-            workers: plan.workers,
-            pin_workers: true,
-            ..options
+    pub(super) fn open(plan: &Plan, options: &weft::Options) -> Result<Self> {
+        let several = plan.certifiers.len() > 1;
+        let open = |&certifier: &Certifier| {
+            let options = weft::Options {
+                certifier: match certifier {
+                    Certifier::Ssn => weft::Certifier::Ssn,
+                    Certifier::Validation => weft::Certifier::Validation,
+                },
+                data_dir: options.data_dir.as_ref().map(|directory| match several {
+                    true => directory.join(certifier.name()),
+                    false => directory.clone(),
+                }),
+                ..options.clone()
+            };
+            Ok((certifier, Store::open(plan, options)?))
         };
-        let config = options.worker_config();
-        let directory = options.data_dir.clone();
-        let database = Database::open(options).map_err(failed)?;
-        let table: Bytes = database.create_table("ycsb").map_err(failed)?;
-        Ok(Self {
-            database,
-            table,
-            plan: plan.clone(),
-            config,
-            device: directory
-                .map(|directory| Device::new(&directory, DEVICE_BYTES))
-                .transpose()?,
-        })
+        let stores = plan.certifiers.iter().map(open).collect::<Result<_>>()?;
+        Ok(Self { stores })
     }
 
-    fn isolation(&self) -> weft::Isolation {
-        match self.plan.isolation {
-            Isolation::ReadCommitted => weft::Isolation::ReadCommitted,
-            Isolation::Snapshot => weft::Isolation::Snapshot,
-            Isolation::Serializable => weft::Isolation::Serializable,
-        }
-    }
-
-    fn in_flight(&self, mode: Mode) -> weft::InFlight {
-        match self.plan.in_flight {
-            _ if !mode.is_interleaved() => weft::InFlight::Fixed(1),
-            InFlight::Auto => weft::InFlight::Auto,
-            InFlight::Fixed(n) => weft::InFlight::Fixed(n as usize),
-        }
-    }
-
-    fn application(&self, loaded: u64) -> Application {
-        Application {
-            table: self.table.clone(),
-            key: self.plan.key,
-            value: self.plan.value,
-            loaded,
-            verifier: RefCell::default(),
-        }
-    }
-
-    /// Has all workers do `batch` for disjoint ranges that cover `all`.
-    fn in_batches<F>(
-        &self,
-        all: Range<u64>,
-        step: Option<&Step>,
-        batch: impl Fn(Range<u64>) -> F,
-    ) -> Result<()>
-    where
-        F: AsyncFn(&weft::Transaction) -> weft::Result<()> + Send + 'static,
-    {
-        let mut from = all.start;
-        // Enough at once to keep every worker's slots busy.
-        let mut open = std::collections::VecDeque::new();
-        let wait = |(running, records): (weft::Running<()>, u64)| {
-            running.wait().map_err(failed)?;
-            if let Some(step) = step {
-                step.advance(records);
-            }
-            Ok::<_, Error>(())
-        };
-        while from < all.end {
-            let to = all.end.min(from + LOAD_BATCH);
-            open.push_back((self.database.run(batch(from..to)), to - from));
-            from = to;
-            if open.len() >= 256 * self.plan.workers {
-                open.pop_front().map_or(Ok(()), wait)?;
-            }
-        }
-        open.into_iter().try_for_each(wait)
+    fn store(&self, certifier: Option<Certifier>) -> Result<&Store> {
+        let found = self
+            .stores
+            .iter()
+            .find(|(of, _)| certifier.is_none_or(|certifier| certifier == *of));
+        found
+            .map(|(_, store)| store)
+            .ok_or_else(|| Error::run("a certifier is measured that was not planned; report this"))
     }
 }
 
 impl Subject for WeftSubject {
     fn load(&mut self, step: &Step) -> Result<()> {
-        let (key_shape, value_shape) = (self.plan.key, self.plan.value);
-        self.in_batches(0..self.plan.records, Some(step), |records| {
-            let table = self.table.clone();
-            async move |txn: &weft::Transaction| {
-                let mut buffers = Buffers::new(key_shape, value_shape);
-                for record in records.clone() {
-                    let word = key_shape.write(record, &mut buffers.key);
-                    value_shape.write(word, 0, &mut buffers.value);
-                    txn.insert(&table, &*buffers.key, &*buffers.value).await?;
-                }
-                Ok(())
-            }
-        })
+        self.stores
+            .iter()
+            .try_for_each(|(_, store)| store.load(step))
     }
 
-    fn run(&mut self, mode: Mode, run: &Run) -> Result<RawRun> {
-        let device = match &self.device {
-            Some(device) => Some(device.durable_writes(DEVICE_DURATION)?.percentiles()),
-            None => None,
-        };
-        let (sender, receiver) = mpsc::channel();
-        let before = self.database.stats();
-        for (number, worker) in self.database.workers().iter().enumerate() {
-            worker.configure(WorkerConfig {
-                in_flight: self.in_flight(mode),
-                ..self.config
-            });
-            let client = Client {
-                application: self.application(run.records.loaded()),
-                mode,
-                isolation: self.isolation(),
-                durability: durability(run.durability),
-                source: run.source(number),
-                duration: run.duration,
-                sender: sender.clone(),
-            };
-            client.start(worker);
-        }
-        drop(sender);
-        let mut whole = RawRun::default();
-        let mut workers = 0;
-        for part in receiver {
-            whole.merge(&part.map_err(failed)?);
-            workers += 1;
-        }
-        if workers != self.plan.workers {
-            return Err(Error::run(
-                "a worker ended before its measurement did; report this",
-            ));
-        }
-        let after = self.database.stats();
-        if mode.is_interleaved() {
-            whole.in_flight = Some(after.in_flight as f64 / workers as f64);
-        }
-        let per_transaction = |count: u64| count as f64 / whole.transactions.max(1) as f64;
-        let waits = per_transaction(after.waits_memory - before.waits_memory);
-        whole
-            .extra
-            .insert("memory_waits_per_transaction".to_owned(), waits);
-        if run.durability != Durability::Memory {
-            let writes = (after.writes - before.writes).max(1) as f64;
-            let bytes = (after.log_bytes - before.log_bytes) as f64;
-            whole.extra.insert(LOG_BYTES.to_owned(), bytes / writes);
-            let blocks = (after.log_blocks - before.log_blocks) as f64;
-            let seconds = whole.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-            whole.extra.insert(LOG_BLOCKS.to_owned(), blocks / seconds);
-        }
-        if let Some(device) = device {
-            let extra = &mut whole.extra;
-            extra.insert(DEVICE_P50.to_owned(), device.p50 as f64);
-            extra.insert(DEVICE_P99.to_owned(), device.p99 as f64);
-        }
-        let memory = self.database.memory();
-        let live = memory.index_bytes + memory.indirection_bytes + memory.version_bytes;
-        whole.extra.insert(
-            "memory_bytes_per_record".to_owned(),
-            live as f64 / self.plan.records as f64,
-        );
-        whole.lines_touched = self
-            .lines_per_operation(run)?
-            .map(|lines| (lines * whole.operations as f64) as u64);
-        Ok(whole)
+    fn run(&mut self, run: &Run) -> Result<RawRun> {
+        self.store(run.variant.certifier)?.run(run)
     }
 
     fn restore(&mut self, added: Range<u64>) -> Result<()> {
-        let key_shape = self.plan.key;
-        self.in_batches(added, None, |records| {
-            let table = self.table.clone();
-            async move |txn: &weft::Transaction| {
-                for record in records.clone() {
-                    txn.delete(&table, &*key_shape.key(record)).await?;
-                }
-                Ok(())
-            }
-        })
+        self.stores
+            .iter()
+            .try_for_each(|(_, store)| store.restore(added.clone()))
     }
 
     fn memory(&self) -> Option<Region<'_>> {
-        let (start, bytes) = self.database.arena().claimed();
-        // SAFETY: claimed memory stays mapped as long as the arena, which the
-        // database borrowed here keeps. It is measured between runs, when the
-        // workers sleep and write nothing.
-        unsafe { Region::from_raw(start.as_ptr(), bytes) }
-    }
-}
-
-impl WeftSubject {
-    /// Lines that an operation of this workload touches, by running some of them
-    /// under a counting policy. Reads and scans only: what writes would add
-    /// cannot be had without changing the table.
-    fn lines_per_operation(&self, run: &Run) -> Result<Option<f64>> {
-        let only_reads = [
-            OperationKind::Update,
-            OperationKind::Insert,
-            OperationKind::ReadModifyWrite,
-        ];
-        if only_reads
-            .into_iter()
-            .any(|kind| self.plan.workload.has(kind))
-        {
-            return Ok(None);
-        }
-        let Some(worker) = self.database.workers().first() else {
-            return Ok(None);
-        };
-        worker.configure(WorkerConfig {
-            in_flight: weft::InFlight::Fixed(1),
-            ..WorkerConfig::default()
-        });
-        let application = self.application(run.records.loaded());
-        let mut source = run.source(0);
-        let isolation = self.isolation();
-        let (sender, receiver) = mpsc::channel();
-        worker.supply(move |context: Context| {
-            let mut once = Some(application);
-            move || {
-                let application = once.take()?;
-                let context = context.clone();
-                let mut buffers = Buffers::new(application.key, application.value);
-                let mut operations = 0;
-                let draws: Vec<_> = (0..COUNTED_TRANSACTIONS)
-                    .map(|_| {
-                        source.transaction(&mut buffers.operations);
-                        operations += buffers.operations.len();
-                        buffers.operations.clone()
-                    })
-                    .collect();
-                let sender = sender.clone();
-                Some(move || async move {
-                    Counting::take();
-                    let mut outcome = Ok(());
-                    for operations in draws {
-                        buffers.operations = operations;
-                        outcome = match context.begin::<Counting>(isolation) {
-                            Ok(txn) => application.flat(&txn, &mut buffers).await,
-                            Err(error) => Err(error),
-                        };
-                        if outcome.is_err() {
-                            break;
-                        }
-                    }
-                    let lines = Counting::take() as f64 / operations as f64;
-                    // The receiver waits for exactly this.
-                    let _ = sender.send(outcome.map(|()| lines));
-                })
-            }
-        });
-        match receiver.recv() {
-            Ok(lines) => Ok(Some(lines.map_err(failed)?)),
-            Err(_) => Err(Error::run(
-                "the worker ended while lines were counted; report this",
-            )),
-        }
+        self.stores.first()?.1.memory()
     }
 }

@@ -1,0 +1,43 @@
+//! How serializable transactions are certified, as a name in requests and results.
+
+use serde::Serialize;
+
+/// How serializable transactions are certified when they commit: a property of the
+/// database, so those that are compared each have one of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certifier {
+    /// The serial safety net.
+    Ssn,
+    /// What was read must still be current.
+    Validation,
+}
+
+impl Certifier {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Ssn, Self::Validation];
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ssn => "ssn",
+            Self::Validation => "validation",
+        }
+    }
+}
+
+impl std::str::FromStr for Certifier {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> crate::Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|certifier| certifier.name() == text)
+            .ok_or_else(|| {
+                crate::Error::input(format!(
+                    "`{text}` is not a certifier; choose from {}",
+                    Self::ALL.map(Self::name).join(", ")
+                ))
+            })
+    }
+}

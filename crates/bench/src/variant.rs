@@ -1,0 +1,89 @@
+//! What is compared within one run: each combination of mode, isolation level,
+//! certifier and durability.
+
+use crate::measure::{Certifier, Durability, Isolation};
+use crate::mode::Mode;
+
+/// One of the things compared. In the order of reports: sorted by the first field
+/// first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Variant {
+    /// What acknowledgements wait for.
+    pub durability: Durability,
+    /// What transactions see of each other.
+    pub isolation: Isolation,
+    /// How they are certified, if they are.
+    pub certifier: Option<Certifier>,
+    /// How they are executed.
+    pub mode: Mode,
+}
+
+impl Variant {
+    /// Every combination, alternating the last of them fastest. A certifier makes no
+    /// difference to other levels than serializable, which so stand once.
+    pub fn all(
+        modes: &[Mode],
+        isolations: &[Isolation],
+        certifiers: &[Certifier],
+        durabilities: &[Durability],
+    ) -> Vec<Self> {
+        let mut all = Vec::new();
+        for &mode in modes {
+            for &isolation in isolations {
+                let certifiers: Vec<_> = match isolation {
+                    Isolation::Serializable => certifiers.iter().copied().map(Some).collect(),
+                    _ => vec![None],
+                };
+                for certifier in certifiers {
+                    all.extend(durabilities.iter().map(|&durability| Self {
+                        durability,
+                        isolation,
+                        certifier,
+                        mode,
+                    }));
+                }
+            }
+        }
+        all
+    }
+
+    /// What ratios against the sequential mode are taken of: the same, executed
+    /// sequentially.
+    #[must_use]
+    pub fn sequential(self) -> Self {
+        Self {
+            mode: Mode::Sequential,
+            ..self
+        }
+    }
+
+    /// What ratios against snapshot isolation are taken of.
+    #[must_use]
+    pub fn on_snapshots(self) -> Self {
+        Self {
+            isolation: Isolation::Snapshot,
+            certifier: None,
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_serializable_levels_differ_by_certifier() {
+        let all = Variant::all(
+            &[Mode::Sequential, Mode::Interleaved],
+            &[Isolation::Snapshot, Isolation::Serializable],
+            &Certifier::ALL,
+            &[Durability::Memory],
+        );
+        let certifiers: Vec<_> = all.iter().map(|variant| variant.certifier).collect();
+        let one = [None, Some(Certifier::Ssn), Some(Certifier::Validation)];
+        assert_eq!(certifiers, [one, one].concat());
+        assert!(all.contains(&all[4].sequential()));
+        assert_eq!(all[5].on_snapshots(), all[3]);
+    }
+}
