@@ -35,6 +35,8 @@ pub struct Rules {
     pub one_thread: bool,
     /// Operations may be told that memory is exhausted.
     pub memory_is_scarce: bool,
+    /// Transactions may wait for each other, and lock records.
+    pub waits: bool,
 }
 
 /// A rule that was broken.
@@ -86,7 +88,7 @@ pub fn history(records: &[Record], rules: &Rules) -> Result<(), Violation> {
     writes::first_updater_wins(&versions, records)?;
     writes::no_dirty_write(records)?;
     if rules.one_thread {
-        writes::aborts_have_a_cause(&versions, records)?;
+        writes::aborts_have_a_cause(&versions, records, rules)?;
     }
     claims::lists_only_grow(&versions, records)
 }

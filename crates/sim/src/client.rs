@@ -17,9 +17,13 @@ use std::{
     rc::Rc,
     sync::Arc,
     task::Poll,
+    time::Duration,
 };
 
-use engine::{Direction, Durability, Error, Isolation, Session, Table, Timestamp, Transaction};
+use engine::{
+    Direction, Durability, Error, IfLocked, Isolation, OnConflict, Savepoint, Session, Strength,
+    Table, Timestamp, Transaction,
+};
 use interleave::{Policy, Sequential, run_inline};
 
 use crate::{
@@ -119,6 +123,58 @@ impl<'w> Client<'w> {
             key: key.to_vec(),
             found: found.clone(),
         })
+    }
+
+    /// From now on, waits for other transactions instead of aborting.
+    pub(crate) fn wait_for_others(&self, at_most: Option<Duration>) {
+        self.transaction().set_on_conflict(OnConflict::Wait);
+        self.transaction().set_lock_timeout(at_most);
+    }
+
+    pub(crate) fn waits(&self) -> bool {
+        self.transaction().on_conflict() == OnConflict::Wait
+    }
+
+    /// Locks a record and reads it, on a snapshot.
+    pub(crate) async fn lock<P: Policy>(
+        &self,
+        key: &[u8],
+        strength: Strength,
+        if_locked: IfLocked,
+    ) -> Result<Option<Value>, Error> {
+        let start = self.start();
+        let table = self.table(key);
+        let result = self
+            .transaction()
+            .lock::<P, _>(&table, key, strength, if_locked, <[u8]>::to_vec)
+            .await;
+        self.finish(start, Some(key), result, |found| Action::Get {
+            key: key.to_vec(),
+            found: found.clone(),
+        })
+    }
+
+    /// A savepoint, and how many events came before it.
+    pub(crate) fn savepoint(&self) -> Result<(Savepoint, usize), Error> {
+        let events = self.with_record(|record| record.events.len());
+        Ok((self.transaction().savepoint()?, events))
+    }
+
+    /// Takes back the upserts since a savepoint; there were only upserts.
+    pub(crate) fn return_to(&self, savepoint: &(Savepoint, usize)) -> Result<(), Error> {
+        self.transaction().rollback_to(&savepoint.0)?;
+        self.with_record(|record| {
+            for event in &mut record.events[savepoint.1..] {
+                if let Action::Upsert { key, value } = &event.action {
+                    event.action = Action::Abandoned {
+                        key: key.clone(),
+                        value: value.clone(),
+                        done: false,
+                    };
+                }
+            }
+        });
+        Ok(())
     }
 
     /// Visits the records of `range`, `limit` at most.

@@ -59,6 +59,7 @@ use crate::{
 const RULES: Rules = Rules {
     one_thread: true,
     memory_is_scarce: false,
+    waits: false,
 };
 
 /// Runs one simulation of crashes.

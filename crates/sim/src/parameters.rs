@@ -107,6 +107,9 @@ pub struct Parameters {
     pub mix: [u32; 4],
     /// Faults.
     pub faults: Faults,
+    /// How many transactions wait for others, lock what they read and return to
+    /// savepoints, per mille. The others abort at conflicts.
+    pub waits: u32,
     /// Memory limit of the database, in bytes. Below
     /// [`Parameters::AMPLE_MEMORY_BYTES`] operations may be told that memory is
     /// exhausted.
@@ -138,6 +141,7 @@ impl Default for Parameters {
             registers: 6,
             mix: [3, 2, 4, 2],
             faults: Faults::NONE,
+            waits: 0,
             memory_bytes_max: Parameters::AMPLE_MEMORY_BYTES,
             planted: None,
         }
@@ -145,7 +149,14 @@ impl Default for Parameters {
 }
 
 /// Names of parameter sets, as the example's command line takes them.
-pub const PRESETS: [&str; 5] = ["snapshot", "read-committed", "mixed", "faults", "scarce"];
+pub const PRESETS: [&str; 6] = [
+    "snapshot",
+    "read-committed",
+    "mixed",
+    "faults",
+    "waiting",
+    "scarce",
+];
 
 impl Parameters {
     /// The parameter set of a name of [`PRESETS`].
@@ -167,6 +178,11 @@ impl Parameters {
                 ..default
             },
             "faults" => faulty,
+            "waiting" => Parameters {
+                waits: 800,
+                registers: 4,
+                ..faulty
+            },
             "scarce" => Parameters {
                 memory_bytes_max: 1 << 20,
                 ..faulty

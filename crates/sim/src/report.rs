@@ -20,6 +20,10 @@ pub struct Report {
     pub write_conflicts: u64,
     /// Aborts because a later commit had written the record.
     pub snapshots_too_old: u64,
+    /// Aborts because transactions waited for each other in a circle.
+    pub deadlocks: u64,
+    /// Operations that found a record locked, or waited for it too long.
+    pub locked: u64,
     /// Transactions rolled back by themselves.
     pub rolled_back: u64,
     /// Transactions dropped in the middle.
@@ -60,6 +64,7 @@ impl Report {
                     Action::Abandoned { .. } => self.abandoned += 1,
                     Action::Failed { error, .. } => match error {
                         Error::MemoryExhausted => self.exhausted += 1,
+                        Error::Locked | Error::LockTimeout => self.locked += 1,
                         Error::Abort(why) => abort = abort.or(Some(*why)),
                         _ => {}
                     },
@@ -68,6 +73,7 @@ impl Report {
             }
             match abort {
                 Some(Abort::WriteConflict) => self.write_conflicts += 1,
+                Some(Abort::Deadlock) => self.deadlocks += 1,
                 Some(_) => self.snapshots_too_old += 1,
                 None => {}
             }
@@ -81,6 +87,8 @@ impl Report {
         self.committed += other.committed;
         self.write_conflicts += other.write_conflicts;
         self.snapshots_too_old += other.snapshots_too_old;
+        self.deadlocks += other.deadlocks;
+        self.locked += other.locked;
         self.rolled_back += other.rolled_back;
         self.unfinished += other.unfinished;
         self.operations += other.operations;
@@ -101,12 +109,14 @@ impl fmt::Display for Report {
         write!(
             f,
             "{} steps, {} committed, {} write conflicts, {} snapshots too old, \
-             {} rolled back, {} unfinished, {} operations ({} joined, {} abandoned, \
+             {} deadlocks, {} locked, {} rolled back, {} unfinished, {} operations ({} joined, {} abandoned, \
              {} exhausted), {} panics, {} cancelled, {} restarts",
             self.steps,
             self.committed,
             self.write_conflicts,
             self.snapshots_too_old,
+            self.deadlocks,
+            self.locked,
             self.rolled_back,
             self.unfinished,
             self.operations,

@@ -269,6 +269,7 @@ impl Simulation {
         let rules = Rules {
             one_thread: true,
             memory_is_scarce: self.world.parameters.memory_is_scarce(),
+            waits: self.world.parameters.waits > 0,
         };
         check::history(&records, &rules).map_err(Reason::Violation)?;
         self.aftermath(&records)?;

@@ -73,6 +73,7 @@ fn judge(world: &Arc<World>, parameters: &Parameters) -> Result<Report, Reason> 
     let rules = Rules {
         one_thread: false,
         memory_is_scarce: parameters.memory_is_scarce(),
+        waits: parameters.waits > 0,
     };
     check::history(&records, &rules).map_err(Reason::Violation)?;
     // The heir of all ended sessions frees what they left.

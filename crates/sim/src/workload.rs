@@ -120,6 +120,11 @@ async fn attempt<P: Policy>(
         ];
         client.set_durability(levels[mood.dice.weighted(&[2, 1, 1])]);
     }
+    let waits = mood.world.parameters.waits;
+    if waits > 0 && mood.dice.chance(waits) {
+        let at_most = mood.dice.chance(250).then_some(Duration::from_micros(500));
+        client.wait_for_others(at_most);
+    }
     mood.pause().await;
     match workload {
         _ if crosses_tables => tables::run::<P>(&client, mood).await?,

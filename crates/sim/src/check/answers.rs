@@ -33,6 +33,7 @@ pub(super) fn check(
             let expected = match error {
                 Error::Abort(_) => true,
                 Error::MemoryExhausted => rules.memory_is_scarce,
+                Error::Locked | Error::LockTimeout => rules.waits,
                 _ => false,
             };
             if !expected {

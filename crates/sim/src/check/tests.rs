@@ -13,6 +13,7 @@ use crate::history::{Action, Claim, Event, Key, Outcome, Value};
 const RULES: Rules = Rules {
     one_thread: true,
     memory_is_scarce: false,
+    waits: false,
 };
 
 fn bytes(text: &str) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::{Abort, Error, Isolation};
 
-use super::{Versions, Violation, shown};
+use super::{Rules, Versions, Violation, shown};
 use crate::history::{Action, Event, Key, Record};
 
 /// On snapshots: no commit lies between a writer's snapshot and its write, nor
@@ -99,10 +99,12 @@ pub(super) fn no_dirty_write(records: &[Record]) -> Result<(), Violation> {
     Ok(())
 }
 
-/// On one thread: whoever is told of a conflict has one.
+/// On one thread: whoever is told of a conflict has one. Where others may lock records,
+/// or wait for them, a conflict with an open transaction need not be about a write.
 pub(super) fn aborts_have_a_cause(
     versions: &Versions,
     records: &[Record],
+    rules: &Rules,
 ) -> Result<(), Violation> {
     let writes = writes_by_key(records);
     for record in records {
@@ -128,7 +130,8 @@ pub(super) fn aborts_have_a_cause(
         });
         let has_cause = match abort {
             Abort::SnapshotTooOld => committed,
-            Abort::WriteConflict => open,
+            Abort::WriteConflict => open || rules.waits,
+            Abort::Deadlock => rules.waits,
             _ => true,
         };
         if !has_cause {

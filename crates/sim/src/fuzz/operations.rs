@@ -89,6 +89,7 @@ pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<()
     let rules = Rules {
         one_thread: true,
         memory_is_scarce: scarce,
+        waits: false,
     };
     check::history(&records, &rules).map_err(|violation| violation.to_string())?;
     for _ in 0..100 {

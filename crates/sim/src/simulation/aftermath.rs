@@ -32,6 +32,11 @@ impl Simulation {
             crate::plant::hidden_record(&self.world, &session);
         }
         self.compare_memory(version_bytes(records))?;
+        let reserved = self.world.database.memory().reserved_bytes;
+        if self.world.database.directory().is_none() && reserved != 0 {
+            let story = format!("{reserved} bytes are left in the lock table");
+            return Err(Reason::Memory(story));
+        }
         self.empty()
     }
 

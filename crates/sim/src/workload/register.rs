@@ -1,6 +1,7 @@
-//! Registers that are overwritten blindly with unique values, and read twice.
+//! Registers that are overwritten blindly with unique values, and read twice. Who waits
+//! for others also locks them, and takes writes back.
 
-use engine::Error;
+use engine::{Error, IfLocked, Isolation, Strength};
 use interleave::Policy;
 
 use super::Mood;
@@ -12,12 +13,20 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
     for _ in 0..mood.dice.between(1, 4) {
         let register = mood.dice.below(mood.world.parameters.registers) as u8;
         let key = [PREFIX, register];
-        if mood.dice.chance(500) {
+        if client.waits() && mood.dice.chance(400) {
+            if client.isolation() == Isolation::Snapshot && mood.dice.chance(600) {
+                let strength = [Strength::Shared, Strength::Exclusive][mood.dice.below(2)];
+                let if_locked = [IfLocked::Wait, IfLocked::Fail][mood.dice.below(2)];
+                client.lock::<P>(&key, strength, if_locked).await?;
+            } else {
+                detour::<P>(client, mood).await?;
+            }
+        } else if mood.dice.chance(500) {
             client.get::<P>(&key).await?;
             mood.pause().await;
             client.get::<P>(&key).await?;
         } else {
-            let value = client.value(mood.padding());
+            let value = client.value(padding(client, mood));
             if mood.dice.chance(mood.world.parameters.faults.abandon) {
                 let turns = mood.dice.below(6);
                 client.upsert_within::<P>(turns, &key, &value).await?;
@@ -26,6 +35,34 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
             }
         }
         mood.pause().await;
+    }
+    Ok(())
+}
+
+/// Who waits writes values of one length: whether a version is overwritten in place or
+/// kept for a savepoint then makes no difference to the memory that it takes.
+fn padding(client: &Client<'_>, mood: &mut Mood<'_>) -> usize {
+    if client.waits() { 0 } else { mood.padding() }
+}
+
+/// Writes some registers, and perhaps takes that back.
+async fn detour<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> Result<(), Error> {
+    let mut savepoints = Vec::new();
+    for _ in 0..mood.dice.between(1, 4) {
+        if savepoints.is_empty() || mood.dice.chance(400) {
+            savepoints.push(client.savepoint()?);
+        }
+        let key = [
+            PREFIX,
+            mood.dice.below(mood.world.parameters.registers) as u8,
+        ];
+        let value = client.value(padding(client, mood));
+        client.upsert::<P>(&key, &value).await?;
+        mood.pause().await;
+    }
+    if mood.dice.chance(600) {
+        let savepoint = &savepoints[mood.dice.below(savepoints.len())];
+        client.return_to(savepoint)?;
     }
     Ok(())
 }
