@@ -12,7 +12,7 @@ fn threads_keep_to_the_rules() {
     let mut committed = 0;
     let mut seed = 1;
     while start.elapsed() < Duration::from_secs(SECONDS) || seed <= 4 {
-        let preset = ["snapshot", "mixed", "read-committed"][seed as usize % 3];
+        let preset = ["snapshot", "mixed", "read-committed", "waiting"][seed as usize % 4];
         let parameters = Parameters {
             transactions: 1500,
             faults: Faults {

@@ -108,32 +108,39 @@ pub(super) fn aborts_have_a_cause(
 ) -> Result<(), Violation> {
     let writes = writes_by_key(records);
     for record in records {
-        let abort = record.events.iter().find_map(|event| match &event.action {
-            Action::Failed {
-                key: Some(key),
-                error: Error::Abort(abort),
-            } => Some((event, key, *abort)),
-            _ => None,
-        });
-        let Some((event, key, abort)) = abort else {
-            continue;
-        };
-        let committed = versions
-            .all(key)
+        let mut aborts = record
+            .events
             .iter()
-            .any(|version| version.at > record.snapshot && version.at <= event.clock.1);
-        let writes = writes.get(key).map_or(&[][..], Vec::as_slice);
-        let open = writes.iter().any(|write| {
-            write.record.number != record.number
-                && write.event.order.1 < event.order.1
-                && event.order.0 < write.released.1
-        });
-        let has_cause = match abort {
-            Abort::SnapshotTooOld => committed,
-            Abort::WriteConflict => open || rules.waits,
-            Abort::Deadlock => rules.waits,
-            _ => true,
+            .filter_map(|event| match &event.action {
+                Action::Failed {
+                    key: Some(key),
+                    error: Error::Abort(abort),
+                } => Some((event, key, *abort)),
+                _ => None,
+            });
+        let Some(first) = aborts.next() else { continue };
+        // Of two operations at once, one may have ended both.
+        let partner = aborts.next().filter(|(event, ..)| event.joined);
+        let has_cause = |&(event, key, abort): &(&Event, &Key, Abort)| {
+            let committed = versions
+                .all(key)
+                .iter()
+                .any(|version| version.at > record.snapshot && version.at <= event.clock.1);
+            let writes = writes.get(key).map_or(&[][..], Vec::as_slice);
+            let open = writes.iter().any(|write| {
+                write.record.number != record.number
+                    && write.event.order.1 < event.order.1
+                    && event.order.0 < write.released.1
+            });
+            match abort {
+                Abort::SnapshotTooOld => committed,
+                Abort::WriteConflict => open || rules.waits,
+                Abort::Deadlock => rules.waits,
+                _ => true,
+            }
         };
+        let (_, key, abort) = first;
+        let has_cause = has_cause(&first) || partner.as_ref().is_some_and(has_cause);
         if !has_cause {
             let story = format!("told {abort:?} for key {}", shown(key));
             return Err(Violation::new("abort without a cause", record, story));

@@ -105,3 +105,17 @@ fn a_lost_append_and_a_wrong_claim_are_rejected() {
     });
     rejected(&wrong, "claim of a workload");
 }
+
+/// Of two operations at once, one meets the conflict, and both are told.
+#[test]
+fn one_cause_is_enough_for_two_operations_at_once() {
+    let conflict = Error::Abort(Abort::WriteConflict);
+    let mut open = record(1, 1, RolledBack, 10, &[put("x", "1")]);
+    open.ended = 100;
+    let told = [failed("y", conflict), failed("x", conflict)];
+    let mut told = record(2, 1, Aborted, 20, &told);
+    told.events[1].joined = true;
+    accepted(&[open.clone(), told.clone()]);
+    told.events[1].joined = false;
+    rejected(&[open, told], "abort without a cause");
+}
