@@ -9,8 +9,8 @@ use interleave::{Clock, FromFn, Interleaved, Worker, WorkerConfig};
 use io::{BLOCK_BYTES, Directory, Faults, OpenMode, SimulatedDisk};
 
 use crate::{
-    CheckpointConfig, Database, DatabaseConfig, Isolation, LogConfig, OpenError, RecoveryConfig,
-    Session, checkpoint,
+    ChangesError, ChangesFrom, CheckpointConfig, Database, DatabaseConfig, Isolation, LogConfig,
+    OpenError, RecoveryConfig, Session, checkpoint,
     fuzz::{Source, tamper},
     inspect,
     log::segments,
@@ -18,12 +18,14 @@ use crate::{
 
 type Files = Vec<(String, Vec<u8>)>;
 
-/// Checks, opens and salvages a directory that was tampered with.
+/// Checks, opens, streams and salvages a directory that was tampered with.
 ///
 /// # Panics
-/// If it is called sound and then refused.
+/// If it is called sound and then refused, or was not tampered with and cannot be
+/// streamed.
 pub fn recovery(data: &[u8]) {
     let mut source = Source(data);
+    let is_valid = source.is_empty();
     let mut files = valid().clone();
     while !source.is_empty() {
         let which = source.below(files.len());
@@ -48,12 +50,35 @@ pub fn recovery(data: &[u8]) {
         Ok(report) => report.is_sound() && report.recovers_to.is_some(),
         Err(_) => false,
     };
-    let opened = open(&disk(&files).directory(), false).map(drop);
+    let opened = open(&disk(&files).directory(), false).map(|(database, worker)| {
+        let streamed = stream(&database, worker);
+        assert!(streamed.is_ok() || !is_valid, "{streamed:?}");
+    });
     if sound && !matches!(opened, Ok(()) | Err(OpenError::MemoryExhausted)) {
         panic!("the check found nothing, but opening it: {opened:?}");
     }
     // Whatever is left, or an error.
     let _ = open(&disk(&files).directory(), true);
+}
+
+/// Reads all changes that are kept: whatever the files hold, that ends.
+fn stream(database: &Database, mut worker: Worker<Session>) -> Result<(), ChangesError> {
+    let up_to = database.durable_up_to().expect("in a directory");
+    let task = worker.handle().submit(move |session: &Rc<Session>| {
+        let session = session.clone();
+        async move {
+            let from = match session.changes(ChangesFrom::Beginning).await {
+                Err(ChangesError::NotKept { oldest, .. }) => ChangesFrom::After(oldest),
+                _ => ChangesFrom::Beginning,
+            };
+            let mut reader = session.changes(from).await?;
+            while reader.position() < up_to {
+                reader.next(&session).await?;
+            }
+            Ok(())
+        }
+    });
+    worker.run_until(task).expect("ends")
 }
 
 fn disk(files: &Files) -> SimulatedDisk {
@@ -81,6 +106,7 @@ fn open(
     let log = LogConfig {
         buffer_bytes: 4096,
         segment_bytes: 64 << 10,
+        change_retention_bytes: 1 << 20,
         ..LogConfig::default()
     };
     let recovery = Database::open(config, log, RecoveryConfig { salvage }, directory.clone())?;
