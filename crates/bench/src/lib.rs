@@ -20,6 +20,7 @@
 
 pub mod distribution;
 pub mod error;
+pub mod hot_row;
 pub mod keys;
 pub mod limits;
 pub mod machine;

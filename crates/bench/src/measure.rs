@@ -238,6 +238,16 @@ impl Isolation {
     }
 }
 
+impl From<Isolation> for weft::Isolation {
+    fn from(level: Isolation) -> weft::Isolation {
+        match level {
+            Isolation::ReadCommitted => weft::Isolation::ReadCommitted,
+            Isolation::Snapshot => weft::Isolation::Snapshot,
+            Isolation::Serializable => weft::Isolation::Serializable,
+        }
+    }
+}
+
 impl std::str::FromStr for Isolation {
     type Err = crate::Error;
 

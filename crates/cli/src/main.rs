@@ -15,6 +15,7 @@ mod check;
 mod check_history;
 mod checkpoint;
 mod directory;
+mod hot_row;
 mod limits;
 mod log;
 mod place;

@@ -54,10 +54,11 @@ fn help_names_every_flag_and_shows_examples() {
         help = help.stdout(contains(word));
     }
     weft("--help").assert().success().stdout(contains("bench"));
-    weft("bench --help")
-        .assert()
-        .success()
-        .stdout(contains("ycsb").and(contains("limits")));
+    weft("bench --help").assert().success().stdout(
+        contains("ycsb")
+            .and(contains("limits"))
+            .and(contains("hot-row")),
+    );
 }
 
 #[test]
@@ -94,6 +95,17 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
             .code(2)
             .stdout("")
             .stderr(contains(word).and(contains("panicked").not()));
+    }
+    for (arguments, word) in [
+        ("--on-conflict sleep", "wait, abort"),
+        ("--isolation strict", "serializable"),
+        ("--seconds 0", "--seconds 0"),
+        ("--writers 0", "--writers"),
+    ] {
+        weft(&format!("bench hot-row {arguments}"))
+            .assert()
+            .code(2)
+            .stderr(contains(word));
     }
     weft("bench limits --bytes 1")
         .assert()

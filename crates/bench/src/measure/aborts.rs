@@ -13,6 +13,8 @@ pub struct AbortReasons {
     pub not_serializable: u64,
     /// Records came or went in a range that was read.
     pub phantom: u64,
+    /// Transactions waited for each other in a circle.
+    pub deadlock: u64,
 }
 
 impl AbortReasons {
@@ -23,27 +25,36 @@ impl AbortReasons {
             snapshot_too_old: later.aborts_snapshot_too_old - earlier.aborts_snapshot_too_old,
             not_serializable: later.aborts_not_serializable - earlier.aborts_not_serializable,
             phantom: later.aborts_phantom - earlier.aborts_phantom,
+            deadlock: later.aborts_deadlock - earlier.aborts_deadlock,
         }
     }
 
     /// Each reason on its own, in the order of the fields.
-    pub fn each(&self) -> [u64; 4] {
+    pub fn each(&self) -> [u64; 5] {
         [
             self.write_conflict,
             self.snapshot_too_old,
             self.not_serializable,
             self.phantom,
+            self.deadlock,
         ]
     }
 
     /// From numbers in the order of the fields.
-    pub fn from_each(each: [u64; 4]) -> Self {
-        let [write_conflict, snapshot_too_old, not_serializable, phantom] = each;
+    pub fn from_each(each: [u64; 5]) -> Self {
+        let [
+            write_conflict,
+            snapshot_too_old,
+            not_serializable,
+            phantom,
+            deadlock,
+        ] = each;
         Self {
             write_conflict,
             snapshot_too_old,
             not_serializable,
             phantom,
+            deadlock,
         }
     }
 }

@@ -110,6 +110,7 @@ fn aborts(summaries: &[Summary]) -> String {
         "too old",
         "no order",
         "phantom",
+        "deadlock",
         "x seq",
     ]);
     for summary in summaries {

@@ -25,7 +25,7 @@ use super::counting::Counting;
 use super::transaction::{Application, Buffers, Bytes};
 use super::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES, RawRun, Run};
 use crate::limits::{Device, Region};
-use crate::measure::{AbortReasons, Durability, InFlight, Isolation};
+use crate::measure::{AbortReasons, Durability, InFlight};
 use crate::mode::Mode;
 use crate::plan::Plan;
 use crate::progress::Step;
@@ -54,14 +54,6 @@ fn durability(asked: Durability) -> weft::Durability {
         Durability::Memory | Durability::Synchronous => weft::Durability::Synchronous,
         Durability::Relaxed => weft::Durability::Relaxed,
         Durability::None => weft::Durability::None,
-    }
-}
-
-fn isolation(asked: Isolation) -> weft::Isolation {
-    match asked {
-        Isolation::ReadCommitted => weft::Isolation::ReadCommitted,
-        Isolation::Snapshot => weft::Isolation::Snapshot,
-        Isolation::Serializable => weft::Isolation::Serializable,
     }
 }
 
@@ -177,7 +169,7 @@ impl Store {
             let client = Client {
                 application: self.application(run.records.loaded()),
                 mode,
-                isolation: isolation(run.variant.isolation),
+                isolation: run.variant.isolation.into(),
                 declare_read_only: run.declare_read_only,
                 durability: durability(run.variant.durability),
                 source: run.source(number),
@@ -282,7 +274,7 @@ impl Store {
         });
         let application = self.application(run.records.loaded());
         let mut source = run.source(0);
-        let isolation = isolation(run.variant.isolation);
+        let isolation = weft::Isolation::from(run.variant.isolation);
         let (sender, receiver) = mpsc::channel();
         worker.supply(move |context: Context| {
             let mut once = Some(application);

@@ -1,0 +1,331 @@
+//! Writers that all want the same record.
+//!
+//! Each writer is a closed loop: read the record, write one more, commit; again until
+//! the time is over. What happens when they meet (one waits, or aborts and is run
+//! again) and the isolation level alternate within each repeat. At the end the record
+//! must have counted every commit: none was lost, none took place twice.
+//!
+//! Throughput says little here. What counts is whether every writer gets its turn: how
+//! often a transaction is run until it commits, how long the unluckiest one takes, and
+//! how evenly commits are spread over the writers.
+
+mod report;
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use weft::{Context, Database, InFlight, Interleaved, OnConflict, Options, Table, Transaction};
+
+use crate::measure::{AbortReasons, Isolation, Latencies, LatencyNs, Spread};
+use crate::progress::Progress;
+use crate::{Error, Result};
+
+pub use report::report;
+
+/// The record.
+const HOT: u64 = 0;
+
+/// What a writer does that meets another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// It waits for the other's end.
+    Wait,
+    /// It aborts, and is run again.
+    Abort,
+}
+
+impl Policy {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Wait, Self::Abort];
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+impl std::str::FromStr for Policy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|policy| policy.name() == text)
+            .ok_or_else(|| Error::input(format!("`{text}` is not known; choose from wait, abort")))
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Writers, at least 1.
+    pub writers: usize,
+    /// Worker threads that they are spread over, at least 1.
+    pub workers: usize,
+    /// What they do when they meet: those to compare.
+    pub on_conflict: Vec<Policy>,
+    /// Isolation levels to compare.
+    pub isolations: Vec<Isolation>,
+    /// Time for each combination in each repeat.
+    pub duration: Duration,
+    /// Repeats, at least 1.
+    pub repeats: u32,
+}
+
+/// One combination over all repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HotRow {
+    /// Always `"hot-row"`.
+    pub benchmark: &'static str,
+    /// What writers did that met another.
+    pub on_conflict: Policy,
+    /// Their isolation level.
+    pub isolation: Isolation,
+    /// How many there were.
+    pub writers: usize,
+    /// Worker threads.
+    pub workers: usize,
+    /// Commits per second of all writers: median, least and greatest.
+    pub commits_per_second: Spread,
+    /// How often a transaction was run for each commit.
+    pub attempts_per_commit: f64,
+    /// How often the unluckiest transaction of all repeats was run.
+    pub attempts_max: u32,
+    /// Waits for another transaction for each commit.
+    pub waits_per_commit: f64,
+    /// Time from a transaction's begin to its commit, retries included.
+    pub latency_ns: LatencyNs,
+    /// The longest such time of all repeats.
+    pub longest_ns: u64,
+    /// Commits of the writer with fewest against the one with most.
+    pub fairness: Spread,
+    /// Aborts by reason.
+    pub aborts_by_reason: AbortReasons,
+    /// Whether the record counted every commit.
+    pub verified: bool,
+}
+
+/// One combination in one repeat.
+struct Round {
+    seconds: f64,
+    /// Of each writer.
+    commits: Vec<u64>,
+    aborts: u64,
+    attempts_max: u32,
+    waits: u64,
+    latencies: Latencies,
+    longest: Duration,
+    reasons: AbortReasons,
+    verified: bool,
+}
+
+/// What one writer did.
+#[derive(Default)]
+struct Writer {
+    commits: u64,
+    aborts: u64,
+    attempts_max: u32,
+    latencies: Latencies,
+    longest: Duration,
+    elapsed: Duration,
+}
+
+fn failed(error: weft::Error) -> Error {
+    Error::run(format!("the database says: {error}"))
+}
+
+/// Measures every combination.
+///
+/// # Errors
+/// [`Error::Run`] when the database refuses, or a writer never commits.
+pub fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<HotRow>> {
+    let mut combinations = Vec::new();
+    for &policy in &settings.on_conflict {
+        combinations.extend(settings.isolations.iter().map(|&level| (policy, level)));
+    }
+    let mut rounds: Vec<Vec<Round>> = combinations.iter().map(|_| Vec::new()).collect();
+    let total = u64::from(settings.repeats) * combinations.len() as u64;
+    let step = progress.step("measuring", total);
+    for repeat in 0..settings.repeats as usize {
+        for turn in 0..combinations.len() {
+            // None is always the first.
+            let at = (turn + repeat) % combinations.len();
+            let (policy, isolation) = combinations[at];
+            step.say(format!("{} {}", policy.name(), isolation.name()));
+            rounds[at].push(round(settings, policy, isolation)?);
+            step.advance(1);
+        }
+    }
+    step.finish();
+    let all = combinations.into_iter().zip(&rounds);
+    Ok(all
+        .map(|((policy, isolation), rounds)| summary(settings, policy, isolation, rounds))
+        .collect())
+}
+
+/// Runs one combination on a database of its own.
+fn round(settings: &Settings, policy: Policy, isolation: Isolation) -> Result<Round> {
+    let options = Options {
+        workers: settings.workers,
+        on_conflict: match policy {
+            Policy::Wait => OnConflict::Wait,
+            Policy::Abort => OnConflict::Abort,
+        },
+        isolation: isolation.into(),
+        // Who starves is to be seen, not to fail.
+        retries_max: u32::MAX,
+        ..Options::default()
+    };
+    let config = options.worker_config();
+    let database = Database::open(options).map_err(failed)?;
+    let table: Table<u64, u64> = database.create_table("hot").map_err(failed)?;
+    let ours = table.clone();
+    database
+        .run_blocking(async move |txn: &Transaction| txn.insert(&ours, &HOT, &0).await)
+        .map_err(failed)?;
+    let before = database.stats();
+    let (sender, receiver) = mpsc::channel();
+    for (number, worker) in database.workers().iter().enumerate() {
+        let here = (number..settings.writers).step_by(settings.workers).len();
+        worker.configure(weft::WorkerConfig {
+            in_flight: InFlight::Fixed(here.max(1)),
+            ..config
+        });
+        let (table, sender, duration) = (table.clone(), sender.clone(), settings.duration);
+        worker.supply(move |context: Context| {
+            let mut writers = 0..here;
+            let start = Instant::now();
+            move || {
+                writers.next()?;
+                let (context, table) = (context.clone(), table.clone());
+                let sender = sender.clone();
+                Some(move || async move {
+                    let end = start + duration;
+                    let written = write_until(&context, &table, isolation, start, end).await;
+                    // The receiver gives up only when the measurement has failed already.
+                    let _ = sender.send(written);
+                })
+            }
+        });
+    }
+    drop(sender);
+    let mut round = Round {
+        seconds: 0.0,
+        commits: Vec::new(),
+        aborts: 0,
+        attempts_max: 0,
+        waits: 0,
+        latencies: Latencies::default(),
+        longest: Duration::ZERO,
+        reasons: AbortReasons::default(),
+        verified: false,
+    };
+    for writer in receiver {
+        let writer = writer.map_err(failed)?;
+        round.seconds = round.seconds.max(writer.elapsed.as_secs_f64());
+        round.commits.push(writer.commits);
+        round.aborts += writer.aborts;
+        round.attempts_max = round.attempts_max.max(writer.attempts_max);
+        round.latencies.merge(&writer.latencies);
+        round.longest = round.longest.max(writer.longest);
+    }
+    if round.commits.len() != settings.writers || round.commits.contains(&0) {
+        return Err(Error::run(
+            "a writer committed nothing; give it more --seconds, and report it if that does not \
+             help",
+        ));
+    }
+    let counted = database
+        .run_blocking(async move |txn: &Transaction| txn.get(&table, &HOT).await)
+        .map_err(failed)?;
+    round.verified = counted == Some(round.commits.iter().sum());
+    // Workers publish what they counted before they end.
+    database.close();
+    let after = database.stats();
+    round.waits = after.lock_waits - before.lock_waits;
+    round.reasons = AbortReasons::between(&before, &after);
+    Ok(round)
+}
+
+/// One writer.
+async fn write_until(
+    context: &Context,
+    table: &Table<u64, u64>,
+    isolation: Isolation,
+    start: Instant,
+    end: Instant,
+) -> weft::Result<Writer> {
+    let mut writer = Writer::default();
+    let level = weft::Isolation::from(isolation);
+    let write = async |txn: &Transaction<Interleaved>| {
+        // On a snapshot, a record that changed after it was read cannot be written.
+        let count = match isolation {
+            Isolation::ReadCommitted => txn.get_for_update(table, &HOT).await?,
+            _ => txn.get(table, &HOT).await?,
+        };
+        txn.update(table, &HOT, &(count.unwrap_or(0) + 1)).await?;
+        Ok(())
+    };
+    loop {
+        let begun = Instant::now();
+        if begun >= end {
+            break;
+        }
+        let ((), aborts) = context.run_counting(level, &write).await?;
+        writer.commits += 1;
+        writer.aborts += u64::from(aborts);
+        writer.attempts_max = writer.attempts_max.max(aborts + 1);
+        writer.latencies.record_since(begun);
+        writer.longest = writer.longest.max(begun.elapsed());
+    }
+    writer.elapsed = start.elapsed();
+    Ok(writer)
+}
+
+fn summary(
+    settings: &Settings,
+    on_conflict: Policy,
+    isolation: Isolation,
+    rounds: &[Round],
+) -> HotRow {
+    let of =
+        |figure: &dyn Fn(&Round) -> f64| Spread::of(&rounds.iter().map(figure).collect::<Vec<_>>());
+    let commits = |round: &Round| round.commits.iter().sum::<u64>() as f64;
+    let mut latencies = Latencies::default();
+    rounds
+        .iter()
+        .for_each(|round| latencies.merge(&round.latencies));
+    HotRow {
+        benchmark: "hot-row",
+        on_conflict,
+        isolation,
+        writers: settings.writers,
+        workers: settings.workers,
+        commits_per_second: of(&|round| commits(round) / round.seconds),
+        attempts_per_commit: of(&|round| 1.0 + round.aborts as f64 / commits(round)).median,
+        attempts_max: rounds.iter().fold(0, |max, it| max.max(it.attempts_max)),
+        waits_per_commit: of(&|round| round.waits as f64 / commits(round)).median,
+        latency_ns: latencies.percentiles(),
+        longest_ns: rounds
+            .iter()
+            .fold(0, |max, it| max.max(it.longest.as_nanos() as u64)),
+        fairness: of(&|round| {
+            let least = round.commits.iter().min().copied().unwrap_or(0);
+            let most = round.commits.iter().max().copied().unwrap_or(1);
+            least as f64 / most as f64
+        }),
+        aborts_by_reason: rounds.iter().fold(AbortReasons::default(), |all, round| {
+            let (all, each) = (all.each(), round.reasons.each());
+            AbortReasons::from_each(std::array::from_fn(|reason| all[reason] + each[reason]))
+        }),
+        verified: rounds.iter().all(|round| round.verified),
+    }
+}
+
+#[cfg(test)]
+mod tests;

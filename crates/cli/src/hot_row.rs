@@ -1,0 +1,95 @@
+//! `weft bench hot-row`: many writers, one record.
+
+use std::time::Duration;
+
+use bench::hot_row::{Policy, Settings, measure, report};
+use bench::measure::Isolation;
+use bench::progress::Progress;
+use bench::report::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  Two writers that wait for each other, or abort:
+    weft bench hot-row
+  Many writers, all levels:
+    weft bench hot-row --writers 64 --isolation read-committed,snapshot,serializable
+  Whether the one thread lets both have their turn:
+    weft bench hot-row --workers 1 --on-conflict wait --format json";
+
+/// Measures writers that all want the same record.
+///
+/// Each reads the record, writes one more and commits, again and again. Reported is how
+/// often transactions are run until they commit, how long the unluckiest takes, and how
+/// evenly commits are spread over the writers. At the end the record must have counted
+/// every commit.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Writers, each with one transaction at a time.
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    writers: u32,
+
+    /// Worker threads that the writers are spread over.
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+
+    /// What a writer does that meets another: wait for its end, or abort and be run
+    /// again; both, separated by a comma, are compared.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        default_value = "wait,abort"
+    )]
+    on_conflict: Vec<Policy>,
+
+    /// What transactions see of each other: read-committed, snapshot or serializable;
+    /// several, separated by commas, are compared.
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        default_value = "snapshot,serializable"
+    )]
+    isolation: Vec<Isolation>,
+
+    /// Seconds for each combination in each repeat.
+    #[arg(long, value_name = "S", default_value = "2")]
+    seconds: f64,
+
+    /// Repeats; the median and the range of them are reported.
+    #[arg(long, value_name = "R", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: u32,
+
+    /// Form of the results: table, csv or json.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        if !(self.seconds > 0.0 && self.seconds <= 3600.0) {
+            return Err(bench::Error::input(format!(
+                "--seconds {} is out of range; give a number above 0 and up to 3600",
+                self.seconds
+            )));
+        }
+        let settings = Settings {
+            writers: self.writers as usize,
+            workers: self.workers.into(),
+            on_conflict: self.on_conflict,
+            isolations: self.isolation,
+            duration: Duration::from_secs_f64(self.seconds),
+            repeats: self.repeats,
+        };
+        let results = measure(&settings, &Progress::stderr())?;
+        crate::write_results(&report(self.format, &results)?)?;
+        if results.iter().all(|result| result.verified) {
+            Ok(())
+        } else {
+            Err(bench::Error::run(
+                "commits were lost or counted twice; please report it",
+            ))
+        }
+    }
+}
