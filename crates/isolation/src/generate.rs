@@ -18,7 +18,8 @@ use crate::history::Key;
 
 /// Keys of a group.
 pub const GROUP_KEYS: Key = 64;
-const LISTS: Key = 8;
+/// Lists of a group, at its beginning.
+pub const LISTS: Key = 8;
 const REGISTERS: Key = 8;
 const ROWS: Key = GROUP_KEYS - LISTS - REGISTERS;
 /// Writes after which a group is given up.

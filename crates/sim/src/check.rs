@@ -63,7 +63,7 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 impl Violation {
-    fn new(rule: &'static str, record: &Record, story: impl fmt::Display) -> Violation {
+    pub(crate) fn new(rule: &'static str, record: &Record, story: impl fmt::Display) -> Violation {
         Violation {
             rule,
             transaction: record.number,

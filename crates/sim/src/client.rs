@@ -59,8 +59,10 @@ impl<'w> Client<'w> {
         number: u64,
         label: &'static str,
     ) -> Result<Client<'w>, Error> {
+        let begun = world.recorder.next();
         let transaction = session.begin(isolation)?;
         let record = Record {
+            begun,
             number,
             label,
             isolation,
@@ -70,6 +72,7 @@ impl<'w> Client<'w> {
             claims: Vec::new(),
             outcome: Outcome::Unfinished,
             ended: 0,
+            told: 0,
         };
         Ok(Client {
             world,
@@ -418,6 +421,7 @@ impl<'w> Client<'w> {
         if let Some(mut record) = self.record.borrow_mut().take() {
             record.outcome = outcome;
             record.ended = ended;
+            record.told = self.world.recorder.next();
             self.world.recorder.push(record);
         }
     }

@@ -1,7 +1,14 @@
 //! Random choices from a seed. Equal seeds give equal choices on every machine.
 
+use isolation::generate::Choices;
 use rand::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+impl Choices for Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        Dice::below(self, bound)
+    }
+}
 
 /// A stream of choices.
 #[derive(Clone, Debug)]

@@ -160,6 +160,8 @@ pub struct Record {
     pub isolation: Isolation,
     /// What its acknowledgement waits for.
     pub durability: Durability,
+    /// The order before it began.
+    pub begun: u64,
     /// Its snapshot (under read committed: the clock when it began).
     pub snapshot: u64,
     /// Its operations in the order in which they ended.
@@ -170,6 +172,8 @@ pub struct Record {
     pub outcome: Outcome,
     /// The order when it began to end.
     pub ended: u64,
+    /// The order when its client had been told of its end.
+    pub told: u64,
 }
 
 impl Record {

@@ -14,6 +14,7 @@
 //! | on a disk whose power fails | [`run_crashes()`], [`run_crashes_many()`], [`CrashParameters`] |
 //! | what transactions did and were told | [`history`] |
 //! | which histories are right | [`check`] |
+//! | which of them have cycles that their level forbids | [`cycles`] |
 //! | bugs that the checkers must find | [`Planted`] |
 //! | bytes as operations, for fuzzers | [`fuzz`] |
 //!
@@ -23,6 +24,7 @@
 pub mod check;
 mod client;
 mod crashes;
+pub mod cycles;
 mod dice;
 mod failure;
 pub mod fuzz;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use engine::Certifier;
+
 /// Isolation levels of a run's transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
@@ -11,6 +13,18 @@ pub enum Levels {
     ReadCommitted,
     /// Each transaction draws one (transfers always take a snapshot).
     Mixed,
+    /// Serializable only, certified like this.
+    Serializable(Certifier),
+}
+
+impl Levels {
+    /// How the database certifies.
+    pub(crate) fn certifier(self) -> Certifier {
+        match self {
+            Levels::Serializable(certifier) => certifier,
+            _ => Certifier::default(),
+        }
+    }
 }
 
 /// How likely faults are, in tenths of a percent unless said otherwise.
@@ -68,6 +82,8 @@ pub enum Planted {
     SwapCommits,
     /// One transaction's snapshot is made older in the history.
     AgeSnapshot,
+    /// Serializable transactions are not certified.
+    NotCertified,
     /// A record is inserted at the end that no history knows of.
     HiddenRecord,
     /// The disk loses what was written durably, and synced.
@@ -103,8 +119,8 @@ pub struct Parameters {
     pub presence_keys: usize,
     /// Registers.
     pub registers: usize,
-    /// How likely the four workloads are: append, bank, presence, register.
-    pub mix: [u32; 4],
+    /// How likely the workloads are: append, bank, presence, register, groups.
+    pub mix: [u32; 5],
     /// Faults.
     pub faults: Faults,
     /// How many transactions wait for others, lock what they read and return to
@@ -139,7 +155,7 @@ impl Default for Parameters {
             accounts: 8,
             presence_keys: 120,
             registers: 6,
-            mix: [3, 2, 4, 2],
+            mix: [3, 2, 4, 2, 0],
             faults: Faults::NONE,
             waits: 0,
             memory_bytes_max: Parameters::AMPLE_MEMORY_BYTES,
@@ -149,13 +165,16 @@ impl Default for Parameters {
 }
 
 /// Names of parameter sets, as the example's command line takes them.
-pub const PRESETS: [&str; 6] = [
+pub const PRESETS: [&str; 9] = [
     "snapshot",
     "read-committed",
     "mixed",
     "faults",
     "waiting",
     "scarce",
+    "ssn",
+    "validation",
+    "groups",
 ];
 
 impl Parameters {
@@ -167,7 +186,28 @@ impl Parameters {
             faults: Faults::ALL,
             ..default
         };
+        // What has cycles to look for, and tells most of them.
+        let groups = Parameters {
+            mix: [1, 1, 1, 1, 12],
+            faults: Faults {
+                park: 60,
+                rollback: 60,
+                cancel: 1,
+                panic_per_100_000: 120,
+                ..Faults::NONE
+            },
+            ..default
+        };
         Some(match name {
+            "groups" => groups,
+            "ssn" => Parameters {
+                levels: Levels::Serializable(Certifier::Ssn),
+                ..groups
+            },
+            "validation" => Parameters {
+                levels: Levels::Serializable(Certifier::Validation),
+                ..groups
+            },
             "snapshot" => default,
             "read-committed" => Parameters {
                 levels: Levels::ReadCommitted,

@@ -30,6 +30,7 @@ use interleave::{JoinHandle, Lost, with_injector};
 use self::{berth::Berth, faults::Injector};
 use crate::{
     check::{self, Rules},
+    cycles,
     dice::Dice,
     failure::{Failure, Reason},
     parameters::Parameters,
@@ -272,6 +273,7 @@ impl Simulation {
             waits: self.world.parameters.waits > 0,
         };
         check::history(&records, &rules).map_err(Reason::Violation)?;
+        cycles::check(&records, self.world.parameters.levels).map_err(Reason::Violation)?;
         self.aftermath(&records)?;
         self.report.count(&records);
         self.report.panics = self.injector.panics();

@@ -8,6 +8,7 @@ use interleave::{InFlight, Runtime, WorkerConfig};
 
 use crate::{
     check::{self, Rules},
+    cycles,
     dice::Dice,
     failure::{Failure, Reason},
     parameters::Parameters,
@@ -76,6 +77,7 @@ fn judge(world: &Arc<World>, parameters: &Parameters) -> Result<Report, Reason> 
         waits: parameters.waits > 0,
     };
     check::history(&records, &rules).map_err(Reason::Violation)?;
+    cycles::check(&records, parameters.levels).map_err(Reason::Violation)?;
     // The heir of all ended sessions frees what they left.
     for _ in 0..8 {
         session.tend();

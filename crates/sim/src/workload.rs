@@ -4,12 +4,14 @@
 //! | --- | --- | --- |
 //! | append unique elements to lists | `a…` | `append.rs` |
 //! | transfers between accounts, audits | `b…` | `bank.rs` |
+//! | reads, appends, scans, rows that come and go, as `isolation` generates them | `g…` | `groups.rs` |
 //! | keys come and go under scans | `p…` | `presence.rs` |
 //! | registers with unique values | `r…` | `register.rs` |
 //! | records in several tables at once | `t…` | `tables.rs` |
 
 pub(crate) mod append;
 pub(crate) mod bank;
+pub(crate) mod groups;
 mod presence;
 mod register;
 pub(crate) mod tables;
@@ -22,7 +24,7 @@ use interleave::{Interleaved, Policy, Prefetching, Sequential, run_inline, sleep
 use crate::{
     client::{Client, Range},
     dice::Dice,
-    parameters::Levels,
+    parameters::{Levels, Planted},
     world::World,
 };
 
@@ -99,6 +101,10 @@ async fn attempt<P: Policy>(
     let isolation = match mood.world.parameters.levels {
         Levels::Snapshot => Isolation::Snapshot,
         Levels::ReadCommitted => Isolation::ReadCommitted,
+        Levels::Serializable(_) if mood.world.parameters.planted == Some(Planted::NotCertified) => {
+            Isolation::Snapshot
+        }
+        Levels::Serializable(_) => Isolation::Serializable,
         // The total of all accounts holds only if no transfer is lost.
         Levels::Mixed if workload <= 1 || mood.dice.chance(500) => Isolation::Snapshot,
         Levels::Mixed => Isolation::ReadCommitted,
@@ -109,7 +115,8 @@ async fn attempt<P: Policy>(
         0 => "append",
         1 => "bank",
         2 => "presence",
-        _ => "register",
+        3 => "register",
+        _ => "groups",
     };
     let client = Client::begin(mood.world, session, isolation, number, label)?;
     if mood.world.database.directory().is_some() {
@@ -131,7 +138,8 @@ async fn attempt<P: Policy>(
         0 => append::run::<P>(&client, mood).await?,
         1 => bank::run::<P>(&client, mood).await?,
         2 => presence::run::<P>(&client, mood).await?,
-        _ => register::run::<P>(&client, mood).await?,
+        3 => register::run::<P>(&client, mood).await?,
+        _ => groups::run::<P>(&client, mood).await?,
     }
     mood.pause().await;
     if mood.dice.chance(mood.world.parameters.faults.rollback) {

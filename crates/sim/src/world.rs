@@ -8,6 +8,8 @@ use std::{
 
 use engine::{Database, DatabaseConfig, Table};
 
+use isolation::generate::{Generator, Shape};
+
 use crate::{
     client::Range, history::Recorder, parameters::Parameters, parking::Parking, workload::tables,
 };
@@ -23,6 +25,8 @@ pub(crate) struct World {
     further: Mutex<BTreeMap<u8, Arc<Table>>>,
     pub(crate) recorder: Recorder,
     pub(crate) parking: Parking,
+    /// Plans the transactions of `workload/groups.rs`.
+    pub(crate) generator: Generator,
     /// Bytes of an empty table's index.
     pub(crate) index_bytes_empty: u64,
 }
@@ -33,7 +37,10 @@ impl World {
     /// # Panics
     /// When the system refuses address space for the database.
     pub(crate) fn new(parameters: &Parameters) -> Arc<World> {
-        let config = DatabaseConfig::with_memory(parameters.memory_bytes_max);
+        let config = DatabaseConfig {
+            certifier: parameters.levels.certifier(),
+            ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
+        };
         let database = Database::new(config).expect("the system gives address space");
         let table = database
             .create_table("records", &[])
@@ -56,6 +63,7 @@ impl World {
             database: database.clone(),
             recorder,
             parking: Parking::default(),
+            generator: Generator::new(Shape::default(), 0),
         })
     }
 

@@ -31,7 +31,7 @@ fn contention_on_few_records_is_survived() {
 fn many_keys_make_deep_indexes() {
     let parameters = Parameters {
         presence_keys: 1500,
-        mix: [0, 0, 1, 0],
+        mix: [0, 0, 1, 0, 0],
         ..Parameters::default()
     };
     survive(SEEDS / 10, &parameters);

@@ -88,6 +88,8 @@ fn record(number: u64, snapshot: u64, outcome: Outcome, moment: u64, does: &[Act
     };
     Record {
         number,
+        begun: moment,
+        told: moment,
         label: "by hand",
         isolation: Isolation::Snapshot,
         snapshot,

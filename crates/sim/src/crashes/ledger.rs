@@ -146,6 +146,7 @@ impl Ledger {
         });
         Record {
             number: 0,
+            begun: 0,
             label: "recovered",
             isolation: Isolation::Snapshot,
             durability: Durability::None,
@@ -154,6 +155,7 @@ impl Ledger {
             claims: Vec::new(),
             outcome: Outcome::Committed(self.base),
             ended: 0,
+            told: 0,
         }
     }
 

@@ -47,6 +47,7 @@ pub(super) fn open(
             interval: Duration::ZERO,
             ..CheckpointConfig::default()
         },
+        certifier: parameters.levels.certifier(),
         ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
     };
     let recovery = Database::open(

@@ -1,0 +1,265 @@
+//! Simulated histories before the checker that looks for cycles (crate `isolation`).
+//!
+//! It is told nothing of timestamps and snapshots, so it judges what they are for. Under
+//! SSN the serial order is not that of the timestamps; there it is the only judge.
+//!
+//! Of a transaction that ran operations at once, only the writes are told: which of its
+//! own writes a read had to see is not known.
+
+use std::{collections::HashMap, ops::Bound};
+
+use engine::{Certifier, Direction};
+use isolation::{
+    Isolation, Level,
+    history::{self as told, Transaction, UNBORN, Version},
+};
+
+use crate::{
+    check::Violation,
+    history::{Action, Event, Key, Outcome, Record, Value},
+    parameters::Levels,
+    workload::{append, groups},
+};
+
+/// What the histories of a run must be.
+fn levels(levels: Levels) -> [Level; 2] {
+    match levels {
+        Levels::Snapshot => [Level::strict(Isolation::Snapshot); 2],
+        Levels::ReadCommitted | Levels::Mixed => [Level::strict(Isolation::ReadCommitted); 2],
+        Levels::Serializable(Certifier::Ssn) => [
+            Level::of(Isolation::Serializable),
+            Level::strict(Isolation::Snapshot),
+        ],
+        Levels::Serializable(Certifier::Validation) => [Level::strict(Isolation::Serializable); 2],
+    }
+}
+
+/// Looks for cycles that the run's level forbids.
+///
+/// # Errors
+/// The worst, in words.
+pub fn check(records: &[Record], run: Levels) -> Result<(), Violation> {
+    let history = history(records);
+    let verdict = isolation::check(&history);
+    for level in levels(run) {
+        if let Some((anomaly, found)) = verdict.forbidden(level).next() {
+            let finding = &found.examples[0];
+            let first = &records[finding.transactions[0]];
+            let story = format!("{level} forbids {}", finding.explain(&history));
+            return Err(Violation::new(anomaly.name(), first, story));
+        }
+    }
+    Ok(())
+}
+
+/// The history as clients of any database could tell it.
+pub fn history(records: &[Record]) -> Vec<Transaction> {
+    let telling = Telling::of(records);
+    records
+        .iter()
+        .map(|record| telling.transaction(record))
+        .collect()
+}
+
+/// Keys and values by number.
+struct Telling<'r> {
+    /// In order.
+    keys: Vec<&'r Key>,
+    values: HashMap<&'r Value, Version>,
+}
+
+impl<'r> Telling<'r> {
+    fn of(records: &'r [Record]) -> Telling<'r> {
+        let (mut keys, mut values) = (Vec::new(), HashMap::new());
+        let mut value = |value: &'r Value| {
+            let next = values.len() as Version + UNBORN + 1;
+            values.entry(value).or_insert(next);
+        };
+        for event in records.iter().flat_map(|record| &record.events) {
+            match &event.action {
+                Action::Get { key, found } => {
+                    keys.push(key);
+                    found.iter().for_each(&mut value);
+                }
+                Action::Scan { found, .. } => {
+                    keys.extend(found.iter().map(|(key, _)| key));
+                    found.iter().for_each(|(_, found)| value(found));
+                }
+                Action::Insert {
+                    key, value: new, ..
+                }
+                | Action::Update {
+                    key, value: new, ..
+                }
+                | Action::Upsert { key, value: new }
+                | Action::Abandoned {
+                    key, value: new, ..
+                } => {
+                    keys.push(key);
+                    value(new);
+                }
+                Action::Delete { key, .. } => keys.push(key),
+                Action::Failed { .. } => {}
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        Telling { keys, values }
+    }
+
+    fn transaction(&self, record: &Record) -> Transaction {
+        let at_once = record.events.iter().any(|event| event.joined);
+        let operation = |event: &Event| {
+            Some(told::Operation {
+                action: if at_once {
+                    self.effect(&event.action)?
+                } else {
+                    self.action(&event.action)?
+                },
+                ended: event.order.1,
+            })
+        };
+        Transaction {
+            number: record.number,
+            process: record.number,
+            begun: record.begun,
+            ended: record.told,
+            outcome: match record.outcome {
+                Outcome::Committed(_) => told::Outcome::Committed,
+                Outcome::InDoubt(_) => told::Outcome::Unknown,
+                Outcome::Aborted | Outcome::RolledBack | Outcome::Unfinished => {
+                    told::Outcome::Aborted
+                }
+            },
+            why: None,
+            operations: record.events.iter().filter_map(operation).collect(),
+        }
+    }
+
+    fn key(&self, key: &Key) -> told::Key {
+        self.keys.partition_point(|&other| other < key) as told::Key
+    }
+
+    /// The number of the first key behind a bound.
+    fn bound(&self, bound: &Bound<Key>, is_end: bool) -> told::Key {
+        let index = match bound {
+            Bound::Unbounded if is_end => self.keys.len(),
+            Bound::Unbounded => 0,
+            Bound::Included(key) if !is_end => self.keys.partition_point(|&other| other < key),
+            Bound::Excluded(key) if is_end => self.keys.partition_point(|&other| other < key),
+            Bound::Included(key) | Bound::Excluded(key) => {
+                self.keys.partition_point(|&other| other <= key)
+            }
+        };
+        index as told::Key
+    }
+
+    fn value(&self, key: &Key, value: &Value) -> told::Value {
+        if key.first() == Some(&append::PREFIX) || groups::is_list(key) {
+            return told::Value::List(elements(value));
+        }
+        told::Value::Register(self.values[value])
+    }
+
+    /// What an operation did and was told.
+    fn action(&self, action: &Action) -> Option<told::Action> {
+        Some(match action {
+            Action::Get { key, found } => told::Action::Read {
+                key: self.key(key),
+                found: found.as_ref().map(|found| self.value(key, found)),
+            },
+            Action::Scan {
+                range,
+                direction,
+                limit,
+                found,
+            } => self.scan(range, *direction, *limit, found),
+            Action::Insert { key, value, done } => match self.written(key, value) {
+                told::Action::Write { key, value } => told::Action::Insert {
+                    key,
+                    value,
+                    done: *done,
+                },
+                append if *done => append,
+                _ => return None,
+            },
+            Action::Update { key, value, done } => match self.written(key, value) {
+                told::Action::Write { key, value } => told::Action::Update {
+                    key,
+                    value,
+                    done: *done,
+                },
+                append if *done => append,
+                _ => return None,
+            },
+            Action::Delete { key, done } => told::Action::Delete {
+                key: self.key(key),
+                done: *done,
+            },
+            Action::Upsert { .. } | Action::Abandoned { .. } | Action::Failed { .. } => {
+                return self.effect(action);
+            }
+        })
+    }
+
+    /// What an operation changed, if anything.
+    fn effect(&self, action: &Action) -> Option<told::Action> {
+        let (key, value) = action.effect()?;
+        Some(match value {
+            Some(value) => self.written(key, value),
+            None => told::Action::Delete {
+                key: self.key(key),
+                done: true,
+            },
+        })
+    }
+
+    fn written(&self, key: &Key, value: &Value) -> told::Action {
+        let number = self.key(key);
+        match self.value(key, value) {
+            told::Value::Register(value) => told::Action::Write { key: number, value },
+            told::Value::List(mut onto) => told::Action::Append {
+                key: number,
+                element: onto.pop().unwrap_or(UNBORN),
+                onto: Some(onto),
+            },
+        }
+    }
+
+    fn scan(
+        &self,
+        range: &(Bound<Key>, Bound<Key>),
+        direction: Direction,
+        limit: usize,
+        found: &[(Key, Value)],
+    ) -> told::Action {
+        let (mut from, mut to) = (self.bound(&range.0, false), self.bound(&range.1, true));
+        if found.len() == limit
+            && let Some((last, _)) = found.last()
+        {
+            match direction {
+                Direction::Forward => to = self.key(last) + 1,
+                Direction::Backward => from = self.key(last),
+            }
+        }
+        let pair = |(key, value): &(Key, Value)| (self.key(key), self.value(key, value));
+        let mut found: Vec<_> = found.iter().map(pair).collect();
+        if direction == Direction::Backward {
+            found.reverse();
+        }
+        told::Action::Scan {
+            from,
+            to: to.max(from),
+            found,
+        }
+    }
+}
+
+fn elements(value: &[u8]) -> Vec<Version> {
+    let element = |bytes: &[u8]| {
+        let mut version = [0; 8];
+        version[..bytes.len()].copy_from_slice(bytes);
+        Version::from_be_bytes(version)
+    };
+    append::elements(value).map(element).collect()
+}
