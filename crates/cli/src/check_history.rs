@@ -15,7 +15,7 @@ use histories::{Settings, Summary, Watch};
 use isolation::generate::Shape;
 use isolation::history::{self, FORMAT, Header};
 use isolation::{Isolation, Level};
-use weft::Certifier;
+use weft::{Certifier, OnConflict};
 
 use self::report::Report;
 use crate::place::Place;
@@ -54,6 +54,7 @@ Exit code:
 Examples:
   weft check-history --seconds 60
   weft check-history --certifier validation --strict
+  weft check-history --on-conflict wait --keys 4
   weft check-history --isolation snapshot --seconds 5
   weft check-history --isolation snapshot --crashes 20 --strict
   weft check-history --history run.jsonl --seed 7
@@ -93,6 +94,14 @@ pub(crate) struct Arguments {
     /// strict as well.
     #[arg(long, value_name = "NAME", default_value = "ssn")]
     certifier: CertifierName,
+
+    /// What a write does that meets another transaction's: abort, or wait for its end.
+    #[arg(long, value_name = "NAME", default_value = "abort")]
+    on_conflict: OnConflictName,
+
+    /// Transactions that lock what they read in order to change it, in percent.
+    #[arg(long, value_name = "P", default_value = "10", value_parser = clap::value_parser!(u32).range(0..=100))]
+    locks: u32,
 
     /// Forbid also what only the order of time shows.
     #[arg(long)]
@@ -152,6 +161,13 @@ enum CertifierName {
     Validation,
 }
 
+/// What a write does that meets another transaction's.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OnConflictName {
+    Abort,
+    Wait,
+}
+
 /// How the report is written to standard output.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
@@ -207,6 +223,11 @@ impl Arguments {
                 CertifierName::Ssn => Certifier::Ssn,
                 CertifierName::Validation => Certifier::Validation,
             },
+            on_conflict: match self.on_conflict {
+                OnConflictName::Abort => OnConflict::Abort,
+                OnConflictName::Wait => OnConflict::Wait,
+            },
+            locks: self.locks * 10,
             strict: self.strict,
             shape: Shape {
                 keys: self.keys as usize,

@@ -43,6 +43,9 @@ struct Plan {
     steps: Vec<Step>,
     options: TransactionOptions,
     rolls_back: bool,
+    locks: bool,
+    /// Per mille of operations that are undone again.
+    undone: u32,
     /// Per mille of operations that are followed by a pause.
     pauses: u32,
     seed: u64,
@@ -63,6 +66,8 @@ pub(crate) async fn client(shared: &Shared, seed: u64) {
                 read_only: read_only && dice.chance(500),
             },
             rolls_back: dice.chance(shared.settings.rollbacks),
+            locks: !read_only && dice.chance(shared.settings.locks),
+            undone: shared.settings.undone,
             pauses: [0, 200, 600][dice.below(3)],
             seed: dice.seed(),
         };
@@ -124,6 +129,7 @@ async fn submit(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>) -> Result
             open: Open::Inside(transaction),
             table: &table,
             attempts: &attempts,
+            locks: plan.locks,
         };
         let result = carry_out(&doing, &plan).await;
         if let Err(error) = &result {
@@ -141,6 +147,9 @@ async fn submit(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>) -> Result
 async fn carry_out(doing: &Doing<'_>, plan: &Plan) -> Result<()> {
     let mut dice = Dice::new(plan.seed);
     for &step in &plan.steps {
+        if dice.chance(plan.undone) {
+            doing.step_undone(step).await?;
+        }
         doing.step(step).await?;
         if dice.chance(plan.pauses) {
             pause().await;
@@ -179,6 +188,7 @@ async fn interactive(shared: &Shared, plan: &Plan, attempts: &Arc<Attempts>) -> 
         open: Open::Outside(&transaction),
         table: &shared.table,
         attempts,
+        locks: plan.locks,
     };
     let result = match carry_out(&doing, plan).await {
         Ok(()) => transaction.commit().await,
@@ -207,6 +217,7 @@ fn is_abort(error: &Error) -> bool {
         Error::Abort(_)
             | Error::RetriesExhausted(_)
             | Error::Application(_)
+            | Error::LockTimeout
             | Error::MemoryExhausted
             | Error::StorageFull
             | Error::TransactionTooLarge { .. }

@@ -28,6 +28,8 @@ pub(crate) struct Doing<'t> {
     pub(crate) open: Open<'t>,
     pub(crate) table: &'t Records,
     pub(crate) attempts: &'t Attempts,
+    /// Whether it locks what it reads in order to change it.
+    pub(crate) locks: bool,
 }
 
 impl Doing<'_> {
@@ -45,13 +47,13 @@ impl Doing<'_> {
             },
             Step::Append(key) => self.append(key).await?,
             Step::Modify(key) => {
-                self.read(key).await?;
+                self.read_to_change(key).await?;
                 self.overwrite(key).await?
             }
             Step::Overwrite(key) => self.overwrite(key).await?,
             Step::Insert(key) => self.insert(key).await?,
             Step::Update(key) => {
-                if !self.read(key).await? {
+                if !self.read_to_change(key).await? {
                     return Ok(());
                 }
                 self.update(key).await?
@@ -68,9 +70,28 @@ impl Doing<'_> {
         Ok(())
     }
 
+    /// Carries one operation out, and takes it back.
+    pub(crate) async fn step_undone(&self, step: Step) -> Result<()> {
+        let mark = self.attempts.mark();
+        match &self.open {
+            Open::Inside(it) => {
+                let savepoint = it.savepoint()?;
+                self.step(step).await?;
+                it.rollback_to(&savepoint)?;
+            }
+            Open::Outside(it) => {
+                let savepoint = it.savepoint().await?;
+                self.step(step).await?;
+                it.rollback_to(&savepoint).await?;
+            }
+        }
+        self.attempts.undone(mark);
+        Ok(())
+    }
+
     /// Reads a record and writes that down; whether it was there.
-    async fn read(&self, key: Key) -> Result<bool> {
-        let found = self.get(key).await?;
+    async fn read_to_change(&self, key: Key) -> Result<bool> {
+        let found = self.get_to_change(key).await?;
         let there = found.is_some();
         self.attempts.note(Action::Read { key, found });
         Ok(there)
@@ -80,6 +101,17 @@ impl Doing<'_> {
         let found = match &self.open {
             Open::Inside(it) => it.get(self.table, &key).await?,
             Open::Outside(it) => it.get(self.table, &key).await?,
+        };
+        found.as_deref().map(decode).transpose()
+    }
+
+    async fn get_to_change(&self, key: Key) -> Result<Option<Value>> {
+        if !self.locks {
+            return self.get(key).await;
+        }
+        let found = match &self.open {
+            Open::Inside(it) => it.get_for_update(self.table, &key).await?,
+            Open::Outside(it) => it.get_for_update(self.table, &key).await?,
         };
         found.as_deref().map(decode).transpose()
     }
@@ -96,7 +128,7 @@ impl Doing<'_> {
     }
 
     async fn append(&self, key: Key) -> Result<Action> {
-        let onto = match self.get(key).await? {
+        let onto = match self.get_to_change(key).await? {
             Some(Value::List(list)) => list,
             None => Vec::new(),
             Some(Value::Register(_)) => return Err(Error::application("a list is a register")),

@@ -40,6 +40,7 @@ impl Recorder {
             recorder: self.clone(),
             process,
             begins: AtomicU64::new(self.next()),
+            written: AtomicU64::new(0),
             made: Mutex::default(),
         });
         lock(&self.attempts).push(attempts.clone());
@@ -76,6 +77,8 @@ pub(crate) struct Attempts {
     /// carries it out is asked for anything, and threads may stand still in between; so
     /// this is drawn when it is submitted, or when the one before has done its work.
     begins: AtomicU64,
+    /// Numbers that the last attempt has used; what was undone is not used again.
+    written: AtomicU64,
     made: Mutex<Vec<Transaction>>,
 }
 
@@ -84,6 +87,7 @@ impl Attempts {
     pub(crate) fn begin(&self) {
         // Relaxed: attempts are made one after the other.
         let begun = self.begins.load(Ordering::Relaxed);
+        self.written.store(0, Ordering::Relaxed);
         self.end_last(begun, Outcome::Aborted, Some("at commit"));
         lock(&self.made).push(Transaction {
             number: self.recorder.transactions.fetch_add(1, Ordering::Relaxed) + 1,
@@ -104,6 +108,21 @@ impl Attempts {
         }
     }
 
+    /// What has been done so far, to return to.
+    pub(crate) fn mark(&self) -> usize {
+        lock(&self.made)
+            .last()
+            .map_or(0, |last| last.operations.len())
+    }
+
+    /// What was done since `mark` was undone. What was read meanwhile is not told.
+    pub(crate) fn undone(&self, mark: usize) {
+        let mut made = lock(&self.made);
+        if let Some(last) = made.last_mut() {
+            last.operations.truncate(mark);
+        }
+    }
+
     /// The attempt has done its work and is to be committed, or made again.
     pub(crate) fn done(&self) {
         self.begins.store(self.recorder.next(), Ordering::Relaxed);
@@ -112,11 +131,9 @@ impl Attempts {
     /// A number that nobody else writes: the attempt's, and which one it is of those.
     pub(crate) fn unique(&self) -> Version {
         let made = lock(&self.made);
-        let last = made.last().map_or((0, 0), |last| {
-            let writes = last.operations.iter().filter(|it| it.action.writes());
-            (last.number, writes.count() as u64)
-        });
-        last.0 * 100 + last.1
+        let number = made.last().map_or(0, |last| last.number);
+        // Relaxed: the lock is held.
+        number * 1000 + self.written.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Why the attempt will be aborted.

@@ -29,6 +29,8 @@ const TABLE: &str = "records";
 const GLANCE: Duration = Duration::from_millis(20);
 /// Longest time between two crashes.
 const CRASH_INTERVAL: Duration = Duration::from_millis(300);
+/// Longest wait for another transaction.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 /// Groups that one transaction reads at the end of a batch.
 const GROUPS_AT_ONCE: u64 = 64;
 
@@ -111,6 +113,9 @@ impl Run<'_, '_> {
             workers: self.settings.workers,
             isolation: self.settings.engine_isolation(),
             certifier: self.settings.certifier,
+            on_conflict: self.settings.on_conflict,
+            // Circles through what a client waits for are not the database's to find.
+            lock_timeout: Some(LOCK_TIMEOUT),
             data_dir: self.settings.data_dir.clone(),
             // Not Auto: that stops interleaving where everything is in the cache, and
             // here transactions are to meet.
@@ -253,6 +258,7 @@ impl Run<'_, '_> {
                     open: Open::Inside(transaction),
                     table: &table,
                     attempts: &noted,
+                    locks: false,
                 };
                 for group in groups.clone() {
                     doing.step(Step::Scan(group, group + GROUP_KEYS)).await?;

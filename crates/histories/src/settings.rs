@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use isolation::{Isolation, Level, generate::Shape};
-use weft::Certifier;
+use weft::{Certifier, OnConflict};
 
 /// What a run is.
 #[derive(Clone, Debug)]
@@ -20,6 +20,12 @@ pub struct Settings {
     pub isolation: Isolation,
     /// How serializable transactions are certified.
     pub certifier: Certifier,
+    /// What a write does that meets another transaction's.
+    pub on_conflict: OnConflict,
+    /// Transactions that lock what they read in order to change it, in thousands.
+    pub locks: u32,
+    /// Operations that are undone again, in thousands.
+    pub undone: u32,
     /// Whether cycles that need the order of time are failures too.
     pub strict: bool,
     /// What they do.
@@ -47,6 +53,9 @@ impl Default for Settings {
             seed: 1,
             isolation: Isolation::Serializable,
             certifier: Certifier::default(),
+            on_conflict: OnConflict::default(),
+            locks: 100,
+            undone: 30,
             strict: false,
             shape: Shape::default(),
             data_dir: None,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use histories::{Settings, Summary, Watch, run};
 use isolation::{Isolation, Level};
-use weft::Certifier;
+use weft::{Certifier, OnConflict};
 
 fn settings(isolation: Isolation) -> Settings {
     Settings {
@@ -74,6 +74,17 @@ fn serializable_on_threads() {
         };
         must_hold(&settings);
     }
+}
+
+#[test]
+fn serializable_with_waits_and_locks() {
+    let settings = Settings {
+        on_conflict: OnConflict::Wait,
+        locks: 500,
+        undone: 100,
+        ..settings(Isolation::Serializable)
+    };
+    must_hold(&settings);
 }
 
 #[test]
