@@ -26,7 +26,8 @@ pub struct Settings {
     pub locks: u32,
     /// Operations that are undone again, in thousands.
     pub undone: u32,
-    /// Whether cycles that need the order of time are failures too.
+    /// Whether cycles that need the order of time are failures too. They are with every
+    /// level and certifier.
     pub strict: bool,
     /// What they do.
     pub shape: Shape,
@@ -56,7 +57,7 @@ impl Default for Settings {
             on_conflict: OnConflict::default(),
             locks: 100,
             undone: 30,
-            strict: false,
+            strict: true,
             shape: Shape::default(),
             data_dir: None,
             crashes: 0,

@@ -38,11 +38,7 @@ fn names(summary: &Summary) -> Vec<&'static str> {
 
 #[test]
 fn read_committed_on_threads() {
-    let settings = Settings {
-        strict: true,
-        ..settings(Isolation::ReadCommitted)
-    };
-    let summary = must_hold(&settings);
+    let summary = must_hold(&settings(Isolation::ReadCommitted));
     let found = names(&summary);
     assert!(
         found.contains(&"P4") && found.contains(&"G-single"),
@@ -52,11 +48,7 @@ fn read_committed_on_threads() {
 
 #[test]
 fn snapshots_on_threads() {
-    let settings = Settings {
-        strict: true,
-        ..settings(Isolation::Snapshot)
-    };
-    let summary = must_hold(&settings);
+    let summary = must_hold(&settings(Isolation::Snapshot));
     let found = names(&summary);
     assert!(
         found.contains(&"G2-item") || found.contains(&"G2"),
@@ -69,7 +61,6 @@ fn serializable_on_threads() {
     for certifier in [Certifier::Ssn, Certifier::Validation] {
         let settings = Settings {
             certifier,
-            strict: certifier == Certifier::Validation,
             ..settings(Isolation::Serializable)
         };
         must_hold(&settings);
@@ -100,7 +91,6 @@ fn serializable_through_crashes() {
 #[test]
 fn snapshots_through_crashes() {
     let settings = Settings {
-        strict: true,
         crashes: 4,
         running: Duration::from_millis(1500),
         ..settings(Isolation::Snapshot)

@@ -8,7 +8,7 @@
 
 use std::{collections::HashMap, ops::Bound};
 
-use engine::{Certifier, Direction};
+use engine::Direction;
 use isolation::{
     Isolation, Level,
     history::{self as told, Transaction, UNBORN, Version},
@@ -22,16 +22,12 @@ use crate::{
 };
 
 /// What the histories of a run must be.
-fn levels(levels: Levels) -> [Level; 2] {
-    match levels {
-        Levels::Snapshot => [Level::strict(Isolation::Snapshot); 2],
-        Levels::ReadCommitted | Levels::Mixed => [Level::strict(Isolation::ReadCommitted); 2],
-        Levels::Serializable(Certifier::Ssn) => [
-            Level::of(Isolation::Serializable),
-            Level::strict(Isolation::Snapshot),
-        ],
-        Levels::Serializable(Certifier::Validation) => [Level::strict(Isolation::Serializable); 2],
-    }
+fn level(levels: Levels) -> Level {
+    Level::strict(match levels {
+        Levels::Snapshot => Isolation::Snapshot,
+        Levels::ReadCommitted | Levels::Mixed => Isolation::ReadCommitted,
+        Levels::Serializable(_) => Isolation::Serializable,
+    })
 }
 
 /// Looks for cycles that the run's level forbids.
@@ -41,15 +37,14 @@ fn levels(levels: Levels) -> [Level; 2] {
 pub fn check(records: &[Record], run: Levels) -> Result<(), Violation> {
     let history = history(records);
     let verdict = isolation::check(&history);
-    for level in levels(run) {
-        if let Some((anomaly, found)) = verdict.forbidden(level).next() {
-            let finding = &found.examples[0];
-            let first = &records[finding.transactions[0]];
-            let story = format!("{level} forbids {}", finding.explain(&history));
-            return Err(Violation::new(anomaly.name(), first, story));
-        }
-    }
-    Ok(())
+    let level = level(run);
+    let Some((anomaly, found)) = verdict.forbidden(level).next() else {
+        return Ok(());
+    };
+    let finding = &found.examples[0];
+    let first = &records[finding.transactions[0]];
+    let story = format!("{level} forbids {}", finding.explain(&history));
+    Err(Violation::new(anomaly.name(), first, story))
 }
 
 /// The history as clients of any database could tell it.

@@ -57,8 +57,8 @@ fn an_unknown_outcome_has_no_end() {
 
 #[test]
 fn a_serial_order_may_not_be_that_of_time() {
-    // T2 begins after T1 has ended, yet must come before it: T2, T3, T1. Serial safety
-    // nets allow that, strict levels do not.
+    // T2 begins after T1 has ended, yet must come before it: T2, T3, T1. A serial safety
+    // net that does not look at time allows that; the first runs on threads found it.
     let history = [
         t(1).at(10, 20).append(2, 12),
         t(2).at(30, 40).absent(1),
