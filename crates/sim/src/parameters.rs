@@ -196,6 +196,7 @@ impl Parameters {
                 panic_per_100_000: 120,
                 ..Faults::NONE
             },
+            waits: 300,
             ..default
         };
         Some(match name {
