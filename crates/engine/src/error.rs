@@ -26,6 +26,9 @@ pub enum Abort {
     /// Records came or went in a range that this transaction read, or close by.
     /// (Serializable only.)
     Phantom,
+    /// There is no memory to remember what this transaction has read. (Serializable
+    /// only.)
+    TooMuchRead,
 }
 
 impl fmt::Display for Abort {
@@ -45,6 +48,10 @@ impl fmt::Display for Abort {
             Abort::NotSerializable => {
                 "what this transaction read was changed by others, and no serial order allows \
                  that; run the transaction again"
+            }
+            Abort::TooMuchRead => {
+                "the memory limit is reached, and what this transaction has read cannot be \
+                 remembered; declare it read-only, or run it again when there is more memory"
             }
             Abort::Phantom => {
                 "records came or went in a range that this transaction read; run the \

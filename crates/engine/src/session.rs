@@ -9,6 +9,7 @@
 //! and the epoch and collects a bounded amount of garbage, and is called by the
 //! worker between transactions.
 
+mod account;
 mod collect;
 mod contexts;
 mod dependencies;
@@ -37,6 +38,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
+pub(crate) use account::Account;
 pub(crate) use collect::{Estate, Garbage};
 pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
 pub(crate) use dependencies::{Dependencies, RecordRead, Tracker};
@@ -64,6 +66,7 @@ pub struct Session {
     clock: Clock,
     /// Made when the database has a log.
     lane: OnceCell<LaneWriter>,
+    pub(crate) account: Account,
     /// Memory for the lane, until it is made.
     lane_memory: Cell<Option<Reservation>>,
     winds_up: Cell<bool>,
@@ -157,6 +160,7 @@ impl Session {
             clock,
             lane: OnceCell::new(),
             lane_memory: Cell::new(lane_memory),
+            account: Account::new(&database.arena),
             winds_up: Cell::new(false),
             memory: Local::new(&database.arena, &database.epochs),
             contexts: Contexts::new(),
@@ -289,6 +293,7 @@ impl Session {
         }
         self.memory.quiesce();
         self.collect();
+        self.settle();
         self.published.publish(&self.counters.stats.borrow());
     }
 

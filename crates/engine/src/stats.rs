@@ -49,6 +49,8 @@ counters! {
     aborts_not_serializable,
     /// Aborts because records came or went where the transaction had found none.
     aborts_phantom,
+    /// Aborts because what the transaction had read would have exceeded the memory limit.
+    aborts_too_much_read,
     /// Point reads.
     reads,
     /// Records inserted, updated or deleted.
@@ -71,6 +73,7 @@ impl TransactionStats {
             + self.aborts_deadlock
             + self.aborts_not_serializable
             + self.aborts_phantom
+            + self.aborts_too_much_read
     }
 }
 

@@ -55,7 +55,7 @@ use crate::{
     error::{Abort, Error},
     indirection::Slot,
     log::Durability,
-    session::{Context, Session, State, Tracker},
+    session::{Account, Context, Session, State, Tracker},
     table::Table,
     timestamp::{Begin, Timestamp, TransactionId},
     version::Version,
@@ -285,6 +285,9 @@ impl Transaction {
     fn note(&self, slot: &Slot, version: Option<Version>) {
         let dependencies = &self.context.dependencies;
         if dependencies.is_active() && !version.is_some_and(|version| self.is_own(version)) {
+            if dependencies.will_grow() && !self.may_remember_reads() {
+                return;
+            }
             dependencies.saw(slot, version);
         }
     }
@@ -299,6 +302,17 @@ impl Transaction {
         {
             dependencies.missed(node);
         }
+    }
+
+    /// Before the list of what was read grows. If it may not, the transaction is over.
+    #[cold]
+    fn may_remember_reads(&self) -> bool {
+        self.session.account.charge(&self.context);
+        if Account::refuses_reads(&self.context, &self.session.database.arena) {
+            self.doom(Abort::TooMuchRead);
+            return false;
+        }
+        true
     }
 
     /// Who is told about nodes of indexes.
@@ -354,7 +368,9 @@ impl Drop for Transaction {
         }
         // SAFETY: nothing uses it after this.
         let context = unsafe { ManuallyDrop::take(&mut self.context) };
-        self.session.contexts.give_back(context);
+        self.session
+            .contexts
+            .give_back(context, &self.session.account);
     }
 }
 

@@ -60,7 +60,9 @@ pub struct Usage {
     pub claimed_bytes: u64,
     /// Bytes reserved for memory that lies elsewhere.
     pub reserved_bytes: u64,
-    /// The hard limit on `claimed_bytes` and `reserved_bytes` together.
+    /// Bytes of what open transactions remember, of garbage queues and free lists.
+    pub listed_bytes: u64,
+    /// The hard limit on `claimed_bytes`, `reserved_bytes` and `listed_bytes` together.
     pub limit_bytes: u64,
 }
 
@@ -109,6 +111,8 @@ pub struct Arena {
     reserve_bytes: usize,
     /// Claimed and reserved. Raised before `claimed_bytes`, so never less.
     used_bytes: AtomicUsize,
+    /// The part of them that was charged for lists.
+    listed_bytes: AtomicUsize,
     /// Also where the next chunk begins.
     claimed_bytes: AtomicUsize,
     central: Box<[Mutex<Vec<Block>>]>,
@@ -146,6 +150,7 @@ impl Arena {
             reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
             region,
             used_bytes: AtomicUsize::new(0),
+            listed_bytes: AtomicUsize::new(0),
             claimed_bytes: AtomicUsize::new(0),
             central,
             accounts: Mutex::new(Accounts::default()),
@@ -172,14 +177,22 @@ impl Arena {
             sums.map(|sum| sum.max(0) as u64);
         let claimed_bytes = self.claimed_bytes.load(Ordering::Relaxed);
         let used_bytes = self.used_bytes.load(Ordering::Relaxed);
+        let listed_bytes = self.listed_bytes.load(Ordering::Relaxed);
         Usage {
             index_bytes: inner_bytes + border_bytes,
             indirection_bytes,
             version_bytes,
             claimed_bytes: claimed_bytes as u64,
-            reserved_bytes: used_bytes.saturating_sub(claimed_bytes) as u64,
+            reserved_bytes: used_bytes.saturating_sub(claimed_bytes + listed_bytes) as u64,
+            listed_bytes: listed_bytes as u64,
             limit_bytes: self.limit_bytes as u64,
         }
+    }
+
+    /// Whether more is in use than the limit allows: only what lies elsewhere, and was
+    /// charged, can bring that about.
+    pub fn is_overdrawn(&self) -> bool {
+        self.used_bytes.load(Ordering::Relaxed) > self.limit_bytes
     }
 
     /// The part of the reservation that has been claimed so far: address and
@@ -264,7 +277,12 @@ impl Arena {
         let mut central = self.central[class]
             .lock()
             .unwrap_or_else(|e| e.into_inner());
+        let before = central.capacity();
         central.extend(blocks.map(Block));
+        // The list itself takes memory, and is never made smaller.
+        let growth = (central.capacity() - before) * size_of::<Block>();
+        self.used_bytes.fetch_add(growth, Ordering::Relaxed);
+        self.listed_bytes.fetch_add(growth, Ordering::Relaxed);
     }
 
     pub(crate) fn open_account(&self) -> Arc<Account> {
@@ -314,6 +332,38 @@ impl Reservation {
         let bytes = bytes.min(self.bytes);
         self.arena.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.bytes -= bytes;
+    }
+}
+
+/// Memory of lists elsewhere that is in use, whatever the limit, and counts towards it.
+#[derive(Debug)]
+pub struct Charge {
+    arena: Arc<Arena>,
+    bytes: usize,
+}
+
+impl Charge {
+    /// Nothing, so far.
+    pub fn new(arena: &Arc<Arena>) -> Charge {
+        Charge {
+            arena: arena.clone(),
+            bytes: 0,
+        }
+    }
+
+    /// Says how much there is.
+    pub fn set(&mut self, bytes: usize) {
+        for counter in [&self.arena.used_bytes, &self.arena.listed_bytes] {
+            // Wraps, if there is less now.
+            counter.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
+        }
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.set(0);
     }
 }
 

@@ -82,6 +82,11 @@ impl Cache {
         Ok(block)
     }
 
+    pub(crate) fn list_bytes(&self) -> usize {
+        let blocks = self.stocks.iter().map(|stock| stock.free.capacity());
+        blocks.sum::<usize>() * size_of::<NonNull<u8>>()
+    }
+
     #[cold]
     fn refill(&mut self, class: usize, urgent: bool) -> Result<NonNull<u8>, Exhausted> {
         let block_bytes = block_bytes(class);

@@ -225,6 +225,13 @@ impl Participant {
         self.limbo.set(limbo);
     }
 
+    pub(crate) fn list_bytes(&self) -> usize {
+        let limbo = self.limbo.take();
+        let bytes = limbo.capacity() * size_of::<(Stamp, Retired)>();
+        self.limbo.set(limbo);
+        bytes
+    }
+
     /// Number of retired things not yet reclaimed.
     pub(crate) fn limbo_len(&self) -> usize {
         let limbo = self.limbo.take();

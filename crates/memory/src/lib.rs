@@ -15,7 +15,7 @@ mod local;
 mod region;
 mod sync;
 
-pub use arena::{Arena, Exhausted, Purpose, Reservation, Usage};
+pub use arena::{Arena, Charge, Exhausted, Purpose, Reservation, Usage};
 pub use class::{BLOCK_BYTES_MAX, BlockSize};
 pub use epoch::{Epochs, Pin, Stamp};
 pub use local::Local;

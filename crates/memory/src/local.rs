@@ -120,6 +120,11 @@ impl Local {
         self.participant.limbo_len()
     }
 
+    /// Bytes that this handle's own lists take, outside the arena.
+    pub fn list_bytes(&self) -> usize {
+        self.cache.borrow().list_bytes() + self.participant.list_bytes()
+    }
+
     /// The arena.
     pub fn arena(&self) -> Arc<Arena> {
         self.cache.borrow().arena().clone()

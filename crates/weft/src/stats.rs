@@ -170,7 +170,9 @@ impl fmt::Display for Stats {
         write!(
             f,
             "memory        {} of {}: {} index, {} indirection, {} versions, {} log buffers",
-            Bytes(self.memory.claimed_bytes + self.memory.reserved_bytes),
+            Bytes(
+                self.memory.claimed_bytes + self.memory.reserved_bytes + self.memory.listed_bytes
+            ),
             Bytes(self.memory.limit_bytes),
             Bytes(self.memory.index_bytes),
             Bytes(self.memory.indirection_bytes),

@@ -83,6 +83,12 @@ impl Garbage {
         });
     }
 
+    /// Bytes of the queues, keys of tombstones not included.
+    pub(super) fn list_bytes(&self) -> usize {
+        self.versions.capacity() * size_of::<(Timestamp, Version, u32)>()
+            + self.tombstones.capacity() * size_of::<Tombstone>()
+    }
+
     fn merge(&mut self, other: Garbage) {
         self.versions.extend(other.versions);
         self.tombstones.extend(other.tombstones);

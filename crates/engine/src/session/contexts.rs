@@ -13,13 +13,16 @@ use crate::{
     indirection::{Rid, Slot},
     locks::{OnConflict, Place, Strength},
     log::Durability,
-    session::{Dependencies, Saved, Savepoints},
+    session::{Account, Dependencies, Saved, Savepoints},
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{Isolation, TransactionOptions},
     version::Version,
 };
 
 const NO_SNAPSHOT: u64 = u64::MAX;
+
+/// Bytes of a context's lists below which nothing is given back.
+const KEPT_BYTES: usize = 256 << 10;
 
 /// Whether a transaction can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +66,8 @@ pub(crate) struct Context {
     pub(crate) lost: RefCell<Option<Lost>>,
     /// What it read, if it is serializable and may write.
     pub(crate) dependencies: Dependencies,
+    /// Bytes of the lists here that were charged ([`super::Account`]).
+    pub(super) charged_bytes: Cell<usize>,
 }
 
 /// What one write of an operation on an indexed table did.
@@ -164,6 +169,7 @@ impl Context {
             waits: Cell::default(),
             lost: RefCell::default(),
             dependencies: Dependencies::default(),
+            charged_bytes: Cell::default(),
         }
     }
 
@@ -234,6 +240,27 @@ impl Context {
         open == 0
     }
 
+    /// Bytes that its lists take.
+    pub(super) fn list_bytes(&self) -> usize {
+        self.writes.borrow().capacity() * size_of::<Write>()
+            + self.keys.borrow().capacity()
+            + self.dependencies.list_bytes()
+            + self.savepoints.borrow().list_bytes()
+    }
+
+    /// Whether the next write will make a list grow.
+    #[inline(always)]
+    pub(crate) fn will_grow(&self) -> bool {
+        let writes = self.writes.borrow();
+        writes.len() == writes.capacity()
+    }
+
+    /// Whether lists here had grown so much that some of it is given back at the end.
+    #[inline(always)]
+    pub(super) fn is_large(&self) -> bool {
+        self.charged_bytes.get() > KEPT_BYTES
+    }
+
     /// Stores a key; its range.
     pub(crate) fn keep_key(&self, key: &[u8]) -> (u32, u32) {
         let mut keys = self.keys.borrow_mut();
@@ -276,13 +303,16 @@ impl Contexts {
     }
 
     #[inline]
-    pub(crate) fn give_back(&self, context: Rc<Context>) {
+    pub(crate) fn give_back(&self, context: Rc<Context>, account: &Account) {
         context.drop_snapshot();
         context.statements.set(0);
         debug_assert!(context.locks.borrow().is_empty(), "locks end first");
         context.dependencies.clear();
         if context.id.get().is_some() {
             context.forget_writes();
+        }
+        if context.is_large() {
+            account.charge(&context);
         }
         self.free.borrow_mut().push(context);
     }

@@ -78,6 +78,19 @@ impl Dependencies {
         nodes.entry(node.node).or_insert(node.version);
     }
 
+    /// Whether the next record will make the list grow.
+    #[inline(always)]
+    pub(crate) fn will_grow(&self) -> bool {
+        let records = self.records.borrow();
+        records.len() == records.capacity()
+    }
+
+    pub(super) fn list_bytes(&self) -> usize {
+        let node_bytes = size_of::<(NodeId, u64)>() + 1;
+        self.records.borrow().capacity() * size_of::<RecordRead>()
+            + self.nodes.borrow().capacity() * node_bytes
+    }
+
     pub(crate) fn relies_on_absence(&self) -> bool {
         !self.nodes.borrow().is_empty()
     }

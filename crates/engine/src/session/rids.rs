@@ -57,6 +57,11 @@ impl RidStock {
         Some((table, rid))
     }
 
+    /// Bytes of the queue of RIDs that wait.
+    pub(super) fn list_bytes(&self) -> usize {
+        self.waiting.capacity() * size_of::<(Stamp, u32, Rid)>()
+    }
+
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

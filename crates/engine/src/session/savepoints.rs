@@ -44,6 +44,10 @@ pub(crate) struct Saved {
 }
 
 impl Savepoints {
+    pub(super) fn list_bytes(&self) -> usize {
+        self.marks.capacity() * size_of::<Mark>() + self.saved.capacity() * size_of::<Saved>()
+    }
+
     /// The number of the innermost savepoint; 0 if there is none.
     pub(crate) fn newest(&self) -> u32 {
         self.marks.last().map_or(0, |mark| mark.number)

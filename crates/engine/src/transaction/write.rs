@@ -546,6 +546,9 @@ impl Statement<'_> {
         key: Option<&[u8]>,
     ) {
         let context = &self.transaction.context;
+        if context.will_grow() {
+            self.transaction.session.account.charge(context);
+        }
         let key = key.map_or((0, 0), |key| context.keep_key(key));
         let table = table.number();
         let mut writes = context.writes.borrow_mut();
