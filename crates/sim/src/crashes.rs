@@ -60,6 +60,7 @@ const RULES: Rules = Rules {
     one_thread: true,
     memory_is_scarce: false,
     waits: false,
+    has_indexes: false,
 };
 
 /// Runs one simulation of crashes.

@@ -26,6 +26,8 @@ pub enum Reason {
     Lost(String),
     /// What was recovered is not what was committed.
     Recovered(String),
+    /// An index is not its table's.
+    Index(String),
     /// What was streamed is not what was committed.
     Changes(String),
     /// The run could not be set up or inspected.
@@ -44,6 +46,7 @@ impl fmt::Display for Reason {
             Reason::Refused(what) => write!(f, "the database cannot be opened: {what}"),
             Reason::Lost(what) => write!(f, "lost: {what}"),
             Reason::Recovered(what) => write!(f, "recovered something else: {what}"),
+            Reason::Index(what) => write!(f, "an index is not its table's: {what}"),
             Reason::Changes(what) => write!(f, "streamed something else: {what}"),
             Reason::Setup(what) => write!(f, "the run could not be set up: {what}"),
         }

@@ -121,6 +121,8 @@ pub struct Parameters {
     pub registers: usize,
     /// How likely the workloads are: append, bank, presence, register, groups.
     pub mix: [u32; 5],
+    /// Indexes that are built beside the transactions.
+    pub indexes: usize,
     /// Faults.
     pub faults: Faults,
     /// How many transactions wait for others, lock what they read and return to
@@ -156,6 +158,7 @@ impl Default for Parameters {
             presence_keys: 120,
             registers: 6,
             mix: [3, 2, 4, 2, 0],
+            indexes: 0,
             faults: Faults::NONE,
             waits: 0,
             memory_bytes_max: Parameters::AMPLE_MEMORY_BYTES,

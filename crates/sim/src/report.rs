@@ -42,6 +42,10 @@ pub struct Report {
     pub cancelled: u64,
     /// Workers replaced.
     pub restarts: u64,
+    /// Indexes that were built.
+    pub indexes: u64,
+    /// Their entries in the end.
+    pub index_entries: u64,
     /// How often each suspension point was passed.
     pub points: BTreeMap<&'static str, u64>,
 }
@@ -98,6 +102,8 @@ impl Report {
         self.panics += other.panics;
         self.cancelled += other.cancelled;
         self.restarts += other.restarts;
+        self.indexes += other.indexes;
+        self.index_entries += other.index_entries;
         for (point, times) in &other.points {
             *self.points.entry(point).or_default() += times;
         }
@@ -110,7 +116,7 @@ impl fmt::Display for Report {
             f,
             "{} steps, {} committed, {} write conflicts, {} snapshots too old, \
              {} deadlocks, {} locked, {} rolled back, {} unfinished, {} operations ({} joined, {} abandoned, \
-             {} exhausted), {} panics, {} cancelled, {} restarts",
+             {} exhausted), {} panics, {} cancelled, {} restarts, {} indexes",
             self.steps,
             self.committed,
             self.write_conflicts,
@@ -125,7 +131,8 @@ impl fmt::Display for Report {
             self.exhausted,
             self.panics,
             self.cancelled,
-            self.restarts
+            self.restarts,
+            self.indexes
         )
     }
 }

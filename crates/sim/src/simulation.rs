@@ -13,6 +13,7 @@
 mod aftermath;
 pub(crate) mod berth;
 pub(crate) mod faults;
+mod indexes;
 
 use std::{
     cell::Cell,
@@ -27,7 +28,7 @@ use std::{
 use engine::Session;
 use interleave::{JoinHandle, Lost, with_injector};
 
-use self::{berth::Berth, faults::Injector};
+use self::{berth::Berth, faults::Injector, indexes::Indexes};
 use crate::{
     check::{self, Rules},
     cycles,
@@ -70,6 +71,7 @@ pub(crate) struct Simulation {
     /// Dropping one cancels its task.
     pub(crate) tasks: Vec<JoinHandle<(), Session>>,
     pub(crate) injector: Injector,
+    indexes: Indexes,
     clock: Rc<Cell<Duration>>,
     /// Transactions begun, and to be begun.
     pub(crate) begun: u64,
@@ -120,6 +122,7 @@ impl Simulation {
             berths,
             tasks: Vec::new(),
             injector,
+            indexes: Indexes::default(),
             clock,
             begun,
             weights,
@@ -138,6 +141,7 @@ impl Simulation {
             return Err(Reason::Setup(format!("loading failed: {error}")));
         }
         drop(session);
+        self.build_indexes();
         self.injector.enable(true);
         self.act()?;
         self.injector.enable(false);
@@ -271,9 +275,11 @@ impl Simulation {
             one_thread: true,
             memory_is_scarce: self.world.parameters.memory_is_scarce(),
             waits: self.world.parameters.waits > 0,
+            has_indexes: self.world.parameters.indexes > 0,
         };
         check::history(&records, &rules).map_err(Reason::Violation)?;
         cycles::check(&records, self.world.parameters.levels).map_err(Reason::Violation)?;
+        self.check_indexes()?;
         self.aftermath(&records)?;
         self.report.count(&records);
         self.report.panics = self.injector.panics();

@@ -75,6 +75,7 @@ fn judge(world: &Arc<World>, parameters: &Parameters) -> Result<Report, Reason> 
         one_thread: false,
         memory_is_scarce: parameters.memory_is_scarce(),
         waits: parameters.waits > 0,
+        has_indexes: false,
     };
     check::history(&records, &rules).map_err(Reason::Violation)?;
     cycles::check(&records, parameters.levels).map_err(Reason::Violation)?;

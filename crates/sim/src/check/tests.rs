@@ -14,6 +14,7 @@ const RULES: Rules = Rules {
     one_thread: true,
     memory_is_scarce: false,
     waits: false,
+    has_indexes: false,
 };
 
 fn bytes(text: &str) -> Vec<u8> {
