@@ -21,6 +21,8 @@
 pub mod distribution;
 pub mod error;
 pub mod hot_row;
+pub mod index_build;
+pub mod indexes;
 pub mod keys;
 pub mod limits;
 pub mod machine;

@@ -78,6 +78,10 @@ pub struct Measurement {
     pub aborts_by_reason: AbortReasons,
     /// Whether every answer was the right one.
     pub verified: bool,
+    /// Unique indexes of the table.
+    pub unique_indexes: u32,
+    /// Indexes of the table that are not unique.
+    pub secondary_indexes: u32,
     /// Random independent cache lines the machine loaded per second on as many
     /// threads, in the same repeat.
     pub limit_lines_per_second: f64,

@@ -57,6 +57,10 @@ pub struct Options {
     pub certifiers: Vec<Certifier>,
     /// Whether transactions that only read say so when they begin.
     pub declare_read_only: bool,
+    /// Unique indexes of the table.
+    pub unique_indexes: u32,
+    /// Indexes of the table that are not unique.
+    pub secondary_indexes: u32,
     /// Durabilities to compare, for a database in a directory; none in memory.
     pub durabilities: Vec<Durability>,
     /// Seconds for each mode in each repeat.
@@ -92,6 +96,10 @@ pub struct Plan {
     pub certifiers: Vec<Certifier>,
     /// Whether transactions that only read say so when they begin.
     pub declare_read_only: bool,
+    /// Unique indexes of the table.
+    pub unique_indexes: u32,
+    /// Indexes of the table that are not unique.
+    pub secondary_indexes: u32,
     /// Durabilities to compare, each once, at least one.
     pub durabilities: Vec<Durability>,
     /// Time for each mode in each repeat.
@@ -187,6 +195,8 @@ impl Options {
             isolations,
             certifiers,
             declare_read_only: self.declare_read_only,
+            unique_indexes: self.unique_indexes,
+            secondary_indexes: self.secondary_indexes,
             durabilities: each_once(self.durabilities, Durability::Memory),
             duration: Duration::from_secs_f64(self.seconds),
             repeats: within("--repeats", self.repeats, 1000)? as u32,
@@ -321,6 +331,10 @@ impl Plan {
             Some(theta) => format!("{} {theta}", self.workload.distribution.name()),
             None => self.workload.distribution.name().to_owned(),
         };
+        let indexes = match (self.unique_indexes, self.secondary_indexes) {
+            (0, 0) => String::new(),
+            (unique, others) => format!(" indexes {unique} unique and {others} not,"),
+        };
         let plural = |count: u64, what: &str| {
             format!(
                 "{} {what}{}",
@@ -329,7 +343,7 @@ impl Plan {
             )
         };
         format!(
-            "YCSB {}: {}, keys {}, values {}, {law}, {} per transaction, {}, {} in flight, {}, {}",
+            "YCSB {}: {}, keys {}, values {},{indexes} {law}, {} per transaction, {}, {} in flight, {}, {}",
             self.workload.name,
             plural(self.records, "record"),
             bytes_text(self.key.bytes() as u64),

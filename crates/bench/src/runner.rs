@@ -51,6 +51,12 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     let step = progress.step("loading", plan.records * plan.certifiers.len() as u64);
     subject.load(&step)?;
     step.finish();
+    let step = progress.step(
+        "building indexes",
+        u64::from(plan.unique_indexes + plan.secondary_indexes) * plan.certifiers.len() as u64,
+    );
+    subject.index(&step)?;
+    step.finish();
 
     let own = match subject.memory() {
         Some(_) => None,
@@ -92,7 +98,12 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
                 let stolen = after.stolen_since(before);
                 raw.extra.insert(STOLEN.to_owned(), stolen);
             }
-            measurements.push(measurement(plan, variant, raw, limit)?);
+            let mut measurement = measurement(plan, variant, raw, limit)?;
+            // Comparing takes long, and what was wrong once mostly stays so.
+            if repeat + 1 == plan.repeats {
+                measurement.verified &= subject.check(&run)?;
+            }
+            measurements.push(measurement);
             if records.end() > records.loaded() {
                 subject.restore(records.loaded()..records.end())?;
                 records.reset();
@@ -139,6 +150,8 @@ fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result
         aborts_per_transaction: raw.aborts as f64 / raw.transactions as f64,
         aborts_by_reason: raw.aborts_by_reason,
         verified: raw.verifier.verified(),
+        unique_indexes: plan.unique_indexes,
+        secondary_indexes: plan.secondary_indexes,
         limit_lines_per_second: limit,
         lines_per_operation: raw
             .lines_touched

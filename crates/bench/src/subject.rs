@@ -4,13 +4,14 @@ mod closed_loop;
 mod counting;
 mod grouped;
 mod nested;
-mod store;
+pub(crate) mod store;
 mod transaction;
 mod weft;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::Result;
@@ -34,7 +35,7 @@ pub const LOG_BYTES: &str = "log_bytes_per_write";
 pub const LOG_BLOCKS: &str = "log_blocks_per_second";
 
 /// A store under measurement. The [`runner`](crate::runner) calls `load` once,
-/// then `run` for each variant of each repeat and `restore` after it.
+/// `index`, then `run` for each variant of each repeat and `restore` after it.
 pub trait Subject {
     /// Loads records `0..plan.records` with the keys of `plan.key` and the
     /// values of `plan.value` at version 0, advancing `step` by records.
@@ -42,6 +43,16 @@ pub trait Subject {
     /// # Errors
     /// [`Error::Run`](crate::Error::Run) when loading fails.
     fn load(&mut self, step: &Step) -> Result<()>;
+
+    /// Gives the loaded table the plan's indexes, advancing `step` by indexes. By
+    /// default there are none.
+    ///
+    /// # Errors
+    /// [`Error::Run`](crate::Error::Run) when one cannot be built.
+    fn index(&mut self, step: &Step) -> Result<()> {
+        let _ = step;
+        Ok(())
+    }
 
     /// Runs transactions as `run.variant` for `run.duration` on the plan's workers,
     /// counting only those that committed within it, and verifies every
@@ -51,6 +62,15 @@ pub trait Subject {
     /// [`Error::Run`](crate::Error::Run) for what is neither an abort (retried) nor a wrong answer
     /// (reported).
     fn run(&mut self, run: &Run) -> Result<RawRun>;
+
+    /// Whether the indexes agree with the table that `run` has left. Not measured.
+    ///
+    /// # Errors
+    /// [`Error::Run`](crate::Error::Run) when they cannot be compared.
+    fn check(&mut self, run: &Run) -> Result<bool> {
+        let _ = run;
+        Ok(true)
+    }
 
     /// Removes the records `added`, not measured, so that each run meets the
     /// table as loaded. Some of the numbers may never have been inserted.
@@ -80,6 +100,8 @@ pub struct Run {
     pub variant: Variant,
     /// Whether those that only read say so when they begin.
     pub declare_read_only: bool,
+    /// Ends the run before its time, once it is true.
+    pub stop: Option<Arc<AtomicBool>>,
     source: OperationSource,
 }
 
@@ -102,6 +124,7 @@ impl Run {
             seed,
             variant,
             declare_read_only: plan.declare_read_only,
+            stop: None,
             source,
         })
     }

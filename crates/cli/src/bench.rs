@@ -1,12 +1,13 @@
 //! `weft bench`: which benchmark.
 
-use crate::{hot_row, limits, recovery, ycsb};
+use crate::{hot_row, index_build, limits, recovery, ycsb};
 
 /// Measures the engine, or the machine it runs on.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Ycsb(Box<ycsb::Arguments>),
     Recovery(recovery::Arguments),
+    IndexBuild(index_build::Arguments),
     HotRow(hot_row::Arguments),
     Limits(limits::Arguments),
 }
@@ -16,6 +17,7 @@ impl Command {
         match self {
             Self::Ycsb(arguments) => arguments.run(),
             Self::Recovery(arguments) => arguments.run(),
+            Self::IndexBuild(arguments) => arguments.run(),
             Self::HotRow(arguments) => arguments.run(),
             Self::Limits(arguments) => arguments.run(),
         }

@@ -16,6 +16,7 @@ mod check_history;
 mod checkpoint;
 mod directory;
 mod hot_row;
+mod index_build;
 mod limits;
 mod log;
 mod place;

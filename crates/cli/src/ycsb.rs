@@ -48,6 +48,9 @@ Examples:
   Aborts by reason where few records are hot, sixteen transactions in flight:
     weft bench ycsb --workload rmw --distribution zipfian --theta 0.9 --workers 2 \\
         --modes sequential,interleaved --in-flight 16 --isolation serializable
+  What interleaving gives to inserts into a table with five indexes:
+    weft bench ycsb --workload insert --modes sequential,interleaved \\
+        --unique-indexes 3 --secondary-indexes 2
   A workload of your own, starting from a copy of a YCSB file:
     weft bench ycsb --workload my.properties";
 
@@ -141,6 +144,16 @@ pub(crate) struct Arguments {
     #[arg(long)]
     declare_read_only: bool,
 
+    /// Unique secondary indexes of the table. Their keys do not change with the values.
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=64))]
+    unique_indexes: u32,
+
+    /// Secondary indexes of the table that are not unique, with eight records to a key;
+    /// updates move records within them. All indexes are compared with the table at the
+    /// end.
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=64))]
+    secondary_indexes: u32,
+
     /// Keep the database in this directory, made anew and removed afterwards,
     /// instead of in memory only.
     #[arg(long, value_name = "DIR")]
@@ -210,6 +223,8 @@ impl Arguments {
             isolations: self.isolation.clone(),
             certifiers: self.certifier.clone(),
             declare_read_only: self.declare_read_only,
+            unique_indexes: self.unique_indexes,
+            secondary_indexes: self.secondary_indexes,
             durabilities: match &self.data_dir {
                 None => Vec::new(),
                 Some(_) if self.durability.is_empty() => vec![Durability::Synchronous],

@@ -30,6 +30,8 @@ fn help_names_every_flag_and_shows_examples() {
         "--isolation",
         "--certifier",
         "--declare-read-only",
+        "--unique-indexes",
+        "--secondary-indexes",
         "--seconds",
         "--repeats",
         "--format",
@@ -57,7 +59,8 @@ fn help_names_every_flag_and_shows_examples() {
     weft("bench --help").assert().success().stdout(
         contains("ycsb")
             .and(contains("limits"))
-            .and(contains("hot-row")),
+            .and(contains("hot-row"))
+            .and(contains("index-build")),
     );
 }
 
@@ -83,6 +86,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--isolation strict", "read-committed"),
         ("--isolation snapshot,strict", "serializable"),
         ("--certifier silo", "validation"),
+        ("--unique-indexes 65", "--unique-indexes"),
         ("--seconds 0", "--seconds 0"),
         ("--seconds -1", "--seconds -1"),
         ("--repeats 0", "--repeats 0"),
@@ -103,6 +107,16 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--writers 0", "--writers"),
     ] {
         weft(&format!("bench hot-row {arguments}"))
+            .assert()
+            .code(2)
+            .stderr(contains(word));
+    }
+    for (arguments, word) in [
+        ("--update-share 2", "--update-share 2"),
+        ("--records 0", "--records 0"),
+        ("--seconds 0", "--seconds 0"),
+    ] {
+        weft(&format!("bench index-build {arguments}"))
             .assert()
             .code(2)
             .stderr(contains(word));

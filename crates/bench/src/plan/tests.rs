@@ -18,6 +18,8 @@ pub(crate) fn options(workload: &str) -> Options {
         isolations: Vec::new(),
         certifiers: Vec::new(),
         declare_read_only: false,
+        unique_indexes: 0,
+        secondary_indexes: 0,
         seconds: 0.01,
         repeats: 3,
         seed: 1,

@@ -41,6 +41,8 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
             ..AbortReasons::default()
         },
         verified: true,
+        unique_indexes: 0,
+        secondary_indexes: 0,
         limit_lines_per_second: 60e6,
         lines_per_operation: Some(8.0),
         commit: None,

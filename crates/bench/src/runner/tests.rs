@@ -21,6 +21,7 @@ struct Tree<'a> {
     modes: Vec<Mode>,
     seeds: Vec<u64>,
     restored: u64,
+    indexes_agree: bool,
 }
 
 impl<'a> Tree<'a> {
@@ -31,6 +32,7 @@ impl<'a> Tree<'a> {
             modes: vec![],
             seeds: vec![],
             restored: 0,
+            indexes_agree: true,
         }
     }
 
@@ -103,6 +105,10 @@ impl Subject for Tree<'_> {
         }
         raw.lines_touched = Some(raw.operations * 5);
         Ok(raw)
+    }
+
+    fn check(&mut self, _: &Run) -> Result<bool> {
+        Ok(self.indexes_agree)
     }
 
     fn restore(&mut self, added: Range<u64>) -> Result<()> {
@@ -212,6 +218,15 @@ fn broken(mode: Mode) -> Result<Outcome> {
 #[test]
 fn wrong_answers_are_reported() {
     assert!(!broken(Mode::Sequential).unwrap().verified());
+}
+
+#[test]
+fn indexes_that_disagree_are_wrong_answers() {
+    let plan = options("c").plan().unwrap();
+    let mut tree = Tree::new(&plan);
+    tree.indexes_agree = false;
+    let outcome = run(&mut tree, &plan, &Progress::hidden()).unwrap();
+    assert!(!outcome.verified());
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use weft::{Context, Interleaved, Policy, Prefetching, Sequential, Transaction, WorkerHandle};
@@ -27,6 +28,8 @@ pub(super) struct Client {
     pub(super) durability: weft::Durability,
     pub(super) source: OperationSource,
     pub(super) duration: Duration,
+    /// Ends the loop before its time, once it is true.
+    pub(super) stop: Option<Arc<AtomicBool>>,
     pub(super) sender: mpsc::Sender<weft::Result<RawRun>>,
 }
 
@@ -60,11 +63,11 @@ impl Client {
     {
         worker.supply(move |context: Context| {
             let work = Work::new(self, context);
-            let mut until_clock = 0;
+            let mut until_clock = CLOCK_INTERVAL;
             move || {
                 if until_clock == 0 {
                     until_clock = CLOCK_INTERVAL;
-                    if work.start.elapsed() >= work.duration {
+                    if work.is_over() {
                         return None;
                     }
                 }
@@ -99,6 +102,7 @@ struct Work {
     failure: RefCell<Option<weft::Error>>,
     start: Instant,
     duration: Duration,
+    stop: Option<Arc<AtomicBool>>,
     sender: mpsc::Sender<weft::Result<RawRun>>,
 }
 
@@ -124,8 +128,15 @@ impl Work {
             failure: RefCell::default(),
             start: Instant::now(),
             duration: client.duration,
+            stop: client.stop,
             sender: client.sender,
         })
+    }
+
+    fn is_over(&self) -> bool {
+        // Relaxed: it may be seen somewhat later.
+        let stopped = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
+        self.stop.as_ref().is_some_and(stopped) || self.start.elapsed() >= self.duration
     }
 
     /// The next transaction's operations.

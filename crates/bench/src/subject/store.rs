@@ -24,6 +24,7 @@ use super::closed_loop::Client;
 use super::counting::Counting;
 use super::transaction::{Application, Buffers, Bytes};
 use super::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES, RawRun, Run};
+use crate::indexes::{self, Definition, Index};
 use crate::limits::{Device, Region};
 use crate::measure::{AbortReasons, Durability, InFlight};
 use crate::mode::Mode;
@@ -40,11 +41,13 @@ const DEVICE_DURATION: Duration = Duration::from_millis(100);
 /// Transactions run to count the lines they touch.
 const COUNTED_TRANSACTIONS: u32 = 500;
 
-pub(super) struct Store {
+pub(crate) struct Store {
     database: Database,
     table: Bytes,
     plan: Plan,
     config: WorkerConfig,
+    /// Those of the plan, once they are built.
+    indexes: Vec<Index>,
     /// The database's, to measure beside it.
     device: Option<Device>,
 }
@@ -57,13 +60,13 @@ fn durability(asked: Durability) -> weft::Durability {
     }
 }
 
-pub(super) fn failed(error: weft::Error) -> Error {
+pub(crate) fn failed(error: weft::Error) -> Error {
     Error::run(format!("the database says: {error}"))
 }
 
 impl Store {
     /// Opens an empty one.
-    pub(super) fn open(plan: &Plan, options: Options) -> Result<Self> {
+    pub(crate) fn open(plan: &Plan, options: Options) -> Result<Self> {
         let options = Options {
             workers: plan.workers,
             pin_workers: true,
@@ -78,6 +81,7 @@ impl Store {
             table,
             plan: plan.clone(),
             config,
+            indexes: Vec::new(),
             device: directory
                 .map(|directory| Device::new(&directory, DEVICE_BYTES))
                 .transpose()?,
@@ -136,7 +140,7 @@ impl Store {
 
 impl Store {
     /// See [`Subject::load`](super::Subject::load).
-    pub(super) fn load(&self, step: &Step) -> Result<()> {
+    pub(crate) fn load(&self, step: &Step) -> Result<()> {
         let (key_shape, value_shape) = (self.plan.key, self.plan.value);
         self.in_batches(0..self.plan.records, Some(step), |records| {
             let table = self.table.clone();
@@ -153,7 +157,7 @@ impl Store {
     }
 
     /// See [`Subject::run`](super::Subject::run).
-    pub(super) fn run(&self, run: &Run) -> Result<RawRun> {
+    pub(crate) fn run(&self, run: &Run) -> Result<RawRun> {
         let mode = run.variant.mode;
         let device = match &self.device {
             Some(device) => Some(device.durable_writes(DEVICE_DURATION)?.percentiles()),
@@ -174,6 +178,7 @@ impl Store {
                 durability: durability(run.variant.durability),
                 source: run.source(number),
                 duration: run.duration,
+                stop: run.stop.clone(),
                 sender: sender.clone(),
             };
             client.start(worker);
@@ -225,8 +230,48 @@ impl Store {
         Ok(whole)
     }
 
+    /// See [`Subject::index`](super::Subject::index).
+    pub(crate) fn index(&mut self, step: &Step) -> Result<()> {
+        let unique = (0..self.plan.unique_indexes).map(indexes::unique);
+        let grouped = (0..self.plan.secondary_indexes)
+            .map(|number| indexes::grouped(number, self.plan.records));
+        for definition in unique.chain(grouped) {
+            let index = self.create_index(definition).wait().map_err(failed)?;
+            self.indexes.push(index);
+            step.advance(1);
+        }
+        Ok(())
+    }
+
+    /// See [`Subject::check`](super::Subject::check).
+    pub(crate) fn check(&self) -> Result<bool> {
+        let mut agree = true;
+        for index in &self.indexes {
+            agree &= self.agrees(index)?;
+        }
+        Ok(agree)
+    }
+
+    /// Builds an index beside the transactions.
+    pub(crate) fn create_index(&self, definition: Definition) -> weft::Running<Index> {
+        self.database.create_index(&self.table, definition)
+    }
+
+    /// Whether each record of the table has its one entry in the index, and the index
+    /// no others.
+    pub(crate) fn agrees(&self, index: &Index) -> Result<bool> {
+        let report = self.database.check_index(index).wait().map_err(failed)?;
+        Ok(report.flaw_count == 0 && report.entries == report.records)
+    }
+
+    /// Drops an index.
+    pub(crate) fn drop_index(&self, index: &Index) -> Result<()> {
+        self.database.drop_index(index).map_err(failed)?;
+        Ok(())
+    }
+
     /// See [`Subject::restore`](super::Subject::restore).
-    pub(super) fn restore(&self, added: Range<u64>) -> Result<()> {
+    pub(crate) fn restore(&self, added: Range<u64>) -> Result<()> {
         let key_shape = self.plan.key;
         self.in_batches(added, None, |records| {
             let table = self.table.clone();
@@ -240,7 +285,7 @@ impl Store {
     }
 
     /// See [`Subject::memory`](super::Subject::memory).
-    pub(super) fn memory(&self) -> Option<Region<'_>> {
+    pub(crate) fn memory(&self) -> Option<Region<'_>> {
         let (start, bytes) = self.database.arena().claimed();
         // SAFETY: claimed memory stays mapped as long as the arena, which the
         // database borrowed here keeps. It is measured between runs, when the

@@ -49,6 +49,25 @@ fn levels_and_certifiers_are_compared_in_one_run() {
 }
 
 #[test]
+fn indexes_agree_with_their_table_after_every_kind_of_write() {
+    for workload in ["insert", "rmw", "update-only"] {
+        let outcome = measured(Options {
+            records: Some(500),
+            workers: 2,
+            in_flight: InFlight::Fixed(8),
+            modes: vec![Mode::Sequential, Mode::Interleaved],
+            unique_indexes: 3,
+            secondary_indexes: 2,
+            repeats: 2,
+            ..options(workload)
+        });
+        assert!(outcome.verified(), "{workload}");
+        let median = &outcome.summaries[0].median;
+        assert_eq!((median.unique_indexes, median.secondary_indexes), (3, 2));
+    }
+}
+
+#[test]
 fn declared_readers_never_abort() {
     let outcome = measured(Options {
         records: Some(100),

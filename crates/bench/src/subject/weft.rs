@@ -57,6 +57,16 @@ impl Subject for WeftSubject {
             .try_for_each(|(_, store)| store.load(step))
     }
 
+    fn index(&mut self, step: &Step) -> Result<()> {
+        self.stores
+            .iter_mut()
+            .try_for_each(|(_, store)| store.index(step))
+    }
+
+    fn check(&mut self, run: &Run) -> Result<bool> {
+        self.store(run.variant.certifier)?.check()
+    }
+
     fn run(&mut self, run: &Run) -> Result<RawRun> {
         self.store(run.variant.certifier)?.run(run)
     }

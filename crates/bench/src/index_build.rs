@@ -1,0 +1,263 @@
+//! What building an index costs those who go on working meanwhile.
+//!
+//! A table is loaded once. Each repeat measures a load of reads and updates for some
+//! seconds, then for as long as an index is built beside it, then for some seconds with
+//! the index; compares every record of the table with the index; and drops it.
+//! Ratios are taken within each repeat.
+
+mod report;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::distribution::Records;
+use crate::indexes;
+use crate::measure::{InFlight, Isolation, Spread};
+use crate::mode::Mode;
+use crate::plan::{Options, Plan};
+use crate::progress::Progress;
+use crate::subject::store::{Store, failed};
+use crate::subject::{RawRun, Run};
+use crate::workload::{Proportions, Selection, Workload};
+use crate::{Error, Result};
+
+pub use report::report;
+
+/// The load lasts as long as the build; this long at most.
+const BUILD_MAX: Duration = Duration::from_secs(86_400);
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Records in the table.
+    pub records: u64,
+    /// Bytes of each value.
+    pub value_bytes: u64,
+    /// Operations of the load that are updates, as a share; the others are reads.
+    pub update_share: f64,
+    /// Operations in each of its transactions.
+    pub operations: u64,
+    /// Whether the index is unique.
+    pub unique: bool,
+    /// Worker threads.
+    pub workers: u64,
+    /// Transactions in flight per worker.
+    pub in_flight: InFlight,
+    /// Isolation level of the load.
+    pub isolation: Isolation,
+    /// Seconds before, and after.
+    pub seconds: f64,
+    /// Repeats.
+    pub repeats: u64,
+}
+
+/// A build over all repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IndexBuild {
+    /// Always `"index-build"`.
+    pub benchmark: &'static str,
+    /// Whether the index is unique.
+    pub unique: bool,
+    /// Isolation level of the load.
+    pub isolation: Isolation,
+    /// Worker threads.
+    pub workers: usize,
+    /// Records in the table.
+    pub records: u64,
+    /// Bytes of each value.
+    pub value_bytes: usize,
+    /// Operations of the load that are updates, as a share.
+    pub update_share: f64,
+    /// Seconds until the index was ready.
+    pub build_seconds: Spread,
+    /// Records indexed per second.
+    pub records_per_second: Spread,
+    /// Batches of the build given up because a writer was in the way.
+    pub conflicts: Spread,
+    /// Operations per second of the load before the build.
+    pub before: Spread,
+    /// While the index was built.
+    pub during: Spread,
+    /// With the index.
+    pub after: Spread,
+    /// `during` against `before`.
+    pub during_to_before: Spread,
+    /// `after` against `before`.
+    pub after_to_before: Spread,
+    /// Whether every answer was right, and the index agreed with the table.
+    pub verified: bool,
+}
+
+/// One repeat.
+struct Round {
+    build_seconds: f64,
+    conflicts: u64,
+    before: f64,
+    during: f64,
+    after: f64,
+    verified: bool,
+}
+
+/// Measures.
+///
+/// # Errors
+/// [`Error::Input`] that says which setting to change; [`Error::Run`] when the database
+/// refuses.
+pub fn measure(settings: &Settings, progress: &Progress) -> Result<IndexBuild> {
+    let plan = plan(settings)?;
+    progress.note(&plan.description());
+    let store = Store::open(&plan, weft::Options::default())?;
+    let step = progress.step("loading", plan.records);
+    store.load(&step)?;
+    step.finish();
+    let mut rounds = Vec::new();
+    for repeat in 0..plan.repeats {
+        rounds.push(round(&store, &plan, settings, repeat, progress)?);
+    }
+    let of =
+        |figure: &dyn Fn(&Round) -> f64| Spread::of(&rounds.iter().map(figure).collect::<Vec<_>>());
+    Ok(IndexBuild {
+        benchmark: "index-build",
+        unique: settings.unique,
+        isolation: settings.isolation,
+        workers: plan.workers,
+        records: plan.records,
+        value_bytes: plan.value.bytes(),
+        update_share: settings.update_share,
+        build_seconds: of(&|round| round.build_seconds),
+        records_per_second: of(&|round| plan.records as f64 / round.build_seconds),
+        conflicts: of(&|round| round.conflicts as f64),
+        before: of(&|round| round.before),
+        during: of(&|round| round.during),
+        after: of(&|round| round.after),
+        during_to_before: of(&|round| round.during / round.before),
+        after_to_before: of(&|round| round.after / round.before),
+        verified: rounds.iter().all(|round| round.verified),
+    })
+}
+
+fn plan(settings: &Settings) -> Result<Plan> {
+    if !(0.0..=1.0).contains(&settings.update_share) {
+        return Err(Error::input(format!(
+            "--update-share {} is out of range; give a number from 0 to 1",
+            settings.update_share
+        )));
+    }
+    let workload = Workload {
+        name: "index build".to_owned(),
+        proportions: Proportions {
+            read: 1.0 - settings.update_share,
+            update: settings.update_share,
+            ..Proportions::default()
+        },
+        selection: Selection::Drawn,
+        ..Workload::named_or_file("read-only")?
+    };
+    Options {
+        workload,
+        records: Some(settings.records),
+        operations: Some(settings.operations),
+        key_bytes: 8,
+        value_bytes: Some(settings.value_bytes),
+        distribution: None,
+        theta: None,
+        scan_length: None,
+        workers: settings.workers,
+        in_flight: settings.in_flight,
+        modes: vec![Mode::Interleaved],
+        isolations: vec![settings.isolation],
+        certifiers: Vec::new(),
+        declare_read_only: false,
+        unique_indexes: 0,
+        secondary_indexes: 0,
+        durabilities: Vec::new(),
+        seconds: settings.seconds,
+        repeats: settings.repeats,
+        seed: 1,
+    }
+    .plan()
+}
+
+fn round(
+    store: &Store,
+    plan: &Plan,
+    settings: &Settings,
+    repeat: u32,
+    progress: &Progress,
+) -> Result<Round> {
+    let records = Arc::new(Records::new(plan.records));
+    let run = |phase: u64| {
+        let seed = crate::keys::mix(u64::from(repeat) * 3 + phase);
+        Run::new(plan, plan.variants()[0], Arc::clone(&records), seed)
+    };
+    let before = store.run(&run(0)?)?;
+
+    let step = Arc::new(progress.step("building the index", plan.records));
+    let done = AtomicU64::new(0);
+    let conflicts = Arc::new(AtomicU64::new(0));
+    let definition = match settings.unique {
+        true => indexes::unique(0),
+        false => indexes::grouped(0, plan.records),
+    };
+    let (shown, given_up) = (Arc::clone(&step), Arc::clone(&conflicts));
+    // Relaxed: counts for people, and one that is read when the build has ended.
+    let definition = definition.on_progress(move |progress| {
+        let before = done.swap(progress.records_done, Ordering::Relaxed);
+        shown.advance(progress.records_done - before);
+        given_up.store(progress.conflicts, Ordering::Relaxed);
+    });
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut load = run(1)?;
+    load.duration = BUILD_MAX;
+    load.stop = Some(Arc::clone(&stop));
+    let start = Instant::now();
+    let building = store.create_index(definition);
+    let (built, during) = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let built = building.wait().map_err(failed);
+            let elapsed = start.elapsed();
+            // Relaxed: the load looks at it now and then.
+            stop.store(true, Ordering::Relaxed);
+            built.map(|index| (index, elapsed))
+        });
+        let during = store.run(&load);
+        let built = waiting
+            .join()
+            .unwrap_or_else(|_| Err(Error::run("waiting for the index panicked; report this")));
+        (built, during)
+    });
+    let ((index, elapsed), during) = (built?, during?);
+    drop(step);
+
+    let after = store.run(&run(2)?)?;
+    let step = progress.step("comparing the index with the table", 1);
+    let agrees = store.agrees(&index)?;
+    step.finish();
+    store.drop_index(&index)?;
+    let rate = |raw: &RawRun| {
+        let seconds = raw.elapsed.as_secs_f64();
+        match raw.operations {
+            0 => Err(Error::run(
+                "not one transaction committed in a phase; give it more --seconds",
+            )),
+            operations => Ok(operations as f64 / seconds),
+        }
+    };
+    Ok(Round {
+        build_seconds: elapsed.as_secs_f64(),
+        conflicts: conflicts.load(Ordering::Relaxed),
+        before: rate(&before)?,
+        during: rate(&during)?,
+        after: rate(&after)?,
+        verified: agrees
+            && [&before, &during, &after]
+                .iter()
+                .all(|raw| raw.verifier.verified()),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The result as people and programs read it.
+
+use serde::Serialize;
+
+use super::IndexBuild;
+use crate::Result;
+use crate::report::{Format, csv, json, table};
+
+const LEGEND: &str = "\
+Medians over the repeats. Mops/s: operations of the load; x before: taken within each repeat. ±:
+half the range of Mops/s. ok: every answer was right, and every record agreed with the index.
+";
+
+/// The result in this form, with a newline at the end.
+///
+/// # Errors
+/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not
+/// happen.
+pub fn report(format: Format, result: &IndexBuild) -> Result<String> {
+    match format {
+        Format::Json => json::array(std::slice::from_ref(result)),
+        Format::Csv => csv::text(&[Line::of(result)]),
+        Format::Table => Ok(text(result)),
+    }
+}
+
+/// A line of CSV: the medians of [`IndexBuild`], and the range of what matters most.
+#[derive(Serialize)]
+struct Line {
+    benchmark: &'static str,
+    unique: bool,
+    isolation: &'static str,
+    workers: usize,
+    records: u64,
+    value_bytes: usize,
+    update_share: f64,
+    build_seconds: f64,
+    records_per_second: f64,
+    conflicts: f64,
+    before: f64,
+    during: f64,
+    after: f64,
+    during_to_before: f64,
+    during_to_before_min: f64,
+    during_to_before_max: f64,
+    after_to_before: f64,
+    verified: bool,
+}
+
+impl Line {
+    fn of(of: &IndexBuild) -> Line {
+        Line {
+            benchmark: of.benchmark,
+            unique: of.unique,
+            isolation: of.isolation.name(),
+            workers: of.workers,
+            records: of.records,
+            value_bytes: of.value_bytes,
+            update_share: of.update_share,
+            build_seconds: of.build_seconds.median,
+            records_per_second: of.records_per_second.median,
+            conflicts: of.conflicts.median,
+            before: of.before.median,
+            during: of.during.median,
+            after: of.after.median,
+            during_to_before: of.during_to_before.median,
+            during_to_before_min: of.during_to_before.min,
+            during_to_before_max: of.during_to_before.max,
+            after_to_before: of.after_to_before.median,
+            verified: of.verified,
+        }
+    }
+}
+
+fn text(of: &IndexBuild) -> String {
+    let mut rows = table::table(&["phase", "Mops/s", "±", "x before", "ok"]);
+    let phases = [
+        ("before", &of.before, 1.0),
+        ("during", &of.during, of.during_to_before.median),
+        ("after", &of.after, of.after_to_before.median),
+    ];
+    for (phase, rate, ratio) in phases {
+        rows.add_row([
+            phase.to_owned(),
+            format!("{:.3}", rate.median / 1e6),
+            table::spread(rate),
+            format!("{ratio:.2}"),
+            if of.verified { "yes" } else { "WRONG" }.to_owned(),
+        ]);
+    }
+    table::align(&mut rows, 1);
+    format!(
+        "{rows}\nBuild: {:.2} s, {:.3} million records per second, {:.0} batches given up.\n{LEGEND}",
+        of.build_seconds.median,
+        of.records_per_second.median / 1e6,
+        of.conflicts.median
+    )
+}
