@@ -77,6 +77,9 @@ pub enum Error {
         "the memory limit is reached; delete records, or open the database with a larger memory_bytes_max"
     )]
     MemoryExhausted,
+    /// The transaction was declared read-only. It can go on reading.
+    #[error("the transaction was declared read-only; begin one that may write")]
+    ReadOnly,
     /// A stored key or value is not what its type expects.
     #[error(transparent)]
     Decode(#[from] DecodeError),
@@ -314,6 +317,7 @@ impl From<engine::Error> for Error {
             engine::Error::KeyTooLong { bytes } => Error::KeyTooLong { bytes },
             engine::Error::ValueTooLong { bytes } => Error::ValueTooLong { bytes },
             engine::Error::MemoryExhausted => Error::MemoryExhausted,
+            engine::Error::ReadOnly => Error::ReadOnly,
             engine::Error::Locked => Error::Locked,
             engine::Error::LockTimeout => Error::LockTimeout,
             engine::Error::NoSuchSavepoint => Error::NoSuchSavepoint,
