@@ -64,6 +64,9 @@ use crate::{
 
 /// Records per system transaction; fewer after conflicts.
 const BATCH_RECORDS: usize = 256;
+/// How much longer than a batch took its builder rests while its worker has other
+/// transactions: they keep three quarters of the worker.
+const RESTS: u32 = 3;
 /// Bytes of keys and payloads after which a batch ends.
 const BATCH_BYTES: usize = 256 << 10;
 /// How long the builder waits for others at a time.
@@ -238,14 +241,20 @@ impl IndexBuild {
         mut self,
         mut progress: impl FnMut(BuildProgress),
     ) -> Result<Index, BuildError> {
+        let clock = self.session.clock().clone();
         let mut wait = WAIT_MIN;
         loop {
+            let began = clock.now();
             match self.step::<Interleaved>().await? {
                 BuildStep::Ready => return Ok(self.index.clone()),
                 BuildStep::Advanced => {
                     wait = WAIT_MIN;
                     progress(self.progress());
+                    let spent = clock.now().saturating_sub(began);
                     interleave::yield_now().await;
+                    if self.is_in_company() {
+                        interleave::sleep(spent * RESTS).await;
+                    }
                 }
                 BuildStep::Waits | BuildStep::Conflict => {
                     interleave::sleep(wait).await;
@@ -253,6 +262,12 @@ impl IndexBuild {
                 }
             }
         }
+    }
+
+    /// Whether the session has other transactions.
+    fn is_in_company(&self) -> bool {
+        let own = usize::from(matches!(self.stage, Stage::Claims(_)));
+        self.session.open_transactions() > own
     }
 
     /// Does a little: for those who schedule it themselves.
