@@ -15,7 +15,7 @@
 
 use crate::{
     Map,
-    history::{Key, Transaction, UNBORN, Version},
+    history::{Action, Key, Transaction, UNBORN, Version},
     observations::{Observations, Read, Seen, Write, is_dead},
 };
 
@@ -94,7 +94,7 @@ impl Versions {
     pub(crate) fn of(history: &[Transaction], observations: &Observations) -> Versions {
         let mut versions = Versions {
             followers: Map::default(),
-            lives: lives(observations),
+            lives: lives(history, observations),
         };
         let mut has_predecessor: Map<(Key, Version), bool> = Map::default();
         for (&(key, _), list) in &observations.lists {
@@ -206,7 +206,7 @@ impl Versions {
     }
 }
 
-fn lives(observations: &Observations) -> Map<Key, Life> {
+fn lives(history: &[Transaction], observations: &Observations) -> Map<Key, Life> {
     let mut lives: Map<Key, Life> = Map::default();
     for write in &observations.writes {
         let life = lives.entry(write.key).or_default();
@@ -215,8 +215,11 @@ fn lives(observations: &Observations) -> Map<Key, Life> {
             life.deletes.push((write.transaction, write.version));
         } else if again || write.onto == Some(Seen::Absent) {
             life.creators.push(write.transaction);
-        } else if write.onto.is_none() {
-            life.blind = true;
+        } else {
+            // A blind write makes the record if it is not there. That the writer had seen
+            // it proves nothing: below snapshots it may have been deleted since.
+            let action = &history[write.transaction].operations[write.operation].action;
+            life.blind |= write.onto.is_none() || matches!(action, Action::Write { .. });
         }
     }
     for (&key, &deleted) in &observations.maybe {

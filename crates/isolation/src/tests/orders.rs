@@ -1,7 +1,7 @@
 //! Orders that clients see: stale reads are serializable, and not strict.
 
 use super::{must_satisfy, names, t};
-use crate::{Isolation, Level, check};
+use crate::{Isolation, Level, check, history::Action};
 
 #[test]
 fn a_stale_read_is_not_strict() {
@@ -69,4 +69,20 @@ fn a_serial_order_may_not_be_that_of_time() {
     assert!(verdict.satisfies(Level::of(Isolation::Serializable)));
     assert!(verdict.satisfies(Level::strict(Isolation::Snapshot)));
     assert!(!verdict.satisfies(Level::strict(Isolation::Serializable)));
+}
+
+/// The checker took a blind write for proof that the record was there: a simulated
+/// transaction under read committed saw it, another deleted it, and the write made it
+/// again (seed 12 of the preset `faults`).
+#[test]
+fn a_blind_write_may_make_a_record_that_its_writer_saw_before_it_was_deleted() {
+    let (key, value, done) = (1, 13, true);
+    let update = t(4).at(30, 40).with(Action::Update { key, value, done });
+    let history = [
+        t(1).at(1, 2).insert(1, 11),
+        t(2).at(3, 20).register(1, 11).write(1, 12),
+        t(3).at(4, 10).delete(1),
+        update,
+    ];
+    must_satisfy(&history, Level::strict(Isolation::ReadCommitted));
 }
