@@ -81,18 +81,18 @@ impl<'t> Statement<'t> {
                 continue;
             }
             let sight = transaction.sight(head, transaction.context.snapshot());
+            let takes_newer = transaction.isolation() == Isolation::ReadCommitted;
             let is_free = match sight {
                 Sight::Own | Sight::Visible => true,
-                Sight::Newer => {
-                    transaction.isolation() == Isolation::ReadCommitted && head.is_committed()
-                }
+                Sight::Newer => takes_newer && head.is_committed(),
                 Sight::Uncommitted => false,
             };
             if is_free {
                 return Ok(Standing::Free(head, sight));
             }
-            // Its maker is just ending: it will be stamped, or taken back.
-            if sight == Sight::Newer && !head.is_committed() {
+            // Its maker is just ending: it will be stamped, or taken back. (Or has been
+            // by now: then read committed takes it, the next time round.)
+            if sight == Sight::Newer && (takes_newer || !head.is_committed()) {
                 let_others_go::<P>(Point::new("engine: ending maker"), slot).await;
                 continue;
             }
