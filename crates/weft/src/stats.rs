@@ -30,6 +30,8 @@ pub struct Stats {
     pub aborts_phantom: u64,
     /// Aborts because transactions waited for each other in a circle.
     pub aborts_deadlock: u64,
+    /// Aborts because what the transaction had read would have exceeded the memory limit.
+    pub aborts_too_much_read: u64,
     /// Waits of operations for the end of another transaction.
     pub lock_waits: u64,
     /// Of these, how many were given up because they took too long.
@@ -86,6 +88,7 @@ impl Stats {
             aborts_not_serializable: transactions.aborts_not_serializable,
             aborts_phantom: transactions.aborts_phantom,
             aborts_deadlock: transactions.aborts_deadlock,
+            aborts_too_much_read: transactions.aborts_too_much_read,
             lock_waits: transactions.lock_waits,
             lock_timeouts: transactions.lock_timeouts,
             panics: workers.tasks_panicked,
@@ -116,6 +119,7 @@ impl Stats {
             + self.aborts_not_serializable
             + self.aborts_phantom
             + self.aborts_deadlock
+            + self.aborts_too_much_read
     }
 }
 
