@@ -14,7 +14,6 @@ use interleave::{Point, Policy, leaf};
 use super::{
     Transaction,
     conflict::{Seized, let_others_go},
-    read::INDEX_POINT,
     visibility::Sight,
 };
 use crate::{
@@ -79,15 +78,8 @@ impl Transaction {
         key: &[u8],
     ) -> Result<Option<Box<Waiting<'_>>>, Error> {
         let pin = self.session.memory.pin();
-        let mut lookup = table.index.lookup(&pin, key);
-        let rid = loop {
-            match lookup.step() {
-                index::Step::Touch(address, bytes) => {
-                    P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
-                }
-                index::Step::Done(Some(rid)) => break rid,
-                index::Step::Done(None) => return Ok(None),
-            }
+        let Some(rid) = table.index.get::<P>(&pin, key).await else {
+            return Ok(None);
         };
         let slot = table.records.slot(Rid(rid));
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
