@@ -198,6 +198,9 @@ impl Tree {
                     let root = self.new_layer(local, suffix, newcomer)?;
                     latch.inserting();
                     border.replace(slot, Code::LAYER, root.0.into());
+                    if O::ACTIVE {
+                        self.report_layer(id, root, observer);
+                    }
                     self.nodes.retire_suffix(local, entry.suffix());
                 }
                 _ => return Ok(Some(Inserted::Present(entry.word))),

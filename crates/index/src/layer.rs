@@ -11,6 +11,7 @@ use crate::{
     insert::Newcomer,
     key::{LONG, PIECE_BYTES, Piece},
     node::{Code, Entry, NodeId, Suffix, Version},
+    observe::{NodeVersion, Observer},
     tree::Tree,
 };
 
@@ -92,6 +93,19 @@ impl Tree {
                 self.free_entry(local, right);
                 Err(exhausted)
             }
+        }
+    }
+
+    /// Reports the borders of what `new_layer` made as parts of what was `above`'s
+    /// range. The border above must still be latched and marked, so that nobody else
+    /// is in them.
+    pub(crate) fn report_layer<O: Observer>(&self, above: NodeId, root: NodeId, observer: &mut O) {
+        let mut next = Some(root);
+        while let Some(id) = next {
+            let border = self.nodes.at(id).border();
+            observer.divided(above, NodeVersion::new(id, border.word.stable()));
+            let entry = border.entry(border.permutation().slot(0));
+            next = (entry.code == Code::LAYER).then(|| entry.layer());
         }
     }
 

@@ -53,8 +53,8 @@ pub trait Observer {
     /// The operation itself moved a node from `before` to `after`.
     fn changed(&mut self, before: NodeVersion, after: NodeVersion);
 
-    /// The operation's change of `from` moved part of its range to a new node:
-    /// who depended on `from` depends on `node` too.
+    /// The operation's change of `from` moved part of its range to a new node, beside
+    /// it or in a layer below: who depended on `from` depends on `node` too.
     fn divided(&mut self, from: NodeId, node: NodeVersion);
 }
 

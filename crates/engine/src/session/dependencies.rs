@@ -148,7 +148,9 @@ impl Observer for Tracker<'_> {
         if let Some(dependencies) = self.0 {
             let mut nodes = dependencies.nodes.borrow_mut();
             if nodes.contains_key(&from) {
-                nodes.insert(node.node, node.version);
+                // The memory may have been a node that it depended on: it is not that
+                // node's version any more, and must not seem so.
+                nodes.entry(node.node).or_insert(node.version);
             }
         }
     }

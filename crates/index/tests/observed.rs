@@ -1,0 +1,165 @@
+//! What an observer is told suffices: whoever keeps the node versions that he depended
+//! on, and brings them up to date with his own insertions, notices every insertion by
+//! others of what he did not find.
+
+#[path = "support/common.rs"]
+mod common;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Bound,
+};
+
+use common::{MIXES, Mix, Rng, Setup, setup};
+use index::{Batch, Direction, Inserted, NodeId, NodeVersion, Observer};
+use interleave::{Sequential, run_inline};
+
+/// Node versions that were depended on.
+#[derive(Default)]
+struct Notes(HashMap<NodeId, u64>);
+
+impl Observer for Notes {
+    const ACTIVE: bool = true;
+
+    fn depended(&mut self, node: NodeVersion) {
+        self.0.entry(node.node).or_insert(node.version);
+    }
+
+    fn changed(&mut self, before: NodeVersion, after: NodeVersion) {
+        if let Some(version) = self.0.get_mut(&before.node)
+            && *version == before.version
+        {
+            *version = after.version;
+        }
+    }
+
+    fn divided(&mut self, from: NodeId, node: NodeVersion) {
+        if self.0.contains_key(&from) {
+            self.0.entry(node.node).or_insert(node.version);
+        }
+    }
+}
+
+impl Notes {
+    fn are_current(&self, setup: &Setup) -> bool {
+        let mut nodes = self.0.iter();
+        nodes
+            .all(|(&node, &version)| NodeVersion { node, version }.is_current(&setup.local.arena()))
+    }
+}
+
+fn insert(setup: &Setup, key: &[u8], notes: Option<&mut Notes>) -> bool {
+    let pin = setup.local.pin();
+    let inserted = match notes {
+        Some(notes) => run_inline(setup.tree.insert_observed::<Sequential, _>(
+            &setup.local,
+            &pin,
+            key,
+            1,
+            notes,
+        )),
+        None => run_inline(setup.tree.insert::<Sequential>(&setup.local, &pin, key, 1)),
+    };
+    inserted.unwrap() == Inserted::New
+}
+
+fn scan(setup: &Setup, low: &[u8], high: &[u8], direction: Direction, notes: &mut Notes) {
+    let pin = setup.local.pin();
+    let range = (Bound::Included(low), Bound::Included(high));
+    let mut scan = setup.tree.scan(range, direction);
+    let mut batch = Batch::new();
+    while run_inline(scan.next_observed::<Sequential, _>(&pin, &mut batch, &mut *notes)) {}
+}
+
+/// One observer among keys of a mix; then somebody else inserts something that the
+/// observer has not found. How often that could be tried.
+fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
+    let setup = setup(64 << 20);
+    let mut there = BTreeSet::new();
+    for _ in 0..rng.below(40) {
+        let key = mix.key(rng, span);
+        assert_eq!(insert(&setup, &key, None), there.insert(key.clone()));
+    }
+    let mut notes = Notes::default();
+    let (mut ranges, mut missed) = (Vec::new(), BTreeSet::new());
+    for _ in 0..1 + rng.below(30) {
+        let key = mix.key(rng, span);
+        match rng.below(6) {
+            0 => {
+                let other = mix.key(rng, span);
+                let (low, high) = (key.clone().min(other.clone()), key.max(other));
+                let direction = [Direction::Forward, Direction::Backward][rng.below(2) as usize];
+                scan(&setup, &low, &high, direction, &mut notes);
+                ranges.push((low, high));
+            }
+            1 => {
+                let pin = setup.local.pin();
+                let mut lookup = setup.tree.lookup(&pin, &key);
+                let found = loop {
+                    if let index::Step::Done(found) = lookup.step() {
+                        break found;
+                    }
+                };
+                assert_eq!(found.is_some(), there.contains(&key));
+                if found.is_none() {
+                    notes.depended(lookup.found_in().unwrap());
+                    missed.insert(key);
+                }
+            }
+            _ => {
+                let new = insert(&setup, &key, Some(&mut notes));
+                assert_eq!(new, there.insert(key.clone()));
+            }
+        }
+    }
+    assert!(notes.are_current(&setup), "nobody else has been here");
+    for _ in 0..20 {
+        let key = mix.key(rng, span);
+        let was_expected_absent =
+            missed.contains(&key) || ranges.iter().any(|(low, high)| *low <= key && key <= *high);
+        if was_expected_absent && insert(&setup, &key, None) {
+            assert!(
+                !notes.are_current(&setup),
+                "{mix:?}: {key:?} went unnoticed"
+            );
+            return 1;
+        }
+    }
+    0
+}
+
+/// Seed 102 of the simulation's preset `ssn`: a transaction scanned, then inserted two
+/// keys that share their first eight bytes. So it made a layer, which it had not been
+/// told to depend on; another inserted a third such key, and both committed.
+#[test]
+fn what_was_absent_is_noticed_when_others_insert_it() {
+    for mix in MIXES {
+        for span in [12, 200] {
+            let tried = (0..1500)
+                .map(|seed| observe(mix, span, &mut Rng(seed)))
+                .sum::<u64>();
+            assert!(tried > 50, "{mix:?} {span}: {tried}");
+        }
+    }
+}
+
+/// The same in three lines, without chance.
+#[test]
+fn a_layer_made_by_the_observer_belongs_to_what_it_observed() {
+    let setup = setup(64 << 20);
+    let mut notes = Notes::default();
+    scan(&setup, b"", &[0xff; 40], Direction::Forward, &mut notes);
+    assert!(insert(
+        &setup,
+        b"a prefix of eight and more: 1",
+        Some(&mut notes)
+    ));
+    assert!(insert(
+        &setup,
+        b"a prefix of eight and more: 2",
+        Some(&mut notes)
+    ));
+    assert!(notes.are_current(&setup));
+    assert!(insert(&setup, b"a prefix of eight and less", None));
+    assert!(!notes.are_current(&setup));
+}
