@@ -25,7 +25,8 @@
 //! # Where things are
 //! Nodes and all raw pointers: `node.rs` and below. Down: `descend.rs`; up:
 //! `climb.rs`, which also states the order of latches. Operations: `get.rs`,
-//! `insert.rs` (`split.rs`, `layer.rs`), `remove.rs` (`unlink.rs`), `scan.rs`.
+//! `insert.rs` (`split.rs`, `layer.rs`), `remove.rs` (`unlink.rs`), `scan.rs`. The end
+//! of a whole tree: `demolish.rs`.
 //!
 //! # Deviations from Masstree
 //! - Nodes are named by 32-bit line numbers, and an interior node is 3 lines with
@@ -44,6 +45,7 @@
 pub mod baseline;
 mod check;
 mod climb;
+mod demolish;
 mod descend;
 #[doc(hidden)]
 pub mod fuzz;
@@ -62,6 +64,7 @@ mod tree;
 mod unlink;
 
 pub use check::Stats;
+pub use demolish::Demolition;
 pub use insert::{InsertError, Inserted};
 pub use key::KEY_BYTES_MAX;
 pub use lookup::{Lookup, Step};
