@@ -20,6 +20,10 @@
 //! Interrupted before 4, nothing has changed, and the parts are removed by the next
 //! opening; after it, what is superfluous is found by the next opening as well.
 //!
+//! The tables are those of the beginning, the catalog's own last. One that is dropped
+//! meanwhile ends early, or is left out: the log from the beginning on has the drop,
+//! and since the checkpoint has to wait for the frontier after it, nothing cuts it off.
+//!
 //! Writers are never held up: a checkpoint is one more reader. Its rate is bounded
 //! ([`CheckpointConfig::bytes_per_second_max`], `pace.rs`).
 
@@ -254,6 +258,7 @@ impl Session {
         };
         let change = |manifest: &mut Manifest| {
             manifest.checkpoint = Some(entry.clone());
+            manifest.next_table = self.database.catalog.next_number();
             // It has all of the earlier incarnations.
             manifest.cuts.clear();
             manifest.history = retention.history.clone();
@@ -294,7 +299,11 @@ struct Part {
 
 impl Writer<'_> {
     async fn write_all(&mut self) -> Result<(), CheckpointError> {
-        for table in self.session.database.tables() {
+        let tables = self.session.database.catalog.live_tables();
+        // What is left out was dropped by now, or came later than the beginning: then
+        // the log has it all.
+        self.entry.end = self.log.now();
+        for table in tables {
             self.write_table(&table).await?;
         }
         while !self.under_way.is_empty() {
@@ -367,7 +376,7 @@ impl Writer<'_> {
         let mut next_key: Option<Vec<u8>> = None;
         let from = last_key.as_deref();
         let from = from.map_or(Bound::Unbounded, Bound::Excluded);
-        transaction
+        let scanned = transaction
             .scan::<Interleaved>(
                 table,
                 (from, Bound::Unbounded),
@@ -382,8 +391,13 @@ impl Writer<'_> {
                     ControlFlow::Continue(())
                 },
             )
-            .await?;
+            .await;
         transaction.release();
+        match scanned {
+            // The checkpoint counts only once the drop is durable: `snapshot` has it.
+            Err(Error::TableDropped) => return Ok((snapshot, 0, true)),
+            scanned => drop(scanned?),
+        }
         let is_end = next_key.is_none();
         *last_key = next_key;
         Ok((snapshot, records, is_end))

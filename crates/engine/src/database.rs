@@ -1,10 +1,9 @@
 //! What all sessions share: memory, clock, catalog.
 
 use std::{
-    collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex, RwLock,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -13,14 +12,13 @@ use io::Directory;
 use memory::{Arena, Epochs, Exhausted, Local, Usage};
 
 use crate::{
+    catalog::Catalog,
     certifier::{Board, Certifier},
     checkpoint::CheckpointConfig,
     error::Error,
     horizon::Horizon,
     locks::Locks,
-    log::{Durability, Log, format::Flaw},
-    manifest::{self, Manifest, TableEntry},
-    recovery::OpenError,
+    log::{Durability, Log},
     secondary::derived::{DerivedTables, is_derived},
     session::Estate,
     stats::{LogStats, Published, TransactionStats},
@@ -57,37 +55,6 @@ impl DatabaseConfig {
     }
 }
 
-/// Why a table could not be made.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum TableError {
-    /// There is a table of this name.
-    Exists(String),
-    /// The memory limit is reached.
-    MemoryExhausted,
-    /// The device refused to store the manifest: without it the table would be lost.
-    Device(std::io::Error),
-}
-
-impl fmt::Display for TableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TableError::Exists(name) => {
-                write!(
-                    f,
-                    "a table named {name:?} exists; open it, or choose another name"
-                )
-            }
-            TableError::MemoryExhausted => Exhausted.fmt(f),
-            TableError::Device(error) => {
-                write!(f, "the table could not be made durable: {error}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for TableError {}
-
 /// The shared side of a database. Transactions run in a [`crate::Session`].
 pub struct Database {
     pub(crate) arena: Arc<Arena>,
@@ -97,7 +64,7 @@ pub struct Database {
     pub(crate) locks: Locks,
     pub(crate) board: Board,
     config: DatabaseConfig,
-    tables: RwLock<Tables>,
+    pub(crate) catalog: Catalog,
     pub(crate) derived: DerivedTables,
     session_numbers: Mutex<SessionNumbers>,
     stats: Mutex<Vec<Arc<Published>>>,
@@ -107,19 +74,6 @@ pub struct Database {
     storage: Option<Storage>,
     /// A session is in charge of checkpoints.
     pub(crate) has_keeper: AtomicBool,
-}
-
-#[derive(Default)]
-struct Tables {
-    by_name: BTreeMap<String, Arc<Table>>,
-    by_number: Vec<Arc<Table>>,
-}
-
-impl Tables {
-    fn add(&mut self, table: &Arc<Table>) {
-        self.by_name.insert(table.name().to_owned(), table.clone());
-        self.by_number.push(table.clone());
-    }
 }
 
 #[derive(Default)]
@@ -142,15 +96,16 @@ impl Database {
         storage: Option<Storage>,
     ) -> Result<Arc<Database>, Exhausted> {
         let arena = Arena::new(config.memory_bytes_max.max(1 << 20))?;
+        let epochs = Epochs::new();
         Ok(Arc::new(Database {
+            catalog: Catalog::new(&Local::new(&arena, &epochs))?,
             locks: Locks::new(|| arena.reserve(0).ok()),
             arena,
-            epochs: Epochs::new(),
+            epochs,
             horizon: Horizon::new(),
             statuses: Statuses::new(),
             board: Board::new(),
             config,
-            tables: RwLock::default(),
             derived: DerivedTables::default(),
             session_numbers: Mutex::default(),
             stats: Mutex::default(),
@@ -160,66 +115,6 @@ impl Database {
             storage,
             has_keeper: AtomicBool::new(false),
         }))
-    }
-
-    /// Makes a table. `description` is kept with it, for the embedding.
-    ///
-    /// Blocks for a few device writes, if there is a device.
-    ///
-    /// # Errors
-    /// See [`TableError`].
-    pub fn create_table(&self, name: &str, description: &[u8]) -> Result<Arc<Table>, TableError> {
-        let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
-        if tables.by_name.contains_key(name) {
-            return Err(TableError::Exists(name.to_owned()));
-        }
-        let number = tables.by_number.len() as u32;
-        let table = self.make_table(name, number, description)?;
-        if let Some(storage) = &self.storage {
-            let entry = TableEntry {
-                number,
-                name: name.to_owned(),
-                description: description.to_vec(),
-            };
-            storage
-                .change_manifest(|manifest| manifest.tables.push(entry))
-                .map_err(TableError::Device)?;
-        }
-        tables.add(&table);
-        Ok(table)
-    }
-
-    fn make_table(
-        &self,
-        name: &str,
-        number: u32,
-        description: &[u8],
-    ) -> Result<Arc<Table>, TableError> {
-        let local = Local::new(&self.arena, &self.epochs);
-        let table = Table::new(&local, name, number, description);
-        table
-            .map(Arc::new)
-            .map_err(|Exhausted| TableError::MemoryExhausted)
-    }
-
-    /// Makes the tables of a manifest, empty.
-    pub(crate) fn restore_tables(&self, manifest: &Manifest) -> Result<(), OpenError> {
-        let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
-        for entry in &manifest.tables {
-            // They are numbered in the order of their making, and none goes.
-            if entry.number as usize != tables.by_number.len() {
-                return Err(OpenError::corrupt(
-                    manifest::NAME.to_owned(),
-                    0,
-                    Flaw::Nonsense,
-                ));
-            }
-            let table = self
-                .make_table(&entry.name, entry.number, &entry.description)
-                .map_err(|_| OpenError::MemoryExhausted)?;
-            tables.add(&table);
-        }
-        Ok(())
     }
 
     /// What acknowledgements wait for, if transactions do not say so themselves.
@@ -250,12 +145,6 @@ impl Database {
     #[inline]
     pub(crate) fn log(&self) -> Option<&Arc<Log>> {
         self.storage.as_ref()?.log()
-    }
-
-    /// All tables, by number.
-    pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
-        let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
-        tables.by_number.clone()
     }
 
     /// Everything up to here is durable. `None` in memory.
@@ -305,24 +194,22 @@ impl Database {
         }
     }
 
-    /// The table of this name.
+    /// The table of this name, as of the newest commit. What a transaction sees:
+    /// [`crate::Transaction::open_table`].
     pub fn table(&self, name: &str) -> Option<Arc<Table>> {
-        let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
-        tables.by_name.get(name).cloned()
+        self.catalog.by_name(name)
     }
 
-    /// Names of all tables, in order.
+    /// Names of all tables, in order, as of the newest commit.
     pub fn table_names(&self) -> Vec<String> {
-        let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
-        tables.by_name.keys().cloned().collect()
+        self.catalog.table_names()
     }
 
     pub(crate) fn table_by_number(&self, number: u32) -> Option<Arc<Table>> {
         if is_derived(number) {
             return self.derived.get(number);
         }
-        let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
-        tables.by_number.get(number as usize).cloned()
+        self.catalog.by_number(number)
     }
 
     /// The newest commit timestamp.

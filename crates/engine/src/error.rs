@@ -29,6 +29,9 @@ pub enum Abort {
     /// There is no memory to remember what this transaction has read. (Serializable
     /// only.)
     TooMuchRead,
+    /// A table that this transaction has written to was dropped or truncated before
+    /// it committed.
+    TableDropped,
 }
 
 impl fmt::Display for Abort {
@@ -56,6 +59,10 @@ impl fmt::Display for Abort {
             Abort::Phantom => {
                 "records came or went in a range that this transaction read; run the \
                   transaction again"
+            }
+            Abort::TableDropped => {
+                "a table that this transaction has written to was dropped or truncated; run the \
+                 transaction again"
             }
         })
     }
@@ -120,6 +127,21 @@ pub enum Error {
     OperationUnderWay,
     /// The transaction was declared read-only. It can go on reading.
     ReadOnly,
+    /// The table was dropped, or truncated, or its creation did not commit. The
+    /// transaction can go on.
+    TableDropped,
+    /// There is a table or index of this name. The transaction can go on.
+    TableExists,
+    /// There is no table or index of this name. The transaction can go on.
+    NoSuchTable,
+    /// The name of a table or index is longer than [`crate::NAME_BYTES_MAX`]. The
+    /// transaction can go on.
+    NameTooLong {
+        /// Bytes of the name.
+        bytes: usize,
+    },
+    /// More than two thousand million tables were created or truncated.
+    TableNumbersExhausted,
     /// The transaction was already committed or rolled back.
     Ended,
     /// Writing to the device has failed: nothing is acknowledged any more. Whether
@@ -191,6 +213,21 @@ impl fmt::Display for Error {
             Error::ReadOnly => {
                 f.write_str("the transaction was declared read-only; begin one that may write")
             }
+            Error::TableDropped => {
+                f.write_str("the table is not there any more; open it again by its name")
+            }
+            Error::TableExists => {
+                f.write_str("a table or index of this name exists; choose another name")
+            }
+            Error::NoSuchTable => f.write_str("there is no table or index of this name"),
+            Error::NameTooLong { bytes } => write!(
+                f,
+                "the name has {bytes} bytes; at most {} are allowed",
+                crate::NAME_BYTES_MAX
+            ),
+            Error::TableNumbersExhausted => f.write_str(
+                "no number is left for another table; copy the tables to a new database",
+            ),
             Error::Ended => f.write_str("the transaction has already ended; begin a new one"),
             Error::Poisoned => f.write_str(
                 "writing to the device has failed, so nothing is acknowledged any more; \

@@ -19,9 +19,9 @@
 //! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
 //! older than the horizon); `DEAD` → 0 (RID reused, after a grace period).
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicPtr, AtomicUsize},
+use std::{
+    ptr::NonNull,
+    sync::{Mutex, OnceLock, atomic::AtomicPtr},
 };
 
 use memory::{Exhausted, Local, Purpose};
@@ -154,26 +154,36 @@ const FULL_LOG2: u32 = 18;
 /// Segments that double, before the full-sized ones.
 const RAMP: usize = (FULL_LOG2 - FIRST_LOG2 + 1) as usize;
 const SEGMENTS_MAX: usize = 1 << 14;
+/// Full-sized segments.
+const FULL_MAX: usize = SEGMENTS_MAX - RAMP;
 /// RIDs a session takes at once.
 const RUN: u64 = 64;
 const _: () = assert!((1u64 << FIRST_LOG2).is_multiple_of(RUN));
 
 /// All slots of one table.
 pub(crate) struct IndirectionArray {
-    segments: Box<[AtomicPtr<Slot>]>,
+    ramp: [AtomicPtr<Slot>; RAMP],
+    /// The full-sized segments: most tables have none.
+    full: OnceLock<Box<[AtomicPtr<Slot>]>>,
     /// The first RID that no session has taken.
     next: Mutex<u64>,
-    /// For statistics.
-    segment_count: AtomicUsize,
 }
 
 impl IndirectionArray {
     pub(crate) fn new() -> IndirectionArray {
-        let segments = (0..SEGMENTS_MAX).map(|_| AtomicPtr::default()).collect();
         IndirectionArray {
-            segments,
+            ramp: Default::default(),
+            full: OnceLock::new(),
             next: Mutex::new(0),
-            segment_count: AtomicUsize::new(0),
+        }
+    }
+
+    /// Where a segment's address is kept. Those of full size: once there is one.
+    #[inline(always)]
+    fn segment(&self, segment: usize) -> Option<&AtomicPtr<Slot>> {
+        match self.ramp.get(segment) {
+            Some(address) => Some(address),
+            None => self.full.get()?.get(segment - RAMP),
         }
     }
 
@@ -211,7 +221,9 @@ impl IndirectionArray {
     #[inline(always)]
     pub(crate) fn slot(&self, rid: Rid) -> &Slot {
         let (segment, offset) = Self::locate(rid);
-        let start = self.segments[segment].load(std::sync::atomic::Ordering::Acquire);
+        let address = self.segment(segment).expect("the RID was handed out");
+        // Acquire: pairs with `take_run`.
+        let start = address.load(std::sync::atomic::Ordering::Acquire);
         debug_assert!(!start.is_null(), "RID {rid:?} was never handed out");
         // SAFETY: RIDs come from `take_run`, which made the segment (Release)
         // before it returned them, and segments live as long as the table.
@@ -235,16 +247,42 @@ impl IndirectionArray {
             let start = local.allocate(bytes, Purpose::Indirection)?;
             // SAFETY: a fresh block of that size; all-zero slots are `Unused`.
             unsafe { start.as_ptr().write_bytes(0, bytes) };
+            let address = match self.ramp.get(segment) {
+                Some(address) => address,
+                None => &self.full.get_or_init(full_segments)[segment - RAMP],
+            };
             // Release: pairs with the load in `slot`.
-            self.segments[segment]
-                .store(start.as_ptr().cast(), std::sync::atomic::Ordering::Release);
-            self.segment_count
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            address.store(start.as_ptr().cast(), std::sync::atomic::Ordering::Release);
         }
         let run = *next..*next + RUN;
         *next = run.end;
         Ok(run)
     }
+
+    /// Frees a segment; false if there is none of this number.
+    ///
+    /// # Safety
+    /// Nobody uses the array any more.
+    pub(crate) unsafe fn free_segment(&self, local: &Local, segment: usize) -> bool {
+        let start = match self.segment(segment) {
+            // Acquire: pairs with `take_run`.
+            Some(address) => {
+                address.swap(std::ptr::null_mut(), std::sync::atomic::Ordering::Acquire)
+            }
+            None => return false,
+        };
+        let Some(start) = NonNull::new(start.cast()) else {
+            return false;
+        };
+        let bytes = Self::segment_slots(segment) * size_of::<Slot>();
+        // SAFETY: `take_run` allocated it so; the caller's promise.
+        unsafe { local.free(start, bytes, Purpose::Indirection) };
+        true
+    }
+}
+
+fn full_segments() -> Box<[AtomicPtr<Slot>]> {
+    (0..FULL_MAX).map(|_| AtomicPtr::default()).collect()
 }
 
 #[cfg(all(test, not(loom)))]

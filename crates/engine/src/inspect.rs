@@ -3,7 +3,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | [`check`]: every checksum and cross reference | here, `manifest.rs`, `parts.rs`, `logs.rs` |
+//! | [`check`]: every checksum and cross reference | here, `manifest.rs`, `parts.rs`, `logs.rs`, `catalog.rs` |
 //! | what it found, for people and programs | `report.rs`, `display.rs` |
 //! | [`dump`]: blocks, transactions and writes of the log, one by one | `dump.rs` |
 //! | the blocks of one log file, for both | `blocks.rs` |
@@ -21,6 +21,7 @@
 //! One file at a time is in memory.
 
 mod blocks;
+mod catalog;
 mod display;
 mod dump;
 mod logs;
@@ -41,6 +42,7 @@ pub use self::{
     },
 };
 use crate::{
+    catalog::view::CatalogView,
     checkpoint,
     log::{format::Flaw, segments},
     manifest::{CHECKPOINT_NAME, NAME, NEXT_NAME},
@@ -122,6 +124,7 @@ pub(crate) fn check_locked(
             ..CheckReport::default()
         },
         meter: Meter::new(total, progress),
+        catalog: CatalogView::default(),
     };
     let manifest = inspection.check_manifest(&files);
     inspection.check_parts(&files, manifest.as_ref());
@@ -158,6 +161,8 @@ struct Inspection<'d> {
     directory: &'d Arc<dyn Directory>,
     report: CheckReport,
     meter: Meter<'d>,
+    /// What checkpoint and log say of the catalog, as far as it counts.
+    catalog: CatalogView,
 }
 
 impl Inspection<'_> {

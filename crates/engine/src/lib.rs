@@ -8,6 +8,7 @@
 
 pub mod backup;
 mod bytes;
+mod catalog;
 mod certifier;
 mod changes;
 mod checkpoint;
@@ -34,10 +35,11 @@ mod timestamp;
 mod transaction;
 mod version;
 
+pub use catalog::{IndexDefinition, NAME_BYTES_MAX, TableError};
 pub use certifier::Certifier;
 pub use changes::{ChangeReader, ChangedRecord, ChangedTransaction, ChangesError, ChangesFrom};
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
-pub use database::{Database, DatabaseConfig, TableError};
+pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
 pub use index::Direction;
 pub use locks::{IfLocked, OnConflict, Strength};

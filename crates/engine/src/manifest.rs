@@ -9,7 +9,7 @@
 //! body   database u64 | incarnation u64
 //!        cuts        count u32 × (incarnation u64 | up to u64 | ends)
 //!                    ends: count u32 × (lane u32 | blocks u64)
-//!        tables      count u32 × (number u32 | name | description)
+//!        next table  u32
 //!        checkpoint  present u32 (0 or 1), then
 //!                    number u64 | incarnation u64 | begin u64 | end u64
 //!                    starts  count u32 × (lane u32 | block u64 | transactions u64
@@ -17,7 +17,7 @@
 //!                    parts   count u32 × (file u64 | table u32 | records u64 | bytes u64)
 //!        history     see `manifest/history.rs`
 //! ```
-//! Names and descriptions are bytes behind their length, a `u32`.
+//! Which tables there are is in the catalog (`catalog.rs`). Version 1 listed them here.
 
 mod history;
 
@@ -27,7 +27,8 @@ use io::{Directory, File, OpenMode};
 
 pub(crate) use self::history::{History, HistoryFile};
 use crate::{
-    bytes::{Reader, TooShort, put_counted},
+    bytes::{Reader, TooShort},
+    catalog,
     log::format::Flaw,
     timestamp::Timestamp,
 };
@@ -45,7 +46,7 @@ const HEADER_BYTES: usize = 16;
 const BYTES_MAX: u64 = 1 << 30;
 
 /// What belongs to a database directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
     /// Chosen at random when the directory was made.
     pub(crate) database: u64,
@@ -53,7 +54,8 @@ pub(crate) struct Manifest {
     pub(crate) incarnation: u64,
     /// How far the logs of earlier incarnations count.
     pub(crate) cuts: Vec<Cut>,
-    pub(crate) tables: Vec<TableEntry>,
+    /// No table has had this number, nor one above it, when this was written.
+    pub(crate) next_table: u32,
     pub(crate) checkpoint: Option<CheckpointEntry>,
     /// What else of the log is kept.
     pub(crate) history: History,
@@ -69,12 +71,17 @@ pub(crate) struct Cut {
     pub(crate) ends: Vec<(u32, u64)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TableEntry {
-    pub(crate) number: u32,
-    pub(crate) name: String,
-    /// The embedding's own.
-    pub(crate) description: Vec<u8>,
+impl Default for Manifest {
+    fn default() -> Manifest {
+        Manifest {
+            database: 0,
+            incarnation: 0,
+            cuts: Vec::new(),
+            next_table: catalog::FIRST_NUMBER,
+            checkpoint: None,
+            history: History::default(),
+        }
+    }
 }
 
 /// A checkpoint that is complete.
@@ -206,12 +213,7 @@ impl Manifest {
                 body.extend_from_slice(&blocks.to_le_bytes());
             }
         }
-        put_count(&mut body, self.tables.len());
-        for table in &self.tables {
-            body.extend_from_slice(&table.number.to_le_bytes());
-            put_counted(&mut body, table.name.as_bytes());
-            put_counted(&mut body, &table.description);
-        }
+        body.extend_from_slice(&self.next_table.to_le_bytes());
         put_count(&mut body, usize::from(self.checkpoint.is_some()));
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint.encode_into(&mut body);
@@ -262,15 +264,7 @@ impl Manifest {
                     ends: get_all(reader, |reader| Ok((reader.u32()?, reader.u64()?)))?,
                 })
             })?,
-            tables: get_all(reader, |reader| {
-                let number = reader.u32()?;
-                let name = reader.counted()?.to_vec();
-                Ok(TableEntry {
-                    number,
-                    name: String::from_utf8(name).map_err(|_| Flaw::Nonsense)?,
-                    description: reader.counted()?.to_vec(),
-                })
-            })?,
+            next_table: reader.u32()?,
             checkpoint: match reader.u32()? {
                 0 => None,
                 1 => Some(CheckpointEntry::decode(reader)?),
@@ -364,11 +358,7 @@ mod tests {
                 up_to: Timestamp(99),
                 ends: vec![(0, 7), (3, 1)],
             }],
-            tables: vec![TableEntry {
-                number: 0,
-                name: "accounts".to_owned(),
-                description: b"u64 to i64".to_vec(),
-            }],
+            next_table: 9,
             checkpoint: Some(CheckpointEntry {
                 number: 5,
                 incarnation: 3,
@@ -428,7 +418,10 @@ mod tests {
     #[test]
     fn other_versions_are_refused_by_name() {
         let mut bytes = manifest().encode();
-        bytes[4] = 9;
-        assert_eq!(Manifest::decode(&bytes), Err(Flaw::Version(9)));
+        for version in [1, 3] {
+            bytes[4] = version;
+            let refused = Err(Flaw::Version(version.into()));
+            assert_eq!(Manifest::decode(&bytes), refused);
+        }
     }
 }

@@ -18,6 +18,8 @@
 //! Loading is order-independent: records are installed by key, the newest timestamp
 //! wins, deletions stay as tombstones until they are collected as usual. So
 //! checkpoint and log files may be loaded by any worker at any time (`install.rs`).
+//! Tables are made as their numbers are met; what they are, the catalog says, which is
+//! loaded like any table (`catalog/restore.rs`).
 //! A worker has two files in memory at most, and the records of a block or chunk.
 
 pub(crate) mod analysis;
@@ -39,6 +41,7 @@ use std::{
 };
 
 use io::Directory;
+use memory::Local;
 
 pub use self::{error::OpenError, load::Loading};
 use self::{logs::Logs, scan::LogFile};
@@ -175,7 +178,6 @@ impl Database {
         let storage = Storage::new(directory.clone(), &log_config, lock, manifest.clone())?;
         let database = Database::with_storage(config, Some(storage))
             .map_err(|_| OpenError::MemoryExhausted)?;
-        database.restore_tables(&manifest)?;
         let parts = manifest.checkpoint.iter().flat_map(|c| &c.parts);
         let items: VecDeque<Item> = parts
             .map(|&part| Item::Part(part))
@@ -287,6 +289,13 @@ impl Recovery {
         let database = &self.database;
         let storage = database.storage().expect("opened in a directory");
         let directory = storage.directory().clone();
+        let local = Local::new(&database.arena, &database.epochs);
+        let catalog = &database.catalog;
+        catalog.restore(&local, self.manifest.next_table, self.salvage)?;
+        let manifest = Manifest {
+            next_table: catalog.next_number(),
+            ..self.manifest.clone()
+        };
         database
             .horizon
             .clock
@@ -306,7 +315,7 @@ impl Recovery {
             segments.expect("finished once"),
             database.closed.clone(),
         );
-        let no_space = storage.begin_incarnation(self.manifest.clone(), log)?;
+        let no_space = storage.begin_incarnation(manifest, log)?;
         Ok(RecoveryReport {
             is_new: self.is_new,
             progress: self.progress(),

@@ -48,6 +48,7 @@ pub use self::{
     entry::IndexKeys,
 };
 use crate::{database::Database, table::Table, timestamp::Timestamp};
+use memory::{Exhausted, Local};
 
 /// Gives the index keys of a record: called with its key and its value.
 ///
@@ -131,7 +132,7 @@ impl IndexCore {
         self.state.store(state as u8, Ordering::Release);
     }
 
-    fn set_ready(&self, at: Timestamp) {
+    pub(crate) fn set_ready(&self, at: Timestamp) {
         self.ready_at.store(at.0, Ordering::Relaxed);
         self.set_state(IndexState::Ready);
     }
@@ -140,6 +141,27 @@ impl IndexCore {
     /// Builders insert the entries of older records with new timestamps.
     pub(crate) fn is_complete_for(&self, snapshot: Timestamp) -> bool {
         snapshot.0 >= self.ready_at.load(Ordering::Relaxed)
+    }
+}
+
+impl Table {
+    /// Gives an empty storage the indexes of the one whose place it takes. One that is
+    /// being built is left to its builder, who will find that it is gone.
+    pub(crate) fn copy_indexes(
+        &self,
+        from: &Table,
+        database: &Database,
+        local: &Local,
+    ) -> Result<(), Exhausted> {
+        let cores = from.indexes.current().unwrap_or_default().iter();
+        for core in cores.filter(|core| core.state() == IndexState::Ready) {
+            let entries = database.derived.create(local, &core.name)?;
+            let extract = core.extract.clone();
+            let copy = Arc::new(IndexCore::new(&core.name, core.options, extract, entries));
+            copy.set_ready(Timestamp(0));
+            self.indexes.add(&copy);
+        }
+        Ok(())
     }
 }
 
@@ -197,7 +219,11 @@ impl Database {
     /// had not been dropped before.
     pub fn drop_index(&self, index: &Index) -> bool {
         index.core.set_state(IndexState::Dropped);
-        index.base.indexes.remove(index.number())
+        let was_there = index.base.indexes.remove(index.number());
+        if was_there {
+            self.bury_entries(&index.core.entries, Timestamp(self.now().0 + 1));
+        }
+        was_there
     }
 }
 

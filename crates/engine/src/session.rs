@@ -29,6 +29,7 @@ use io::Port;
 use memory::{Local, Reservation};
 
 use crate::{
+    catalog::Digging,
     certifier::{Announcements, Certifier},
     database::Database,
     horizon::Floor,
@@ -57,6 +58,10 @@ pub struct Session {
     pub(crate) contexts: Contexts,
     pub(crate) rids: RefCell<RidStock>,
     pub(crate) garbage: RefCell<Garbage>,
+    /// The dropped storage that is being freed.
+    digging: Digging,
+    /// Storages that had gone when the stock was last looked through for theirs.
+    gone: Cell<u64>,
     pub(crate) batches: RefCell<Vec<index::Batch>>,
     /// Memory for what operations by index gather.
     pub(crate) scratch: RefCell<Vec<Scratch>>,
@@ -166,6 +171,8 @@ impl Session {
             contexts: Contexts::new(),
             rids: RefCell::default(),
             garbage: RefCell::default(),
+            digging: Digging::default(),
+            gone: Cell::default(),
             batches: RefCell::default(),
             scratch: RefCell::default(),
             counters: Counters::default(),
@@ -354,6 +361,8 @@ impl WorkerLocal for Session {
             return Some(Duration::ZERO);
         }
         if self.garbage.borrow().is_empty()
+            && self.digging.borrow().is_none()
+            && !self.database.catalog.has_graves()
             && self.memory.limbo_len() == 0
             && !self.rids.borrow().is_waiting()
         {
@@ -389,6 +398,7 @@ impl Drop for Session {
         self.lane.take();
         let orphans = std::mem::take(&mut *self.garbage.borrow_mut());
         self.database.adopt(orphans, self.rids.get_mut());
+        self.database.catalog.inherit_grave(&self.digging);
         self.database.horizon.deregister(&self.floor);
         self.published.publish(&self.counters.stats.borrow());
         self.database.return_session_number(self.number);

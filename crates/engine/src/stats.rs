@@ -51,6 +51,8 @@ counters! {
     aborts_phantom,
     /// Aborts because what the transaction had read would have exceeded the memory limit.
     aborts_too_much_read,
+    /// Aborts because a table that was written to was dropped or truncated.
+    aborts_table_dropped,
     /// Point reads.
     reads,
     /// Records inserted, updated or deleted.
@@ -70,6 +72,7 @@ impl TransactionStats {
     pub fn aborts(&self) -> u64 {
         self.aborts_write_conflict
             + self.aborts_snapshot_too_old
+            + self.aborts_table_dropped
             + self.aborts_deadlock
             + self.aborts_not_serializable
             + self.aborts_phantom

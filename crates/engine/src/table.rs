@@ -1,20 +1,28 @@
 //! Tables: an index from keys to RIDs and an indirection array from RIDs to
 //! version chains.
 
-use std::sync::{Arc, atomic::AtomicUsize};
+use std::sync::{Arc, Mutex, OnceLock, atomic::AtomicUsize};
 
 use index::Tree;
 use memory::{Arena, Exhausted, Local};
 
-use crate::{indirection::IndirectionArray, secondary::list::Indexes, version::HEADER_BYTES};
+use crate::{
+    catalog::{Life, definition::ObjectKey},
+    indirection::IndirectionArray,
+    secondary::list::Indexes,
+    version::HEADER_BYTES,
+};
 
-/// A table of byte keys and byte values.
+/// A table of byte keys and byte values; strictly, its storage: truncating the table
+/// gives it another.
+///
+/// Holding one keeps nothing in the database: when the table was dropped, transactions
+/// that begin later say [`crate::Error::TableDropped`].
 pub struct Table {
-    name: String,
-    number: u32,
-    description: Vec<u8>,
     /// Where its nodes live; tells which database it belongs to.
     arena: Arc<Arena>,
+    pub(crate) life: Life,
+    number: u32,
     pub(crate) index: Tree,
     pub(crate) records: IndirectionArray,
     /// What its writers maintain besides.
@@ -22,18 +30,27 @@ pub struct Table {
     /// Bytes of a recently written version: how much to prefetch before its
     /// length is known. A hint; relaxed.
     pub(crate) version_bytes_hint: AtomicUsize,
+    label: OnceLock<Label>,
+    /// As of the newest commit.
+    name: Mutex<Arc<str>>,
+    /// The storage that took its place when the table was truncated.
+    successor: OnceLock<Arc<Table>>,
+}
+
+/// What a storage is of.
+struct Label {
+    object: ObjectKey,
+    description: Vec<u8>,
 }
 
 impl Table {
-    pub(crate) fn new(
-        local: &Local,
-        name: &str,
-        number: u32,
-        description: &[u8],
-    ) -> Result<Table, Exhausted> {
+    /// An empty one that is being created.
+    pub(crate) fn new(local: &Local, number: u32) -> Result<Table, Exhausted> {
         Ok(Table {
-            description: description.to_vec(),
-            name: name.to_owned(),
+            label: OnceLock::new(),
+            name: Mutex::new(Arc::from("")),
+            successor: OnceLock::new(),
+            life: Life::new(),
             number,
             arena: local.arena(),
             index: Tree::new(local)?,
@@ -43,14 +60,51 @@ impl Table {
         })
     }
 
-    /// The table's name.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// The table's name, as of the newest commit; its last one, if it was dropped.
+    pub fn name(&self) -> Arc<str> {
+        self.name.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    pub(crate) fn set_name(&self, name: &str) {
+        *self.name.lock().unwrap_or_else(|e| e.into_inner()) = Arc::from(name);
     }
 
     /// What it was described with when it was created.
     pub fn description(&self) -> &[u8] {
-        &self.description
+        self.label.get().map_or(&[], |label| &label.description)
+    }
+
+    /// Says what it is of. Once.
+    pub(crate) fn describe(&self, object: ObjectKey, description: Vec<u8>) {
+        let known = self.label.set(Label {
+            object,
+            description,
+        });
+        debug_assert!(known.is_ok(), "a storage is of one table");
+    }
+
+    /// Whether another storage is or was of the same table.
+    pub fn is_same_table(&self, other: &Table) -> bool {
+        let object = |table: &Table| table.label.get().map(|label| label.object);
+        Arc::ptr_eq(&self.arena, &other.arena)
+            && object(self).is_some()
+            && object(self) == object(other)
+    }
+
+    /// Whether anybody who begins now may use it.
+    #[inline(always)]
+    pub fn is_live(&self) -> bool {
+        self.life.is_live()
+    }
+
+    pub(crate) fn successor(&self) -> Option<&Arc<Table>> {
+        self.successor.get()
+    }
+
+    /// Before it is dropped.
+    pub(crate) fn set_successor(&self, successor: Arc<Table>) {
+        let known = self.successor.set(successor);
+        debug_assert!(known.is_ok(), "a storage is dropped once");
     }
 
     /// Whether the table belongs to the database with this arena. The address
@@ -60,7 +114,7 @@ impl Table {
         Arc::ptr_eq(&self.arena, arena)
     }
 
-    /// The table's number in its database, from 0.
+    /// The storage's number in its database, which no other ever has.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -69,7 +123,8 @@ impl Table {
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Table")
-            .field("name", &self.name)
+            .field("name", &self.name())
+            .field("number", &self.number)
             .finish_non_exhaustive()
     }
 }

@@ -220,13 +220,14 @@ impl Transaction {
         let (session, number) = (self.session.number, self.context.number);
         let statuses = self.session.database.statuses.session(session.into());
         let id = TransactionId::new(session, number, statuses.get(number.into()).begin());
+        self.context.drop_anchor(|| self.session.take_snapshot());
         self.context.id.set(Some(id));
         id
     }
 
     /// Notes that the answers depend on a commit.
     #[inline(always)]
-    fn saw(&self, timestamp: Timestamp) {
+    pub(crate) fn saw(&self, timestamp: Timestamp) {
         let seen = &self.context.seen;
         seen.set(seen.get().max(timestamp));
     }
@@ -235,6 +236,11 @@ impl Transaction {
     pub(crate) fn release(self) {
         debug_assert_eq!(self.write_count(), 0);
         self.context.state.set(State::Ended);
+    }
+
+    /// Its private side.
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Number of records written so far, index entries included.
@@ -255,10 +261,13 @@ impl Transaction {
     /// Opens an operation on `table`: its snapshot stays open until the guard
     /// goes.
     #[inline(always)]
-    fn statement(&self, table: &Table) -> Result<Statement<'_>, Error> {
+    pub(crate) fn statement(&self, table: &Table) -> Result<Statement<'_>, Error> {
         self.check_open()?;
         if !table.is_in(&self.session.database.arena) {
             return Err(Error::ForeignTable);
+        }
+        if !table.is_live() && !self.may_use(table) {
+            return Err(Error::TableDropped);
         }
         if self.context.open_statement() && self.isolation() == Isolation::ReadCommitted {
             self.context.set_snapshot(self.session.take_snapshot());
@@ -328,7 +337,7 @@ impl Transaction {
     }
 
     /// Remembers that the transaction cannot go on.
-    fn doom(&self, abort: Abort) -> Error {
+    pub(crate) fn doom(&self, abort: Abort) -> Error {
         if let Err(over) = self.check_open() {
             return over;
         }
@@ -339,7 +348,7 @@ impl Transaction {
 }
 
 /// An operation under way.
-struct Statement<'t> {
+pub(crate) struct Statement<'t> {
     transaction: &'t Transaction,
     /// Its writes are noted in the context's journal, and can be taken back alone.
     journals: bool,

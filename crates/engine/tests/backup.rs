@@ -135,8 +135,8 @@ fn check(disk: &SimulatedDisk) {
 fn a_backup_under_concurrent_writers_is_the_state_at_one_moment() {
     for seed in 0..6 {
         let original = disk(seed);
-        let durable = open(original.directory()).unwrap();
-        durable.database.create_table("t", b"described").unwrap();
+        let mut durable = open(original.directory()).unwrap();
+        durable.create_table("t", b"described").unwrap();
         let (stop, commits) = (AtomicBool::new(false), AtomicU64::new(0));
         let mut backups: Vec<(BackupReport, SimulatedDisk)> = Vec::new();
         let history = std::thread::scope(|scope| {
@@ -199,7 +199,7 @@ fn a_backup_under_concurrent_writers_is_the_state_at_one_moment() {
 fn small() -> (SimulatedDisk, Durable) {
     let disk = disk(1);
     let mut durable = open(disk.directory()).unwrap();
-    let table = durable.database.create_table("t", b"").unwrap();
+    let table = durable.create_table("t", b"").unwrap();
     durable.write(&table, writes(0, 1)).unwrap();
     checkpoint(&mut durable);
     durable.write(&table, writes(0, 2)).unwrap();
@@ -233,7 +233,7 @@ fn nothing_is_overwritten_and_nothing_is_left_of_a_failure() {
 
     target.set_faults(Faults::default());
     let report = durable.database.backup(&directory, &mut go_on).unwrap();
-    assert_eq!((report.files, report.checkpoint_records), (2, 3));
+    assert_eq!((report.files, report.checkpoint_records), (4, 5));
     drop(durable);
     // And copies of what is open, or of nothing.
     let (other, held) = small();

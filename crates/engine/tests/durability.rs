@@ -49,12 +49,12 @@ fn what_is_acknowledged_survives_crash_after_crash() {
     let mut model = Model::new();
     let mut durable = open(disk.directory()).unwrap();
     assert!(durable.report.is_new);
-    durable.database.create_table("t", b"described").unwrap();
+    durable.create_table("t", b"described").unwrap();
     for round in 0..6 {
         work(&mut durable, &mut model, round * 1000, 300);
         if round % 2 == 1 {
             let report = durable.run(async |s: std::rc::Rc<engine::Session>| s.checkpoint().await);
-            assert_eq!(report.unwrap().records, model.len() as u64);
+            assert_eq!(report.unwrap().records, model.len() as u64 + 2);
             work(&mut durable, &mut model, round * 1000 + 500, 100);
         }
         disk.crash();
@@ -76,7 +76,7 @@ fn checkpoints_use_their_files_again() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut model = Model::new();
     let mut durable = open(disk.directory()).unwrap();
-    durable.database.create_table("t", b"").unwrap();
+    durable.create_table("t", b"").unwrap();
     let parts = |disk: &SimulatedDisk| {
         let mut names = disk.directory().list().unwrap();
         names.retain(|name| name.starts_with("checkpoint-"));
@@ -87,19 +87,20 @@ fn checkpoints_use_their_files_again() {
         // Less and less, so that something of the earlier use is left in the file.
         work(&mut durable, &mut model, round * 1000, 300 - 60 * round);
         let report = durable.run(async |s: std::rc::Rc<engine::Session>| s.checkpoint().await);
-        assert_eq!(report.unwrap().parts, 1);
-        let newest = (round + 1).min(2) as usize;
+        // One of the table, two of the catalog.
+        assert_eq!(report.unwrap().parts, 3);
+        let newest = 3 * (round + 1).min(2) as usize;
         assert_eq!(
             parts(&disk).len(),
             newest,
-            "one that counts, one to be used"
+            "three that count, three to be used"
         );
     }
-    let names = ["checkpoint-00000003", "checkpoint-00000004"];
+    let names: Vec<_> = (9..15).map(|n| format!("checkpoint-{n:08}")).collect();
     assert_eq!(parts(&disk), names, "no name is used twice");
     drop(durable);
     durable = open(disk.directory()).unwrap();
-    assert_eq!(parts(&disk), ["checkpoint-00000004"]);
+    assert_eq!(parts(&disk), names[3..]);
     assert_equals(&mut durable, &model);
 }
 
@@ -119,7 +120,7 @@ fn log_buffers_are_part_of_the_memory_limit() {
     let mut durable = open_within(4 << 20, disk.directory(), LOG, recovery).unwrap();
     let reserved = |durable: &Durable| durable.database.memory().reserved_bytes as usize;
     assert_eq!(reserved(&durable), LOG.session_bytes());
-    let table = durable.database.create_table("t", b"").unwrap();
+    let table = durable.create_table("t", b"").unwrap();
     let records = |count: u64| (0..count).map(|i| (key(i), Some(vec![1; 1000]))).collect();
     // One that is larger than a buffer takes the memory for as long as it needs it.
     durable.write(&table, records(500)).unwrap();

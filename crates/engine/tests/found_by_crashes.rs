@@ -24,7 +24,7 @@ use io::{BLOCK_BYTES, Directory, Faults, OpenMode, SimulatedDisk};
 
 fn with_records(disk: &SimulatedDisk) -> Durable {
     let mut durable = open(disk.directory()).unwrap();
-    let table = durable.database.create_table("t", &[]).unwrap();
+    let table = durable.create_table("t", &[]).unwrap();
     for number in 0..20u8 {
         let record = (vec![number], Some(vec![number; 100]));
         durable.write(&table, vec![record]).unwrap();
@@ -149,7 +149,7 @@ fn slow_down(disk: &SimulatedDisk) {
 fn a_checkpoint_without_its_log_is_refused() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = with_records(&disk);
-    durable.database.create_table("later", &[]).unwrap();
+    durable.create_table("later", &[]).unwrap();
     let (table, later) = (
         durable.database.table("t").unwrap(),
         durable.database.table("later").unwrap(),
@@ -196,8 +196,8 @@ fn a_checkpoint_without_its_log_is_refused() {
 fn a_checkpoint_waits_for_what_emptied_a_table() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = with_records(&disk);
-    let more = durable.database.create_table("u", &[]).unwrap();
-    let emptied = durable.database.create_table("v", &[]).unwrap();
+    let more = durable.create_table("u", &[]).unwrap();
+    let emptied = durable.create_table("v", &[]).unwrap();
     for table in [&more, &emptied] {
         let record = (vec![1], Some(vec![1]));
         durable.write(table, vec![record]).unwrap();
@@ -256,7 +256,7 @@ fn written_in_small_segments(blocks: u8) -> SimulatedDisk {
         ..LOG
     };
     let mut durable = open_with(disk.directory(), small, RecoveryConfig::default()).unwrap();
-    let table = durable.database.create_table("t", &[]).unwrap();
+    let table = durable.create_table("t", &[]).unwrap();
     for number in 0..blocks {
         let record = (vec![number], Some(vec![number; 10]));
         durable.write(&table, vec![record]).unwrap();

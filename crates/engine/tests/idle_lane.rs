@@ -51,7 +51,7 @@ fn checkpoint(durable: &mut Durable) {
 fn files_of_an_idle_lane_may_be_used_again() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory()).unwrap();
-    durable.database.create_table("t", b"").unwrap();
+    durable.create_table("t", b"").unwrap();
     write(&mut durable, 1);
     write_in_another_lane(&durable, 2);
     checkpoint(&mut durable);
@@ -69,7 +69,7 @@ fn files_of_an_idle_lane_may_be_used_again() {
 fn a_missing_file_is_noticed_though_it_was_the_only_one() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory()).unwrap();
-    durable.database.create_table("t", b"").unwrap();
+    durable.create_table("t", b"").unwrap();
     write(&mut durable, 1);
     drop(durable);
     drop(open(disk.directory()).unwrap());

@@ -115,6 +115,8 @@ fn a_deleted_key_can_be_inserted_before_and_after_its_collection() {
 #[test]
 fn an_old_snapshot_keeps_its_history_until_it_ends() {
     let s = Setup::new();
+    // Two records are there; the rest describes their table.
+    let catalog = s.session.database().memory().version_bytes - 2 * 32;
     let old = s.begin(Isolation::Snapshot);
     for i in 0..100 {
         let txn = s.begin(Isolation::Snapshot);
@@ -134,7 +136,7 @@ fn an_old_snapshot_keeps_its_history_until_it_ends() {
     }
     let after = s.session.database().memory().version_bytes;
     // One live record remains, in one block of 32 bytes.
-    assert_eq!((after, before > 100 * 32), (32, true));
+    assert_eq!((after - catalog, before > 100 * 32), (32, true));
 }
 
 #[test]

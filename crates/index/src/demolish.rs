@@ -50,7 +50,8 @@ impl Demolition {
         if !version.is_border() {
             let interior = nodes.at(node).interior();
             let children = 0..=version.count();
-            self.nodes.extend(children.map(|index| interior.child(index)));
+            self.nodes
+                .extend(children.map(|index| interior.child(index)));
             return nodes.free_interior(local, interior);
         }
         let border = nodes.at(node).border();

@@ -9,6 +9,7 @@
 //! | every answer is that of the transaction's state | `answers.rs` |
 //! | concurrent writers: first updater wins, no dirty write, no groundless abort | `writes.rs` |
 //! | lists only grow; claims of workloads hold | `claims.rs` |
+//! | tables that come and go are used while they are there | `tables.rs` |
 //! | memory is what the surviving records need | `memory.rs` |
 //!
 //! Transactions that did not commit are checked as well: what they were told
@@ -18,6 +19,7 @@ mod answers;
 mod claims;
 mod explain;
 mod memory;
+mod tables;
 mod versions;
 mod writes;
 
@@ -25,7 +27,11 @@ use std::fmt;
 
 use crate::history::Record;
 
-pub use self::{memory::version_bytes, versions::Versions};
+pub(crate) use self::tables::{is_name, live_storages};
+pub use self::{
+    memory::{block_bytes, version_bytes},
+    versions::Versions,
+};
 
 /// What a checker may assume of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +99,7 @@ pub fn history(records: &[Record], rules: &Rules) -> Result<(), Violation> {
     if rules.one_thread && !rules.has_indexes {
         writes::aborts_have_a_cause(&versions, records, rules)?;
     }
+    tables::check(&versions, records)?;
     claims::lists_only_grow(&versions, records)
 }
 

@@ -1,7 +1,7 @@
 //! Crashes: a database on a simulated disk that loses its power again and again.
 //!
 //! A run has several *rounds*. In each, workers run transactions, checkpoints and
-//! upkeep, tables are made, the device has its moods (`round.rs`), until the power
+//! upkeep, the device has its moods (`round.rs`), until the power
 //! fails: at a random step, or halfway in a change of the disk. Then
 //!
 //! 1. the round's whole history is checked, those transactions included that

@@ -84,10 +84,7 @@ fn judge(world: &Arc<World>, parameters: &Parameters) -> Result<Report, Reason> 
         session.tend();
         interleave::WorkerLocal::before_sleep(&*session);
     }
-    let (live, needed) = (
-        world.database.memory().version_bytes,
-        check::version_bytes(&records),
-    );
+    let (live, needed) = (world.version_bytes(), check::version_bytes(&records));
     if live != needed {
         return Err(Reason::Memory(format!(
             "{live} bytes of versions are live, surviving records need {needed}"

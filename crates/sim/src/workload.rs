@@ -109,7 +109,7 @@ async fn attempt<P: Policy>(
         Levels::Mixed if workload <= 1 || mood.dice.chance(500) => Isolation::Snapshot,
         Levels::Mixed => Isolation::ReadCommitted,
     };
-    let crosses_tables = !mood.world.further_tables().is_empty() && mood.dice.chance(150);
+    let crosses_tables = mood.world.database.directory().is_some() && mood.dice.chance(250);
     let label = match workload {
         _ if crosses_tables => "tables",
         0 => "append",

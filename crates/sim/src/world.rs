@@ -20,15 +20,19 @@ pub(crate) struct World {
     pub(crate) database: Arc<Database>,
     /// The table of all keys that do not name another.
     pub(crate) table: Arc<Table>,
-    /// By number: the tables of the keys that begin with [`tables::PREFIX`] and it.
-    /// None in memory.
-    further: Mutex<BTreeMap<u8, Arc<Table>>>,
+    /// By number: storages of the keys that begin with [`tables::PREFIX`] and it, that
+    /// somebody has opened. None in memory.
+    storages: Mutex<BTreeMap<u32, Arc<Table>>>,
     pub(crate) recorder: Recorder,
     pub(crate) parking: Parking,
     /// Plans the transactions of `workload/groups.rs`.
     pub(crate) generator: Generator,
-    /// Bytes of an empty table's index.
+    /// Bytes of the catalog's indexes and an empty table's.
     pub(crate) index_bytes_empty: u64,
+    /// Bytes of the versions that describe the table.
+    version_bytes_empty: u64,
+    /// Transactions that had committed: those that made the table.
+    pub(crate) commits_before: u64,
 }
 
 impl World {
@@ -58,8 +62,10 @@ impl World {
         Arc::new(World {
             parameters: *parameters,
             index_bytes_empty: database.memory().index_bytes,
+            version_bytes_empty: database.memory().version_bytes,
+            commits_before: database.stats().commits,
             table: table.clone(),
-            further: Mutex::default(),
+            storages: Mutex::default(),
             database: database.clone(),
             recorder,
             parking: Parking::default(),
@@ -67,44 +73,43 @@ impl World {
         })
     }
 
-    fn further(&self) -> MutexGuard<'_, BTreeMap<u8, Arc<Table>>> {
-        self.further.lock().unwrap_or_else(|e| e.into_inner())
+    fn lock_storages(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<Table>>> {
+        self.storages.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Adds a table.
-    pub(crate) fn add_table(&self, number: u8, table: Arc<Table>) {
-        self.further().insert(number, table);
+    /// Bytes of live versions, without those that were there before.
+    pub(crate) fn version_bytes(&self) -> u64 {
+        self.database.memory().version_bytes - self.version_bytes_empty
     }
 
-    /// Whether the engine's table of this number is one of the run.
-    pub(crate) fn has_table(&self, number: u32) -> bool {
-        let is_further = self
-            .further()
-            .values()
-            .any(|table| table.number() == number);
-        is_further || self.table.number() == number
+    /// Whether a record with this key is one of the run's, in the engine's table of this
+    /// number.
+    pub(crate) fn has_record(&self, table: u32, key: &[u8]) -> bool {
+        table == self.table.number() || tables::storage_of(key) == Some(table)
     }
 
-    /// Numbers of the further tables.
-    pub(crate) fn further_tables(&self) -> Vec<u8> {
-        self.further().keys().copied().collect()
+    /// Knows the storage of a table; its number.
+    pub(crate) fn add_storage(&self, table: &Arc<Table>) -> u32 {
+        self.lock_storages().insert(table.number(), table.clone());
+        table.number()
+    }
+
+    /// Numbers of the storages that somebody has opened.
+    pub(crate) fn storages(&self) -> Vec<u32> {
+        self.lock_storages().keys().copied().collect()
     }
 
     /// The table that a key's record is in.
     pub(crate) fn table_of(&self, key: &[u8]) -> Arc<Table> {
-        let further = match key {
-            [tables::PREFIX, number, ..] => self.further().get(number).cloned(),
-            _ => None,
-        };
+        let storage = tables::storage_of(key);
+        let further = storage.and_then(|storage| self.lock_storages().get(&storage).cloned());
         further.unwrap_or_else(|| self.table.clone())
     }
 
     /// A range of the main table as one of all keys: what a history knows.
     pub(crate) fn part_of_table(&self, range: Range) -> Range {
         match range {
-            (first, Bound::Unbounded) if !self.further().is_empty() => {
-                (first, Bound::Excluded(vec![tables::PREFIX]))
-            }
+            (first, Bound::Unbounded) => (first, Bound::Excluded(vec![tables::PREFIX])),
             range => range,
         }
     }

@@ -19,14 +19,12 @@ use crate::{
     interactive::Registry,
     local::Jobs,
     options::{OnConflict, TransactionOptions},
-    table::Catalogue,
     transaction::Transaction,
 };
 
 /// What all workers of a database share.
 pub(crate) struct Shared {
     pub(crate) engine: Arc<engine::Database>,
-    pub(crate) catalogue: Catalogue,
     pub(crate) defaults: TransactionOptions,
     pub(crate) on_conflict: OnConflict,
     pub(crate) lock_timeout: Option<Duration>,
@@ -40,7 +38,6 @@ impl Shared {
     pub(crate) fn new(options: &crate::Options, engine: Arc<engine::Database>) -> Arc<Shared> {
         Arc::new(Shared {
             engine,
-            catalogue: Catalogue::default(),
             defaults: options.isolation.into(),
             on_conflict: options.on_conflict,
             lock_timeout: options.lock_timeout,

@@ -20,7 +20,7 @@ use crate::{
     options::{Options, TransactionOptions},
     run::Running,
     stats::Stats,
-    table::{Table, TypeTag},
+    table::{Table, TypeTag, list, open},
     thread::{Working, is_worker},
     transaction::Transaction,
     value::Value,
@@ -102,7 +102,6 @@ impl Database {
             },
         )?;
         let recovered = opening.finish(runtime.handles(), &mut progress)?;
-        shared.catalogue.restore(&shared.engine);
         let own_tasks = u64::from(recovered.is_some());
         let workers = runtime.handles().iter().cloned();
         let workers = workers.map(|handle| WorkerHandle { handle, own_tasks });
@@ -168,16 +167,49 @@ impl Database {
         self.checkpoint().wait()
     }
 
-    /// Makes a table.
+    /// Creates a table in a transaction of its own, blocking the calling thread until
+    /// that is durable. Within a transaction: [`Transaction::create_table`].
     ///
     /// # Errors
-    /// [`crate::Error::TableExists`], [`crate::Error::MemoryExhausted`],
-    /// [`crate::Error::Closed`].
+    /// [`crate::Error::TableExists`], [`crate::Error::NameTooLong`],
+    /// [`crate::Error::MemoryExhausted`], [`crate::Error::Closed`];
+    /// [`crate::Error::WouldBlockWorker`] on a worker's thread; those of a commit.
     pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
-        self.shared().create_table(name)
+        let name = name.to_owned();
+        self.run_blocking(async move |txn: &Transaction| txn.create_table(&name).await)
     }
 
-    /// Opens a table that exists.
+    /// Drops a table, as [`Database::create_table`] creates one. See
+    /// [`Transaction::drop_table`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchTable`]; as for [`Database::create_table`].
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.run_blocking(async move |txn: &Transaction| txn.drop_table(&name).await)
+    }
+
+    /// Empties a table, as [`Database::create_table`] creates one. See
+    /// [`Transaction::truncate_table`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchTable`]; as for [`Database::create_table`].
+    pub fn truncate_table(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.run_blocking(async move |txn: &Transaction| txn.truncate_table(&name).await)
+    }
+
+    /// Renames a table, as [`Database::create_table`] creates one. See
+    /// [`Transaction::rename_table`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchTable`]; as for [`Database::create_table`].
+    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.run_blocking(async move |txn: &Transaction| txn.rename_table(&from, &to).await)
+    }
+
+    /// Opens a table that exists, as of the newest commit.
     ///
     /// # Errors
     /// [`crate::Error::NoSuchTable`]; [`crate::Error::WrongType`] if it was
@@ -188,7 +220,7 @@ impl Database {
 
     /// All tables by name, with their types.
     pub fn tables(&self) -> Vec<(String, TypeTag)> {
-        self.shared().catalogue.list()
+        list(&self.shared().engine)
     }
 
     /// The name of the table of a number ([`Table::number`]).
@@ -401,14 +433,9 @@ impl Shared {
         Ok(self.engine.drop_index(index.checked(&self.engine)?))
     }
 
-    pub(crate) fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
-        self.check_open()?;
-        self.catalogue.create(&self.engine, name)
-    }
-
     pub(crate) fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         self.check_open()?;
-        self.catalogue.open(&self.engine, name)
+        open(&self.engine, name)
     }
 }
 

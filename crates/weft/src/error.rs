@@ -89,6 +89,18 @@ pub enum Error {
     /// There is no table of this name.
     #[error("there is no table named {0:?}; create it first")]
     NoSuchTable(Text),
+    /// The table was dropped, or its creation was not committed.
+    #[error("the table {0:?} was dropped, or never came to be; open or create it by its name")]
+    TableDropped(Text),
+    /// The name of a table is longer than 1024 bytes. The transaction can go on.
+    #[error(
+        "the table's name has {bytes} bytes; at most {} are allowed",
+        engine::NAME_BYTES_MAX
+    )]
+    NameTooLong {
+        /// Bytes of the name.
+        bytes: usize,
+    },
     /// The table was created with other types.
     #[error(transparent)]
     WrongType(#[from] Box<WrongType>),
@@ -322,6 +334,10 @@ impl From<engine::Error> for Error {
             engine::Error::LockTimeout => Error::LockTimeout,
             engine::Error::NoSuchSavepoint => Error::NoSuchSavepoint,
             engine::Error::OperationUnderWay => Error::OperationUnderWay,
+            // Between a look at the handle and the operation, on another thread: the
+            // next attempt finds out whether it was dropped or truncated.
+            engine::Error::TableDropped => Error::Abort(Abort::TableDropped),
+            engine::Error::NameTooLong { bytes } => Error::NameTooLong { bytes },
             engine::Error::Ended => Error::Ended,
             engine::Error::Poisoned => Error::Poisoned,
             engine::Error::StorageFull => Error::StorageFull,

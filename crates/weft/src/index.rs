@@ -178,7 +178,7 @@ impl<I, K, V, C> Index<I, K, V, C> {
         if std::ptr::eq(self.database.as_ptr(), Arc::as_ptr(database)) {
             return Ok(&self.index);
         }
-        Err(Error::ForeignTable(self.index.table().name().into()))
+        Err(Error::ForeignTable((*self.index.table().name()).into()))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     open::Opening,
     options::Options,
     stats::Stats,
-    table::{Table, TypeTag},
+    table::{Table, TypeTag, list},
     thread::Working,
     transaction::Transaction,
     value::Value,
@@ -75,7 +75,6 @@ impl Database {
         let state = Rc::new(WorkerState::new(&shared, 0)?);
         let mut worker = Worker::new(options.worker_config(), state.clone(), Clock::real());
         let recovered = opening.finish_on(&mut worker)?;
-        shared.catalogue.restore(&shared.engine);
         Ok(LocalDatabase {
             recovered,
             shared,
@@ -87,12 +86,41 @@ impl Database {
 }
 
 impl LocalDatabase {
-    /// Makes a table. See [`Database::create_table`].
+    /// Creates a table in a transaction of its own. See [`Database::create_table`].
     ///
     /// # Errors
-    /// [`Error::TableExists`], [`Error::MemoryExhausted`].
+    /// [`Error::TableExists`], [`Error::NameTooLong`], [`Error::MemoryExhausted`]; as
+    /// for the type.
     pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
-        self.shared.create_table(name)
+        let name = name.to_owned();
+        self.run(async move |txn: &Transaction| txn.create_table(&name).await)
+    }
+
+    /// Drops a table in a transaction of its own. See [`Database::drop_table`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`LocalDatabase::create_table`].
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.run(async move |txn: &Transaction| txn.drop_table(&name).await)
+    }
+
+    /// Empties a table in a transaction of its own. See [`Database::truncate_table`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`LocalDatabase::create_table`].
+    pub fn truncate_table(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.run(async move |txn: &Transaction| txn.truncate_table(&name).await)
+    }
+
+    /// Renames a table in a transaction of its own. See [`Database::rename_table`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`LocalDatabase::create_table`].
+    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.run(async move |txn: &Transaction| txn.rename_table(&from, &to).await)
     }
 
     /// Opens a table that exists. See [`Database::open_table`].
@@ -105,7 +133,7 @@ impl LocalDatabase {
 
     /// All tables by name, with their types.
     pub fn tables(&self) -> Vec<(String, TypeTag)> {
-        self.shared.catalogue.list()
+        list(&self.shared.engine)
     }
 
     /// Makes an index of `table`. See [`Database::create_index`].

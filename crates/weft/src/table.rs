@@ -1,14 +1,12 @@
-//! Tables: typed handles, and the catalogue that remembers their types.
+//! Tables: typed handles. Which types a table has, the engine keeps with it.
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     fmt,
     marker::PhantomData,
-    sync::{Arc, Mutex, MutexGuard, Weak},
+    ops::Deref,
+    sync::{Arc, Weak},
 };
-
-use engine::TableError;
 
 use crate::{
     error::{Error, Result, WrongType},
@@ -50,11 +48,11 @@ impl fmt::Display for TypeTag {
 impl TypeTag {
     /// As the engine keeps it with the table: the type of the keys, a zero byte,
     /// the type of the values.
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         format!("{}\0{}", self.key, self.value).into_bytes()
     }
 
-    fn decode(description: &[u8]) -> Option<TypeTag> {
+    pub(crate) fn decode(description: &[u8]) -> Option<TypeTag> {
         let (key, value) = std::str::from_utf8(description).ok()?.split_once('\0')?;
         Some(TypeTag {
             key: Cow::Owned(key.to_owned()),
@@ -68,17 +66,22 @@ impl TypeTag {
 /// Cheap to clone. It can be used in transactions of the database it came from;
 /// elsewhere they say [`Error::ForeignTable`]. It does not keep the database
 /// open.
+///
+/// It stands for the table, whatever that is named: renaming and truncating the
+/// table leave it as good as it was. After the table was dropped, transactions that
+/// begin later say [`Error::TableDropped`], also if another table has its name.
 pub struct Table<K, V> {
     table: Arc<engine::Table>,
+    name: Arc<str>,
     /// Names the database; never upgraded.
     database: Weak<engine::Database>,
     _types: PhantomData<fn() -> (K, V)>,
 }
 
 impl<K, V> Table<K, V> {
-    /// The table's name.
+    /// The name that the table was opened by.
     pub fn name(&self) -> &str {
-        self.table.name()
+        &self.name
     }
 
     /// The table's number, by which a [`crate::Change`] names it.
@@ -104,8 +107,8 @@ impl<K, V> Table<K, V> {
     /// The engine's table, if it is one of `database`. As long as this handle
     /// lives, no other database can have the address that it compares.
     #[inline(always)]
-    pub(crate) fn within(&self, database: &Arc<engine::Database>) -> Option<&engine::Table> {
-        std::ptr::eq(self.database.as_ptr(), Arc::as_ptr(database)).then_some(&*self.table)
+    pub(crate) fn within(&self, database: &Arc<engine::Database>) -> Option<&Arc<engine::Table>> {
+        std::ptr::eq(self.database.as_ptr(), Arc::as_ptr(database)).then_some(&self.table)
     }
 
     #[cold]
@@ -118,6 +121,7 @@ impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Table<K, V> {
         Table {
             table: self.table.clone(),
+            name: self.name.clone(),
             database: self.database.clone(),
             _types: PhantomData,
         }
@@ -134,77 +138,73 @@ impl<K: Key, V: Value> fmt::Debug for Table<K, V> {
     }
 }
 
-/// Types of all tables by name.
-#[derive(Debug, Default)]
-pub(crate) struct Catalogue {
-    types: Mutex<BTreeMap<String, TypeTag>>,
+/// What a handle stands for in a transaction: mostly what it was opened on.
+pub(crate) enum Current<'t> {
+    Opened(&'t engine::Table),
+    /// The table was truncated since.
+    Successor(Arc<engine::Table>),
 }
 
-impl Catalogue {
-    /// Knows the tables that were recovered.
-    pub(crate) fn restore(&self, database: &engine::Database) {
-        let mut types = self.types();
-        for name in database.table_names() {
-            let table = database.table(&name);
-            if let Some(tag) = table.and_then(|table| TypeTag::decode(table.description())) {
-                types.insert(name, tag);
-            }
+impl Deref for Current<'_> {
+    type Target = engine::Table;
+
+    #[inline(always)]
+    fn deref(&self) -> &engine::Table {
+        match self {
+            Current::Opened(table) => table,
+            Current::Successor(table) => table,
         }
-    }
-
-    fn types(&self) -> MutexGuard<'_, BTreeMap<String, TypeTag>> {
-        self.types.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    pub(crate) fn create<K: Key, V: Value>(
-        &self,
-        database: &Arc<engine::Database>,
-        name: &str,
-    ) -> Result<Table<K, V>> {
-        // Held while the table is made: nobody finds it without its types.
-        let mut types = self.types();
-        let tag = TypeTag::of::<K, V>();
-        let table = database.create_table(name, &tag.encode());
-        let table = table.map_err(|error| match error {
-            TableError::Exists(name) => Error::TableExists(name.into()),
-            TableError::Device(error) => Error::System(error),
-            // Nothing else can go wrong with a new table.
-            _ => Error::MemoryExhausted,
-        })?;
-        types.insert(name.to_owned(), tag);
-        Ok(typed(database, table))
-    }
-
-    pub(crate) fn open<K: Key, V: Value>(
-        &self,
-        database: &Arc<engine::Database>,
-        name: &str,
-    ) -> Result<Table<K, V>> {
-        let types = self.types();
-        let (Some(found), Some(table)) = (types.get(name), database.table(name)) else {
-            return Err(Error::NoSuchTable(name.into()));
-        };
-        let expected = TypeTag::of::<K, V>();
-        if *found != expected {
-            return Err(Error::from(Box::new(WrongType {
-                table: name.to_owned(),
-                expected,
-                found: found.clone(),
-            })));
-        }
-        Ok(typed(database, table))
-    }
-
-    pub(crate) fn list(&self) -> Vec<(String, TypeTag)> {
-        let types = self.types();
-        types.iter().map(|(n, t)| (n.clone(), t.clone())).collect()
     }
 }
 
-fn typed<K, V>(database: &Arc<engine::Database>, table: Arc<engine::Table>) -> Table<K, V> {
-    Table {
+/// The table of a name, as of the newest commit.
+pub(crate) fn open<K: Key, V: Value>(
+    database: &Arc<engine::Database>,
+    name: &str,
+) -> Result<Table<K, V>> {
+    match database.table(name) {
+        Some(table) => typed(database, table, name),
+        None => Err(Error::NoSuchTable(name.into())),
+    }
+}
+
+/// All tables by name, with their types.
+pub(crate) fn list(database: &engine::Database) -> Vec<(String, TypeTag)> {
+    let names = database.table_names().into_iter();
+    let tables = names.filter_map(|name| {
+        let tag = TypeTag::decode(database.table(&name)?.description())?;
+        Some((name, tag))
+    });
+    tables.collect()
+}
+
+/// A handle on a table that was opened by `name`.
+///
+/// # Errors
+/// [`Error::WrongType`].
+pub(crate) fn typed<K: Key, V: Value>(
+    database: &Arc<engine::Database>,
+    table: Arc<engine::Table>,
+    name: &str,
+) -> Result<Table<K, V>> {
+    let expected = TypeTag::of::<K, V>();
+    let found = TypeTag::decode(table.description());
+    // One that this interface did not make is of no types that it knows.
+    let found = found.unwrap_or(TypeTag {
+        key: Cow::Borrowed("unknown"),
+        value: Cow::Borrowed("unknown"),
+    });
+    if found != expected {
+        return Err(Error::from(Box::new(WrongType {
+            table: name.to_owned(),
+            expected,
+            found,
+        })));
+    }
+    Ok(Table {
         table,
+        name: Arc::from(name),
         database: Arc::downgrade(database),
         _types: PhantomData,
-    }
+    })
 }

@@ -11,8 +11,10 @@
 //! | `scan` | `scan.rs` |
 //! | `get_by`, `scan_by`, `scan_covered` | `by_index.rs` |
 //! | `range`, a stream of rows | `rows.rs` |
+//! | `create_table`, `open_table`, `drop_table`, `truncate_table`, `rename_table` | `ddl.rs` |
 
 mod by_index;
+mod ddl;
 mod lock;
 mod multi_get;
 mod read;
@@ -25,6 +27,7 @@ use std::{
     fmt,
     marker::PhantomData,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -33,9 +36,9 @@ use interleave::{Interleaved, Policy};
 pub use self::{by_index::IndexScan, multi_get::MULTI_GET_WIDTH, rows::Rows, scan::Scan};
 use crate::{
     changes::Position,
-    error::Result,
+    error::{Error, Result},
     options::{Durability, Isolation},
-    table::Table,
+    table::{Current, Table},
 };
 
 /// An open transaction. Dropping it rolls it back.
@@ -154,14 +157,23 @@ impl<P: Policy> Transaction<P> {
         &self.inner
     }
 
-    /// The engine's table, or why it cannot be used here.
+    /// What the handle stands for in this transaction.
     #[inline(always)]
-    fn table<'t, K, V>(&self, table: &'t Table<K, V>) -> Option<&'t engine::Table> {
-        table.within(self.inner.session().database())
+    fn checked<'t, K, V>(&self, table: &'t Table<K, V>) -> Result<Current<'t>> {
+        match table.within(self.inner.session().database()) {
+            Some(opened) if opened.is_live() => Ok(Current::Opened(opened)),
+            Some(opened) => self.current(opened, table.name()),
+            None => Err(table.foreign()),
+        }
     }
 
-    fn checked<'t, K, V>(&self, table: &'t Table<K, V>) -> Result<&'t engine::Table> {
-        self.table(table).ok_or_else(|| table.foreign())
+    /// The same for a table that was dropped or truncated, or is just being made.
+    #[cold]
+    fn current<'t>(&self, opened: &Arc<engine::Table>, name: &str) -> Result<Current<'t>> {
+        match self.inner.current(opened) {
+            Ok(current) => Ok(Current::Successor(current)),
+            Err(_) => Err(Error::TableDropped(name.into())),
+        }
     }
 }
 

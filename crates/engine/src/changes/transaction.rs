@@ -6,6 +6,7 @@ use io::Buffer;
 use memory::Reservation;
 
 use crate::{
+    catalog::view::CatalogView,
     log::format::{Flaw, LoggedTransaction, LoggedWrite, Transactions},
     timestamp::Timestamp,
 };
@@ -69,11 +70,11 @@ impl ChangedTransaction {
         let logged = transactions.next()?;
         let rest = transactions.rest().len();
         Some(logged.and_then(|logged| {
-            check(&logged)?;
+            let records = check(&logged)?;
             payload.start = payload.end - rest;
             Ok(ChangedTransaction {
                 timestamp: logged.timestamp,
-                records: logged.count,
+                records,
                 piece: piece.clone(),
                 writes: payload.start - logged.bytes().len()..payload.start,
             })
@@ -85,7 +86,8 @@ impl ChangedTransaction {
         self.timestamp
     }
 
-    /// How many records it changed.
+    /// How many records it changed. Those of the catalog are none of them: a transaction
+    /// that only created or dropped tables changed none.
     pub fn len(&self) -> usize {
         self.records as usize
     }
@@ -99,7 +101,9 @@ impl ChangedTransaction {
     pub fn records(&self) -> impl Iterator<Item = ChangedRecord<'_>> {
         let writes = LoggedWrite::read_all(&self.piece.bytes[self.writes.clone()]);
         // They were read before.
-        writes.map_while(Result::ok).map(|write| ChangedRecord {
+        let writes = writes.map_while(Result::ok);
+        let of_tables = writes.filter(|write| !CatalogView::is_about(write.table));
+        of_tables.map(|write| ChangedRecord {
             table: write.table,
             key: write.key,
             value: write.value,
@@ -107,15 +111,16 @@ impl ChangedTransaction {
     }
 }
 
-/// All its writes can be read, and are as many as it says.
-fn check(logged: &LoggedTransaction<'_>) -> Result<(), Flaw> {
-    let mut count = 0;
+/// All its writes can be read, and are as many as it says: how many of them are of tables,
+/// not of the catalog.
+fn check(logged: &LoggedTransaction<'_>) -> Result<u32, Flaw> {
+    let (mut count, mut of_tables) = (0, 0);
     for write in logged.writes() {
-        write?;
+        of_tables += u32::from(!CatalogView::is_about(write?.table));
         count += 1;
     }
     if count == logged.count {
-        Ok(())
+        Ok(of_tables)
     } else {
         Err(Flaw::Nonsense)
     }

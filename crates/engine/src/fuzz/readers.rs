@@ -7,9 +7,7 @@ use crate::{
     log::format::{
         Appending, BLOCK_HEADER_BYTES, BlockHeader, Claim, SegmentHeader, seal as seal_block,
     },
-    manifest::{
-        CheckpointEntry, Cut, History, HistoryFile, Manifest, PartEntry, Start, TableEntry,
-    },
+    manifest::{CheckpointEntry, Cut, History, HistoryFile, Manifest, PartEntry, Start},
     recovery::scan::LogFile,
     timestamp::Timestamp,
 };
@@ -146,13 +144,7 @@ pub(super) fn manifest() -> Manifest {
                 ends: vec![(0, 7), (3, 1)],
             })
             .collect(),
-        tables: (0..2)
-            .map(|number| TableEntry {
-                number,
-                name: format!("table {number}"),
-                description: b"u64 to i64".to_vec(),
-            })
-            .collect(),
+        next_table: 4,
         checkpoint: Some(CheckpointEntry {
             number: 5,
             incarnation: 3,

@@ -5,8 +5,10 @@ use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 use io::{BLOCK_BYTES, Directory};
 
 use crate::{
+    catalog::view::CatalogView,
     inspect::{
         blocks::{Blocks, Ending},
+        catalog::read_names,
         lock,
     },
     log::{
@@ -110,7 +112,7 @@ pub enum DumpEntry<'b> {
     Write {
         /// The table's number.
         table: u32,
-        /// Its name, if the manifest has it.
+        /// Its name, or the last it had, if checkpoint or log have it.
         table_name: Option<&'b str>,
         /// The encoded key.
         key: &'b [u8],
@@ -131,7 +133,8 @@ pub enum DumpEntry<'b> {
 
 /// Goes through the log in the order of incarnations, lanes, files and blocks, and
 /// shows `visit` what was selected. The files of a lane that are free to be used
-/// again are among them. One file at a time is in memory.
+/// again are among them. One file at a time is in memory; all are read once more before
+/// that, for the names of tables.
 ///
 /// # Errors
 /// [`OpenError::Locked`], [`OpenError::NoDatabase`], [`OpenError::Io`]; those of
@@ -169,6 +172,7 @@ pub fn dump<E: From<OpenError>>(
         }
     }
     files.sort_by_key(|(_, header)| (header.incarnation, header.lane, header.ordinal));
+    let names = read_names(directory, manifest.as_ref(), &files);
     for (number, header) in files {
         let is_selected = selection.lane.is_none_or(|lane| lane == header.lane)
             && selection
@@ -177,7 +181,7 @@ pub fn dump<E: From<OpenError>>(
         if is_selected {
             let mut dumping = Dumping {
                 name: file_name(number),
-                manifest: manifest.as_ref(),
+                names: &names,
                 selection,
                 fates: &fates,
                 visit,
@@ -250,7 +254,7 @@ impl Fates {
 
 struct Dumping<'d, E> {
     name: String,
-    manifest: Option<&'d Manifest>,
+    names: &'d CatalogView,
     selection: &'d DumpSelection,
     fates: &'d Fates,
     visit: &'d mut dyn FnMut(DumpEntry<'_>) -> Result<(), E>,
@@ -336,11 +340,9 @@ impl<E: From<OpenError>> Dumping<'_, E> {
                     Ok(write) => write,
                     Err(flaw) => return self.damage(offset, &flaw.to_string()),
                 };
-                let tables = self.manifest.iter().flat_map(|m| &m.tables);
-                let name = tables.into_iter().find(|table| table.number == write.table);
                 (self.visit)(DumpEntry::Write {
                     table: write.table,
-                    table_name: name.map(|table| table.name.as_str()),
+                    table_name: self.names.name_of(write.table),
                     key: write.key,
                     value: write.value,
                 })?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use io::BLOCK_BYTES;
 
 use crate::{
+    catalog::{NUMBERS_END, view::CatalogView},
     inspect::{
         Inspection, LOOK_AT_THE_DEVICE, RESTORE_OR_PUT_BACK, RESTORE_OR_SALVAGE,
         blocks::{Blocks, Ending},
@@ -26,6 +27,9 @@ use crate::{
 /// Log files by incarnation and lane.
 type Lanes = BTreeMap<(u64, u32), Vec<LogFile>>;
 
+/// A record of the catalog: table, key, value, timestamp.
+type CatalogWrite = (u32, Vec<u8>, Option<Vec<u8>>, Timestamp);
+
 /// What a file holds.
 #[derive(Default)]
 struct Walked {
@@ -36,6 +40,8 @@ struct Walked {
     transactions: (u64, u64),
     /// Transactions newer than what counts.
     newer: u64,
+    /// What it says of the catalog, as far as it counts.
+    catalog: Vec<CatalogWrite>,
     /// What is wrong with its blocks: where, and what.
     complaints: Vec<(u64, String)>,
     ending: Option<Ending>,
@@ -63,6 +69,7 @@ impl Inspection<'_> {
             };
             self.damage(&file, offset, error.to_string(), RESTORE_OR_SALVAGE);
         }
+        self.check_catalog(manifest);
         if !self.report.is_sound()
             && let Some(up_to) = self.report.recovers_to.take()
         {
@@ -150,6 +157,12 @@ impl Inspection<'_> {
             expected(manifest, cut, incarnation, lane)
         });
         let up_to = self.report.recovers_to.or(self.report.salvages_to);
+        let begin = manifest.and_then(|manifest| manifest.checkpoint.as_ref());
+        let begin = begin.map_or(Timestamp(0), |checkpoint| checkpoint.begin);
+        let counted = (
+            begin,
+            cut.map(|cut| cut.up_to).or(up_to).unwrap_or_default(),
+        );
         let up_to = up_to.filter(|_| is_current);
         let mut next: Option<(u64, u64)> = None;
         // Where the next file is to begin.
@@ -162,7 +175,7 @@ impl Inspection<'_> {
                 continue;
             };
             let next_number = next.map_or(expected.first_block, |(block, _)| block);
-            let walked = walk(&bytes, file, manifest, up_to, next_number);
+            let walked = walk(&bytes, file, up_to, counted, next_number);
             let blocks = walked.contents.blocks.clone();
             let is_needed = counts && blocks.end > expected.first_block;
             if is_needed {
@@ -170,6 +183,9 @@ impl Inspection<'_> {
                 next = Some((blocks.end, walked.transactions.1));
                 knows_start = true;
                 self.report.cut_off += walked.newer;
+                for (table, key, value, timestamp) in &walked.catalog {
+                    self.catalog.note(*table, key, value.as_deref(), *timestamp);
+                }
                 for (offset, what) in &walked.complaints {
                     self.damage(&name, *offset, what.clone(), RESTORE_OR_SALVAGE);
                 }
@@ -266,8 +282,8 @@ impl Inspection<'_> {
 fn walk(
     bytes: &[u8],
     file: &LogFile,
-    manifest: Option<&Manifest>,
     up_to: Option<Timestamp>,
+    counted: (Timestamp, Timestamp),
     next: u64,
 ) -> Walked {
     let header = &file.header;
@@ -280,7 +296,6 @@ fn walk(
         },
         ..Walked::default()
     };
-    let tables = manifest.map_or(usize::MAX, |manifest| manifest.tables.len());
     let mut blocks = Blocks::new(bytes, file);
     for (offset, block) in &mut blocks {
         let header = &block.header;
@@ -298,7 +313,7 @@ fn walk(
             walked.complaints.push((offset, what));
         }
         walked.transactions.1 = header.first.saturating_add(header.transactions.into());
-        walked.read_block(offset, &block, tables, up_to);
+        walked.read_block(offset, &block, up_to, counted);
     }
     walked.end = blocks.offset();
     walked.ending = Some(blocks.ending(next));
@@ -311,8 +326,8 @@ impl Walked {
         &mut self,
         offset: u64,
         block: &Block<'_>,
-        tables: usize,
         up_to: Option<Timestamp>,
+        (newer_than, counts_to): (Timestamp, Timestamp),
     ) {
         let header = &block.header;
         let mut complain = |what: String| self.complaints.push((offset, what));
@@ -336,8 +351,16 @@ impl Walked {
             let mut writes = 0;
             for write in transaction.writes() {
                 match write {
-                    Ok(write) if (write.table as usize) < tables => writes += 1,
-                    Ok(write) => complain(format!("table {} does not exist", write.table)),
+                    Ok(write) if write.table < NUMBERS_END => {
+                        writes += 1;
+                        let counts = timestamp > newer_than && timestamp <= counts_to;
+                        if counts && CatalogView::is_about(write.table) {
+                            let value = write.value.map(<[u8]>::to_vec);
+                            self.catalog
+                                .push((write.table, write.key.to_vec(), value, timestamp));
+                        }
+                    }
+                    Ok(write) => complain(format!("there can be no table {}", write.table)),
                     Err(flaw) => complain(format!("in timestamp {}: {flaw}", timestamp.0)),
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     inspect::{
         Inspection, RESTORE_OR_SALVAGE,
-        report::{CheckpointSummary, Contents, FileReport, FileState, TableSummary},
+        report::{CheckpointSummary, Contents, FileReport, FileState},
     },
     log::format::Flaw,
     manifest::{Manifest, NAME},
@@ -56,18 +56,6 @@ impl Inspection<'_> {
     /// Numbers in the manifest that must agree.
     fn check_references(&mut self, manifest: &Manifest) {
         let mut complain = |what: String| self.damage(NAME, 0, what, RESTORE_OR_SALVAGE);
-        let mut names = BTreeSet::new();
-        for (number, table) in manifest.tables.iter().enumerate() {
-            if table.number as usize != number {
-                complain(format!(
-                    "table {:?} has number {} in place of {number}",
-                    table.name, table.number
-                ));
-            }
-            if !names.insert(&table.name) {
-                complain(format!("there are two tables named {:?}", table.name));
-            }
-        }
         let mut earlier = BTreeSet::new();
         for cut in &manifest.cuts {
             if cut.incarnation >= manifest.incarnation || !earlier.insert(cut.incarnation) {
@@ -91,9 +79,9 @@ impl Inspection<'_> {
                     part.file
                 ));
             }
-            if part.table as usize >= manifest.tables.len() {
+            if part.table >= manifest.next_table {
                 complain(format!(
-                    "checkpoint file {} is of table {}, which does not exist",
+                    "checkpoint file {} is of table {}, which there was never",
                     part.file, part.table
                 ));
             }
@@ -105,14 +93,6 @@ impl Inspection<'_> {
         report.database = manifest.database;
         report.incarnation = manifest.incarnation;
         let parts = || manifest.checkpoint.iter().flat_map(|c| &c.parts);
-        let tables = manifest.tables.iter().map(|table| TableSummary {
-            number: table.number,
-            name: table.name.clone(),
-            checkpoint_records: parts()
-                .filter(|part| part.table == table.number)
-                .fold(0, |sum, part| sum.saturating_add(part.records)),
-        });
-        report.tables = tables.collect();
         let checkpoint = manifest.checkpoint.as_ref();
         report.checkpoint = checkpoint.map(|checkpoint| CheckpointSummary {
             number: checkpoint.number,

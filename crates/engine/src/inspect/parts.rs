@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    catalog::view::CatalogView,
     checkpoint::{
         file_name, file_number,
         format::{Chunk, ChunkHeader},
@@ -169,7 +170,14 @@ impl Inspection<'_> {
         let mut records = 0;
         for record in chunk.records() {
             let key = match record {
-                Ok((key, _)) => key,
+                Ok((key, value)) => {
+                    let header = &chunk.header;
+                    if CatalogView::is_about(header.table) {
+                        self.catalog
+                            .note(header.table, key, Some(value), header.snapshot);
+                    }
+                    key
+                }
                 Err(flaw) => {
                     self.flaw(name, offset, flaw);
                     break;

@@ -48,6 +48,8 @@ pub enum OpenError {
         /// The newest commit that the checkpoint has anything of.
         checkpoint: Timestamp,
     },
+    /// The catalog of tables does not agree with itself.
+    Catalog(String),
     /// The records do not fit into the memory limit.
     MemoryExhausted,
 }
@@ -109,6 +111,10 @@ impl fmt::Display for OpenError {
                 "the log files end at commit {}, but were durable up to {}, which the checkpoint \
                  needs; restore a backup, or copy the directory and salvage the rest",
                 log.0, checkpoint.0
+            ),
+            OpenError::Catalog(what) => write!(
+                f,
+                "{what}; restore a backup, or copy the directory and salvage the rest"
             ),
             OpenError::MemoryExhausted => f.write_str(
                 "the records do not fit into the memory limit; open the database with a higher \

@@ -13,9 +13,10 @@ use std::{
 use io::BLOCK_BYTES;
 
 use crate::{
+    catalog::{self, definition},
     checkpoint::{self, format::Chunk},
     log::{
-        format::{Block, Flaw},
+        format::{Block, Flaw, LoggedWrite},
         segments::file_name,
     },
     manifest::PartEntry,
@@ -47,8 +48,6 @@ pub(super) struct Batch {
 /// See the module text.
 pub(super) struct Intake {
     recovery: Arc<Recovery>,
-    /// How many tables there are.
-    tables: usize,
     item: Option<Item>,
     bytes: Rc<Vec<u8>>,
     /// Those of the file before: memory for the next.
@@ -67,7 +66,6 @@ impl Intake {
     pub(super) fn new(recovery: &Arc<Recovery>) -> Intake {
         Intake {
             recovery: recovery.clone(),
-            tables: recovery.database.tables().len(),
             item: None,
             bytes: Rc::default(),
             spare: Rc::default(),
@@ -150,13 +148,21 @@ impl Intake {
         for transaction in block.transactions() {
             let transaction = transaction?;
             let timestamp = transaction.timestamp;
-            if timestamp <= newer_than || timestamp > up_to {
+            if timestamp <= newer_than {
+                continue;
+            }
+            if timestamp > up_to {
+                // Its records do not count; the numbers it has used do.
+                for write in transaction.writes().flatten() {
+                    self.note_numbers(&write);
+                }
                 continue;
             }
             let before = self.entries.len();
             for write in transaction.writes() {
                 let write = write?;
-                self.check_table(write.table)?;
+                check_table(write.table)?;
+                self.note_numbers(&write);
                 self.entries.push(Entry {
                     table: write.table,
                     timestamp,
@@ -185,7 +191,7 @@ impl Intake {
         {
             return Err(MISMATCH);
         }
-        self.check_table(header.table)?;
+        check_table(header.table)?;
         for record in chunk.records() {
             let (key, value) = record?;
             self.entries.push(Entry {
@@ -214,12 +220,24 @@ impl Intake {
         counter.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    fn check_table(&self, table: u32) -> Result<(), Flaw> {
-        if (table as usize) < self.tables {
-            Ok(())
-        } else {
-            Err(Flaw::Nonsense)
+    /// No table gets a number that was used before, also if nothing but the log
+    /// remembers it: a table may have come and gone without a record.
+    #[inline]
+    fn note_numbers(&self, write: &LoggedWrite<'_>) {
+        if write.table == catalog::OBJECTS {
+            let catalog = &self.recovery.database.catalog;
+            for number in definition::numbers(write.key, write.value) {
+                catalog.skip_numbers(number + 1);
+            }
         }
+    }
+}
+
+fn check_table(table: u32) -> Result<(), Flaw> {
+    if table < catalog::NUMBERS_END {
+        Ok(())
+    } else {
+        Err(Flaw::Nonsense)
     }
 }
 

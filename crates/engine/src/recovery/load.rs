@@ -6,9 +6,10 @@
 //! tasks to keep in flight. A task without end could not be taken out of flight, and
 //! one that does not suspend (the worker tries that) would never let go.
 
-use std::{rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
 use interleave::Interleaved;
+use memory::Exhausted;
 
 use crate::{
     recovery::{
@@ -28,7 +29,7 @@ impl Recovery {
     ) -> impl FnMut() -> Option<Loading> + use<> {
         let mut intake = Intake::new(self);
         let loader = Rc::new(Loader {
-            tables: session.database.tables(),
+            tables: RefCell::default(),
             recovery: self.clone(),
             session: session.clone(),
         });
@@ -49,20 +50,33 @@ pub type Loading = std::pin::Pin<Box<dyn Future<Output = ()>>>;
 struct Loader {
     recovery: Arc<Recovery>,
     session: Rc<Session>,
-    /// By number.
-    tables: Vec<Arc<Table>>,
+    /// Those that were met, by number.
+    tables: RefCell<BTreeMap<u32, Arc<Table>>>,
+}
+
+impl Loader {
+    /// The table of this number, made if it was not met before.
+    fn table(&self, number: u32) -> Result<Arc<Table>, Exhausted> {
+        if let Some(table) = self.tables.borrow().get(&number) {
+            return Ok(table.clone());
+        }
+        let catalog = &self.session.database.catalog;
+        let table = catalog.storage_of(number, &self.session.memory)?;
+        self.tables.borrow_mut().insert(number, table.clone());
+        Ok(table)
+    }
 }
 
 async fn load(loader: Rc<Loader>, batch: Batch) {
     let session = &*loader.session;
     for entry in &batch.entries {
-        // Tables of the log and the checkpoint are in the manifest: checked when
-        // the entry was read.
-        let table = &loader.tables[entry.table as usize];
+        let Ok(table) = loader.table(entry.table) else {
+            return loader.recovery.fail(OpenError::MemoryExhausted);
+        };
         let key = &batch.bytes[entry.key.clone()];
         let value = entry.value.clone().map(|value| &batch.bytes[value]);
         let installed = session
-            .install::<Interleaved>(table, key, value, entry.timestamp)
+            .install::<Interleaved>(&table, key, value, entry.timestamp)
             .await;
         if installed.is_err() {
             return loader.recovery.fail(OpenError::MemoryExhausted);

@@ -13,7 +13,7 @@ use std::{
 
 use memory::{Exhausted, Local};
 
-use crate::table::Table;
+use crate::{catalog::Stage, table::Table};
 
 /// The smallest number of an entry table.
 const FIRST: u32 = 1 << 31;
@@ -24,8 +24,8 @@ pub(crate) fn is_derived(number: u32) -> bool {
     number >= FIRST
 }
 
-/// All entry tables. Those of dropped indexes stay: transactions that still maintain
-/// them hold their slots, and garbage names them.
+/// All entry tables. Those of dropped indexes stay until transactions that still
+/// maintain them have ended: `catalog/graveyard.rs`.
 pub(crate) struct DerivedTables {
     /// Downward; a number is never used again.
     next: AtomicU32,
@@ -48,10 +48,17 @@ impl DerivedTables {
         if !is_derived(number) {
             return Err(Exhausted);
         }
-        let table = Arc::new(Table::new(local, name, number, &[])?);
+        let table = Arc::new(Table::new(local, number)?);
+        table.set_name(name);
+        table.life.set(Stage::Live);
         let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
         tables.insert(number, table.clone());
         Ok(table)
+    }
+
+    pub(crate) fn remove(&self, number: u32) {
+        let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
+        tables.remove(&number);
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<Arc<Table>> {

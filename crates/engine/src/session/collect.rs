@@ -19,6 +19,9 @@
 //!    for step 3; readers see nothing, as before.
 //! 3. The index entry is removed if it still names this RID.
 //! 4. RID and `T` are retired; readers pinned before step 3 may still hold them.
+//!
+//! Records of a table that is gone are gone with it (`catalog/graveyard.rs`): their
+//! tombstones and RIDs are skipped.
 
 use std::collections::VecDeque;
 
@@ -100,6 +103,7 @@ impl Session {
     pub(super) fn collect(&self) {
         self.database.inherit(self);
         self.reuse_rids();
+        self.database.dig(&self.digging, &self.memory);
         if self.garbage.borrow().is_empty() {
             return;
         }
@@ -149,10 +153,11 @@ impl Session {
     }
 
     fn remove_record(&self, tombstone: Tombstone) {
+        // First: while it is open, a table that is found stays (`catalog/graveyard.rs`).
+        let pin = self.memory.pin();
         let Some(table) = self.database.table_by_number(tombstone.table) else {
             return;
         };
-        let pin = self.memory.pin();
         let slot = table.records.slot(tombstone.rid);
         if slot.head() != Head::Version(tombstone.version)
             || tombstone.version.begin() != Begin::Committed(tombstone.timestamp)
@@ -185,6 +190,11 @@ impl Session {
 
     fn reuse_rids(&self) {
         let mut rids = self.rids.borrow_mut();
+        let gone = self.database.catalog.gone();
+        if self.gone.replace(gone) != gone {
+            rids.forget(|table| self.database.table_by_number(table).is_none());
+        }
+        let _pin = rids.is_waiting().then(|| self.memory.pin());
         while let Some((table, rid)) = rids.next_reusable(&self.memory) {
             if let Some(table) = self.database.table_by_number(table) {
                 table.records.slot(rid).clear();

@@ -3,12 +3,14 @@
 
 use std::{
     cell::{Cell, RefCell},
+    future::poll_fn,
     rc::Rc,
-    task::Waker,
+    task::{Poll, Waker},
     time::Duration,
 };
 
 use crate::{
+    catalog::Effect,
     error::Abort,
     indirection::{Rid, Slot},
     locks::{OnConflict, Place, Strength},
@@ -41,6 +43,9 @@ pub(crate) struct Context {
     pub(crate) state: Cell<State>,
     pub(crate) durability: Cell<Durability>,
     snapshot: Cell<u64>,
+    /// The snapshot of the first write: what the transaction has written to stays in
+    /// place until it ends, also where it has no snapshot between two operations.
+    anchor: Cell<u64>,
     /// The largest timestamp among the versions it saw.
     pub(crate) seen: Cell<Timestamp>,
     /// What its versions are marked with; none before the first.
@@ -54,6 +59,8 @@ pub(crate) struct Context {
     /// Keys that commit or undo will need, one after the other.
     pub(crate) keys: RefCell<Vec<u8>>,
     pub(crate) savepoints: RefCell<Savepoints>,
+    /// What is to happen besides when it commits.
+    pub(crate) effects: RefCell<Vec<Effect>>,
     /// What the operation on an indexed table has done that is under way.
     pub(crate) journal: RefCell<Vec<Step>>,
     pub(crate) turn: Turn,
@@ -79,11 +86,37 @@ pub(crate) struct Step {
     pub(crate) before: Option<Saved>,
 }
 
-/// Lets operations on indexed tables run one after the other within a transaction.
+/// Lets operations on indexed tables, and those on the catalog, run one after the other
+/// within a transaction.
 #[derive(Default)]
 pub(crate) struct Turn {
-    pub(crate) taken: Cell<bool>,
-    pub(crate) waiting: RefCell<Vec<Waker>>,
+    taken: Cell<bool>,
+    waiting: RefCell<Vec<Waker>>,
+}
+
+impl Turn {
+    /// Waits for it.
+    pub(crate) async fn take(&self) {
+        poll_fn(|context| {
+            if !self.taken.get() {
+                return Poll::Ready(());
+            }
+            let mut waiting = self.waiting.borrow_mut();
+            if !waiting.iter().any(|w| w.will_wake(context.waker())) {
+                waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+        self.taken.set(true);
+    }
+
+    pub(crate) fn give_back(&self) {
+        self.taken.set(false);
+        // Foreign code, which must not find anything borrowed.
+        let waiting = self.waiting.take();
+        waiting.into_iter().for_each(Waker::wake);
+    }
 }
 
 /// What a transaction does about conflicts.
@@ -153,6 +186,7 @@ impl Context {
             state: Cell::new(State::Ended),
             durability: Cell::default(),
             snapshot: Cell::new(NO_SNAPSHOT),
+            anchor: Cell::new(NO_SNAPSHOT),
             seen: Cell::default(),
             id: Cell::default(),
             reads: Cell::default(),
@@ -170,6 +204,7 @@ impl Context {
             lost: RefCell::default(),
             dependencies: Dependencies::default(),
             charged_bytes: Cell::default(),
+            effects: RefCell::default(),
         }
     }
 
@@ -206,12 +241,24 @@ impl Context {
         self.snapshot.set(snapshot.0);
     }
 
+    /// Keeps what the transaction sees now in place until it ends; without a snapshot,
+    /// the `present`.
+    pub(crate) fn drop_anchor(&self, present: impl FnOnce() -> Timestamp) {
+        let snapshot = self.snapshot.get();
+        let anchor = match snapshot {
+            NO_SNAPSHOT => present().0,
+            _ => snapshot,
+        };
+        self.anchor.set(anchor);
+    }
+
     pub(crate) fn drop_snapshot(&self) {
         self.snapshot.set(NO_SNAPSHOT);
     }
 
     fn forget_writes(&self) {
         // One huge transaction should not keep its memory for ever.
+        debug_assert!(self.effects.borrow().is_empty(), "its end has used them up");
         let mut keys = self.keys.borrow_mut();
         keys.clear();
         keys.shrink_to(1 << 20);
@@ -309,6 +356,7 @@ impl Contexts {
         debug_assert!(context.locks.borrow().is_empty(), "locks end first");
         context.dependencies.clear();
         if context.id.get().is_some() {
+            context.anchor.set(NO_SNAPSHOT);
             context.forget_writes();
         }
         if context.is_large() {
@@ -321,13 +369,13 @@ impl Contexts {
         self.all.borrow().len() - self.free.borrow().len()
     }
 
-    /// The oldest snapshot that is open.
+    /// The oldest snapshot that is open, or that something was written under.
     pub(crate) fn oldest_snapshot(&self) -> Option<Timestamp> {
         let oldest = self
             .all
             .borrow()
             .iter()
-            .map(|context| context.snapshot.get())
+            .map(|context| context.snapshot.get().min(context.anchor.get()))
             .min();
         oldest
             .filter(|&snapshot| snapshot != NO_SNAPSHOT)

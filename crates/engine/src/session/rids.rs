@@ -62,6 +62,11 @@ impl RidStock {
         self.waiting.capacity() * size_of::<(Stamp, u32, Rid)>()
     }
 
+    /// Forgets the stock of tables that are gone.
+    pub(crate) fn forget(&mut self, is_gone: impl Fn(u32) -> bool) {
+        self.tables.retain(|&table, _| !is_gone(table));
+    }
+
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

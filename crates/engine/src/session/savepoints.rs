@@ -30,6 +30,7 @@ pub(crate) struct Mark {
     pub(crate) writes: usize,
     pub(crate) keys: usize,
     pub(crate) locks: usize,
+    pub(crate) effects: usize,
     saved: usize,
 }
 
@@ -54,13 +55,20 @@ impl Savepoints {
     }
 
     /// Makes a savepoint; its number. `None` after 2^32 of them.
-    pub(crate) fn make(&mut self, writes: usize, keys: usize, locks: usize) -> Option<u32> {
+    pub(crate) fn make(
+        &mut self,
+        writes: usize,
+        keys: usize,
+        locks: usize,
+        effects: usize,
+    ) -> Option<u32> {
         self.number = self.number.checked_add(1)?;
         self.marks.push(Mark {
             number: self.number,
             writes,
             keys,
             locks,
+            effects,
             saved: self.saved.len(),
         });
         Some(self.number)

@@ -146,10 +146,18 @@ impl Transaction {
                 return Ok(None);
             }
         }
+        self.check_written_tables()?;
+        let effects = self.begin_effects();
         let timestamp = match self.commit_writes(lane) {
             Ok(timestamp) => timestamp,
-            Err(abort) => return Err(self.doom(abort)),
+            Err(abort) => {
+                drop(effects);
+                return Err(self.doom(abort));
+            }
         };
+        if let Some(effects) = effects {
+            effects.committed(timestamp);
+        }
         self.ended();
         Ok(Some((timestamp, self.waits_for(timestamp)?)))
     }

@@ -8,6 +8,7 @@ use super::{
     visibility::{Look, Sight},
 };
 use crate::{
+    catalog::view::CatalogView,
     error::{Abort, Error},
     indirection::{Head, Slot},
     locks::{Acquired, IfLocked, OnConflict, Place, Request, Strength, Waiting},
@@ -81,7 +82,9 @@ impl<'t> Statement<'t> {
                 continue;
             }
             let sight = transaction.sight(head, transaction.context.snapshot());
-            let takes_newer = transaction.isolation() == Isolation::ReadCommitted;
+            // Of the catalog, what was read decides what is written.
+            let takes_newer = transaction.isolation() == Isolation::ReadCommitted
+                && !CatalogView::is_about(table.number());
             let is_free = match sight {
                 Sight::Own | Sight::Visible => true,
                 Sight::Newer => takes_newer && head.is_committed(),

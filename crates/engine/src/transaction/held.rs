@@ -224,6 +224,7 @@ impl Transaction {
         self.session.counters.update(|stats| match abort {
             Abort::WriteConflict => stats.aborts_write_conflict += 1,
             Abort::SnapshotTooOld => stats.aborts_snapshot_too_old += 1,
+            Abort::TableDropped => stats.aborts_table_dropped += 1,
             Abort::Deadlock => stats.aborts_deadlock += 1,
             Abort::NotSerializable => stats.aborts_not_serializable += 1,
             Abort::Phantom => stats.aborts_phantom += 1,

@@ -33,12 +33,7 @@
 //! `T` has then seen `U`'s version, hence sees the new list now. If it sees the old one,
 //! its version was there before the index, and nobody writes `r` before `T` has ended.
 
-use std::{
-    future::poll_fn,
-    pin::Pin,
-    sync::Arc,
-    task::{Poll, Waker},
-};
+use std::{pin::Pin, sync::Arc};
 
 use interleave::Policy;
 
@@ -231,19 +226,7 @@ struct Operation<'t> {
 impl<'t> Operation<'t> {
     /// Waits for its turn.
     async fn begin(transaction: &'t Transaction) -> Operation<'t> {
-        let turn = &transaction.context.turn;
-        poll_fn(|context| {
-            if !turn.taken.get() {
-                return Poll::Ready(());
-            }
-            let mut waiting = turn.waiting.borrow_mut();
-            if !waiting.iter().any(|w| w.will_wake(context.waker())) {
-                waiting.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await;
-        turn.taken.set(true);
+        transaction.context.turn.take().await;
         let scratch = transaction.session.scratch.borrow_mut().pop();
         Operation {
             transaction,
@@ -290,11 +273,7 @@ impl Drop for Operation<'_> {
         drop(journal);
         let scratch = std::mem::take(&mut self.scratch);
         session.scratch.borrow_mut().push(scratch);
-        let turn = &context.turn;
-        turn.taken.set(false);
-        // Foreign code, which must not find anything borrowed.
-        let waiting = turn.waiting.take();
-        waiting.into_iter().for_each(Waker::wake);
+        context.turn.give_back();
     }
 }
 

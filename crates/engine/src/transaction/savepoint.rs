@@ -31,8 +31,9 @@ impl Transaction {
         let writes = self.context.writes.borrow().len();
         let keys = self.context.keys.borrow().len();
         let locks = self.context.locks.borrow().len();
+        let effects = self.context.effects.borrow().len();
         let mut savepoints = self.context.savepoints.borrow_mut();
-        let number = savepoints.make(writes, keys, locks);
+        let number = savepoints.make(writes, keys, locks, effects);
         Ok(Savepoint {
             transaction: self.id(),
             number: number.ok_or(Error::MemoryExhausted)?,
@@ -49,6 +50,7 @@ impl Transaction {
         let number = self.check_savepoint(savepoint)?;
         let mark = self.context.savepoints.borrow_mut().return_to(number);
         let mark = mark.ok_or(Error::NoSuchSavepoint)?;
+        self.undo_effects(mark.effects);
         loop {
             let saved = self.context.savepoints.borrow_mut().saved_after(&mark);
             let Some(saved) = saved else { break };

@@ -11,9 +11,10 @@ use crate::{
 
 impl Transaction {
     /// Ends the transaction without effect.
-    pub(super) fn undo(&self, end: State) {
+    pub(crate) fn undo(&self, end: State) {
         debug_assert_eq!(self.context.state.get(), State::Open);
         self.context.state.set(end);
+        self.undo_effects(0);
         // Without a name it has written nothing.
         if let Some(id) = self.context.id.get() {
             let status = self.session.database.statuses.of(id);

@@ -81,6 +81,16 @@ impl Durable {
         self.worker.run_until(task).expect("the task ends")
     }
 
+    /// Creates a table, on the worker.
+    pub(crate) fn create_table(
+        &mut self,
+        name: &str,
+        description: &[u8],
+    ) -> Result<Arc<Table>, engine::Error> {
+        let (name, description) = (name.to_owned(), description.to_vec());
+        self.run(async move |session: Rc<Session>| session.create_table(&name, &description).await)
+    }
+
     /// Writes records in one transaction; `None` deletes.
     pub(crate) fn write(
         &mut self,

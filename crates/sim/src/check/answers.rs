@@ -34,6 +34,8 @@ pub(super) fn check(
                 Error::Abort(_) => true,
                 Error::MemoryExhausted => rules.memory_is_scarce,
                 Error::Locked | Error::LockTimeout => rules.waits,
+                // Looked into in `tables.rs`.
+                Error::TableDropped => true,
                 _ => false,
             };
             if !expected {

@@ -36,6 +36,17 @@ pub fn version_bytes(records: &[Record]) -> u64 {
         .sum()
 }
 
+/// Bytes of the version blocks of values that are so long.
+///
+/// # Panics
+/// When the system refuses a little address space.
+pub fn block_bytes(values: impl Iterator<Item = usize>) -> u64 {
+    let mut rounded = Rounding::new();
+    values
+        .map(|bytes| rounded.block_bytes(HEADER_BYTES + bytes))
+        .sum()
+}
+
 /// For each record that a transaction wrote: bytes asked for its last version,
 /// `None` if it was deleted.
 fn blocks(record: &Record) -> BTreeMap<&Key, Option<usize>> {

@@ -16,6 +16,7 @@ use engine::{ChangedTransaction, ChangesError, ChangesFrom, Session, Timestamp};
 
 use super::CrashReport;
 use crate::{
+    check,
     dice::Dice,
     failure::Reason,
     history::{Key, Record, Value},
@@ -150,8 +151,13 @@ impl Follower {
                 && known.contains(&at)
             {
                 let changed = record.effects();
+                // The catalog is not streamed.
+                let changed = changed.filter(|(key, _)| !check::is_name(key));
                 let changed = changed.map(|(key, value)| (key.clone(), value.cloned()));
-                expected.insert(at, changed.collect::<Effects>());
+                let changed: Effects = changed.collect();
+                if !changed.is_empty() {
+                    expected.insert(at, changed);
+                }
             }
         }
         let mut told = state.told.iter();
@@ -180,7 +186,7 @@ impl Follower {
 /// What a transaction changed in the tables of the run.
 fn effects(transaction: &ChangedTransaction, world: &World) -> Effects {
     let records = transaction.records();
-    let of_the_run = records.filter(|record| world.has_table(record.table));
+    let of_the_run = records.filter(|record| world.has_record(record.table, record.key));
     of_the_run
         .map(|record| (record.key.to_vec(), record.value.map(<[u8]>::to_vec)))
         .collect()

@@ -8,9 +8,9 @@
 //!
 //! A round's history begins with what was recovered before it, as one transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use engine::{Durability, Isolation, Timestamp};
+use engine::{Durability, Isolation, Timestamp, Transaction};
 use interleave::{Sequential, run_inline};
 use io::SimulatedDisk;
 
@@ -31,8 +31,6 @@ pub(super) struct Ledger {
     /// What was recovered last: up to this commit, this state.
     base: u64,
     state: BTreeMap<Key, Value>,
-    /// Further tables: whether their making was acknowledged.
-    tables: BTreeMap<u8, bool>,
     /// All of them, of all rounds.
     survivors: Vec<Record>,
 }
@@ -40,7 +38,7 @@ pub(super) struct Ledger {
 /// What a round leaves.
 pub(super) struct End {
     pub(super) records: Vec<Record>,
-    /// The newest commit.
+    /// The clock: no commit is newer.
     pub(super) newest: u64,
     /// Everything was written: nothing may be lost.
     pub(super) complete: bool,
@@ -56,8 +54,6 @@ pub(super) struct Backup {
     pub(super) durable: u64,
     /// What it says that it has.
     pub(super) up_to: u64,
-    /// The further tables that were there for certain.
-    pub(super) tables: BTreeSet<u8>,
 }
 
 /// A round that is over.
@@ -71,35 +67,7 @@ pub(super) struct Past {
     pub(super) backups: Vec<Backup>,
 }
 
-/// A further table's name.
-pub(super) fn table_name(number: u8) -> String {
-    format!("further {number}")
-}
-
-/// A further table's description.
-pub(super) fn table_description(number: u8) -> Vec<u8> {
-    vec![number; usize::from(number) * 7]
-}
-
 impl Ledger {
-    /// The further tables that are there for certain.
-    pub(super) fn tables(&self) -> impl Iterator<Item = u8> {
-        self.tables
-            .iter()
-            .filter(|&(_, &certain)| certain)
-            .map(|(&number, _)| number)
-    }
-
-    /// A number for a new table.
-    pub(super) fn next_table(&self) -> u8 {
-        self.tables.keys().last().map_or(0, |last| last + 1)
-    }
-
-    /// A table was made, or perhaps made.
-    pub(super) fn note_table(&mut self, number: u8, certain: bool) {
-        self.tables.insert(number, certain);
-    }
-
     /// Whether the accounts and all that were loaded.
     pub(super) fn is_loaded(&self) -> bool {
         !self.state.is_empty()
@@ -118,11 +86,11 @@ impl Ledger {
         let versions = Versions::of(&records).map_err(Reason::Violation)?;
         let acknowledged = records
             .iter()
-            .filter(|record| is_durable(record))
+            .filter(|record| end.complete || is_durable(record))
             .filter_map(Record::written_at);
         let durable = acknowledged.max().unwrap_or(self.base).max(self.base);
         Ok(Past {
-            durable: if end.complete { end.newest } else { durable },
+            durable,
             records,
             versions,
             base: self.base,
@@ -159,12 +127,6 @@ impl Ledger {
         }
     }
 
-    /// Compares what was recovered with the state after some commit, of the round or
-    /// before it; which one.
-    pub(super) fn compare(&self, past: &Past, opened: &Opened) -> Result<u64, Reason> {
-        self.compare_with(past, opened, self.tables().collect())
-    }
-
     /// Compares what a backup holds with the state after the commit that it names,
     /// which must not be older than what was durable when it began.
     pub(super) fn compare_backup(
@@ -173,7 +135,7 @@ impl Ledger {
         opened: &Opened,
         backup: &Backup,
     ) -> Result<(), Reason> {
-        let up_to = self.compare_with(past, opened, backup.tables.clone())?;
+        let up_to = self.compare(past, opened)?;
         if up_to == backup.up_to && up_to >= backup.durable {
             return Ok(());
         }
@@ -183,12 +145,9 @@ impl Ledger {
         )))
     }
 
-    fn compare_with(
-        &self,
-        past: &Past,
-        opened: &Opened,
-        tables: BTreeSet<u8>,
-    ) -> Result<u64, Reason> {
+    /// Compares what was recovered with the state after some commit, of the round or
+    /// before it; which one.
+    pub(super) fn compare(&self, past: &Past, opened: &Opened) -> Result<u64, Reason> {
         let Timestamp(up_to) = opened.report.recovered_up_to;
         if up_to > past.newest.max(1) {
             return Err(Reason::Recovered(format!(
@@ -196,7 +155,6 @@ impl Ledger {
                 past.newest
             )));
         }
-        self.compare_tables(opened, tables)?;
         let found = read_all(opened)?;
         // That is a loss, but may be one that nobody can notice: `rot.rs`.
         let earlier = if up_to < past.base {
@@ -209,7 +167,10 @@ impl Ledger {
         } else {
             &past.versions
         };
-        let mut expected = versions.state(up_to);
+        // Of tables that were dropped or truncated nothing is left.
+        let storages = check::live_storages(versions.state(up_to));
+        let is_left = |key: &Key| tables::storage_of(key).is_none_or(|s| storages.contains(&s));
+        let mut expected = versions.state(up_to).filter(|(key, _)| is_left(key));
         let mut there = found.iter();
         loop {
             let (expected, there) = (expected.next(), there.next());
@@ -226,26 +187,6 @@ impl Ledger {
         Ok(up_to)
     }
 
-    fn compare_tables(&self, opened: &Opened, tables: BTreeSet<u8>) -> Result<(), Reason> {
-        let names: BTreeSet<String> = opened.database.table_names().into_iter().collect();
-        let known = |name: &String| {
-            name == MAIN_TABLE || self.tables.keys().any(|&n| *name == table_name(n))
-        };
-        if let Some(stranger) = names.iter().find(|name| !known(name)) {
-            return Err(Reason::Recovered(format!("nobody made table {stranger:?}")));
-        }
-        for number in tables {
-            let table = opened.database.table(&table_name(number));
-            let description = table.map(|table| table.description().to_vec());
-            if description != Some(table_description(number)) {
-                return Err(Reason::Recovered(format!(
-                    "table {number} is described as {description:?}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// Goes on with what was recovered, up to a commit of the round.
     pub(super) fn settle(
         &mut self,
@@ -256,11 +197,6 @@ impl Ledger {
         self.state = read_all(&opened)?;
         self.base = up_to;
         self.survivors.extend(past.survivors(up_to));
-        self.tables
-            .retain(|&number, _| opened.database.table(&table_name(number)).is_some());
-        for certain in self.tables.values_mut() {
-            *certain = true;
-        }
         self.compare_memory(&mut opened)?;
         Ok(opened)
     }
@@ -277,7 +213,13 @@ impl Ledger {
             }
         }
         let live = opened.database.memory().version_bytes;
-        let needed = check::version_bytes(&[self.recovered()]);
+        let mut recovered = self.recovered();
+        let is_name = |key: &Key| check::is_name(key);
+        recovered.events.retain(|event| {
+            let effect = event.action.effect();
+            effect.is_none_or(|(key, _)| !is_name(key))
+        });
+        let needed = check::version_bytes(&[recovered]) + catalog_bytes(opened);
         if live == needed {
             return Ok(());
         }
@@ -287,12 +229,60 @@ impl Ledger {
     }
 }
 
-/// All records of all tables.
+/// Bytes of the versions that describe the tables (`engine`, `catalog/definition.rs`).
+fn catalog_bytes(opened: &Opened) -> u64 {
+    let tables = opened.database.table_names().into_iter();
+    let values = tables.flat_map(|name| {
+        let table = opened.database.table(&name);
+        let description = table.map_or(0, |table| table.description().len());
+        [16 + name.len() + description, 8]
+    });
+    check::block_bytes(values)
+}
+
+/// The names in the catalog: which storage each leads to, as far as transactions and the
+/// database agree.
+fn read_names(opened: &Opened, transaction: &Transaction) -> Result<BTreeMap<Key, Value>, Reason> {
+    let mut names = BTreeMap::new();
+    for name in opened.database.table_names() {
+        let Some(further) = (0..=u8::MAX).find(|&further| tables::table_name(further) == name)
+        else {
+            if name != MAIN_TABLE {
+                return Err(Reason::Recovered(format!("nobody made table {name:?}")));
+            }
+            continue;
+        };
+        let found = run_inline(transaction.open_table::<Sequential>(&name));
+        let number = found.as_ref().map(|table| table.number());
+        let known = opened.database.table(&name);
+        let description = known.as_ref().map(|table| table.description());
+        if number != Ok(known.as_ref().map_or(0, |table| table.number()))
+            || description != Some(tables::DESCRIPTION)
+        {
+            return Err(Reason::Recovered(format!(
+                "table {name:?} is {found:?} and {known:?}, described as {description:?}"
+            )));
+        }
+        if let Ok(number) = number {
+            let key = vec![tables::CATALOG, further];
+            names.insert(key, number.to_be_bytes().to_vec());
+        }
+    }
+    let listed = run_inline(transaction.list_tables::<Sequential>());
+    let listed = listed.map_err(|error| Reason::Recovered(error.to_string()))?;
+    let listed: Vec<String> = listed.into_iter().map(|(name, _)| name).collect();
+    if listed != opened.database.table_names() {
+        return Err(Reason::Recovered(format!("the catalog lists {listed:?}")));
+    }
+    Ok(names)
+}
+
+/// All records of all tables, and the names of these.
 fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
     let failed = |error| Reason::Setup(format!("reading what was recovered failed: {error}"));
     let session = opened.berths[0].session();
     let transaction = session.begin(Isolation::Snapshot).map_err(failed)?;
-    let mut found = BTreeMap::new();
+    let mut found = read_names(opened, &transaction)?;
     for name in opened.database.table_names() {
         let Some(table) = opened.database.table(&name) else {
             continue;
@@ -304,9 +294,9 @@ fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
             all,
             engine::Direction::Forward,
             |key, value| {
-                let belongs = match key {
-                    [tables::PREFIX, number, ..] => table_name(*number) == name,
-                    _ => name == MAIN_TABLE,
+                let belongs = match tables::storage_of(key) {
+                    Some(storage) => storage == table.number(),
+                    None => name == MAIN_TABLE,
                 };
                 strays += u32::from(!belongs);
                 found.insert(key.to_vec(), value.to_vec());

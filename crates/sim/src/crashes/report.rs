@@ -5,7 +5,10 @@ use std::fmt;
 
 use engine::Durability;
 
-use crate::history::{Outcome, Record};
+use crate::{
+    check,
+    history::{Outcome, Record},
+};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident $text:literal),* $(,)?) => {
@@ -58,10 +61,10 @@ counters! {
     poisoned "poisoned",
     /// Recoveries without room for a manifest.
     no_space "without space",
-    /// Tables made.
-    tables "tables",
-    /// Tables that could not be made for certain.
-    tables_in_doubt "tables in doubt",
+    /// Changes of the catalog by transactions that were acknowledged.
+    tables "changes of tables",
+    /// Those by transactions that committed and told nobody.
+    tables_in_doubt "changes of tables in doubt",
     /// Backups made while others wrote, and opened.
     backups "backups",
     /// Times that somebody began to follow the change stream.
@@ -82,6 +85,13 @@ impl CrashReport {
     /// Counts a history in.
     pub(super) fn count(&mut self, records: &[Record]) {
         for record in records {
+            let names = record.effects().filter(|(key, _)| check::is_name(key));
+            let names = names.count() as u64;
+            match record.outcome {
+                Outcome::Committed(_) => self.tables += names,
+                Outcome::InDoubt(_) => self.tables_in_doubt += names,
+                _ => {}
+            }
             match record.outcome {
                 Outcome::Committed(_) => {
                     self.acknowledged += 1;

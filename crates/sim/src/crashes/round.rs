@@ -2,13 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use engine::TableError;
 use io::{Faults, SimulatedDisk};
 
 use super::{
     CrashParameters, CrashReport,
     follower::Follower,
-    ledger::{Backup, End, Ledger, MAIN_TABLE, table_description, table_name},
+    ledger::{Backup, End, Ledger, MAIN_TABLE},
     recovery::Opened,
 };
 use crate::{
@@ -19,9 +18,6 @@ use crate::{
     workload,
     world::World,
 };
-
-/// Further tables of a database, at most.
-const TABLES_MAX: usize = 4;
 
 pub(super) struct Round<'c> {
     disk: &'c SimulatedDisk,
@@ -55,11 +51,6 @@ impl<'c> Round<'c> {
         };
         let recorder = Recorder::starting_at(order);
         let world = World::of(&parameters.run, &database, &table, recorder);
-        for number in ledger.tables() {
-            if let Some(table) = database.table(&table_name(number)) {
-                world.add_table(number, table);
-            }
-        }
         let choices = Dice::new(dice.seed());
         let simulation = Simulation::on(
             world,
@@ -97,7 +88,7 @@ impl<'c> Round<'c> {
                 break;
             }
             self.simulation.turn()?;
-            self.something_else(report)?;
+            self.something_else()?;
         }
         let in_order = !self.disk.is_unplugged() && self.dice.chance(200);
         if in_order {
@@ -122,11 +113,10 @@ impl<'c> Round<'c> {
     }
 
     /// Now and then, what is no transaction.
-    fn something_else(&mut self, report: &mut CrashReport) -> Result<(), Reason> {
+    fn something_else(&mut self) -> Result<(), Reason> {
         match self.dice.below(1000) {
             0..6 => self.begin_upkeep(),
             6..10 => self.begin_checkpoint(),
-            10..12 => self.make_table(report),
             12..15 => self.change_mood(),
             15..17 => self.back_up()?,
             17..22 => self.begin_following(),
@@ -167,33 +157,11 @@ impl<'c> Round<'c> {
         }
     }
 
-    fn make_table(&mut self, report: &mut CrashReport) {
-        let world = &self.simulation.world;
-        if world.further_tables().len() == TABLES_MAX {
-            return;
-        }
-        let number = self.ledger.next_table();
-        let (name, description) = (table_name(number), table_description(number));
-        match world.database.create_table(&name, &description) {
-            Ok(table) => {
-                self.ledger.note_table(number, true);
-                world.add_table(number, table);
-                report.tables += 1;
-            }
-            Err(TableError::Device(_)) => {
-                self.ledger.note_table(number, false);
-                report.tables_in_doubt += 1;
-            }
-            Err(_) => {}
-        }
-    }
-
     /// Copies the database to another disk while the workers go on.
     fn back_up(&mut self) -> Result<(), Reason> {
         let disk = SimulatedDisk::new(self.dice.seed(), Faults::default());
         let database = self.simulation.world.database.clone();
         let durable = database.durable_up_to().map_or(0, |durable| durable.0);
-        let tables = self.ledger.tables().collect();
         let turns = self.dice.below(60);
         let (simulation, mut failure) = (&mut self.simulation, None);
         let made = database.backup(&disk.directory(), &mut |_| match (0..turns)
@@ -210,7 +178,6 @@ impl<'c> Round<'c> {
                 disk,
                 durable,
                 up_to: report.up_to.0,
-                tables,
             });
         }
         failure.map_or(Ok(()), Err)

@@ -99,10 +99,7 @@ pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<()
             break;
         }
     }
-    let (live, needed) = (
-        world.database.memory().version_bytes,
-        check::version_bytes(&records),
-    );
+    let (live, needed) = (world.version_bytes(), check::version_bytes(&records));
     if live != needed {
         return Err(format!(
             "{live} bytes of versions are live, surviving records need {needed}"

@@ -71,7 +71,11 @@ impl Simulation {
         let commits = count(|record| matches!(record.outcome, Outcome::Committed(_)));
         let aborts = count(|record| record.outcome == Outcome::Aborted);
         let rollbacks = records.len() - commits - aborts;
-        let told = (stats.commits, stats.aborts(), stats.rollbacks);
+        let told = (
+            stats.commits - self.world.commits_before,
+            stats.aborts(),
+            stats.rollbacks,
+        );
         let known = (commits as u64, aborts as u64, rollbacks as u64);
         let planted = self.world.parameters.planted.is_some();
         if told == known || planted {
@@ -83,13 +87,12 @@ impl Simulation {
     }
 
     fn compare_memory(&self, expected: u64) -> Result<(), Reason> {
-        let usage = self.world.database.memory();
-        if usage.version_bytes == expected {
+        let live = self.world.version_bytes();
+        if live == expected {
             return Ok(());
         }
         Err(Reason::Memory(format!(
-            "{} bytes of versions are live, surviving records need {expected}",
-            usage.version_bytes
+            "{live} bytes of versions are live, surviving records need {expected}"
         )))
     }
 

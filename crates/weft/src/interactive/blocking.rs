@@ -239,6 +239,31 @@ impl BlockingTransaction {
         block_on(self.inner.release_savepoint(savepoint))
     }
 
+    /// See [`InteractiveTransaction::create_table`].
+    pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        block_on(self.inner.create_table(name))
+    }
+
+    /// See [`InteractiveTransaction::open_table`].
+    pub fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        block_on(self.inner.open_table(name))
+    }
+
+    /// See [`InteractiveTransaction::drop_table`].
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        block_on(self.inner.drop_table(name))
+    }
+
+    /// See [`InteractiveTransaction::truncate_table`].
+    pub fn truncate_table(&self, name: &str) -> Result<()> {
+        block_on(self.inner.truncate_table(name))
+    }
+
+    /// See [`InteractiveTransaction::rename_table`].
+    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        block_on(self.inner.rename_table(from, to))
+    }
+
     /// See [`InteractiveTransaction::commit`].
     pub fn commit(self) -> Result<()> {
         block_on(self.inner.commit())

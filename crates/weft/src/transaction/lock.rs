@@ -80,7 +80,7 @@ impl<P: Policy> Transaction<P> {
         let key = key.encode_key();
         let lock =
             self.inner
-                .lock::<P, _>(engine_table, key.as_ref(), strength, if_locked, V::decode);
+                .lock::<P, _>(&engine_table, key.as_ref(), strength, if_locked, V::decode);
         // Boxed: few transactions lock, and all would carry its frame along.
         Ok(Box::pin(lock).await?.transpose()?)
     }

@@ -30,7 +30,7 @@ impl<P: Policy> Transaction<P> {
         let key = key.encode_key();
         let decoded = self
             .inner
-            .get::<P, _>(engine_table, key.as_ref(), V::decode);
+            .get::<P, _>(&engine_table, key.as_ref(), V::decode);
         Ok(decoded.await?.transpose()?)
     }
 
@@ -55,7 +55,7 @@ impl<P: Policy> Transaction<P> {
             let engine_table = self.checked(table)?;
             let key = key.encode_key();
             let read = |bytes: &[u8]| V::borrow(bytes).map(read);
-            let decoded = self.inner.get::<P, _>(engine_table, key.as_ref(), read);
+            let decoded = self.inner.get::<P, _>(&engine_table, key.as_ref(), read);
             Ok(decoded.await?.transpose()?)
         }
     }
@@ -75,7 +75,7 @@ impl<P: Policy> Transaction<P> {
     ) -> Result<bool> {
         let engine_table = self.checked(table)?;
         let key = key.encode_key();
-        let found = self.inner.get::<P, _>(engine_table, key.as_ref(), |_| ());
+        let found = self.inner.get::<P, _>(&engine_table, key.as_ref(), |_| ());
         Ok(found.await?.is_some())
     }
 }

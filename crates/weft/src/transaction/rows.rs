@@ -121,7 +121,7 @@ impl<P: Policy, K: Key, V: Value> Rows<'_, P, K, V> {
         let rows_max = self.chunk_rows;
         let inner = &self.transaction.inner;
         inner
-            .scan::<P>(table, range, self.direction, |key, value| {
+            .scan::<P>(&table, range, self.direction, |key, value| {
                 match scan::decode(key, value) {
                     Ok(row) => chunk.push_back(row),
                     Err(error) => failure = Some(error),

@@ -151,10 +151,10 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
         // Boxed: their frames are large, and every transaction that may scan would
         // carry them along. An allocation is little beside a scan.
         Ok(match self.locking {
-            None => Box::pin(inner.scan::<P>(table, range, direction, visit)).await?,
+            None => Box::pin(inner.scan::<P>(&table, range, direction, visit)).await?,
             Some((strength, if_locked)) => {
                 let scan =
-                    inner.scan_locked::<P>(table, range, direction, strength, if_locked, visit);
+                    inner.scan_locked::<P>(&table, range, direction, strength, if_locked, visit);
                 Box::pin(scan).await?
             }
         })

@@ -38,8 +38,8 @@ impl<P: Policy> Transaction<P> {
         let (key, value) = (key.encode_key(), value.encode_value());
         let insert = self
             .inner
-            .insert::<P>(engine_table, key.as_ref(), value.as_ref());
-        insert.await.map_err(|error| explain(engine_table, error))
+            .insert::<P>(&engine_table, key.as_ref(), value.as_ref());
+        insert.await.map_err(|error| explain(&engine_table, error))
     }
 
     /// Replaces a record's value; false if there is no such record.
@@ -61,8 +61,8 @@ impl<P: Policy> Transaction<P> {
         let (key, value) = (key.encode_key(), value.encode_value());
         let update = self
             .inner
-            .update::<P>(engine_table, key.as_ref(), value.as_ref());
-        update.await.map_err(|error| explain(engine_table, error))
+            .update::<P>(&engine_table, key.as_ref(), value.as_ref());
+        update.await.map_err(|error| explain(&engine_table, error))
     }
 
     /// Adds a record or replaces its value.
@@ -84,8 +84,8 @@ impl<P: Policy> Transaction<P> {
         let (key, value) = (key.encode_key(), value.encode_value());
         let upsert = self
             .inner
-            .upsert::<P>(engine_table, key.as_ref(), value.as_ref());
-        upsert.await.map_err(|error| explain(engine_table, error))
+            .upsert::<P>(&engine_table, key.as_ref(), value.as_ref());
+        upsert.await.map_err(|error| explain(&engine_table, error))
     }
 
     /// Removes a record; false if there is no such record.
@@ -104,7 +104,7 @@ impl<P: Policy> Transaction<P> {
     {
         let engine_table = self.checked(table)?;
         let key = key.encode_key();
-        let delete = self.inner.delete::<P>(engine_table, key.as_ref());
-        delete.await.map_err(|error| explain(engine_table, error))
+        let delete = self.inner.delete::<P>(&engine_table, key.as_ref());
+        delete.await.map_err(|error| explain(&engine_table, error))
     }
 }

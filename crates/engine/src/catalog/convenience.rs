@@ -1,0 +1,189 @@
+//! DDL in a transaction of its own.
+
+use std::{fmt, future::Future, rc::Rc, sync::Arc};
+
+use interleave::{Clock, Interleaved, Worker, WorkerConfig};
+
+use crate::{
+    database::Database,
+    error::Error,
+    session::{Session, SessionError},
+    table::Table,
+    transaction::Isolation,
+};
+
+/// Why a table could not be created, dropped, truncated or renamed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TableError {
+    /// There is a table or index of this name.
+    Exists(String),
+    /// There is no table of this name.
+    NoSuchTable(String),
+    /// There is no session for the transaction.
+    Session(SessionError),
+    /// The transaction failed. It can be tried again after [`Error::Abort`].
+    Engine(Error),
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableError::Exists(name) => write!(
+                f,
+                "a table or index named {name:?} exists; open it, or choose another name"
+            ),
+            TableError::NoSuchTable(name) => {
+                write!(f, "there is no table named {name:?}; create it first")
+            }
+            TableError::Session(error) => error.fmt(f),
+            TableError::Engine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TableError {}
+
+impl Session {
+    /// Creates a table, in a transaction of its own, and waits until that is durable.
+    ///
+    /// # Errors
+    /// As for [`crate::Transaction::create_table`] and [`crate::Transaction::commit`].
+    ///
+    /// # Suspension
+    /// Memory and event waits.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the table created or not.
+    pub async fn create_table(
+        self: &Rc<Self>,
+        name: &str,
+        description: &[u8],
+    ) -> Result<Arc<Table>, Error> {
+        let transaction = self.begin(Isolation::Snapshot)?;
+        let made = transaction.create_table::<Interleaved>(name, description);
+        let table = made.await?;
+        transaction.commit().await?;
+        Ok(table)
+    }
+
+    /// As [`Session::create_table`]: drops a table.
+    ///
+    /// # Errors
+    /// As for [`crate::Transaction::drop_table`] and [`crate::Transaction::commit`].
+    ///
+    /// # Suspension
+    /// As for [`Session::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Session::create_table`].
+    pub async fn drop_table(self: &Rc<Self>, name: &str) -> Result<(), Error> {
+        let transaction = self.begin(Isolation::Snapshot)?;
+        transaction.drop_table::<Interleaved>(name).await?;
+        transaction.commit().await.map(drop)
+    }
+
+    /// As [`Session::create_table`]: empties a table.
+    ///
+    /// # Errors
+    /// As for [`crate::Transaction::truncate_table`] and
+    /// [`crate::Transaction::commit`].
+    ///
+    /// # Suspension
+    /// As for [`Session::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Session::create_table`].
+    pub async fn truncate_table(self: &Rc<Self>, name: &str) -> Result<Arc<Table>, Error> {
+        let transaction = self.begin(Isolation::Snapshot)?;
+        let table = transaction.truncate_table::<Interleaved>(name).await?;
+        transaction.commit().await?;
+        Ok(table)
+    }
+
+    /// As [`Session::create_table`]: renames a table.
+    ///
+    /// # Errors
+    /// As for [`crate::Transaction::rename_table`] and [`crate::Transaction::commit`].
+    ///
+    /// # Suspension
+    /// As for [`Session::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Session::create_table`].
+    pub async fn rename_table(self: &Rc<Self>, from: &str, to: &str) -> Result<(), Error> {
+        let transaction = self.begin(Isolation::Snapshot)?;
+        transaction.rename_table::<Interleaved>(from, to).await?;
+        transaction.commit().await.map(drop)
+    }
+}
+
+impl Database {
+    /// Creates a table, in a transaction and a session of its own.
+    ///
+    /// Blocks the calling thread, which must be none of a worker, until the transaction
+    /// is durable: that takes the workers of all sessions that have committed something
+    /// before. See [`Session::create_table`].
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    pub fn create_table(
+        self: &Arc<Self>,
+        name: &str,
+        description: &[u8],
+    ) -> Result<Arc<Table>, TableError> {
+        let (owned, description) = (name.to_owned(), description.to_vec());
+        self.run_ddl(name, async move |session: Rc<Session>| {
+            session.create_table(&owned, &description).await
+        })
+    }
+
+    /// Drops a table, as [`Database::create_table`] creates one.
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    pub fn drop_table(self: &Arc<Self>, name: &str) -> Result<(), TableError> {
+        let owned = name.to_owned();
+        self.run_ddl(name, async move |session: Rc<Session>| {
+            session.drop_table(&owned).await
+        })
+    }
+
+    /// Empties a table, as [`Database::create_table`] creates one.
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    pub fn truncate_table(self: &Arc<Self>, name: &str) -> Result<Arc<Table>, TableError> {
+        let owned = name.to_owned();
+        self.run_ddl(name, async move |session: Rc<Session>| {
+            session.truncate_table(&owned).await
+        })
+    }
+
+    /// Renames a table, as [`Database::create_table`] creates one.
+    ///
+    /// # Errors
+    /// See [`TableError`]; the name in it is the old one.
+    pub fn rename_table(self: &Arc<Self>, from: &str, to: &str) -> Result<(), TableError> {
+        let (old, new) = (from.to_owned(), to.to_owned());
+        self.run_ddl(from, async move |session: Rc<Session>| {
+            session.rename_table(&old, &new).await
+        })
+    }
+
+    fn run_ddl<T: Send + 'static, F: Future<Output = Result<T, Error>> + 'static>(
+        self: &Arc<Self>,
+        name: &str,
+        make: impl FnOnce(Rc<Session>) -> F + Send + 'static,
+    ) -> Result<T, TableError> {
+        let session = Session::new(self).map_err(TableError::Session)?;
+        let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+        let task = worker.handle().submit(|session| make(session.clone()));
+        let ended = worker.run_until(task).unwrap_or(Err(Error::Ended));
+        ended.map_err(|error| match error {
+            Error::TableExists => TableError::Exists(name.to_owned()),
+            Error::NoSuchTable => TableError::NoSuchTable(name.to_owned()),
+            error => TableError::Engine(error),
+        })
+    }
+}

@@ -1,0 +1,500 @@
+//! Creating, dropping, truncating and renaming, as parts of a transaction.
+//!
+//! Each operation reads the catalog, then writes its records one after the other. Two
+//! of one transaction never overlap (the second waits for its turn), and one that ends
+//! in the middle, by an error or because its future was dropped, ends the transaction:
+//! half an operation must not be committed.
+
+use std::{cell::Cell, ops::Bound, sync::Arc};
+
+use index::Direction;
+use interleave::Policy;
+
+use crate::{
+    catalog::{
+        Effect, Stage,
+        definition::{Definition, Kind, NAME_BYTES_MAX, ObjectKey},
+    },
+    error::Error,
+    session::State,
+    table::Table,
+    transaction::Transaction,
+};
+
+/// An index, as the catalog describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexDefinition {
+    /// Its name.
+    pub name: String,
+    /// At most one record has each key.
+    pub unique: bool,
+    /// What it was described with when it was created.
+    pub description: Vec<u8>,
+}
+
+/// An operation under way. If it ends after it has begun to write and before it is
+/// complete, so does the transaction.
+struct Operation<'t> {
+    transaction: &'t Transaction,
+    writes: Cell<bool>,
+}
+
+impl<'t> Operation<'t> {
+    /// Waits for its turn among the operations of the transaction.
+    ///
+    /// # Suspension
+    /// Until the other one, of a sibling under the same `join`, has ended.
+    async fn begin(transaction: &'t Transaction) -> Operation<'t> {
+        transaction.context().turn.take().await;
+        Operation {
+            transaction,
+            writes: Cell::new(false),
+        }
+    }
+
+    /// The result of an operation that has done all it had to, or nothing.
+    fn end<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+        self.writes.set(false);
+        result
+    }
+}
+
+impl Drop for Operation<'_> {
+    fn drop(&mut self) {
+        if self.writes.get() && self.transaction.check_open().is_ok() {
+            self.transaction.undo(State::Ended);
+        }
+        self.transaction.context().turn.give_back();
+    }
+}
+
+/// An object that was looked up.
+struct Found {
+    key: ObjectKey,
+    definition: Definition,
+}
+
+impl Transaction {
+    /// Creates a table, which only this transaction can use before it commits.
+    /// `description` is kept with it, for the embedding.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`], [`Error::NameTooLong`], and the transaction can go on;
+    /// aborts. After all other errors the transaction is over, without effect.
+    ///
+    /// # Suspension
+    /// As for [`Transaction::insert`], never for a device.
+    ///
+    /// # Cancellation
+    /// Dropping the future may end the transaction, without effect.
+    pub async fn create_table<P: Policy>(
+        &self,
+        name: &str,
+        description: &[u8],
+    ) -> Result<Arc<Table>, Error> {
+        let operation = Operation::begin(self).await;
+        let database = self.session().database();
+        let catalog = &database.catalog;
+        let _snapshot = self.statement(&catalog.names)?;
+        let number = catalog.take_number()?;
+        let key = ObjectKey {
+            table: number,
+            index: 0,
+        };
+        self.take_name::<P>(&operation, name, key).await?;
+        let definition = Definition {
+            kind: Kind::Table { storage: number },
+            name: name.to_owned(),
+            description: description.to_vec(),
+        };
+        let table = self.make_storage(number, key, name, description)?;
+        self.insert::<P>(&catalog.objects, &key.encode(), &definition.encode())
+            .await?;
+        self.note_effect(Effect::Named(name.to_owned(), Some(table.clone())));
+        operation.end(Ok(table))
+    }
+
+    /// The table of this name, as this transaction sees it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get`].
+    pub async fn open_table<P: Policy>(&self, name: &str) -> Result<Arc<Table>, Error> {
+        let found = self.find_table::<P>(name).await?;
+        self.storage(&found.definition)
+    }
+
+    /// Drops a table and its indexes. Transactions with older snapshots go on reading
+    /// it; those that have written to it and commit later abort
+    /// ([`crate::Abort::TableDropped`]).
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`], and the transaction can go on; aborts. After all other
+    /// errors the transaction is over, without effect.
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::create_table`].
+    pub async fn drop_table<P: Policy>(&self, name: &str) -> Result<(), Error> {
+        let operation = Operation::begin(self).await;
+        let _snapshot = self.statement(&self.session().database().catalog.names)?;
+        let found = self.find_table::<P>(name).await?;
+        let table = self.storage(&found.definition)?;
+        let indexes = self.find_indexes::<P>(found.key).await?;
+        operation.writes.set(true);
+        self.remove_object::<P>(&found).await?;
+        for index in &indexes {
+            self.remove_object::<P>(index).await?;
+        }
+        self.note_gone(table, None);
+        self.note_effect(Effect::Named(name.to_owned(), None));
+        operation.end(Ok(()))
+    }
+
+    /// Empties a table, at once however large it is: it gets a new, empty storage,
+    /// which is returned. What holds for [`Transaction::drop_table`] holds for the
+    /// old one.
+    ///
+    /// # Errors
+    /// As for [`Transaction::drop_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::create_table`].
+    pub async fn truncate_table<P: Policy>(&self, name: &str) -> Result<Arc<Table>, Error> {
+        let operation = Operation::begin(self).await;
+        let database = self.session().database();
+        let _snapshot = self.statement(&database.catalog.names)?;
+        let found = self.find_table::<P>(name).await?;
+        let old = self.storage(&found.definition)?;
+        operation.writes.set(true);
+        let storage = database.catalog.take_number()?;
+        let new = self.make_storage(storage, found.key, name, &found.definition.description)?;
+        new.copy_indexes(&old, database, &self.session().memory)?;
+        let definition = Definition {
+            kind: Kind::Table { storage },
+            ..found.definition
+        };
+        self.change_object::<P>(found.key, &definition).await?;
+        self.note_gone(old, Some(new.clone()));
+        self.note_effect(Effect::Named(name.to_owned(), Some(new.clone())));
+        operation.end(Ok(new))
+    }
+
+    /// Renames a table. Handles stay what they are.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`], [`Error::TableExists`], [`Error::NameTooLong`], and the
+    /// transaction can go on; aborts. After all other errors the transaction is over,
+    /// without effect.
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::create_table`].
+    pub async fn rename_table<P: Policy>(&self, from: &str, to: &str) -> Result<(), Error> {
+        let operation = Operation::begin(self).await;
+        let _snapshot = self.statement(&self.session().database().catalog.names)?;
+        let found = self.find_table::<P>(from).await?;
+        let table = self.storage(&found.definition)?;
+        self.rename_object::<P>(&operation, found, from, to).await?;
+        self.note_effect(Effect::Named(from.to_owned(), None));
+        self.note_effect(Effect::Named(to.to_owned(), Some(table)));
+        operation.end(Ok(()))
+    }
+
+    /// Names and descriptions of all tables, by name, as this transaction sees them.
+    ///
+    /// # Errors
+    /// As for [`Transaction::scan`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::scan`].
+    pub async fn list_tables<P: Policy>(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let objects = self.scan_objects::<P>(all).await?;
+        let tables = objects.into_iter().filter_map(|found| {
+            let Definition {
+                kind,
+                name,
+                description,
+            } = found.definition;
+            matches!(kind, Kind::Table { .. }).then_some((name, description))
+        });
+        let mut tables: Vec<_> = tables.collect();
+        tables.sort();
+        Ok(tables)
+    }
+
+    /// Enters an index of a table into the catalog, where it stays until it is dropped
+    /// or its table is. Names are shared with tables.
+    ///
+    /// # Errors
+    /// As for [`Transaction::rename_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::create_table`].
+    pub async fn create_index<P: Policy>(
+        &self,
+        table: &str,
+        index: &IndexDefinition,
+    ) -> Result<(), Error> {
+        let operation = Operation::begin(self).await;
+        let database = self.session().database();
+        let catalog = &database.catalog;
+        let _snapshot = self.statement(&catalog.names)?;
+        let found = self.find_table::<P>(table).await?;
+        let key = ObjectKey {
+            index: catalog.take_number()?,
+            ..found.key
+        };
+        self.take_name::<P>(&operation, &index.name, key).await?;
+        let definition = Definition {
+            kind: Kind::Index {
+                unique: index.unique,
+            },
+            name: index.name.clone(),
+            description: index.description.clone(),
+        };
+        // Who drops the table meanwhile meets this one at the table's record.
+        self.change_object::<P>(found.key, &found.definition)
+            .await?;
+        self.insert::<P>(&catalog.objects, &key.encode(), &definition.encode())
+            .await?;
+        operation.end(Ok(()))
+    }
+
+    /// The indexes of a table, in the order of their creation.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`Transaction::scan`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::scan`].
+    pub async fn list_indexes<P: Policy>(
+        &self,
+        table: &str,
+    ) -> Result<Vec<IndexDefinition>, Error> {
+        let found = self.find_table::<P>(table).await?;
+        let indexes = self.find_indexes::<P>(found.key).await?.into_iter();
+        let indexes = indexes.map(|Found { definition, .. }| IndexDefinition {
+            unique: definition.kind == Kind::Index { unique: true },
+            name: definition.name,
+            description: definition.description,
+        });
+        Ok(indexes.collect())
+    }
+
+    /// Removes an index from the catalog.
+    ///
+    /// # Errors
+    /// As for [`Transaction::drop_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::create_table`].
+    pub async fn drop_index<P: Policy>(&self, name: &str) -> Result<(), Error> {
+        let operation = Operation::begin(self).await;
+        let _snapshot = self.statement(&self.session().database().catalog.names)?;
+        let found = self.find_index::<P>(name).await?;
+        operation.writes.set(true);
+        self.remove_object::<P>(&found).await?;
+        operation.end(Ok(()))
+    }
+
+    /// Renames an index.
+    ///
+    /// # Errors
+    /// As for [`Transaction::rename_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::create_table`].
+    pub async fn rename_index<P: Policy>(&self, from: &str, to: &str) -> Result<(), Error> {
+        let operation = Operation::begin(self).await;
+        let _snapshot = self.statement(&self.session().database().catalog.names)?;
+        let found = self.find_index::<P>(from).await?;
+        self.rename_object::<P>(&operation, found, from, to).await?;
+        operation.end(Ok(()))
+    }
+
+    async fn find_table<P: Policy>(&self, name: &str) -> Result<Found, Error> {
+        let found = self.find::<P>(name).await?;
+        let is_table = matches!(found.definition.kind, Kind::Table { .. });
+        is_table.then_some(found).ok_or(Error::NoSuchTable)
+    }
+
+    async fn find_index<P: Policy>(&self, name: &str) -> Result<Found, Error> {
+        let found = self.find::<P>(name).await?;
+        let is_index = matches!(found.definition.kind, Kind::Index { .. });
+        is_index.then_some(found).ok_or(Error::NoSuchTable)
+    }
+
+    async fn find<P: Policy>(&self, name: &str) -> Result<Found, Error> {
+        if name.len() > NAME_BYTES_MAX {
+            return Err(Error::NoSuchTable);
+        }
+        let database = self.session().database();
+        let catalog = &database.catalog;
+        // Both reads see the same, under read committed too.
+        let _snapshot = self.statement(&catalog.names)?;
+        let key = self
+            .get::<P, _>(&catalog.names, name.as_bytes(), ObjectKey::decode)
+            .await?;
+        let key = key.and_then(Result::ok).ok_or(Error::NoSuchTable)?;
+        let definition = self
+            .get::<P, _>(&catalog.objects, &key.encode(), Definition::decode)
+            .await?;
+        // What recovery has let pass can be decoded, unless it was told to salvage.
+        let definition = definition.and_then(Result::ok).ok_or(Error::NoSuchTable)?;
+        Ok(Found { key, definition })
+    }
+
+    async fn find_indexes<P: Policy>(&self, table: ObjectKey) -> Result<Vec<Found>, Error> {
+        let last = ObjectKey {
+            index: u32::MAX,
+            ..table
+        };
+        let (first, last) = (table.encode(), last.encode());
+        let range = (Bound::Excluded(&first[..]), Bound::Included(&last[..]));
+        self.scan_objects::<P>(range).await
+    }
+
+    async fn scan_objects<P: Policy>(
+        &self,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> Result<Vec<Found>, Error> {
+        let database = self.session().database();
+        let mut all = Vec::new();
+        let objects = &database.catalog.objects;
+        self.scan::<P>(objects, range, Direction::Forward, |key, value| {
+            if let (Ok(key), Ok(definition)) = (ObjectKey::decode(key), Definition::decode(value)) {
+                all.push(Found { key, definition });
+            }
+            std::ops::ControlFlow::Continue(())
+        })
+        .await?;
+        Ok(all)
+    }
+
+    /// The storage of a table.
+    fn storage(&self, definition: &Definition) -> Result<Arc<Table>, Error> {
+        let Kind::Table { storage } = definition.kind else {
+            return Err(Error::NoSuchTable);
+        };
+        let catalog = &self.session().database().catalog;
+        catalog.by_number(storage).ok_or(Error::TableDropped)
+    }
+
+    /// A new storage, to be used by this transaction only.
+    fn make_storage(
+        &self,
+        number: u32,
+        object: ObjectKey,
+        name: &str,
+        description: &[u8],
+    ) -> Result<Arc<Table>, Error> {
+        let session = self.session();
+        let catalog = &session.database().catalog;
+        let table = catalog.new_storage(number, &session.memory)?;
+        table.describe(object, description.to_vec());
+        table.set_name(name);
+        self.note_effect(Effect::Made(table.clone()));
+        Ok(table)
+    }
+
+    /// Writes a name that must be free: the first write of an operation.
+    async fn take_name<P: Policy>(
+        &self,
+        operation: &Operation<'_>,
+        name: &str,
+        key: ObjectKey,
+    ) -> Result<(), Error> {
+        if name.len() > NAME_BYTES_MAX {
+            return Err(Error::NameTooLong { bytes: name.len() });
+        }
+        let database = self.session().database();
+        operation.writes.set(true);
+        let taken = self
+            .insert::<P>(&database.catalog.names, name.as_bytes(), &key.encode())
+            .await;
+        taken.map_err(|error| match error {
+            Error::DuplicateKey => {
+                operation.writes.set(false);
+                Error::TableExists
+            }
+            error => error,
+        })
+    }
+
+    async fn rename_object<P: Policy>(
+        &self,
+        operation: &Operation<'_>,
+        found: Found,
+        from: &str,
+        to: &str,
+    ) -> Result<(), Error> {
+        self.take_name::<P>(operation, to, found.key).await?;
+        let definition = Definition {
+            name: to.to_owned(),
+            ..found.definition
+        };
+        self.change_object::<P>(found.key, &definition).await?;
+        let database = self.session().database();
+        self.delete::<P>(&database.catalog.names, from.as_bytes())
+            .await?;
+        Ok(())
+    }
+
+    async fn change_object<P: Policy>(
+        &self,
+        key: ObjectKey,
+        definition: &Definition,
+    ) -> Result<(), Error> {
+        let database = self.session().database();
+        self.update::<P>(
+            &database.catalog.objects,
+            &key.encode(),
+            &definition.encode(),
+        )
+        .await?;
+        Ok(())
+    }
+
+    async fn remove_object<P: Policy>(&self, found: &Found) -> Result<(), Error> {
+        let database = self.session().database();
+        let catalog = &database.catalog;
+        self.delete::<P>(&catalog.objects, &found.key.encode())
+            .await?;
+        let name = found.definition.name.as_bytes();
+        self.delete::<P>(&catalog.names, name).await?;
+        Ok(())
+    }
+
+    fn note_effect(&self, effect: Effect) {
+        self.context().effects.borrow_mut().push(effect);
+    }
+
+    /// Notes that the transaction drops a storage, after it has written that down.
+    fn note_gone(&self, table: Arc<Table>, successor: Option<Arc<Table>>) {
+        if table.life.stage() == Stage::Live {
+            table.life.set(Stage::Dropping);
+        }
+        self.note_effect(Effect::Gone { table, successor });
+    }
+}

@@ -1,0 +1,90 @@
+//! The catalog after recovery.
+//!
+//! Recovery meets numbers of storages before it knows the catalog, and makes them as
+//! they come. When all records are there, the catalog says what they are; the rest was
+//! dropped, or never came to be, and goes to the graveyard.
+
+use std::sync::atomic::Ordering;
+
+use index::{Batch, Direction};
+use interleave::{Sequential, run_inline};
+use memory::Local;
+
+use crate::{
+    catalog::{Catalog, FIRST_NUMBER, NAMES, OBJECTS, Stage, definition::Kind, view::CatalogView},
+    indirection::{Head, Rid},
+    recovery::OpenError,
+    table::Table,
+    timestamp::Timestamp,
+};
+
+impl Catalog {
+    /// Gives the storages that were recovered their names, and buries those without.
+    /// Numbers below `next_number` are taken. Before anybody uses the database.
+    ///
+    /// # Errors
+    /// [`OpenError::Catalog`], unless what can be read of it is to be `salvage`d;
+    /// [`OpenError::MemoryExhausted`].
+    pub(crate) fn restore(
+        &self,
+        local: &Local,
+        next_number: u32,
+        salvage: bool,
+    ) -> Result<(), OpenError> {
+        let mut view = CatalogView::default();
+        for (number, table) in [(OBJECTS, &self.objects), (NAMES, &self.names)] {
+            each_record(table, local, |key, value| {
+                view.note(number, key, Some(value), Timestamp(0));
+            });
+        }
+        if let Some(complaint) = view.complaints().into_iter().next()
+            && !salvage
+        {
+            return Err(OpenError::Catalog(complaint));
+        }
+        self.skip_numbers(next_number);
+        let mut known = Vec::new();
+        for (key, definition) in view.objects() {
+            self.skip_numbers(key.table.max(key.index) + 1);
+            let Kind::Table { storage } = definition.kind else {
+                continue;
+            };
+            let table = self.storage_of(storage, local);
+            let table = table.map_err(|_| OpenError::MemoryExhausted)?;
+            table.describe(key, definition.description);
+            table.set_name(&definition.name);
+            let mut registry = self.registry_mut();
+            registry.by_name.insert(definition.name, table);
+            known.push(storage);
+        }
+        let strays: Vec<_> = {
+            let registry = self.registry();
+            let others = registry.by_number.range(FIRST_NUMBER..);
+            let others = others.filter(|(number, _)| !known.contains(number));
+            others.map(|(_, table)| table.clone()).collect()
+        };
+        for table in strays {
+            table.life.set(Stage::Never);
+            self.dying.fetch_add(1, Ordering::SeqCst);
+            self.add_grave(table);
+        }
+        Ok(())
+    }
+}
+
+/// Calls `visit` for each record, as it is now. Nobody changes the table meanwhile.
+pub(super) fn each_record(table: &Table, local: &Local, mut visit: impl FnMut(&[u8], &[u8])) {
+    use std::ops::Bound::Unbounded;
+    let pin = local.pin();
+    let mut scan = table.index.scan((Unbounded, Unbounded), Direction::Forward);
+    let mut batch = Batch::default();
+    while run_inline(scan.next::<Sequential>(&pin, &mut batch)) {
+        for (key, rid) in batch.iter() {
+            if let Head::Version(version) = table.records.slot(Rid(rid)).head()
+                && let Some(value) = version.payload()
+            {
+                visit(key, value);
+            }
+        }
+    }
+}

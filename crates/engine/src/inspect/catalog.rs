@@ -1,0 +1,89 @@
+//! Which tables there are: whether the catalog agrees with itself, and names for who
+//! looks at numbers.
+
+use std::sync::Arc;
+
+use io::Directory;
+
+use crate::{
+    catalog::{definition::Kind, view::CatalogView},
+    checkpoint::{self, format::Chunk},
+    inspect::{Blocks, Inspection, RESTORE_OR_SALVAGE, report::TableSummary},
+    log::{format::SegmentHeader, segments},
+    manifest::Manifest,
+    recovery::{pieces::read_file, scan::LogFile},
+};
+
+impl Inspection<'_> {
+    /// Once parts and logs were gone through: lists the tables and, if all of them were
+    /// sound, says what is wrong with the catalog.
+    pub(super) fn check_catalog(&mut self, manifest: Option<&Manifest>) {
+        let parts = || {
+            let checkpoint = manifest.and_then(|manifest| manifest.checkpoint.as_ref());
+            checkpoint
+                .into_iter()
+                .flat_map(|checkpoint| &checkpoint.parts)
+        };
+        let objects = self.catalog.objects();
+        let tables = objects.filter_map(|(_, definition)| match definition.kind {
+            Kind::Table { storage } => Some(TableSummary {
+                number: storage,
+                name: definition.name,
+                checkpoint_records: parts()
+                    .filter(|part| part.table == storage)
+                    .fold(0, |sum, part| sum.saturating_add(part.records)),
+            }),
+            Kind::Index { .. } => None,
+        });
+        let mut tables: Vec<TableSummary> = tables.collect();
+        tables.sort_by_key(|table| table.number);
+        self.report.tables = tables;
+        if manifest.is_some() && self.report.is_sound() {
+            for what in self.catalog.complaints() {
+                self.damage("the catalog", 0, what, RESTORE_OR_SALVAGE);
+            }
+        }
+    }
+}
+
+/// The names of tables, as far as checkpoint and log have them. What cannot be read is
+/// left out.
+pub(super) fn read_names(
+    directory: &Arc<dyn Directory>,
+    manifest: Option<&Manifest>,
+    files: &[(u64, SegmentHeader)],
+) -> CatalogView {
+    let mut view = CatalogView::default();
+    let checkpoint = manifest.and_then(|manifest| manifest.checkpoint.as_ref());
+    let parts = checkpoint.iter().flat_map(|checkpoint| &checkpoint.parts);
+    for part in parts.filter(|part| CatalogView::is_about(part.table)) {
+        let read = read_file(directory, &checkpoint::file_name(part.file), part.bytes);
+        let bytes = read.unwrap_or_default();
+        let mut rest = &bytes[..];
+        while let Ok(chunk) = Chunk::decode(rest) {
+            for (key, value) in chunk.records().flatten() {
+                view.note(part.table, key, Some(value), chunk.header.snapshot);
+            }
+            rest = rest.get(chunk.file_bytes()..).unwrap_or_default();
+        }
+    }
+    for &(number, header) in files {
+        let read = read_file(directory, &segments::file_name(number), u64::MAX);
+        let bytes = read.unwrap_or_default();
+        let file = LogFile {
+            number,
+            bytes: bytes.len() as u64,
+            header,
+        };
+        for (_, block) in Blocks::new(&bytes, &file) {
+            for transaction in block.transactions().flatten() {
+                for write in transaction.writes().flatten() {
+                    if CatalogView::is_about(write.table) {
+                        view.note(write.table, write.key, write.value, transaction.timestamp);
+                    }
+                }
+            }
+        }
+    }
+    view
+}

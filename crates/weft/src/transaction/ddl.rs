@@ -1,0 +1,112 @@
+//! Tables created, opened, dropped, truncated and renamed within a transaction.
+//!
+//! All of it commits or rolls back with the rest of the transaction, and nobody else
+//! sees it before. Of two transactions that change the same table in this way, or take
+//! the same name, one aborts.
+
+use interleave::Policy;
+
+use super::Transaction;
+use crate::{
+    error::{Error, Result},
+    key::Key,
+    table::{Table, TypeTag, typed},
+    value::Value,
+};
+
+impl<P: Policy> Transaction<P> {
+    /// Creates a table. Only this transaction can use the handle before it commits.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`], [`Error::NameTooLong`], after which the transaction can
+    /// go on; [`Error::Abort`]; [`Error::MemoryExhausted`], after which it is over;
+    /// [`Error::Ended`].
+    ///
+    /// # Suspension
+    /// Waits for memory, never for the device. Dropping the future may end the
+    /// transaction, without effect.
+    pub async fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        let description = TypeTag::of::<K, V>().encode();
+        let made = self.inner.create_table::<P>(name, &description).await;
+        let table = made.map_err(|error| named(error, name, name))?;
+        typed(self.inner.session().database(), table, name)
+    }
+
+    /// Opens a table that exists for this transaction.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`], [`Error::WrongType`]; as for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get`].
+    pub async fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        let found = self.inner.open_table::<P>(name).await;
+        let table = found.map_err(|error| named(error, name, name))?;
+        typed(self.inner.session().database(), table, name)
+    }
+
+    /// Drops a table. Transactions that began before this one commits go on reading
+    /// it; if they have written to it, they abort when they commit.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    pub async fn drop_table(&self, name: &str) -> Result<()> {
+        let dropped = self.inner.drop_table::<P>(name).await;
+        dropped.map_err(|error| named(error, name, name))
+    }
+
+    /// Removes all records of a table, at once however many there are. Its handles stay
+    /// as good as they were. Transactions that began before this one commits go on
+    /// reading the old records; if they have written to the table, they abort when they
+    /// commit.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    pub async fn truncate_table(&self, name: &str) -> Result<()> {
+        let truncated = self.inner.truncate_table::<P>(name).await;
+        truncated
+            .map(drop)
+            .map_err(|error| named(error, name, name))
+    }
+
+    /// Renames a table. Its handles stay as good as they were.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; [`Error::TableExists`] if the new name is taken; as for
+    /// [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    pub async fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        let renamed = self.inner.rename_table::<P>(from, to).await;
+        renamed.map_err(|error| named(error, from, to))
+    }
+
+    /// All tables by name, with their types, as this transaction sees them.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get`].
+    pub async fn tables(&self) -> Result<Vec<(String, TypeTag)>> {
+        let tables = self.inner.list_tables::<P>().await?.into_iter();
+        let tables = tables.filter_map(|(name, tag)| Some((name, TypeTag::decode(&tag)?)));
+        Ok(tables.collect())
+    }
+}
+
+/// An error of the engine, with the name of the table that is missing or in the way.
+fn named(error: engine::Error, old: &str, new: &str) -> Error {
+    match error {
+        engine::Error::NoSuchTable => Error::NoSuchTable(old.into()),
+        engine::Error::TableExists => Error::TableExists(new.into()),
+        error => error.into(),
+    }
+}
