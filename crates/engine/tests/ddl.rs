@@ -1,0 +1,259 @@
+//! Tables created, dropped, truncated and renamed in transactions, in memory.
+
+use std::{rc::Rc, sync::Arc};
+
+use engine::{Abort, Database, DatabaseConfig, Error, Isolation, Session, Table, Transaction};
+use interleave::{Sequential, WorkerLocal, run_inline};
+
+struct Setup {
+    database: Arc<Database>,
+    session: Rc<Session>,
+}
+
+impl Setup {
+    fn new() -> Setup {
+        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+        let session = Session::new(&database).unwrap();
+        Setup { database, session }
+    }
+
+    fn begin(&self) -> Transaction {
+        self.session.begin(Isolation::Snapshot).unwrap()
+    }
+
+    /// A table with one record, `key` under itself.
+    fn table(&self, name: &str, key: &str) -> Arc<Table> {
+        let txn = self.begin();
+        let table = create(&txn, name).unwrap();
+        put(&txn, &table, key, key).unwrap();
+        run_inline(txn.commit()).unwrap();
+        table
+    }
+
+    fn collect_all(&self) {
+        for _ in 0..10_000 {
+            self.session.tend();
+            if self.session.before_sleep().is_none() {
+                return;
+            }
+        }
+        panic!("there is always something left to collect");
+    }
+}
+
+fn create(txn: &Transaction, name: &str) -> Result<Arc<Table>, Error> {
+    run_inline(txn.create_table::<Sequential>(name, b""))
+}
+
+fn open(txn: &Transaction, name: &str) -> Result<Arc<Table>, Error> {
+    run_inline(txn.open_table::<Sequential>(name))
+}
+
+fn rename(txn: &Transaction, from: &str, to: &str) -> Result<(), Error> {
+    run_inline(txn.rename_table::<Sequential>(from, to))
+}
+
+fn drop_table(txn: &Transaction, name: &str) -> Result<(), Error> {
+    run_inline(txn.drop_table::<Sequential>(name))
+}
+
+fn truncate(txn: &Transaction, name: &str) -> Result<Arc<Table>, Error> {
+    run_inline(txn.truncate_table::<Sequential>(name))
+}
+
+fn put(txn: &Transaction, table: &Table, key: &str, value: &str) -> Result<(), Error> {
+    run_inline(txn.upsert::<Sequential>(table, key.as_bytes(), value.as_bytes()))
+}
+
+fn has(txn: &Transaction, table: &Table, key: &str) -> Result<bool, Error> {
+    let found = run_inline(txn.get::<Sequential, _>(table, key.as_bytes(), |_| ()));
+    found.map(|found| found.is_some())
+}
+
+fn commit(txn: Transaction) -> Result<(), Error> {
+    run_inline(txn.commit()).map(drop)
+}
+
+#[test]
+fn a_creation_is_its_makers_until_it_commits() {
+    let s = Setup::new();
+    let (maker, other) = (s.begin(), s.begin());
+    let table = create(&maker, "t").unwrap();
+    put(&maker, &table, "x", "1").unwrap();
+    assert_eq!(open(&other, "t").err(), Some(Error::NoSuchTable));
+    assert_eq!(has(&other, &table, "x"), Err(Error::TableDropped));
+    assert!(s.database.table("t").is_none());
+    commit(maker).unwrap();
+    assert_eq!(open(&other, "t").err(), Some(Error::NoSuchTable));
+    let later = s.begin();
+    let opened = open(&later, "t").unwrap();
+    assert_eq!(has(&later, &opened, "x"), Ok(true));
+}
+
+#[test]
+fn what_is_rolled_back_was_never_there() {
+    let s = Setup::new();
+    let kept = s.table("kept", "x");
+    let before = s.database.memory();
+    let txn = s.begin();
+    let made = create(&txn, "made").unwrap();
+    put(&txn, &made, "y", "1").unwrap();
+    rename(&txn, "kept", "gone").unwrap();
+    drop_table(&txn, "gone").unwrap();
+    assert_eq!(has(&txn, &kept, "x"), Err(Error::TableDropped));
+    txn.rollback();
+    let later = s.begin();
+    assert_eq!(has(&later, &kept, "x"), Ok(true));
+    assert_eq!(has(&later, &made, "y"), Err(Error::TableDropped));
+    assert_eq!(open(&later, "made").err(), Some(Error::NoSuchTable));
+    assert_eq!(s.database.table_names(), ["kept"]);
+    drop(later);
+    s.collect_all();
+    let after = s.database.memory();
+    let used = |usage: engine::Usage| (usage.indirection_bytes, usage.version_bytes);
+    assert_eq!(used(after), used(before));
+}
+
+#[test]
+fn two_tables_exchange_their_names() {
+    let s = Setup::new();
+    s.table("a", "of a");
+    s.table("b", "of b");
+    let (swap, old) = (s.begin(), s.begin());
+    assert_eq!(rename(&swap, "a", "b"), Err(Error::TableExists));
+    rename(&swap, "a", "c").unwrap();
+    rename(&swap, "b", "a").unwrap();
+    rename(&swap, "c", "b").unwrap();
+    commit(swap).unwrap();
+    for (txn, a) in [(&old, "of a"), (&s.begin(), "of b")] {
+        let table = open(txn, "a").unwrap();
+        assert_eq!(has(txn, &table, a), Ok(true));
+    }
+    assert_eq!(&*s.database.table("a").unwrap().name(), "a");
+}
+
+#[test]
+fn of_two_that_take_one_name_or_change_one_table_the_first_wins() {
+    let s = Setup::new();
+    s.table("t", "x");
+    let (a, b, c) = (s.begin(), s.begin(), s.begin());
+    create(&a, "new").unwrap();
+    let conflict = Some(Error::Abort(Abort::WriteConflict));
+    assert_eq!(create(&b, "new").err(), conflict);
+    commit(a).unwrap();
+    let too_old = Some(Error::Abort(Abort::SnapshotTooOld));
+    assert_eq!(create(&c, "new").err(), too_old);
+    for isolation in [Isolation::Snapshot, Isolation::ReadCommitted] {
+        let (a, b) = (s.begin(), s.session.begin(isolation).unwrap());
+        truncate(&a, "t").unwrap();
+        assert_eq!(drop_table(&b, "t").err(), conflict, "{isolation:?}");
+    }
+}
+
+#[test]
+fn older_snapshots_go_on_and_handles_get_stale() {
+    let s = Setup::new();
+    let table = s.table("t", "x");
+    let (old, truncater) = (s.begin(), s.begin());
+    let new = truncate(&truncater, "t").unwrap();
+    assert_eq!(has(&truncater, &new, "x"), Ok(false));
+    put(&truncater, &new, "y", "1").unwrap();
+    commit(truncater).unwrap();
+    s.session.tend();
+    assert_eq!(has(&old, &table, "x"), Ok(true));
+    let later = s.begin();
+    assert_eq!(has(&later, &table, "x"), Err(Error::TableDropped));
+    let current = later.current(&table).unwrap();
+    assert_eq!(current.number(), new.number());
+    assert_eq!(has(&later, &current, "y"), Ok(true));
+    drop_table(&later, "t").unwrap();
+    assert_eq!(later.current(&table).err(), Some(Error::TableDropped));
+}
+
+#[test]
+fn between_a_drop_and_a_writer_the_first_to_commit_wins() {
+    for writer_first in [true, false] {
+        for isolation in [Isolation::Snapshot, Isolation::ReadCommitted] {
+            let s = Setup::new();
+            let (table, other) = (s.table("t", "x"), s.table("other", "x"));
+            let (writer, dropper) = (s.session.begin(isolation).unwrap(), s.begin());
+            put(&writer, &table, "x", "2").unwrap();
+            put(&writer, &other, "y", "2").unwrap();
+            drop_table(&dropper, "t").unwrap();
+            if writer_first {
+                commit(writer).unwrap();
+                commit(dropper).unwrap();
+            } else {
+                commit(dropper).unwrap();
+                // The memory of what it has written stays until it ends.
+                for _ in 0..100 {
+                    s.session.tend();
+                }
+                assert_eq!(commit(writer), Err(Error::Abort(Abort::TableDropped)));
+            }
+            assert_eq!(has(&s.begin(), &other, "y"), Ok(writer_first));
+        }
+    }
+}
+
+#[test]
+fn a_savepoint_takes_tables_back() {
+    let s = Setup::new();
+    let table = s.table("t", "x");
+    let txn = s.begin();
+    create(&txn, "before").unwrap();
+    let savepoint = txn.savepoint().unwrap();
+    let after = create(&txn, "after").unwrap();
+    drop_table(&txn, "t").unwrap();
+    truncate(&txn, "before").unwrap();
+    txn.rollback_to(&savepoint).unwrap();
+    assert_eq!(has(&txn, &after, "x"), Err(Error::TableDropped));
+    assert_eq!(has(&txn, &table, "x"), Ok(true));
+    commit(txn).unwrap();
+    assert_eq!(s.database.table_names(), ["before", "t"]);
+}
+
+#[test]
+fn cycles_of_create_fill_and_drop_take_no_more_and_more_memory() {
+    let s = Setup::new();
+    let mut after_first = None;
+    for cycle in 0..6 {
+        let txn = s.begin();
+        let table = create(&txn, "t").unwrap();
+        for key in 0..3000 {
+            let key = format!("a long beginning that all of them share {key}");
+            put(&txn, &table, &key, &key).unwrap();
+        }
+        commit(txn).unwrap();
+        // Something of every kind: superseded, deleted, and a reader of it all.
+        let reader = s.begin();
+        let txn = s.begin();
+        for key in 0..1000 {
+            let key = format!("a long beginning that all of them share {key}");
+            match key.len() % 2 {
+                0 => put(&txn, &table, &key, "changed").unwrap(),
+                _ => drop(run_inline(txn.delete::<Sequential>(&table, key.as_bytes()))),
+            }
+        }
+        commit(txn).unwrap();
+        let txn = s.begin();
+        match cycle % 2 {
+            0 => drop_table(&txn, "t").unwrap(),
+            _ => {
+                truncate(&txn, "t").unwrap();
+                drop_table(&txn, "t").unwrap();
+            }
+        }
+        commit(txn).unwrap();
+        s.session.tend();
+        let key = "a long beginning that all of them share 2999";
+        assert_eq!(has(&reader, &table, key), Ok(true));
+        drop(reader);
+        s.collect_all();
+        let usage = s.database.memory();
+        let first = *after_first.get_or_insert(usage);
+        assert_eq!(usage.index_bytes, first.index_bytes, "cycle {cycle}");
+        assert_eq!(usage.version_bytes, 0, "cycle {cycle}");
+        assert_eq!(usage.indirection_bytes, first.indirection_bytes);
+    }
+}
