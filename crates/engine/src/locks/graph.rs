@@ -55,17 +55,25 @@ impl Graph {
 
     /// Whether `by` waits for itself.
     pub(super) fn closes_cycle(&self, locks: &Locks, by: TransactionId) -> bool {
-        let (mut seen, mut next, mut found) = (HashSet::new(), vec![by], Vec::new());
-        while let Some(waiter) = next.pop() {
-            for place in self.waits_of(waiter) {
-                locks.blockers(place, waiter, &mut found);
-            }
-            for blocker in found.drain(..) {
-                if blocker == by {
-                    return true;
+        // Each with the record where, as a waiter before others, it was looked at with
+        // them.
+        let mut next = vec![(by, None)];
+        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        while let Some((waiter, looked_at)) = next.pop() {
+            let waits = self.waits.get(&waiter).map_or(&[][..], Vec::as_slice);
+            for &place in waits {
+                let is_only_wait = || waits.iter().filter(|other| **other == place).count() == 1;
+                if looked_at == Some(place) && is_only_wait() {
+                    continue;
                 }
-                if seen.insert(blocker) {
-                    next.push(blocker);
+                locks.blockers(place, waiter, &mut found);
+                for (blocker, waits_here) in found.drain(..) {
+                    if blocker == by {
+                        return true;
+                    }
+                    if seen.insert(blocker) {
+                        next.push((blocker, waits_here.then_some(place)));
+                    }
                 }
             }
         }

@@ -41,14 +41,37 @@ impl Ticket {
     }
 }
 
+/// How much others wait for who asks for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stake {
+    /// It has a lock on this very record, and wants a stronger one. Who overtook it
+    /// would wait for it.
+    Here,
+    /// It has locks elsewhere, or has written, or waits elsewhere as well.
+    Elsewhere,
+    /// Nobody can be waiting for it.
+    None,
+}
+
+/// How many with locks elsewhere may go just before one that has none. (Then the next
+/// goes behind it, so that it does not starve.)
+const OVERTAKEN_MAX: u32 = 16;
+
 struct Waiter {
     by: TransactionId,
     strength: Strength,
+    stake: Stake,
+    /// How many have come later and gone just before it.
+    overtaken: u32,
     ticket: Arc<Ticket>,
     waker: Option<Waker>,
 }
 
 impl Waiter {
+    fn lets_pass(&self, newcomer: Stake) -> bool {
+        newcomer < self.stake && (newcomer == Stake::Here || self.overtaken < OVERTAKEN_MAX)
+    }
+
     fn is_of(&self, ticket: &Ticket) -> bool {
         std::ptr::eq(&*self.ticket, ticket)
     }
@@ -98,38 +121,64 @@ impl Record {
         &mut self,
         by: TransactionId,
         strength: Strength,
+        stake: Stake,
     ) -> Result<Option<Strength>, ()> {
         let held = self.held(by);
         if held >= Some(strength) {
             return Ok(held);
         }
-        let is_first = held.is_some() || self.queue.is_empty();
+        let is_first = self.turn_of(by, stake) == 0;
         if !is_first || !self.is_free_for(by, strength) {
             return Err(());
         }
+        self.note_overtaken(0);
         self.hold(by, strength);
         Ok(held)
     }
 
-    /// Enters a waiter: at the end, or, if it holds a lock, before all that hold none.
-    pub(super) fn enqueue(&mut self, by: TransactionId, strength: Strength) -> Arc<Ticket> {
+    /// Enters a waiter.
+    pub(super) fn enqueue(
+        &mut self,
+        by: TransactionId,
+        strength: Strength,
+        stake: Stake,
+    ) -> Arc<Ticket> {
         let ticket = Arc::new(Ticket(AtomicU64::new(Answer::Waiting as u64)));
         let waiter = Waiter {
             by,
             strength,
+            stake: self.stake_of(by, stake),
+            overtaken: 0,
             ticket: ticket.clone(),
             waker: None,
         };
-        let at = match self.held(by) {
-            Some(_) => self
-                .queue
-                .iter()
-                .take_while(|other| self.held(other.by).is_some())
-                .count(),
-            None => self.queue.len(),
-        };
-        self.queue.insert(at, waiter);
+        let turn = self.turn_of(by, stake);
+        self.note_overtaken(turn);
+        self.queue.insert(turn, waiter);
         ticket
+    }
+
+    fn stake_of(&self, by: TransactionId, elsewhere: Stake) -> Stake {
+        match self.held(by) {
+            Some(_) => Stake::Here,
+            None => elsewhere,
+        }
+    }
+
+    /// Where in the queue a newcomer belongs.
+    fn turn_of(&self, by: TransactionId, elsewhere: Stake) -> usize {
+        let stake = self.stake_of(by, elsewhere);
+        let mut before = self.queue.iter();
+        let last = before.rposition(|waiter| !waiter.lets_pass(stake));
+        last.map_or(0, |last| last + 1)
+    }
+
+    /// Counts a newcomer at `turn` with the first that it overtakes: if with all, they
+    /// would all have had enough at once, and the next would go to the very end.
+    fn note_overtaken(&mut self, turn: usize) {
+        if let Some(next) = self.queue.get_mut(turn) {
+            next.overtaken += 1;
+        }
     }
 
     /// Grants locks from the head of the queue; whom to wake.
@@ -137,11 +186,18 @@ impl Record {
         let mut wakers = Vec::new();
         while let Some(first) = self.queue.front()
             && self.is_free_for(first.by, first.strength)
-            && let Some(first) = self.queue.pop_front()
         {
-            self.hold(first.by, first.strength);
-            first.ticket.set(Answer::Granted);
-            wakers.extend(first.waker);
+            let (by, strength) = (first.by, first.strength);
+            self.hold(by, strength);
+            // It may want the same twice, with others between that it now keeps out.
+            self.queue.retain_mut(|waiter| {
+                let has_it = waiter.by == by && waiter.strength <= strength;
+                if has_it {
+                    waiter.ticket.set(Answer::Granted);
+                    wakers.extend(waiter.waker.take());
+                }
+                !has_it
+            });
         }
         wakers
     }
@@ -190,24 +246,47 @@ impl Record {
         answer_dissolved(self.queue)
     }
 
-    /// For whom `waiter` waits: the holders that mind, or else the nearest in the queue
-    /// that it cannot share the record with. (Those in turn wait for the rest.)
-    pub(super) fn blockers(&self, waiter: TransactionId, found: &mut Vec<TransactionId>) {
-        for (at, own) in self.queue.iter().enumerate() {
-            if own.by != waiter {
-                continue;
+    /// For whom `waiter` waits here, be it because that one waits here for others:
+    /// whether each of them is a waiter itself, whose own wait here needs no second look.
+    /// `waiter` is among them if it waits for itself.
+    pub(super) fn blockers(&self, waiter: TransactionId, found: &mut Vec<(TransactionId, bool)>) {
+        for (turn, own) in self.queue.iter().enumerate() {
+            // What it wants twice it gets twice.
+            let has_asked =
+                |before: &Waiter| before.by == waiter && before.strength >= own.strength;
+            if own.by == waiter && !self.queue.range(..turn).any(has_asked) {
+                self.blockers_at(turn, found);
             }
-            let mut before = self.queue.range(..at).rev();
-            let is_behind_a_writer = before.any(|other| {
-                if other.by != waiter && !other.strength.goes_with(own.strength) {
-                    found.push(other.by);
-                }
-                other.strength == Strength::Exclusive && other.by != waiter
-            });
-            if !is_behind_a_writer {
-                let others = self.holders.iter().filter(|holder| holder.0 != waiter);
-                let minding = others.filter(|holder| !holder.1.goes_with(own.strength));
-                found.extend(minding.map(|holder| holder.0));
+        }
+    }
+
+    /// Everybody that the waiter at `turn` waits for here. An exclusive lock goes with
+    /// none, so from the nearest conflict on, everybody before it is somebody's blocker.
+    fn blockers_at(&self, turn: usize, found: &mut Vec<(TransactionId, bool)>) {
+        let Waiter { by, strength, .. } = self.queue[turn];
+        let minds = |other: &Waiter| other.by != by && !other.strength.goes_with(strength);
+        let nearest = self.queue.range(..turn).rposition(minds);
+        // Whether one of them minds what `by` itself has, or waits for, before it.
+        let (mut others, mut writers) = (false, false);
+        for other in nearest
+            .into_iter()
+            .flat_map(|nearest| self.queue.range(..=nearest).rev())
+        {
+            if other.by != by {
+                others = true;
+                writers |= other.strength == Strength::Exclusive;
+                found.push((other.by, true));
+            } else if writers || others && other.strength == Strength::Exclusive {
+                found.push((by, true));
+            }
+        }
+        for &(holder, held) in &self.holders {
+            let is_in_the_way = match holder == by {
+                true => writers || others && held == Strength::Exclusive,
+                false => others || !held.goes_with(strength),
+            };
+            if is_in_the_way {
+                found.push((holder, false));
             }
         }
     }
@@ -234,15 +313,18 @@ mod tests {
     #[test]
     fn who_comes_first_is_served_first_and_shared_locks_go_together() {
         let mut record = Record::default();
-        assert_eq!(record.request(id(1), Exclusive), Ok(None));
+        assert_eq!(record.request(id(1), Exclusive, Stake::None), Ok(None));
         let tickets = [(2, Shared), (3, Shared), (4, Exclusive), (5, Shared)]
-            .map(|(by, strength)| record.enqueue(id(by), strength));
+            .map(|(by, strength)| record.enqueue(id(by), strength, Stake::None));
         record.weaken(id(1), None);
         record.hand_over();
         let answers = || tickets.iter().map(|ticket| ticket.answer());
         let granted = || answers().filter(|a| *a == Answer::Granted).count();
         assert_eq!(granted(), 2);
-        assert!(record.request(id(6), Shared).is_err(), "nobody overtakes");
+        assert!(
+            record.request(id(6), Shared, Stake::None).is_err(),
+            "nobody overtakes"
+        );
         record.weaken(id(2), None);
         record.hand_over();
         assert_eq!(granted(), 2, "one of the shared locks is left");
@@ -257,10 +339,10 @@ mod tests {
     #[test]
     fn who_has_a_lock_gets_a_stronger_one_before_others() {
         let mut record = Record::default();
-        record.request(id(1), Shared).unwrap();
-        record.request(id(2), Shared).unwrap();
-        let other = record.enqueue(id(3), Exclusive);
-        let upgrade = record.enqueue(id(1), Exclusive);
+        record.request(id(1), Shared, Stake::None).unwrap();
+        record.request(id(2), Shared, Stake::None).unwrap();
+        let other = record.enqueue(id(3), Exclusive, Stake::Elsewhere);
+        let upgrade = record.enqueue(id(1), Exclusive, Stake::Elsewhere);
         record.weaken(id(2), None);
         record.hand_over();
         assert_eq!(upgrade.answer(), Answer::Granted);
@@ -271,19 +353,91 @@ mod tests {
     #[test]
     fn a_waiter_is_blocked_by_whom_it_cannot_go_with() {
         let mut record = Record::default();
-        record.request(id(1), Shared).unwrap();
-        record.request(id(2), Shared).unwrap();
+        record.request(id(1), Shared, Stake::None).unwrap();
+        record.request(id(2), Shared, Stake::None).unwrap();
         for (by, strength) in [(3, Exclusive), (4, Shared), (5, Shared), (6, Exclusive)] {
-            record.enqueue(id(by), strength);
+            record.enqueue(id(by), strength, Stake::None);
         }
         let blockers = |by| {
             let mut found = Vec::new();
             record.blockers(id(by), &mut found);
-            found.sort_by_key(|id| id.context());
+            found.sort_by_key(|(id, _)| id.context());
             found
         };
-        assert_eq!(blockers(3), [id(1), id(2)]);
-        assert_eq!(blockers(5), [id(3)]);
-        assert_eq!(blockers(6), [id(3), id(4), id(5)]);
+        let (holders, waiters) = (
+            [(id(1), false), (id(2), false)],
+            [3, 4, 5].map(|i| (id(i), true)),
+        );
+        assert_eq!(blockers(3), holders);
+        assert_eq!(blockers(4), [&holders[..], &waiters[..1]].concat());
+        assert_eq!(blockers(5), blockers(4));
+        assert_eq!(blockers(6), [&holders[..], &waiters[..]].concat());
+    }
+
+    #[test]
+    fn two_that_want_more_than_they_share_wait_for_each_other() {
+        let mut record = Record::default();
+        for by in [1, 2] {
+            record.request(id(by), Shared, Stake::None).unwrap();
+        }
+        for by in [1, 2] {
+            record.enqueue(id(by), Exclusive, Stake::None);
+        }
+        let mut found = Vec::new();
+        record.blockers(id(2), &mut found);
+        assert!(found.contains(&(id(2), false)), "{found:?}");
+    }
+
+    /// By a `join`, with somebody between. Who asked for the stronger lock first has the
+    /// weaker with it: else the one between would wait for the first, and the second for
+    /// the one between.
+    #[test]
+    fn who_waits_twice_for_a_record() {
+        for (first, between, second, is_deadlock) in [
+            (Exclusive, Shared, Shared, false),
+            (Exclusive, Exclusive, Exclusive, false),
+            (Shared, Shared, Exclusive, false),
+            (Shared, Exclusive, Exclusive, true),
+        ] {
+            let mut record = Record::default();
+            record.request(id(9), Exclusive, Stake::None).unwrap();
+            let waits = [(1, first), (2, between), (1, second)];
+            let tickets = waits.map(|(by, strength)| record.enqueue(id(by), strength, Stake::None));
+            let mut found = Vec::new();
+            record.blockers(id(1), &mut found);
+            assert_eq!(found.contains(&(id(1), true)), is_deadlock, "{waits:?}");
+            if is_deadlock {
+                continue;
+            }
+            for by in [9, 2] {
+                record.weaken(id(by), None);
+                record.hand_over();
+            }
+            assert_eq!(tickets[0].answer(), Answer::Granted, "{waits:?}");
+            assert_eq!(tickets[2].answer(), Answer::Granted, "{waits:?}");
+        }
+    }
+
+    #[test]
+    fn who_has_locks_elsewhere_overtakes_who_has_none_but_not_for_ever() {
+        let mut record = Record::default();
+        record.request(id(1), Exclusive, Stake::None).unwrap();
+        let patient = record.enqueue(id(2), Exclusive, Stake::None);
+        let busy: Vec<_> = (0..OVERTAKEN_MAX as u16 + 3)
+            .map(|i| record.enqueue(id(10 + i), Exclusive, Stake::Elsewhere))
+            .collect();
+        let mut served = 0;
+        let mut holder = 1;
+        while patient.answer() == Answer::Waiting {
+            record.weaken(id(holder), None);
+            record.hand_over();
+            holder = 10 + served;
+            served += 1;
+        }
+        assert_eq!(u32::from(served) - 1, OVERTAKEN_MAX);
+        assert!(
+            busy.last()
+                .is_some_and(|last| last.answer() == Answer::Waiting)
+        );
     }
 }
