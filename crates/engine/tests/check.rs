@@ -248,7 +248,7 @@ fn an_unknown_version_is_named() {
     for (is, offset, unknown) in [
         (is_part as fn(&Contents) -> bool, 4, 5),
         (is_log, 4100, 5),
-        (|contents: &Contents| *contents == Contents::Manifest, 4, 6),
+        (|contents: &Contents| *contents == Contents::Manifest, 4, 7),
     ] {
         let disk = directory();
         let name = needed(&report(&disk), is)[0].clone();
