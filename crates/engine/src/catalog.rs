@@ -55,7 +55,7 @@ pub use self::{convenience::TableError, ddl::IndexDefinition, definition::NAME_B
 pub(crate) use self::{
     effects::Effect,
     graveyard::{Digging, Grave},
-    life::{Life, Stage},
+    life::{LastDrop, Life, Stage},
 };
 use crate::{error::Error, table::Table};
 
@@ -77,9 +77,7 @@ pub(crate) struct Catalog {
     /// Held from before a transaction with [`Effect`]s takes its timestamp until they
     /// have taken place: they take place in commit order.
     commits: Mutex<()>,
-    /// Storages that are dropped, or just being dropped by a commit, and that
-    /// somebody may still write to.
-    dying: AtomicUsize,
+    pub(crate) last_drop: LastDrop,
     graveyard: Mutex<VecDeque<Grave>>,
     /// How many are in it, so that nobody need look.
     graves: AtomicUsize,
@@ -113,7 +111,7 @@ impl Catalog {
             registry: RwLock::new(registry),
             next_number: AtomicU32::new(FIRST_NUMBER),
             commits: Mutex::default(),
-            dying: AtomicUsize::new(0),
+            last_drop: LastDrop::new(),
             graveyard: Mutex::default(),
             graves: AtomicUsize::new(0),
             gone: AtomicU64::new(0),
@@ -209,14 +207,5 @@ impl Catalog {
     /// Storages that went so far.
     pub(crate) fn gone(&self) -> u64 {
         self.gone.load(Ordering::Relaxed)
-    }
-
-    /// Whether a transaction that commits now may have written to a storage that is
-    /// dropped.
-    #[inline]
-    pub(crate) fn has_dying(&self) -> bool {
-        // Acquire: whose snapshot has the drop sees this, since both were loaded after
-        // the clock was moved by the drop's commit.
-        self.dying.load(Ordering::Acquire) > 0
     }
 }

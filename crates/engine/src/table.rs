@@ -91,7 +91,7 @@ impl Table {
             && object(self) == object(other)
     }
 
-    /// Whether anybody who begins now may use it.
+    /// Whether whoever begins now may use it.
     #[inline(always)]
     pub fn is_live(&self) -> bool {
         self.life.is_live()

@@ -266,16 +266,19 @@ impl Transaction {
         if !table.is_in(&self.session.database.arena) {
             return Err(Error::ForeignTable);
         }
-        if !table.is_live() && !self.may_use(table) {
-            return Err(Error::TableDropped);
-        }
-        if self.context.open_statement() && self.isolation() == Isolation::ReadCommitted {
-            self.context.set_snapshot(self.session.take_snapshot());
-        }
-        Ok(Statement {
+        let is_first = self.context.open_statement();
+        let statement = Statement {
             transaction: self,
             journals: false,
-        })
+        };
+        if is_first && self.isolation() == Isolation::ReadCommitted {
+            self.context.set_snapshot(self.session.take_snapshot());
+        }
+        if !table.life.is_live_at(self.context.snapshot()) {
+            self.check_use(table)?;
+        }
+        self.context.note_use(table.number());
+        Ok(statement)
     }
 
     /// Opens an operation that writes to `table`.

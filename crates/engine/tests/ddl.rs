@@ -1,9 +1,20 @@
 //! Tables created, dropped, truncated and renamed in transactions, in memory.
 
-use std::{rc::Rc, sync::Arc};
+#[path = "common/stepping.rs"]
+mod stepping;
 
-use engine::{Abort, Database, DatabaseConfig, Error, Isolation, Session, Table, Transaction};
+use std::{
+    ops::{Bound, ControlFlow},
+    rc::Rc,
+    sync::Arc,
+};
+
+use engine::{
+    Abort, Certifier, Database, DatabaseConfig, Direction, Error, Isolation, Session, Table,
+    Transaction, TransactionOptions,
+};
 use interleave::{Sequential, WorkerLocal, run_inline};
+use stepping::{Stepping, finish, poll};
 
 struct Setup {
     database: Arc<Database>,
@@ -12,13 +23,25 @@ struct Setup {
 
 impl Setup {
     fn new() -> Setup {
-        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
+        Setup::with(Certifier::default())
+    }
+
+    fn with(certifier: Certifier) -> Setup {
+        let config = DatabaseConfig {
+            certifier,
+            ..DatabaseConfig::with_memory(64 << 20)
+        };
+        let database = Database::new(config).unwrap();
         let session = Session::new(&database).unwrap();
         Setup { database, session }
     }
 
     fn begin(&self) -> Transaction {
         self.session.begin(Isolation::Snapshot).unwrap()
+    }
+
+    fn serializable(&self) -> Transaction {
+        self.session.begin(Isolation::Serializable).unwrap()
     }
 
     /// A table with one record, `key` under itself.
@@ -72,6 +95,18 @@ fn has(txn: &Transaction, table: &Table, key: &str) -> Result<bool, Error> {
 
 fn commit(txn: Transaction) -> Result<(), Error> {
     run_inline(txn.commit()).map(drop)
+}
+
+/// What each transaction is told; those that are told no error commit.
+fn commit_all(
+    txns: impl Iterator<Item = Transaction>,
+    does: impl Fn(&Transaction, usize) -> Result<bool, Error>,
+) -> Vec<Result<bool, Error>> {
+    let told = txns.enumerate().map(|(at, txn)| {
+        let told = does(&txn, at)?;
+        commit(txn).map(|()| told)
+    });
+    told.collect()
 }
 
 #[test]
@@ -196,6 +231,128 @@ fn between_a_drop_and_a_writer_the_first_to_commit_wins() {
     }
 }
 
+/// The skew of which one half is a drop or a truncation: each reads what the other
+/// replaces, so neither may come first.
+#[test]
+fn a_serializable_reader_and_a_drop_do_not_pass_each_other() {
+    for certifier in [Certifier::Ssn, Certifier::Validation] {
+        for reader_first in [true, false] {
+            for drops in [true, false] {
+                let s = Setup::with(certifier);
+                let (table, notes) = (s.table("t", "x"), s.table("notes", "x"));
+                let (reader, changer) = (s.serializable(), s.serializable());
+                assert_eq!(has(&reader, &table, "x"), Ok(true));
+                put(&reader, &notes, "x", "t has x").unwrap();
+                assert_eq!(has(&changer, &notes, "x"), Ok(true));
+                match drops {
+                    true => drop_table(&changer, "t").unwrap(),
+                    false => drop(truncate(&changer, "t").unwrap()),
+                }
+                let (first, second) = match reader_first {
+                    true => (reader, changer),
+                    false => (changer, reader),
+                };
+                let refused = Err(Error::Abort(Abort::NotSerializable));
+                assert_eq!(commit(first), Ok(()));
+                let story = format!("{certifier:?}, {reader_first}, {drops}");
+                assert_eq!(commit(second), refused, "{story}");
+            }
+        }
+    }
+}
+
+/// What a reader relies on may be that a table is empty: a node, not a record.
+#[test]
+fn who_found_a_table_empty_has_used_it() {
+    let s = Setup::new();
+    let (table, notes) = (s.table("t", "x"), s.table("notes", "x"));
+    let (reader, changer) = (s.serializable(), s.serializable());
+    assert_eq!(has(&reader, &table, "y"), Ok(false));
+    put(&reader, &notes, "x", "t has no y").unwrap();
+    assert_eq!(has(&changer, &notes, "x"), Ok(true));
+    let new = truncate(&changer, "t").unwrap();
+    put(&changer, &new, "y", "1").unwrap();
+    commit(changer).unwrap();
+    let refused = Err(Error::Abort(Abort::NotSerializable));
+    assert_eq!(commit(reader), refused);
+}
+
+#[test]
+fn who_has_read_a_table_may_be_serial_before_its_drop() {
+    for certifier in [Certifier::Ssn, Certifier::Validation] {
+        let s = Setup::with(certifier);
+        let (table, notes) = (s.table("t", "x"), s.table("notes", "x"));
+        let (writer, reader, changer) = (s.serializable(), s.serializable(), s.begin());
+        for txn in [&writer, &reader] {
+            assert_eq!(has(txn, &table, "x"), Ok(true));
+        }
+        put(&writer, &notes, "x", "t has x").unwrap();
+        drop_table(&changer, "t").unwrap();
+        commit(changer).unwrap();
+        assert_eq!(has(&writer, &table, "x"), Ok(true));
+        // Validation knows no order but that of the commits.
+        let expected = match certifier {
+            Certifier::Ssn => Ok(()),
+            Certifier::Validation => Err(Error::Abort(Abort::NotSerializable)),
+        };
+        assert_eq!(commit(writer), expected);
+        assert_eq!(commit(reader), Ok(()));
+    }
+}
+
+#[test]
+fn drops_of_other_tables_are_nobodys_concern() {
+    let s = Setup::with(Certifier::Validation);
+    let (table, other) = (s.table("t", "x"), s.table("other", "x"));
+    let txn = s.serializable();
+    assert_eq!(has(&txn, &other, "x"), Ok(true));
+    put(&txn, &other, "y", "1").unwrap();
+    let changer = s.begin();
+    drop_table(&changer, "t").unwrap();
+    commit(changer).unwrap();
+    assert!(!table.is_live());
+    commit(txn).unwrap();
+}
+
+/// A handle from elsewhere on something that is newer than the snapshot: it was not
+/// there, or had other records, and must not seem to be empty.
+#[test]
+fn a_table_newer_than_the_snapshot_is_not_used() {
+    let audit = TransactionOptions {
+        read_only: true,
+        ..Isolation::Serializable.into()
+    };
+    for options in [
+        Isolation::Snapshot.into(),
+        Isolation::Serializable.into(),
+        audit,
+    ] {
+        let s = Setup::new();
+        let old = s.table("t", "x");
+        let begun: Vec<_> = (0..4).map(|_| s.session.begin(options).unwrap()).collect();
+        let truncater = s.begin();
+        let new = truncate(&truncater, "t").unwrap();
+        commit(truncater).unwrap();
+        let made = s.table("made", "x");
+        let too_old = Error::Abort(Abort::SnapshotTooOld);
+        assert_eq!(has(&begun[0], &new, "x"), Err(too_old));
+        assert_eq!(
+            commit_all(begun.into_iter().skip(1), |txn, at| match at {
+                0 => has(txn, &made, "x"),
+                1 => has(txn, &txn.current(&old).unwrap(), "x"),
+                _ => has(txn, &old, "x"),
+            }),
+            [Err(too_old), Ok(true), Ok(true)]
+        );
+    }
+    // Who looks anew each time finds what is there now.
+    let s = Setup::new();
+    s.table("t", "x");
+    let txn = s.session.begin(Isolation::ReadCommitted).unwrap();
+    let made = s.table("made", "x");
+    assert_eq!(has(&txn, &made, "x"), Ok(true));
+}
+
 #[test]
 fn a_savepoint_takes_tables_back() {
     let s = Setup::new();
@@ -211,6 +368,54 @@ fn a_savepoint_takes_tables_back() {
     assert_eq!(has(&txn, &table, "x"), Ok(true));
     commit(txn).unwrap();
     assert_eq!(s.database.table_names(), ["before", "t"]);
+}
+
+/// Whoever is in the middle of a scan goes on with the table of his snapshot, wherever
+/// he is suspended while it is dropped, collected around him and created again.
+#[test]
+fn a_scan_goes_on_through_the_drop_of_its_table() {
+    const RECORDS: usize = 60;
+    for pauses in 0.. {
+        let s = Setup::new();
+        let filler = s.begin();
+        let table = create(&filler, "t").unwrap();
+        for key in 0..RECORDS {
+            put(&filler, &table, &format!("{key:09}"), "x").unwrap();
+        }
+        commit(filler).unwrap();
+        let reader = s.begin();
+        let mut visited = 0;
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let mut scan =
+            Box::pin(
+                reader.scan::<Stepping>(&table, all, Direction::Forward, |_, _| {
+                    visited += 1;
+                    ControlFlow::Continue(())
+                }),
+            );
+        let ended_early = (0..pauses).any(|_| poll(scan.as_mut()).is_ready());
+        if ended_early {
+            assert!(pauses > 10, "it was suspended {pauses} times");
+            break;
+        }
+        let dropper = s.begin();
+        drop_table(&dropper, "t").unwrap();
+        commit(dropper).unwrap();
+        s.table("t", "another");
+        for _ in 0..50 {
+            s.session.tend();
+        }
+        assert_eq!(finish(scan), Ok(RECORDS as u64));
+        assert_eq!(visited, RECORDS);
+        drop(reader);
+        s.collect_all();
+        assert_eq!(s.database.stats().aborts(), 0);
+        assert!(
+            s.database
+                .table("t")
+                .is_some_and(|t| t.number() != table.number())
+        );
+    }
 }
 
 #[test]

@@ -455,6 +455,8 @@ impl<'w> Client<'w> {
         let (known, ended) = self.with_record(|record| (record.outcome, record.ended));
         let outcome = match result {
             Ok(Timestamp(at)) => Outcome::Committed(at),
+            // It had taken a timestamp; that is all that moved the clock.
+            Err(Error::Abort(_)) => Outcome::Aborted,
             Err(_) if self.is_in_doubt() => known,
             Err(_) => Outcome::Aborted,
         };

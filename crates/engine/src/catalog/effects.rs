@@ -2,15 +2,18 @@
 //! place when the transaction commits, and is taken back when it is undone.
 //!
 //! The order of a commit, under the latch of `Catalog::commits`:
-//! 1. storages that are made or dropped become `Committing`, those that are dropped
-//!    are counted as dying,
+//! 1. storages that are made or dropped become `Committing`, and everybody who commits
+//!    is told to look, if some are dropped (`Catalog::last_drop`),
 //! 2. the transaction takes its timestamp and stamps its versions (`commit.rs`),
 //! 3. storages become `Live` or `Dropped`, names change, and what was dropped goes to
 //!    the graveyard.
 //!
 //! None of it suspends.
 
-use std::sync::{Arc, MutexGuard, atomic::Ordering};
+use std::{
+    cell::Cell,
+    sync::{Arc, MutexGuard},
+};
 
 use crate::{
     catalog::Stage,
@@ -38,6 +41,8 @@ pub(crate) enum Effect {
 /// A commit between steps 1 and 3. Dropped before step 3, it takes step 1 back.
 pub(crate) struct EffectsCommit<'t> {
     transaction: &'t Transaction,
+    /// The newest drop: the one before, until this one has taken place.
+    last_drop: Cell<Timestamp>,
     _latch: MutexGuard<'t, ()>,
 }
 
@@ -49,17 +54,38 @@ enum Own {
     Gone,
 }
 
+/// Whether a transaction may use a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Allowed,
+    /// It was made, or committed, after the snapshot.
+    TooNew,
+    Gone,
+}
+
 impl Transaction {
-    /// Whether the transaction may use a table, which is not simply live.
+    /// Whether an operation may use a table that is not simply live at its snapshot.
+    ///
+    /// # Errors
+    /// [`Error::TableDropped`]; [`Abort::SnapshotTooOld`].
     #[cold]
-    pub(crate) fn may_use(&self, table: &Table) -> bool {
-        loop {
-            return match table.life.stage() {
+    pub(crate) fn check_use(&self, table: &Table) -> Result<(), Error> {
+        match self.use_at(table, self.context().snapshot()) {
+            Use::Allowed => Ok(()),
+            Use::TooNew => Err(self.doom(Abort::SnapshotTooOld)),
+            Use::Gone => Err(Error::TableDropped),
+        }
+    }
+
+    fn use_at(&self, table: &Table, snapshot: Timestamp) -> Use {
+        let life = &table.life;
+        let is_there = loop {
+            break match life.stage() {
+                Stage::Creating if self.own(table) == Own::Made => return Use::Allowed,
+                Stage::Creating | Stage::Never => false,
                 Stage::Live => true,
-                Stage::Never => false,
-                Stage::Creating => self.own(table) == Own::Made,
                 Stage::Dropping => self.own(table) != Own::Gone,
-                Stage::Dropped(at) if self.snapshot() < at => true,
+                Stage::Dropped(at) if snapshot < at => true,
                 // Who is told that depends on the drop.
                 Stage::Dropped(at) => {
                     self.saw(at);
@@ -71,6 +97,11 @@ impl Transaction {
                     continue;
                 }
             };
+        };
+        match is_there {
+            true if life.made() <= snapshot => Use::Allowed,
+            true => Use::TooNew,
+            false => Use::Gone,
         }
     }
 
@@ -92,7 +123,7 @@ impl Transaction {
     pub fn current(&self, table: &Arc<Table>) -> Result<Arc<Table>, Error> {
         let mut table = table.clone();
         loop {
-            if table.life.is_live() || self.may_use(&table) {
+            if self.use_at(&table, self.snapshot()) != Use::Gone {
                 return Ok(table);
             }
             let own = self.own_successor(&table);
@@ -112,44 +143,68 @@ impl Transaction {
         })
     }
 
-    /// Before the commit takes its timestamp: no table that was written to is dropped.
+    /// Once the commit has taken its timestamp: no table that was written to is dropped.
+    /// Returns when the first was dropped of those that a serializable transaction has
+    /// used, if that was before `at`, else that. Argued in `life.rs`.
     ///
     /// # Errors
-    /// [`Abort::TableDropped`]; the transaction was undone.
+    /// [`Abort::TableDropped`]; [`Abort::NotSerializable`] if nobody knows yet.
     #[inline]
-    pub(crate) fn check_written_tables(&self) -> Result<(), Error> {
-        if self.session().database().catalog.has_dying() {
-            return self.look_at_written_tables();
+    pub(crate) fn certify_tables(&self, at: Timestamp) -> Result<Timestamp, Abort> {
+        let since = self.context().anchor();
+        if self.session().database().catalog.last_drop.is_after(since) {
+            return self.look_at_tables(since, at);
         }
-        Ok(())
+        Ok(at)
     }
 
     #[cold]
-    fn look_at_written_tables(&self) -> Result<(), Error> {
+    fn look_at_tables(&self, since: Timestamp, at: Timestamp) -> Result<Timestamp, Abort> {
         let catalog = &self.session().database().catalog;
         let is_gone = |number: u32| {
             // Entries of an index are as good as the records they lead to.
             if is_derived(number) {
                 return false;
             }
-            let Some(table) = catalog.by_number(number) else {
-                return true;
-            };
-            // What it made and dropped itself is nobody else's.
-            let stage = table.life.stage();
-            matches!(stage, Stage::Dropped(_) | Stage::Never | Stage::Committing)
+            // What it drops itself is nobody else's.
+            catalog.by_number(number).is_none_or(|table| {
+                let stage = table.life.stage();
+                let is_gone = matches!(stage, Stage::Dropped(_) | Stage::Committing);
+                is_gone && self.own(&table) == Own::Nothing
+            })
         };
-        let lost = {
-            let writes = self.context().writes.borrow();
-            let mut last = None;
-            let mut numbers = writes.iter().map(|write| write.table);
-            // Mostly many in a row are of one table.
-            numbers.any(|number| last.replace(number) != Some(number) && is_gone(number))
-        };
-        if lost {
-            return Err(self.doom(Abort::TableDropped));
+        let mut last = None;
+        let writes = self.context().writes.borrow();
+        let mut numbers = writes.iter().map(|write| write.table);
+        // Mostly many in a row are of one table.
+        if numbers.any(|number| last.replace(number) != Some(number) && is_gone(number)) {
+            return Err(Abort::TableDropped);
         }
-        Ok(())
+        if self.context().dependencies.is_empty() {
+            return Ok(at);
+        }
+        let mut first = at;
+        for table in catalog.registry().by_number.values() {
+            if !self.context().has_used(table.number()) {
+                continue;
+            }
+            match table.life.stage() {
+                Stage::Dropped(dropped) if dropped > since => first = first.min(dropped),
+                Stage::Committing if self.own(table) == Own::Nothing => {
+                    return Err(Abort::NotSerializable);
+                }
+                _ => {}
+            }
+        }
+        Ok(first)
+    }
+
+    /// Whether it drops a storage that was not its own.
+    pub(crate) fn drops_tables(&self) -> bool {
+        let effects = self.context().effects.borrow();
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Gone { .. }))
     }
 
     /// Step 1 of the commit, for a transaction with effects.
@@ -159,12 +214,12 @@ impl Transaction {
         }
         let catalog = &self.session().database().catalog;
         let latch = catalog.lock_commits();
+        let last_drop = catalog.last_drop.get();
         for effect in self.context().effects.borrow().iter() {
             match effect {
                 Effect::Made(table) => table.life.set(Stage::Committing),
                 Effect::Gone { table, .. } => {
-                    // SeqCst, as the clock after it: `life.rs`.
-                    catalog.dying.fetch_add(1, Ordering::SeqCst);
+                    catalog.last_drop.begin();
                     table.life.set(Stage::Committing);
                 }
                 Effect::Named(..) => {}
@@ -172,6 +227,7 @@ impl Transaction {
         }
         Some(EffectsCommit {
             transaction: self,
+            last_drop: Cell::new(last_drop),
             _latch: latch,
         })
     }
@@ -188,7 +244,6 @@ impl Transaction {
             match effect {
                 Effect::Made(table) => {
                     table.life.set(Stage::Never);
-                    database.catalog.dying.fetch_add(1, Ordering::SeqCst);
                     database.bury(table, Timestamp(0));
                 }
                 // Of a storage that it has made itself, that alone counts.
@@ -208,7 +263,7 @@ impl EffectsCommit<'_> {
         let effects = std::mem::take(&mut *self.transaction.context().effects.borrow_mut());
         for effect in &effects {
             if let Effect::Made(table) = effect {
-                table.life.set(Stage::Live);
+                table.life.begin(timestamp);
             }
         }
         for effect in effects {
@@ -219,6 +274,7 @@ impl EffectsCommit<'_> {
                         table.set_successor(successor);
                     }
                     table.life.set(Stage::Dropped(timestamp));
+                    self.last_drop.set(timestamp);
                     database.bury(table, timestamp);
                 }
                 Effect::Named(name, table) => database.catalog.name(name, table),
@@ -234,7 +290,6 @@ impl Drop for EffectsCommit<'_> {
         let effects = self.transaction.context().effects.borrow();
         for effect in effects.iter() {
             if let Effect::Gone { table, .. } = effect {
-                catalog.dying.fetch_sub(1, Ordering::SeqCst);
                 table.life.set(Stage::Dropping);
             }
         }
@@ -243,6 +298,7 @@ impl Drop for EffectsCommit<'_> {
                 table.life.set(Stage::Creating);
             }
         }
+        catalog.last_drop.end(self.last_drop.get());
     }
 }
 
@@ -262,7 +318,7 @@ impl super::Catalog {
 
 impl crate::Database {
     /// Hands a storage that was dropped at a timestamp to the graveyard, and the entries
-    /// of its indexes. It is counted as dying.
+    /// of its indexes.
     pub(super) fn bury(&self, table: Arc<Table>, timestamp: Timestamp) {
         for index in table.indexes.current().unwrap_or_default() {
             self.bury_entries(&index.entries, timestamp);
@@ -274,7 +330,6 @@ impl crate::Database {
     /// unless they are there. The index is in no list any more, or its table in none.
     pub(crate) fn bury_entries(&self, entries: &Arc<Table>, timestamp: Timestamp) {
         if entries.life.end(timestamp) {
-            self.catalog.dying.fetch_add(1, Ordering::SeqCst);
             self.catalog.add_grave(entries.clone());
         }
     }

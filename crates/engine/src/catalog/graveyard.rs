@@ -117,7 +117,7 @@ impl Catalog {
         self.graveyard.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// A storage is dropped, and counted as dying.
+    /// A storage is dropped, or never came to be.
     pub(super) fn add_grave(&self, table: Arc<Table>) {
         let mut graveyard = self.graveyard();
         let step = Step::Fresh;
@@ -177,8 +177,6 @@ impl Database {
                 false => drop(catalog.registry_mut().by_number.remove(&number)),
             }
             catalog.gone.fetch_add(1, Ordering::Relaxed);
-            // Nobody who wrote to it is left.
-            catalog.dying.fetch_sub(1, Ordering::SeqCst);
             grave.step = Step::Grace(local.stamp());
         }
         Some(grave)

@@ -4,8 +4,6 @@
 //! they come. When all records are there, the catalog says what they are; the rest was
 //! dropped, or never came to be, and goes to the graveyard.
 
-use std::sync::atomic::Ordering;
-
 use index::{Batch, Direction};
 use interleave::{Sequential, run_inline};
 use memory::Local;
@@ -65,7 +63,6 @@ impl Catalog {
         };
         for table in strays {
             table.life.set(Stage::Never);
-            self.dying.fetch_add(1, Ordering::SeqCst);
             self.add_grave(table);
         }
         Ok(())

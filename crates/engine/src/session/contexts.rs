@@ -46,6 +46,8 @@ pub(crate) struct Context {
     /// The snapshot of the first write: what the transaction has written to stays in
     /// place until it ends, also where it has no snapshot between two operations.
     anchor: Cell<u64>,
+    /// Which tables it has used: a bit for all numbers that are equal modulo 64.
+    used: Cell<u64>,
     /// The largest timestamp among the versions it saw.
     pub(crate) seen: Cell<Timestamp>,
     /// What its versions are marked with; none before the first.
@@ -187,6 +189,7 @@ impl Context {
             durability: Cell::default(),
             snapshot: Cell::new(NO_SNAPSHOT),
             anchor: Cell::new(NO_SNAPSHOT),
+            used: Cell::default(),
             seen: Cell::default(),
             id: Cell::default(),
             reads: Cell::default(),
@@ -223,6 +226,7 @@ impl Context {
         self.durability.set(durability);
         self.seen.set(Timestamp(0));
         self.id.set(None);
+        self.used.set(0);
         self.reads.set(0);
         self.scanned.set(0);
         self.written.set(0);
@@ -250,6 +254,22 @@ impl Context {
             _ => snapshot,
         };
         self.anchor.set(anchor);
+    }
+
+    /// The snapshot of the first write.
+    pub(crate) fn anchor(&self) -> Timestamp {
+        Timestamp(self.anchor.get())
+    }
+
+    /// Notes that a table is used.
+    #[inline(always)]
+    pub(crate) fn note_use(&self, table: u32) {
+        self.used.set(self.used.get() | 1 << (table % 64));
+    }
+
+    /// Whether a table may have been used.
+    pub(crate) fn has_used(&self, table: u32) -> bool {
+        self.used.get() & 1 << (table % 64) != 0
     }
 
     pub(crate) fn drop_snapshot(&self) {

@@ -51,6 +51,11 @@
 //! (`certifier.rs`). They are raised, and read, on the same sides of the fences as
 //! marks.
 //!
+//! # Tables that are dropped
+//! or truncated have a successor in whoever does that, for all who have used them. The
+//! dropper knows nothing of its predecessors and passes only without a successor
+//! (`catalog/life.rs`).
+//!
 //! # Transactions that wrote nothing
 //! take no timestamp. `R` commits, in the serial order, just after its snapshot, and marks
 //! what it read with that. Its predecessors are not later, its successors `U` all have
@@ -104,18 +109,19 @@ enum Overwriter {
 
 impl Transaction {
     /// Whether a transaction that has written may commit at `at`, which it has taken:
-    /// its earliest successor, itself included.
+    /// its earliest successor, itself included. `first_drop` is one, if it is earlier:
+    /// it dropped a table that the transaction has used (`catalog/life.rs`).
     ///
     /// # Errors
     /// Why it must abort.
-    pub(super) fn certify(&self, at: Timestamp) -> Result<Timestamp, Abort> {
+    pub(super) fn certify(&self, at: Timestamp, first_drop: Timestamp) -> Result<Timestamp, Abort> {
         let dependencies = &self.context.dependencies;
         if dependencies.is_empty() {
             return Ok(at);
         }
         let marks = self.session.database.certifier() == Certifier::Ssn;
         let range_before = if marks { self.leave_marks(at) } else { at };
-        let mut successor = at;
+        let mut successor = first_drop;
         let flow = self.each_overwriter(at, |overwriter| match overwriter {
             Overwriter::None => ControlFlow::Continue(()),
             Overwriter::Committed {
@@ -135,6 +141,7 @@ impl Transaction {
         self.check_nodes()?;
         let is_safe = successor == at
             || marks
+                && !self.drops_tables()
                 && successor > self.latest_predecessor(at, range_before)
                 && successor > self.session.database.board.last_read_only();
         is_safe.then_some(successor).ok_or(Abort::NotSerializable)

@@ -146,7 +146,6 @@ impl Transaction {
                 return Ok(None);
             }
         }
-        self.check_written_tables()?;
         let effects = self.begin_effects();
         let timestamp = match self.commit_writes(lane) {
             Ok(timestamp) => timestamp,
@@ -222,7 +221,8 @@ impl Transaction {
         let status = session.database.statuses.of(id);
         let take = || status.take_timestamp(id.sequence(), &session.database.horizon.clock);
         let commit = |timestamp| {
-            let successor = self.certify(timestamp)?;
+            let first_drop = self.certify_tables(timestamp)?;
+            let successor = self.certify(timestamp, first_drop)?;
             status.commit(id.sequence(), successor);
             Ok(successor)
         };

@@ -63,12 +63,44 @@ fn lives(versions: &Versions) -> BTreeMap<u32, Life> {
     lives
 }
 
-/// Nobody uses a table that was dropped before his snapshot, or commits a write to one
-/// that was dropped before the commit; and who is refused one has none.
+/// When a storage became that of a table, if ever.
+pub(super) fn made_at(versions: &Versions, storage: u32) -> Option<u64> {
+    let names = versions.iter().filter(|(key, _)| is_name(key));
+    let all = names.flat_map(|(_, versions)| versions);
+    let made = all.filter(|version| version.value.as_deref().and_then(number) == Some(storage));
+    made.map(|version| version.at).min()
+}
+
+/// Names that a transaction has changed itself.
+type OwnNames = BTreeMap<Key, Option<Value>>;
+
+/// Whether a storage is that of a table for who sees the commits up to `at`, and has
+/// changed names itself.
+fn is_there(
+    versions: &Versions,
+    own: &OwnNames,
+    storage: u32,
+    life: Option<Life>,
+    at: u64,
+) -> bool {
+    let is_named = |value: &Value| number(value) == Some(storage);
+    if own.values().flatten().any(is_named) {
+        return true;
+    }
+    let lost = own.keys().any(|name| {
+        let mut committed = versions.all(name).iter().rev();
+        let seen = committed.find(|version| version.at <= at);
+        seen.is_some_and(|version| version.value.as_ref().is_some_and(is_named))
+    });
+    !lost && life.is_some_and(|life| life.covers(at))
+}
+
+/// A table is used if it is there for the transaction, and refused if it is not; and
+/// nobody commits a write to one that was dropped before the commit.
 pub(super) fn check(versions: &Versions, records: &[Record]) -> Result<(), Violation> {
     let lives = lives(versions);
     for record in records {
-        let mut own = BTreeMap::new();
+        let mut own = OwnNames::new();
         for event in &record.events {
             if let Some((key, value)) = event.action.effect()
                 && is_name(key)
@@ -79,25 +111,24 @@ pub(super) fn check(versions: &Versions, records: &[Record]) -> Result<(), Viola
                 continue;
             };
             let life = lives.get(&storage).copied();
-            let seen_at = match record.isolation {
-                Isolation::ReadCommitted => event.clock.0,
-                _ => record.snapshot,
+            // Others may commit while an operation looks for the present.
+            let (first, last) = match record.isolation {
+                Isolation::ReadCommitted => event.clock,
+                _ => (record.snapshot, record.snapshot),
             };
-            let was_gone = life
-                .and_then(|life| life.dropped)
-                .is_some_and(|d| d <= seen_at);
-            let has_own = own
-                .values()
-                .flatten()
-                .any(|value| number(value) == Some(storage));
-            // It may have dropped it itself.
-            let may_be_refused = !own.is_empty() || !life.is_some_and(|l| l.covers(seen_at));
-            let stays = record.isolation != Isolation::ReadCommitted;
-            if !refused && was_gone && !has_own {
-                let story = format!("used storage {storage}, dropped: {life:?}");
-                return Err(Violation::new("use of a dropped table", record, story));
+            let is_there = |at| is_there(versions, &own, storage, life, at);
+            let (may_be_used, may_be_refused) = match first == last {
+                true => (is_there(first), !is_there(first)),
+                false => (
+                    is_there(first) || is_there(last) || life.is_some_and(|l| l.made > first),
+                    !is_there(first) || !is_there(last),
+                ),
+            };
+            if !refused && !may_be_used {
+                let story = format!("used storage {storage}: {life:?}");
+                return Err(Violation::new("use of a table not there", record, story));
             }
-            if refused && stays && !may_be_refused {
+            if refused && !may_be_refused {
                 let story = format!("was refused storage {storage}: {life:?}");
                 return Err(Violation::new("refusal of a live table", record, story));
             }

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use engine::{Abort, Error, Isolation};
 
-use super::{Rules, Versions, Violation, shown};
-use crate::history::{Action, Event, Key, Record};
+use super::{Rules, Versions, Violation, shown, tables::made_at};
+use crate::{
+    history::{Action, Event, Key, Record},
+    workload::tables::storage_of,
+};
 
 /// On snapshots: no commit lies between a writer's snapshot and its write, nor
 /// between its snapshot and its commit. (So no update is lost.)
@@ -132,8 +135,12 @@ pub(super) fn aborts_have_a_cause(
                     && write.event.order.1 < event.order.1
                     && event.order.0 < write.released.1
             });
+            let is_new_table = || {
+                let made = storage_of(key).and_then(|storage| made_at(versions, storage));
+                made.is_some_and(|at| at > record.snapshot)
+            };
             match abort {
-                Abort::SnapshotTooOld => committed,
+                Abort::SnapshotTooOld => committed || is_new_table(),
                 Abort::WriteConflict => open || rules.waits,
                 Abort::Deadlock => rules.waits,
                 _ => true,
