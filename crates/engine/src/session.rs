@@ -13,6 +13,7 @@ mod account;
 mod collect;
 mod contexts;
 mod dependencies;
+mod kept_key;
 mod rids;
 mod savepoints;
 
@@ -43,6 +44,7 @@ pub(crate) use account::Account;
 pub(crate) use collect::{Estate, Garbage};
 pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
 pub(crate) use dependencies::{Dependencies, RecordRead, Tracker};
+pub(crate) use kept_key::KeptKey;
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};
 

@@ -15,7 +15,7 @@ use crate::{
     indirection::{Rid, Slot},
     locks::{OnConflict, Place, Strength},
     log::Durability,
-    session::{Account, Dependencies, Saved, Savepoints},
+    session::{Account, Dependencies, KeptKey, Saved, Savepoints},
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{Isolation, TransactionOptions},
     version::Version,
@@ -166,8 +166,8 @@ pub(crate) struct Write {
     pub(crate) old: Option<(Version, u32)>,
     pub(crate) table: u32,
     pub(crate) rid: Rid,
-    /// Range in `keys`; empty until somebody needs the key.
-    pub(crate) key: (u32, u32),
+    /// Among `keys`; none until somebody needs the key.
+    pub(crate) key: KeptKey,
     /// The newest savepoint when `version` was made; 0 before the first.
     pub(crate) savepoint: u32,
 }
@@ -175,7 +175,7 @@ pub(crate) struct Write {
 impl Write {
     /// The key that was kept, among the `keys` of the context.
     pub(crate) fn key<'k>(&self, keys: &'k [u8]) -> &'k [u8] {
-        &keys[self.key.0 as usize..self.key.1 as usize]
+        self.key.among(keys)
     }
 }
 
@@ -328,12 +328,12 @@ impl Context {
         self.charged_bytes.get() > KEPT_BYTES
     }
 
-    /// Stores a key; its range.
-    pub(crate) fn keep_key(&self, key: &[u8]) -> (u32, u32) {
+    /// Stores a key.
+    pub(crate) fn keep_key(&self, key: &[u8]) -> KeptKey {
         let mut keys = self.keys.borrow_mut();
-        let start = keys.len() as u32;
+        let start = keys.len();
         keys.extend_from_slice(key);
-        (start, keys.len() as u32)
+        KeptKey::new(start, key.len())
     }
 }
 

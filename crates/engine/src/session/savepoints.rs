@@ -10,7 +10,7 @@
 //! number of the mark that was the newest when its version was made: if there is a
 //! newer one by now, the version is to be saved.
 
-use crate::version::Version;
+use crate::{session::KeptKey, version::Version};
 
 /// The savepoints of one transaction.
 #[derive(Default)]
@@ -40,7 +40,7 @@ pub(crate) struct Saved {
     /// Among the transaction's writes.
     pub(crate) write: usize,
     pub(crate) version: Version,
-    pub(crate) key: (u32, u32),
+    pub(crate) key: KeptKey,
     pub(crate) savepoint: u32,
 }
 

@@ -183,9 +183,8 @@ impl Transaction {
         let writes = self.context.writes.borrow();
         let logged = writes.iter().filter(|write| !is_derived(write.table));
         let bytes = logged.map(|write| {
-            let (start, end) = write.key;
             let value = write.version.payload().map_or(0, <[u8]>::len);
-            format::write_bytes((end - start) as usize, value)
+            format::write_bytes(write.key.len(), value)
         });
         format::transaction_bytes() + bytes.sum::<usize>()
     }

@@ -40,7 +40,7 @@ use crate::{
     indirection::{Rid, Slot},
     locks::{Waited, Waiting},
     secondary::{IndexCore, derived::is_derived, entry::Entry},
-    session::{Saved, Step, Write, WriteKind},
+    session::{KeptKey, Saved, Step, Write, WriteKind},
     table::Table,
     timestamp::Begin,
     version::Version,
@@ -549,7 +549,7 @@ impl Statement<'_> {
         if context.will_grow() {
             self.transaction.session.account.charge(context);
         }
-        let key = key.map_or((0, 0), |key| context.keep_key(key));
+        let key = key.map_or_else(KeptKey::default, |key| context.keep_key(key));
         let table = table.number();
         let mut writes = context.writes.borrow_mut();
         if self.journals {
