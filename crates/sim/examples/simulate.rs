@@ -13,7 +13,7 @@ Runs seeded simulations of a whole database and checks what comes out.
   --seeds N      how many seeds (default 1000)
   --first S      the first seed (default 1)
   --preset NAME  snapshot, read-committed, mixed, faults, waiting, scarce,
-                 groups, ssn or validation
+                 groups, ssn, validation, indexes, indexes-waiting or indexes-ssn
                  (default: each of them), or
                  crashes: on a disk whose power fails, again and again
   --jobs N       seeds at a time, for crashes (default 2)

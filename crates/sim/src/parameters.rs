@@ -168,7 +168,7 @@ impl Default for Parameters {
 }
 
 /// Names of parameter sets, as the example's command line takes them.
-pub const PRESETS: [&str; 9] = [
+pub const PRESETS: [&str; 12] = [
     "snapshot",
     "read-committed",
     "mixed",
@@ -178,6 +178,9 @@ pub const PRESETS: [&str; 9] = [
     "ssn",
     "validation",
     "groups",
+    "indexes",
+    "indexes-waiting",
+    "indexes-ssn",
 ];
 
 impl Parameters {
@@ -188,6 +191,18 @@ impl Parameters {
             levels: Levels::Mixed,
             faults: Faults::ALL,
             ..default
+        };
+        // Without operations of one transaction at once: a read that overlaps with a
+        // write of its own transaction may see it and then find it taken back, which
+        // checkers of histories cannot tell from a lost write.
+        let indexed = Parameters {
+            indexes: 4,
+            presence_keys: 30,
+            faults: Faults {
+                join: 0,
+                ..faulty.faults
+            },
+            ..faulty
         };
         // What has cycles to look for, and tells most of them.
         let groups = Parameters {
@@ -226,6 +241,17 @@ impl Parameters {
                 waits: 800,
                 registers: 4,
                 ..faulty
+            },
+            "indexes" => indexed,
+            "indexes-waiting" => Parameters {
+                waits: 800,
+                registers: 4,
+                ..indexed
+            },
+            "indexes-ssn" => Parameters {
+                indexes: indexed.indexes,
+                levels: Levels::Serializable(Certifier::Ssn),
+                ..groups
             },
             "scarce" => Parameters {
                 memory_bytes_max: 1 << 20,

@@ -9,25 +9,19 @@ use sim::{Faults, Parameters};
 
 const SEEDS: u64 = 120;
 
-/// Without operations of one transaction at once: a read that overlaps with a write of
-/// its own transaction may see it and then find it taken back, which checkers of
-/// histories cannot tell from a lost write.
-fn with_indexes(preset: &str) -> Parameters {
-    let preset = Parameters::preset(preset).expect("it is a preset");
-    Parameters {
-        indexes: 4,
-        presence_keys: 30,
-        faults: Faults {
-            join: 0,
-            ..preset.faults
-        },
-        ..preset
-    }
+fn preset(name: &str) -> Parameters {
+    Parameters::preset(name).expect("it is a preset")
 }
 
 #[test]
 fn indexes_are_built_beside_transactions() {
-    let report = survive(SEEDS, &with_indexes("mixed"));
+    let report = survive(
+        SEEDS,
+        &Parameters {
+            faults: Faults::NONE,
+            ..preset("indexes")
+        },
+    );
     // Compared once at the end, and once more when everything was deleted.
     assert_eq!(report.indexes, SEEDS * 4 * 2);
     assert!(report.index_entries > SEEDS * 100);
@@ -35,13 +29,28 @@ fn indexes_are_built_beside_transactions() {
 
 #[test]
 fn indexes_survive_all_faults() {
-    let report = survive(SEEDS * 2, &with_indexes("faults"));
+    let report = survive(SEEDS * 2, &preset("indexes"));
     assert!(report.indexes > SEEDS, "{} indexes", report.indexes);
     assert!(report.panics > SEEDS && report.abandoned > SEEDS);
 }
 
+/// A write that waits is one of several of its operation, over which it has claimed some
+/// entries already.
+#[test]
+fn indexes_survive_writers_that_wait() {
+    let report = survive(SEEDS, &preset("indexes-waiting"));
+    assert!(report.indexes > SEEDS / 2, "{} indexes", report.indexes);
+    assert!(report.deadlocks > 0, "nobody waited");
+}
+
 #[test]
 fn indexes_survive_exhausted_memory() {
-    let report = survive(SEEDS, &with_indexes("scarce"));
+    let report = survive(
+        SEEDS,
+        &Parameters {
+            memory_bytes_max: preset("scarce").memory_bytes_max,
+            ..preset("indexes")
+        },
+    );
     assert!(report.exhausted > SEEDS / 10, "memory was not scarce");
 }
