@@ -36,6 +36,21 @@ pub fn parse_count_within(text: &str, min: u64, max: u64) -> Result<u64> {
     }
 }
 
+/// Reads a duration in seconds: above 0, up to a day.
+///
+/// # Errors
+/// [`Error::Input`] when `text` is no such number.
+pub fn parse_seconds(text: &str) -> Result<f64> {
+    let seconds: f64 = text.parse().unwrap_or(f64::NAN);
+    if seconds > 0.0 && seconds <= 86_400.0 {
+        Ok(seconds)
+    } else {
+        Err(Error::input(format!(
+            "{text} is out of range; give a number above 0 and up to 86400"
+        )))
+    }
+}
+
 /// Writes a number with thousands separated by commas, for people.
 pub fn with_commas(number: u64) -> String {
     let digits = number.to_string();

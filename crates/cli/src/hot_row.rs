@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use bench::hot_row::{Policy, Settings, measure, report};
 use bench::measure::Isolation;
+use bench::number::parse_seconds;
 use bench::progress::Progress;
-use bench::report::Format;
+
+use crate::series::Series;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,36 +56,31 @@ pub(crate) struct Arguments {
     isolation: Vec<Isolation>,
 
     /// Seconds for each combination in each repeat.
-    #[arg(long, value_name = "S", default_value = "2")]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "2",
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
+    )]
     seconds: f64,
 
-    /// Repeats; the median and the range of them are reported.
-    #[arg(long, value_name = "R", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repeats: u32,
-
-    /// Form of the results: table, csv or json.
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    #[command(flatten)]
+    series: Series,
 }
 
 impl Arguments {
     pub(crate) fn run(self) -> bench::Result<()> {
-        if !(self.seconds > 0.0 && self.seconds <= 3600.0) {
-            return Err(bench::Error::input(format!(
-                "--seconds {} is out of range; give a number above 0 and up to 3600",
-                self.seconds
-            )));
-        }
         let settings = Settings {
             writers: self.writers as usize,
             workers: self.workers.into(),
             on_conflict: self.on_conflict,
             isolations: self.isolation,
             duration: Duration::from_secs_f64(self.seconds),
-            repeats: self.repeats,
+            repeats: self.series.repeats,
         };
         let results = measure(&settings, &Progress::stderr())?;
-        crate::write_results(&report(self.format, &results)?)?;
+        crate::write_results(&report(self.series.format, &results)?)?;
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {

@@ -2,9 +2,10 @@
 
 use bench::index_build::{Settings, measure, report};
 use bench::measure::{InFlight, Isolation};
-use bench::number::parse_count;
+use bench::number::{parse_count, parse_seconds};
 use bench::progress::Progress;
-use bench::report::Format;
+
+use crate::series::Series;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,17 +66,13 @@ pub(crate) struct Arguments {
         long,
         value_name = "S",
         default_value = "2",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
     )]
     seconds: f64,
 
-    /// Repeats; the median and the range of them are reported.
-    #[arg(long, value_name = "R", default_value = "3", value_parser = parse_count)]
-    repeats: u64,
-
-    /// Form of the results: table, csv or json.
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    #[command(flatten)]
+    series: Series,
 }
 
 impl Arguments {
@@ -90,10 +87,10 @@ impl Arguments {
             in_flight: self.in_flight,
             isolation: self.isolation,
             seconds: self.seconds,
-            repeats: self.repeats,
+            repeats: self.series.repeats.into(),
         };
         let result = measure(&settings, &Progress::stderr())?;
-        crate::write_results(&report(self.format, &result)?)?;
+        crate::write_results(&report(self.series.format, &result)?)?;
         if result.verified {
             Ok(())
         } else {

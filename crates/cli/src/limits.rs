@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use bench::limits::{Settings, measure};
-use bench::number::parse_count;
+use bench::number::{parse_count, parse_seconds};
 use bench::progress::Progress;
-use bench::report::Format;
+
+use crate::series::Series;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,26 +39,21 @@ pub(crate) struct Arguments {
     data_dir: Option<PathBuf>,
 
     /// Seconds for each of the measures in each repeat.
-    #[arg(long, value_name = "S", default_value = "0.5")]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "0.5",
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
+    )]
     seconds: f64,
 
-    /// Repeats; the median and the range of them are reported.
-    #[arg(long, value_name = "R", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repeats: u32,
-
-    /// Form of the results: table, csv or json.
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    #[command(flatten)]
+    series: Series,
 }
 
 impl Arguments {
     pub(crate) fn run(self) -> bench::Result<()> {
-        if !(self.seconds > 0.0 && self.seconds <= 3600.0) {
-            return Err(bench::Error::input(format!(
-                "--seconds {} is out of range; give a number above 0 and up to 3600",
-                self.seconds
-            )));
-        }
         let available = bench::machine::memory_available_bytes().unwrap_or(u64::MAX);
         if !(1 << 20..=available).contains(&self.bytes) {
             return Err(bench::Error::input(format!(
@@ -70,10 +66,10 @@ impl Arguments {
             bytes: self.bytes,
             workers: self.workers.into(),
             seconds: self.seconds,
-            repeats: self.repeats,
+            repeats: self.series.repeats,
             directory: self.data_dir,
         };
         let limits = measure(&settings, &Progress::stderr())?;
-        crate::write_results(&self.format.limits(&limits)?)
+        crate::write_results(&self.series.format.limits(&limits)?)
     }
 }

@@ -22,6 +22,7 @@ mod log;
 mod place;
 mod recovery;
 mod salvage;
+mod series;
 mod ycsb;
 
 /// Weft, a transactional database engine that never waits.

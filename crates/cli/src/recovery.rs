@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use bench::number::parse_count;
 use bench::progress::Progress;
 use bench::recovery::{Settings, measure, report};
-use bench::report::Format;
 
 use crate::place::Place;
+use crate::series::Series;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,13 +40,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 
-    /// Repeats; the median and the range of them are reported.
-    #[arg(long, value_name = "R", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repeats: u32,
-
-    /// Form of the results: table, csv or json.
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    #[command(flatten)]
+    series: Series,
 }
 
 impl Arguments {
@@ -59,10 +54,10 @@ impl Arguments {
             records: self.records,
             value_bytes: usize::try_from(self.value_bytes).unwrap_or(usize::MAX),
             workers: self.workers.into(),
-            repeats: self.repeats,
+            repeats: self.series.repeats,
         };
         let results = measure(&settings, place.path(), &Progress::stderr())?;
-        crate::write_results(&report(self.format, &results)?)?;
+        crate::write_results(&report(self.series.format, &results)?)?;
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {

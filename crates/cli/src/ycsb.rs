@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use bench::measure::{Certifier, Durability, InFlight, Isolation};
 use bench::mode::Mode;
-use bench::number::parse_count;
+use bench::number::{parse_count, parse_seconds};
 use bench::plan::{Options, Plan};
 use bench::progress::Progress;
-use bench::report::{self, Format};
+use bench::report;
 use bench::workload::Workload;
 
 use crate::place::Place;
+use crate::series::Series;
 
 const EXAMPLES: &str = "\
 Workloads, and the operations in each of their transactions:
@@ -185,17 +186,13 @@ pub(crate) struct Arguments {
         long,
         value_name = "S",
         default_value = "2",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
     )]
     seconds: f64,
 
-    /// Repeats; the median and the range of them are reported.
-    #[arg(long, value_name = "R", default_value = "3", value_parser = parse_count)]
-    repeats: u64,
-
-    /// Form of the results: table, csv or json.
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    #[command(flatten)]
+    series: Series,
 
     /// Also draw a bar chart into this file.
     #[arg(long, value_name = "FILE.svg")]
@@ -231,7 +228,7 @@ impl Arguments {
                 Some(_) => self.durability.clone(),
             },
             seconds: self.seconds,
-            repeats: self.repeats,
+            repeats: self.series.repeats.into(),
             seed: self.seed,
         }
         .plan()
@@ -267,7 +264,7 @@ impl Arguments {
         let mut subject = bench::subject::weft_subject_with(&plan, self.options(place.as_ref()))?;
         progress.note(&plan.description());
         let outcome = bench::runner::run(&mut subject, &plan, &progress)?;
-        crate::write_results(&self.format.outcome(&outcome)?)?;
+        crate::write_results(&self.series.format.outcome(&outcome)?)?;
         if let Some(path) = &self.chart {
             let svg = report::chart(&plan.description(), &outcome.summaries)?;
             std::fs::write(path, svg).map_err(|error| {
