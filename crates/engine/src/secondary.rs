@@ -35,10 +35,11 @@ pub(crate) mod entry;
 pub(crate) mod list;
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering},
+        atomic::{AtomicU8, AtomicU64, Ordering, fence},
     },
 };
 
@@ -47,7 +48,7 @@ pub use self::{
     check::{IndexFlaw, IndexReport},
     entry::IndexKeys,
 };
-use crate::{database::Database, table::Table, timestamp::Timestamp};
+use crate::{catalog::Stage, database::Database, table::Table, timestamp::Timestamp};
 use memory::{Exhausted, Local};
 
 /// Gives the index keys of a record: called with its key and its value.
@@ -146,7 +147,8 @@ impl IndexCore {
 
 impl Table {
     /// Gives an empty storage the indexes of the one whose place it takes. One that is
-    /// being built is left to its builder, who will find that it is gone.
+    /// being built is left to its builder, who will find that the table is gone, or be
+    /// found by the commit ([`Table::has_indexes_of`]).
     pub(crate) fn copy_indexes(
         &self,
         from: &Table,
@@ -162,6 +164,37 @@ impl Table {
             self.indexes.add(&copy);
         }
         Ok(())
+    }
+}
+
+impl Table {
+    /// Whether it has the indexes that can be read of the storage whose place it takes:
+    /// one may have become ready, or been dropped, since they were copied.
+    ///
+    /// ```text
+    ///   commit of the truncation          builder
+    ///   the old storage is Committing     the index is ready
+    ///   fence(SeqCst)                     fence(SeqCst)
+    ///   is an index ready?                is the storage Committing, or dropped?
+    /// ```
+    /// One of the two sees the other and fails.
+    pub(crate) fn has_indexes_of(&self, old: &Table) -> bool {
+        // Pairs with the fence in `is_ended_after_ready`.
+        fence(Ordering::SeqCst);
+        let names = |table: &Table| {
+            let cores = table.indexes.current().unwrap_or_default().iter();
+            let ready = cores.filter(|core| core.state() == IndexState::Ready);
+            ready.map(|core| core.name.clone()).collect::<BTreeSet<_>>()
+        };
+        names(self) == names(old)
+    }
+
+    /// Whether the storage has ended, or is about to, for a builder that has just made an
+    /// index of it ready.
+    pub(crate) fn is_ended_after_ready(&self) -> bool {
+        // Pairs with the fence in `has_indexes_of`.
+        fence(Ordering::SeqCst);
+        matches!(self.life.stage(), Stage::Committing | Stage::Dropped(_))
     }
 }
 
@@ -184,6 +217,25 @@ impl Index {
     /// Names the index within the database, as in [`crate::Error::DuplicateIndexKey`].
     pub fn number(&self) -> u32 {
         self.core.number()
+    }
+
+    /// What has its place by now: itself, or the index of the same name after its table
+    /// was truncated, if there is one.
+    pub fn newest(&self) -> Option<Index> {
+        let mut base = &self.base;
+        while let Some(next) = base.successor() {
+            base = next;
+        }
+        self.of(base)
+    }
+
+    /// The index of the same name of a storage of the same table.
+    pub(crate) fn of(&self, base: &Arc<Table>) -> Option<Index> {
+        if Arc::ptr_eq(base, &self.base) {
+            return Some(self.clone());
+        }
+        let mut indexes = base.indexes().into_iter();
+        indexes.find(|other| other.name() == self.name())
     }
 
     /// Where it stands.

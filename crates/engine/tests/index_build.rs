@@ -15,7 +15,7 @@ use std::{
 
 use engine::{
     Abort, BuildError, BuildStep, Database, DatabaseConfig, Error, Extractor, Index, IndexBuild,
-    IndexOptions, IndexState, Isolation, OnConflict, Session, Table,
+    IndexOptions, IndexState, Isolation, OnConflict, Session, Table, Transaction,
 };
 use interleave::{Sequential, run_inline};
 use stepping::{Rng, Stepping, interleave, pause};
@@ -327,4 +327,74 @@ async fn write(setup: &Setup, mut rng: Rng, own: Option<u8>) {
             txn.commit().await.unwrap();
         }
     }
+}
+
+fn truncate(txn: &Transaction) -> Arc<Table> {
+    run_inline(txn.truncate_table::<Sequential>("t")).unwrap()
+}
+
+/// The index becomes ready after the truncation has looked which ones there are: it must
+/// not get lost, were it only because it was to be unique.
+#[test]
+fn an_index_that_becomes_ready_beside_a_truncation_aborts_it() {
+    let s = Setup::new();
+    s.put(b"a", b"x");
+    let mut build = s.begin(UNIQUE);
+    s.step_to_claim(&mut build);
+    let txn = s.session.begin(Isolation::Snapshot).unwrap();
+    truncate(&txn);
+    s.finish(build);
+    let conflict = Err(Error::Abort(Abort::WriteConflict));
+    assert_eq!(run_inline(txn.commit()), conflict);
+    assert!(s.table.is_live());
+    // Once more, and it is there.
+    let txn = s.session.begin(Isolation::Snapshot).unwrap();
+    let new = truncate(&txn);
+    run_inline(txn.commit()).unwrap();
+    let s = Setup { table: new, ..s };
+    let index = s.table.indexes().pop().unwrap();
+    assert!(index.options().unique);
+    s.put(b"b", b"x");
+    s.check(&index);
+    let txn = s.session.begin(Isolation::Snapshot).unwrap();
+    let again = run_inline(txn.insert::<Sequential>(&s.table, b"c", b"x"));
+    assert!(matches!(again, Err(Error::DuplicateIndexKey { .. })));
+}
+
+/// An index that is dropped beside a truncation does not come back with it.
+#[test]
+fn an_index_that_is_dropped_beside_a_truncation_aborts_it() {
+    let s = Setup::new();
+    let index = s.finish(s.begin(UNIQUE));
+    let txn = s.session.begin(Isolation::Snapshot).unwrap();
+    truncate(&txn);
+    assert!(s.session.database().drop_index(&index));
+    let conflict = Err(Error::Abort(Abort::WriteConflict));
+    assert_eq!(run_inline(txn.commit()), conflict);
+    let txn = s.session.begin(Isolation::Snapshot).unwrap();
+    assert_eq!(truncate(&txn).indexes().len(), 0);
+}
+
+/// The builder of an index hears that its table is gone.
+#[test]
+fn an_index_is_not_built_on_a_table_that_was_truncated() {
+    let s = Setup::new();
+    s.put(b"a", b"x");
+    let mut build = s.begin(UNIQUE);
+    s.step_to_claim(&mut build);
+    let txn = s.session.begin(Isolation::Snapshot).unwrap();
+    truncate(&txn);
+    run_inline(txn.commit()).unwrap();
+    let gone = loop {
+        match s.step(&mut build) {
+            Ok(BuildStep::Ready) => panic!("there is nothing to be ready"),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        matches!(gone, BuildError::Engine(Error::TableDropped)),
+        "{gone:?}"
+    );
+    assert!(build.index().newest().is_none());
 }

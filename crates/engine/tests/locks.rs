@@ -556,3 +556,34 @@ fn what_a_retry_could_inherit_goes_with_the_transaction() {
     drop(b);
     s.check_nothing_left();
 }
+
+/// The drop of a table does not end the waits for its records: who waits gets his turn,
+/// goes on with the table that his statement sees, and hears of the drop when he commits.
+#[test]
+fn who_waits_for_a_record_of_a_dropped_table_gets_his_turn() {
+    let dropped = Error::Abort(Abort::TableDropped);
+    for isolation in BOTH {
+        for owner_commits in [true, false] {
+            let s = Setup::new();
+            let (owner, waiter) = (s.begin(isolation), s.begin(isolation));
+            s.put(&owner, "x", "a").unwrap();
+            let mut write = Stepped::new(waiter.upsert::<Sequential>(&s.table, b"x", b"b"));
+            assert_eq!(write.step(), None);
+            let dropper = s.begin(isolation);
+            run_inline(dropper.drop_table::<Sequential>("t")).unwrap();
+            run_inline(dropper.commit()).unwrap();
+            (0..20).for_each(|_| s.session.tend());
+            assert!(!write.is_woken());
+            match owner_commits {
+                true => assert_eq!(run_inline(owner.commit()), Err(dropped)),
+                false => owner.rollback(),
+            }
+            assert!(write.is_woken());
+            assert_eq!(write.step(), Some(Ok(())));
+            drop(write);
+            assert_eq!(run_inline(waiter.commit()), Err(dropped));
+            assert_eq!(s.session.database().memory().reserved_bytes, 0);
+            assert!(s.session.database().table("t").is_none());
+        }
+    }
+}

@@ -293,8 +293,8 @@ impl Database {
     /// [`crate::Error::Closed`].
     pub fn check_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Running<IndexReport> {
         let shared = self.shared();
-        let index = match shared.check_open().and(index.checked(&shared.engine)) {
-            Ok(index) => index.clone(),
+        let index = match shared.check_open().and(index.newest(&shared.engine)) {
+            Ok(index) => index,
             Err(error) => return Running::refused(error),
         };
         Running::submitted(self.pick().handle.submit(move |state| {
@@ -430,7 +430,8 @@ impl Database {
 impl Shared {
     pub(crate) fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
         self.check_open()?;
-        Ok(self.engine.drop_index(index.checked(&self.engine)?))
+        let newest = index.checked(&self.engine)?.newest();
+        Ok(newest.is_some_and(|index| self.engine.drop_index(&index)))
     }
 
     pub(crate) fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {

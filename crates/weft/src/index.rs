@@ -155,6 +155,9 @@ impl<I, K, V, C> fmt::Debug for IndexDefinition<I, K, V, C> {
 
 /// A handle on an index with keys of type `I` of a table with keys of type `K` and
 /// values of type `V`, which covers values of type `C`. Cheap to clone, as a [`Table`].
+///
+/// Truncating the table empties it and leaves the handle as good as it was; it ends with
+/// the table.
 pub struct Index<I, K, V, C = ()> {
     index: engine::Index,
     /// Names the database; never upgraded.
@@ -179,6 +182,14 @@ impl<I, K, V, C> Index<I, K, V, C> {
             return Ok(&self.index);
         }
         Err(Error::ForeignTable((*self.index.table().name()).into()))
+    }
+}
+
+impl<I, K, V, C> Index<I, K, V, C> {
+    /// What the handle stands for now: the table may have been truncated since.
+    pub(crate) fn newest(&self, database: &Arc<engine::Database>) -> Result<engine::Index> {
+        let newest = self.checked(database)?.newest();
+        newest.ok_or(Error::IndexNotReady)
     }
 }
 

@@ -162,7 +162,7 @@ impl LocalDatabase {
     /// # Errors
     /// As for [`Database::check_index`], and for the type.
     pub fn check_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<IndexReport> {
-        let index = index.checked(&self.shared.engine)?.clone();
+        let index = index.newest(&self.shared.engine)?;
         let session = self.state.session.clone();
         let report = async move { session.check_index::<Interleaved>(&index).await };
         Ok(self.block_on(report)??)

@@ -208,9 +208,13 @@ impl Transaction {
     }
 
     /// Step 1 of the commit, for a transaction with effects.
-    pub(crate) fn begin_effects(&self) -> Option<EffectsCommit<'_>> {
+    ///
+    /// # Errors
+    /// [`Abort::WriteConflict`]: somebody has made or dropped an index of a table that is
+    /// being truncated. It is taken back.
+    pub(crate) fn begin_effects(&self) -> Result<Option<EffectsCommit<'_>>, Abort> {
         if self.context().effects.borrow().is_empty() {
-            return None;
+            return Ok(None);
         }
         let catalog = &self.session().database().catalog;
         let latch = catalog.lock_commits();
@@ -225,11 +229,22 @@ impl Transaction {
                 Effect::Named(..) => {}
             }
         }
-        Some(EffectsCommit {
+        let begun = EffectsCommit {
             transaction: self,
             last_drop: Cell::new(last_drop),
             _latch: latch,
-        })
+        };
+        let has_indexes = |effect: &Effect| match effect {
+            Effect::Gone {
+                table,
+                successor: Some(successor),
+            } => successor.has_indexes_of(table),
+            _ => true,
+        };
+        match self.context().effects.borrow().iter().all(has_indexes) {
+            true => Ok(Some(begun)),
+            false => Err(Abort::WriteConflict),
+        }
     }
 
     /// Takes back all effects from the given place on, newest first, before the writes

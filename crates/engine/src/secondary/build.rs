@@ -347,6 +347,9 @@ impl IndexBuild {
         if batch.records == 0 {
             transaction.release();
             core.set_ready(self.session.database.now());
+            if base.is_ended_after_ready() {
+                return Err(Error::TableDropped.into());
+            }
             self.stage = Stage::Ready;
             return Ok(BuildStep::Ready);
         }

@@ -121,6 +121,16 @@ impl Transaction {
         Ok(visited)
     }
 
+    /// What the transaction finds in place of an index whose table it cannot use any more:
+    /// the one of the same name, after the table was truncated.
+    ///
+    /// # Errors
+    /// [`Error::TableDropped`]; [`Error::IndexNotReady`] if the table has none.
+    pub fn current_index(&self, index: &Index) -> Result<Index, Error> {
+        let base = self.current(&index.base)?;
+        index.of(&base).ok_or(Error::IndexNotReady)
+    }
+
     /// Opens an operation that reads by `index`.
     fn statement_by(&self, index: &Index) -> Result<Statement<'_>, Error> {
         let statement = self.statement(&index.base)?;

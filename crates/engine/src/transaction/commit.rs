@@ -146,7 +146,7 @@ impl Transaction {
                 return Ok(None);
             }
         }
-        let effects = self.begin_effects();
+        let effects = self.begin_effects().map_err(|abort| self.doom(abort))?;
         let timestamp = match self.commit_writes(lane) {
             Ok(timestamp) => timestamp,
             Err(abort) => {

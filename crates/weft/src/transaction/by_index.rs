@@ -1,6 +1,7 @@
 //! Reads by index.
 
 use std::{
+    borrow::Cow,
     marker::PhantomData,
     ops::{Bound, ControlFlow},
 };
@@ -10,7 +11,7 @@ use interleave::Policy;
 
 use super::{Transaction, scan::is_empty};
 use crate::{
-    error::{DecodeError, Result},
+    error::{DecodeError, Error, Result},
     index::{Index, Types},
     key::{AsKey, Key, KeyBuffer, KeyRange},
     value::Value,
@@ -23,7 +24,7 @@ use crate::{
 #[must_use = "a scan visits nothing until for_each, collect or count is awaited"]
 pub struct IndexScan<'t, P: Policy, I, K, T> {
     transaction: &'t Transaction<P>,
-    index: Result<&'t engine::Index>,
+    index: Result<Cow<'t, engine::Index>>,
     covered: bool,
     bounds: (Bound<KeyBuffer>, Bound<KeyBuffer>),
     direction: Direction,
@@ -66,10 +67,10 @@ impl<P: Policy> Transaction<P> {
         V: Value,
         Q: AsKey<I> + ?Sized,
     {
-        let index = index.checked(self.inner.session().database())?;
+        let index = self.checked_index(index)?;
         let key = key.encode_key();
         let decode = super::scan::decode::<K, V>;
-        let found = self.inner.get_by::<P, _>(index, key.as_ref(), decode);
+        let found = self.inner.get_by::<P, _>(&index, key.as_ref(), decode);
         Ok(found.await?.transpose()?)
     }
 
@@ -93,6 +94,25 @@ impl<P: Policy> Transaction<P> {
         self.index_scan(index, range, true)
     }
 
+    /// What the handle stands for in this transaction: mostly what it was made for, and
+    /// the index of the same name after its table was truncated.
+    fn checked_index<'t, I, K, V, C>(
+        &self,
+        index: &'t Index<I, K, V, C>,
+    ) -> Result<Cow<'t, engine::Index>> {
+        let index = index.checked(self.inner.session().database())?;
+        if index.table().is_live() {
+            return Ok(Cow::Borrowed(index));
+        }
+        match self.inner.current_index(index) {
+            Ok(current) => Ok(Cow::Owned(current)),
+            Err(engine::Error::TableDropped) => {
+                Err(Error::TableDropped((*index.table().name()).into()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn index_scan<'t, I, K, V, C, T>(
         &'t self,
         index: &'t Index<I, K, V, C>,
@@ -101,7 +121,7 @@ impl<P: Policy> Transaction<P> {
     ) -> IndexScan<'t, P, I, K, T> {
         IndexScan {
             transaction: self,
-            index: index.checked(self.inner.session().database()),
+            index: self.checked_index(index),
             covered,
             bounds: range.encoded_bounds(),
             direction: Direction::Forward,
@@ -168,10 +188,10 @@ impl<P: Policy, I: Key, K: Key, T: Value> IndexScan<'_, P, I, K, T> {
         let transaction = &self.transaction.inner;
         // Boxed: see `Scan::for_each_bytes`.
         Ok(if self.covered {
-            let scan = transaction.scan_covered::<P>(index, range, self.direction, visit);
+            let scan = transaction.scan_covered::<P>(&index, range, self.direction, visit);
             Box::pin(scan).await?
         } else {
-            let scan = transaction.scan_by::<P>(index, range, self.direction, visit);
+            let scan = transaction.scan_by::<P>(&index, range, self.direction, visit);
             Box::pin(scan).await?
         })
     }
