@@ -5,6 +5,7 @@
 //! | a log file | [`log_reader`] |
 //! | a part of a checkpoint | [`checkpoint_reader`] |
 //! | a manifest | [`manifest_reader`] |
+//! | records of the catalog | [`catalog_reader`] |
 //! | a directory, checked, opened and salvaged | [`recovery`] |
 //!
 //! Random bytes would not get past the first checksum. So each target begins with what
@@ -18,7 +19,7 @@ mod tamper;
 
 pub use self::{
     directory::recovery,
-    readers::{checkpoint_reader, log_reader, manifest_reader},
+    readers::{catalog_reader, checkpoint_reader, log_reader, manifest_reader},
 };
 
 /// A source of choices. Reads zeros at its end.

@@ -1,6 +1,11 @@
 //! The readers of single files.
 
 use crate::{
+    catalog::{
+        NAMES, NUMBERS_END, OBJECTS,
+        definition::{self, Definition, Kind, ObjectKey},
+        view::CatalogView,
+    },
     checkpoint::format::{CHUNK_HEADER_BYTES, Chunk, ChunkHeader, append, seal as seal_chunk},
     fuzz::{Source, tamper},
     inspect::Blocks,
@@ -178,5 +183,55 @@ pub fn manifest_reader(data: &[u8]) {
     let bytes = tampered(data, manifest().encode(), tamper::mend_manifest);
     if let Ok(manifest) = Manifest::decode(&bytes) {
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+    }
+}
+
+/// Keys and values of the catalog, of a table with an index.
+fn catalog() -> Vec<(u32, Vec<u8>, Vec<u8>)> {
+    let table = (Kind::Table { storage: 5 }, "accounts", 0);
+    let index = (Kind::Index { unique: true }, "accounts by name", 6);
+    let records = [table, index].into_iter().flat_map(|(kind, name, index)| {
+        let key = ObjectKey { table: 2, index }.encode().to_vec();
+        let definition = Definition {
+            kind,
+            name: name.to_owned(),
+            description: b"u64\0i64".to_vec(),
+        };
+        [
+            (OBJECTS, key.clone(), definition.encode()),
+            (NAMES, name.as_bytes().to_vec(), key),
+        ]
+    });
+    records.collect()
+}
+
+/// Reads records of the catalog that were tampered with; what can be read is written as
+/// it was. What is sound in a catalog can be looked up both ways.
+pub fn catalog_reader(data: &[u8]) {
+    let mut source = Source(data);
+    let mut view = CatalogView::default();
+    for (number, (table, mut key, mut value)) in catalog().into_iter().enumerate() {
+        // None, one or both of the two.
+        let which = source.byte();
+        for (bit, bytes) in [(1, &mut key), (2, &mut value)] {
+            match which & (bit | bit << 2) {
+                0 => {}
+                all if all == bit | bit << 2 => *bytes = source.0.to_vec(),
+                _ => tamper::change(bytes, &mut source),
+            }
+        }
+        if let Ok(definition) = Definition::decode(&value) {
+            assert_eq!(Definition::decode(&definition.encode()), Ok(definition));
+        }
+        let numbers = definition::numbers(&key, Some(&value));
+        assert!(numbers.into_iter().all(|number| number < NUMBERS_END));
+        view.note(table, &key, Some(&value), Timestamp(number as u64 + 1));
+    }
+    if view.complaints().is_empty() {
+        for (_, definition) in view.objects() {
+            if let Kind::Table { storage } = definition.kind {
+                assert_eq!(view.name_of(storage), Some(&*definition.name));
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The targets on random bytes. Registry of the targets: `fuzz/README.md`.
 
-use super::{checkpoint_reader, log_reader, manifest_reader, recovery};
+use super::{catalog_reader, checkpoint_reader, log_reader, manifest_reader, recovery};
 
 /// Some bytes from a seed (SplitMix64).
 fn input(seed: u64) -> Vec<u8> {
@@ -37,6 +37,11 @@ fn checkpoint_parts_that_were_tampered_with_do_no_harm() {
 #[test]
 fn manifests_that_were_tampered_with_do_no_harm() {
     feed(manifest_reader, 20_000);
+}
+
+#[test]
+fn catalogs_that_were_tampered_with_do_no_harm() {
+    feed(catalog_reader, 20_000);
 }
 
 #[test]

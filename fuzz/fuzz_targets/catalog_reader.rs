@@ -1,0 +1,6 @@
+//! Bytes as changes to records of the catalog, or as the records: what can be read is
+//! written as it was.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| engine::fuzz::catalog_reader(data));
