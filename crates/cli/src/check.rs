@@ -89,6 +89,7 @@ fn as_json(report: &CheckReport) -> Value {
         "tables": report.tables.iter().map(|table| json!({
             "number": table.number,
             "name": table.name,
+            "ttl_seconds": table.ttl.map(|ttl| ttl.as_secs_f64()),
             "checkpoint_records": table.checkpoint_records,
         })).collect::<Vec<_>>(),
         "checkpoint": report.checkpoint.map(|checkpoint| json!({

@@ -162,11 +162,16 @@ fn as_text(entry: &DumpEntry<'_>) -> String {
             table_name,
             key,
             value,
+            expires,
             ..
         } => {
+            let until = expires.map(|expires| format!(", expires at {}", expires.0));
+            let until = until.unwrap_or_default();
             let table = table_name.map_or_else(|| format!("table {table}"), str::to_owned);
             match value {
-                Some(value) => format!("      put {table} {} = {}", shown(key), shown(value)),
+                Some(value) => {
+                    format!("      put {table} {} = {}{until}", shown(key), shown(value))
+                }
                 None => format!("      delete {table} {}", shown(key)),
             }
         }
@@ -238,11 +243,12 @@ fn as_json(entry: &DumpEntry<'_>) -> Value {
             table_name,
             key,
             value,
+            expires,
             ..
         } => json!({
             "kind": "write", "table": table, "table_name": table_name,
             "key": hexadecimal(key), "value": value.map(hexadecimal),
-            "deleted": value.is_none(),
+            "deleted": value.is_none(), "expires": expires.map(|expires| expires.0),
         }),
         DumpEntry::Damage {
             name, offset, what, ..

@@ -83,6 +83,8 @@ pub(crate) struct Catalog {
     graves: AtomicUsize,
     /// Storages that went.
     gone: AtomicU64,
+    /// Live storages of tables with a TTL (`ttl/collect.rs`).
+    pub(crate) expiring: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -115,6 +117,7 @@ impl Catalog {
             graveyard: Mutex::default(),
             graves: AtomicUsize::new(0),
             gone: AtomicU64::new(0),
+            expiring: AtomicUsize::new(0),
         })
     }
 
@@ -143,6 +146,16 @@ impl Catalog {
     /// The storage of this number, unless it went.
     pub(crate) fn by_number(&self, number: u32) -> Option<Arc<Table>> {
         self.registry().by_number.get(&number).cloned()
+    }
+
+    /// The live storage with the smallest number from the given one on whose records
+    /// expire.
+    pub(crate) fn next_expiring(&self, from: u32) -> Option<Arc<Table>> {
+        let registry = self.registry();
+        let mut tables = registry.by_number.range(from..).map(|(_, table)| table);
+        tables
+            .find(|table| table.life.is_live() && table.time_to_live().is_some())
+            .cloned()
     }
 
     /// The storages with records that were committed up to now and count, by number, the

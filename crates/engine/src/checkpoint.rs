@@ -371,6 +371,7 @@ impl Writer<'_> {
         buffer: &mut Buffer,
     ) -> Result<(Timestamp, u32, bool), CheckpointError> {
         let transaction = self.session.begin(Isolation::Snapshot)?;
+        transaction.read_stored();
         let snapshot = transaction.snapshot();
         let mut records = 0;
         let mut next_key: Option<Vec<u8>> = None;

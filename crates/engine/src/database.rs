@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -26,6 +26,7 @@ use crate::{
     storage::Storage,
     table::Table,
     timestamp::{SESSIONS_MAX, Timestamp},
+    ttl::WallClock,
 };
 
 /// Settings of a database.
@@ -74,6 +75,9 @@ pub struct Database {
     storage: Option<Storage>,
     /// A session is in charge of checkpoints.
     pub(crate) has_keeper: AtomicBool,
+    wall_clock: OnceLock<WallClock>,
+    /// A session is deleting what has expired.
+    pub(crate) has_walker: AtomicBool,
 }
 
 #[derive(Default)]
@@ -114,6 +118,8 @@ impl Database {
             has_estate: AtomicBool::new(false),
             storage,
             has_keeper: AtomicBool::new(false),
+            wall_clock: OnceLock::new(),
+            has_walker: AtomicBool::new(false),
         }))
     }
 
@@ -192,6 +198,17 @@ impl Database {
             Some(_) => Error::Poisoned,
             None => Error::Ended,
         }
+    }
+
+    /// The clock that records expire by: the system's, if it was not set.
+    pub fn wall_clock(&self) -> &WallClock {
+        self.wall_clock.get_or_init(WallClock::system)
+    }
+
+    /// Sets the clock that records expire by, before it is asked for the first time.
+    /// Whether that was in time.
+    pub fn set_wall_clock(&self, clock: WallClock) -> bool {
+        self.wall_clock.set(clock).is_ok()
     }
 
     /// The table of this name, as of the newest commit. What a transaction sees:

@@ -33,6 +33,7 @@ mod sync;
 mod table;
 mod timestamp;
 mod transaction;
+mod ttl;
 mod version;
 
 pub use catalog::{IndexDefinition, NAME_BYTES_MAX, TableError};
@@ -57,6 +58,7 @@ pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{Commit, Isolation, Savepoint, Transaction, TransactionOptions};
+pub use ttl::{TableOptions, WallClock, WallTime};
 
 /// Bytes of the longest key.
 pub const KEY_BYTES_MAX: usize = index::KEY_BYTES_MAX;

@@ -157,7 +157,9 @@ impl Table {
     ) -> Result<(), Exhausted> {
         let cores = from.indexes.current().unwrap_or_default().iter();
         for core in cores.filter(|core| core.state() == IndexState::Ready) {
-            let entries = database.derived.create(local, &core.name)?;
+            let entries = database
+                .derived
+                .create(local, &core.name, self.time_to_live())?;
             let extract = core.extract.clone();
             let copy = Arc::new(IndexCore::new(&core.name, core.options, extract, entries));
             copy.set_ready(Timestamp(0));

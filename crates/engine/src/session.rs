@@ -20,7 +20,7 @@ mod savepoints;
 use std::{
     cell::{Cell, OnceCell, RefCell},
     fmt,
-    rc::Rc,
+    rc::{Rc, Weak},
     sync::Arc,
     time::Duration,
 };
@@ -38,6 +38,7 @@ use crate::{
     secondary::entry::Scratch,
     stats::{Published, TransactionStats},
     timestamp::Timestamp,
+    ttl::Walk,
 };
 
 pub(crate) use account::Account;
@@ -54,6 +55,8 @@ const GARBAGE_POLL_MAX: Duration = Duration::from_secs(1);
 
 /// One worker's side of the engine. See the module text.
 pub struct Session {
+    /// For transactions of its own.
+    pub(crate) this: Weak<Session>,
     pub(crate) database: Arc<Database>,
     pub(crate) number: u16,
     pub(crate) memory: Local,
@@ -62,6 +65,8 @@ pub struct Session {
     pub(crate) garbage: RefCell<Garbage>,
     /// The dropped storage that is being freed.
     digging: Digging,
+    /// Through the tables whose records expire, if that is its business.
+    pub(crate) walk: RefCell<Option<Walk>>,
     /// Storages that had gone when the stock was last looked through for theirs.
     gone: Cell<u64>,
     pub(crate) batches: RefCell<Vec<index::Batch>>,
@@ -162,7 +167,9 @@ impl Session {
             .take_session_number()
             .ok_or(SessionError::TooMany)?;
         database.board.enter(number);
-        Ok(Rc::new(Session {
+        Ok(Rc::new_cyclic(|this| Session {
+            this: this.clone(),
+            walk: RefCell::default(),
             port,
             clock,
             lane: OnceCell::new(),
@@ -293,6 +300,7 @@ impl Session {
 
     /// Announces how far this session has come and collects some garbage.
     pub fn tend(&self) {
+        self.collect_expired();
         if !self.idle.get() {
             // The clock is read first: a transaction that begins after that has
             // a snapshot at least as new.
@@ -304,6 +312,15 @@ impl Session {
         self.collect();
         self.settle();
         self.published.publish(&self.counters.stats.borrow());
+    }
+
+    /// Whether it has anything to free, once nobody sees it any more.
+    pub fn has_garbage(&self) -> bool {
+        !self.garbage.borrow().is_empty()
+            || self.digging.borrow().is_some()
+            || self.database.catalog.has_graves()
+            || self.memory.limbo_len() > 0
+            || self.rids.borrow().is_waiting()
     }
 
     /// Stops holding the horizon and the epochs back. False while transactions
@@ -362,18 +379,14 @@ impl WorkerLocal for Session {
         if self.lane.get().is_some_and(|lane| !lane.may_sleep()) {
             return Some(Duration::ZERO);
         }
-        if self.garbage.borrow().is_empty()
-            && self.digging.borrow().is_none()
-            && !self.database.catalog.has_graves()
-            && self.memory.limbo_len() == 0
-            && !self.rids.borrow().is_waiting()
-        {
+        let walk = self.until_walk();
+        if !self.has_garbage() {
             self.garbage_poll.set(GARBAGE_POLL);
-            return None;
+            return walk;
         }
         let wait = self.garbage_poll.get();
         self.garbage_poll.set((wait * 2).min(GARBAGE_POLL_MAX));
-        Some(wait)
+        Some(walk.map_or(wait, |walk| walk.min(wait)))
     }
 
     fn after_sleep(&self) {
@@ -396,6 +409,7 @@ impl Drop for Session {
             "transactions keep their session alive"
         );
         self.tend();
+        self.end_walk();
         // First: what was committed is written before the number can be another's.
         self.lane.take();
         let orphans = std::mem::take(&mut *self.garbage.borrow_mut());

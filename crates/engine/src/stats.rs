@@ -63,6 +63,8 @@ counters! {
     versions_collected,
     /// Deleted records whose index entry was removed.
     records_removed,
+    /// Expired records that were deleted.
+    expired,
     /// Checkpoints taken.
     checkpoints,
 }

@@ -1,7 +1,10 @@
 //! Tables: an index from keys to RIDs and an indirection array from RIDs to
 //! version chains.
 
-use std::sync::{Arc, Mutex, OnceLock, atomic::AtomicUsize};
+use std::sync::{
+    Arc, Mutex, OnceLock,
+    atomic::{AtomicU64, AtomicUsize},
+};
 
 use index::Tree;
 use memory::{Arena, Exhausted, Local};
@@ -30,6 +33,8 @@ pub struct Table {
     /// Bytes of a recently written version: how much to prefetch before its
     /// length is known. A hint; relaxed.
     pub(crate) version_bytes_hint: AtomicUsize,
+    /// 0: records do not expire (`ttl.rs`).
+    pub(crate) ttl_micros: AtomicU64,
     label: OnceLock<Label>,
     /// As of the newest commit.
     name: Mutex<Arc<str>>,
@@ -57,6 +62,7 @@ impl Table {
             records: IndirectionArray::new(),
             indexes: Indexes::default(),
             version_bytes_hint: AtomicUsize::new(HEADER_BYTES + 8),
+            ttl_micros: AtomicU64::new(0),
         })
     }
 

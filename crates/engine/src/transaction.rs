@@ -47,6 +47,7 @@ mod write;
 
 use std::{mem::ManuallyDrop, rc::Rc};
 
+pub(crate) use self::maintain::Claimed;
 pub use self::{commit::Commit, savepoint::Savepoint};
 
 use index::NodeVersion;
@@ -58,6 +59,7 @@ use crate::{
     session::{Account, Context, Session, State, Tracker},
     table::Table,
     timestamp::{Begin, Timestamp, TransactionId},
+    ttl::WallTime,
     version::Version,
 };
 
@@ -273,6 +275,7 @@ impl Transaction {
         };
         if is_first && self.isolation() == Isolation::ReadCommitted {
             self.context.set_snapshot(self.session.take_snapshot());
+            self.context.present.set(WallTime::UNKNOWN);
         }
         if !table.life.is_live_at(self.context.snapshot()) {
             self.check_use(table)?;

@@ -3,20 +3,24 @@
 //! believed: every result of every write, read and scan is predicted exactly.
 //!
 //! In the model an entry is one more record, under its own name, with the conflicts
-//! that records have; and an operation that fails leaves nothing.
+//! that records have; and an operation that fails leaves nothing. The same with records
+//! that expire, by a clock that jumps, also back: what has expired is as if it were not
+//! there, to reads by table and by index alike, and is collected now and then.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     ops::{Bound, ControlFlow, RangeBounds},
     rc::Rc,
     sync::Arc,
+    time::Duration,
 };
 
 use engine::{
     Abort, BuildStep, Database, DatabaseConfig, Direction, Error, Extractor, Index, IndexOptions,
-    Isolation, Savepoint, Session, Table, Transaction,
+    Isolation, Savepoint, Session, Table, TableOptions, Transaction, WallClock, WallTime,
 };
-use interleave::{Interleaved, Policy, Prefetching, Sequential, run_inline};
+use interleave::{Clock, Interleaved, Policy, Prefetching, Sequential, WorkerLocal, run_inline};
 
 type Bytes = Vec<u8>;
 
@@ -113,8 +117,9 @@ fn entry(index: usize, key: &[u8], primary_key: &[u8]) -> Name {
     Name::Entry(index, key.to_vec(), breaker)
 }
 
-/// A record's value, or an entry's primary key. None: not there.
-type Content = Option<Bytes>;
+/// A record's value, or an entry's primary key, and until when it is there. None: not
+/// there.
+type Content = Option<(Bytes, u64)>;
 
 #[derive(Default)]
 struct Model {
@@ -136,6 +141,14 @@ impl Model {
         let versions = self.history.get(name)?;
         let mut versions = versions.iter().rev();
         versions.find(|(at, _)| *at <= snapshot)?.1.clone()
+    }
+
+    fn commit(&mut self, writes: BTreeMap<Name, Content>) {
+        self.commits += 1;
+        for (name, content) in writes {
+            let versions = self.history.entry(name).or_default();
+            versions.push((self.commits, content));
+        }
     }
 
     fn changed_since(&self, name: &Name, snapshot: u64) -> bool {
@@ -161,14 +174,31 @@ struct Run<P> {
     model: Model,
     open: Vec<Open>,
     duplicates: u64,
+    wall: WallClock,
+    /// In microseconds; 0: records live for ever.
+    ttl: u64,
+    /// Collects what has expired, when its clock is moved.
+    walker: Rc<Session>,
+    walker_clock: Rc<Cell<Duration>>,
+    expired: u64,
     _policy: std::marker::PhantomData<P>,
 }
 
 impl<P: Policy> Run<P> {
-    fn new(seed: u64) -> Run<P> {
+    fn new(seed: u64, ttl: u64) -> Run<P> {
         let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
-        let table = database.create_table("t", &[]).unwrap();
+        let wall = WallClock::manual(WallTime(1_000_000));
+        assert!(database.set_wall_clock(wall.clone()));
+        let options = TableOptions {
+            ttl: (ttl > 0).then_some(Duration::from_micros(ttl)),
+        };
+        let table = database.create_table_with("t", &[], options).unwrap();
         let catalog_bytes = database.memory().version_bytes;
+        let walker_clock = Rc::new(Cell::new(Duration::ZERO));
+        let clock = Clock::Manual(walker_clock.clone());
+        let walker = Session::with_clock(&database, clock).unwrap();
+        walker.before_sleep();
+        walker.before_sleep();
         let session = Session::new(&database).unwrap();
         let index = |number: usize| {
             let options = IndexOptions {
@@ -192,6 +222,11 @@ impl<P: Policy> Run<P> {
             model: Model::default(),
             open: Vec::new(),
             duplicates: 0,
+            wall,
+            ttl,
+            walker,
+            walker_clock,
+            expired: 0,
             _policy: std::marker::PhantomData,
         }
     }
@@ -203,11 +238,24 @@ impl<P: Policy> Run<P> {
         }
     }
 
-    fn sees(&self, open: &Open, name: &Name) -> Content {
+    /// What is stored there, whether it has expired or not.
+    fn stored(&self, open: &Open, name: &Name) -> Content {
         match open.writes.get(name) {
             Some(own) => own.clone(),
             None => self.model.at(name, self.snapshot_of(open)),
         }
+    }
+
+    fn present(&self, open: &Open) -> u64 {
+        match open.isolation {
+            Isolation::ReadCommitted => self.wall.now().0,
+            _ => open.txn.present().0,
+        }
+    }
+
+    fn sees(&self, open: &Open, name: &Name) -> Option<Bytes> {
+        let (content, until) = self.stored(open, name)?;
+        (until > self.present(open)).then_some(content)
     }
 
     /// The abort that a write by transaction `me` must meet.
@@ -240,7 +288,9 @@ impl<P: Policy> Run<P> {
             return;
         }
         let me = self.rng.below(self.open.len() as u64) as usize;
-        match self.rng.below(27) {
+        match self.rng.below(if self.ttl > 0 { 32 } else { 27 }) {
+            27 => self.collect(),
+            28.. => self.move_wall_clock(),
             24 | 25 => self.save(me),
             26 => self.return_to_savepoint(me),
             0 | 1 => self.commit(me),
@@ -256,15 +306,55 @@ impl<P: Policy> Run<P> {
         }
     }
 
+    fn move_wall_clock(&mut self) {
+        let now = self.wall.now().0;
+        let step = self.rng.below(self.ttl / 2);
+        let back = self.rng.below(5) == 0;
+        self.wall
+            .set(WallTime(if back { now - step / 2 } else { now + step }));
+    }
+
+    /// One walk: a transaction that deletes what has expired, or gives way.
+    fn collect(&mut self) {
+        self.open.push(Open {
+            txn: self.session.begin(Isolation::Snapshot).unwrap(),
+            isolation: Isolation::Snapshot,
+            snapshot: self.model.commits,
+            writes: BTreeMap::new(),
+            savepoints: Vec::new(),
+        });
+        let me = self.open.len() - 1;
+        let names: Vec<Name> = self.model.history.keys().cloned().collect();
+        let mut gives_way = false;
+        for name in names {
+            let there = self.stored(&self.open[me], &name);
+            if let Name::Record(key) = &name
+                && there.is_some_and(|(_, until)| until <= self.wall.now().0)
+                && !gives_way
+            {
+                gives_way = self.predict_expiry(me, key).is_some();
+            }
+        }
+        let writes = self.open.pop().unwrap().writes;
+        if !gives_way && !writes.is_empty() {
+            self.expired += 1;
+            self.model.commit(writes);
+        }
+        self.walk();
+    }
+
+    fn walk(&mut self) {
+        let clock = &self.walker_clock;
+        clock.set(clock.get() + Duration::from_secs(100));
+        self.walker.before_sleep();
+        self.walker.before_sleep();
+    }
+
     fn commit(&mut self, me: usize) {
         let open = self.open.swap_remove(me);
         run_inline(open.txn.commit()).unwrap();
         if !open.writes.is_empty() {
-            self.model.commits += 1;
-            for (name, content) in open.writes {
-                let versions = self.model.history.entry(name).or_default();
-                versions.push((self.model.commits, content));
-            }
+            self.model.commit(open.writes);
         }
     }
 
@@ -399,7 +489,6 @@ impl<P: Policy> Run<P> {
     fn predict(&mut self, me: usize, key: &Bytes, value: Option<&Bytes>, kind: u64) -> Outcome {
         let record = Name::Record(key.clone());
         let conflict = self.conflict(me, &record);
-        let isolation = self.open[me].isolation;
         let old = self.sees(&self.open[me], &record);
         match (kind, conflict) {
             // Changing what is not there for the snapshot conflicts with nothing.
@@ -410,37 +499,80 @@ impl<P: Policy> Run<P> {
             _ => {}
         }
         let before = self.open[me].writes.clone();
-        self.open[me].writes.insert(record, value.cloned());
+        match self.predict_operation(me, key, value) {
+            Ok(()) => Outcome::Done(true),
+            Err(Outcome::DuplicateIn(index)) => {
+                self.open[me].writes = before;
+                Outcome::DuplicateIn(index)
+            }
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// What deleting an expired record must come to, if it must fail.
+    fn predict_expiry(&mut self, me: usize, key: &Bytes) -> Option<Outcome> {
+        match self.conflict(me, &Name::Record(key.clone())) {
+            Some(abort) => Some(Outcome::Abort(abort)),
+            None => self.predict_operation(me, key, None).err(),
+        }
+    }
+
+    /// The writes of an operation on a record that may be written.
+    fn predict_operation(
+        &mut self,
+        me: usize,
+        key: &Bytes,
+        value: Option<&Bytes>,
+    ) -> Result<(), Outcome> {
+        let isolation = self.open[me].isolation;
+        let present = self.present(&self.open[me]);
+        let until = match self.ttl {
+            0 => u64::MAX,
+            ttl => present + ttl,
+        };
+        let record = Name::Record(key.clone());
+        let old = self.stored(&self.open[me], &record);
+        let new = value.map(|value| (value.clone(), until));
+        self.open[me].writes.insert(record, new.clone());
         for index in 0..INDEXES {
-            let keys = |value: Option<&Bytes>| {
-                value.map_or(BTreeMap::new(), |value| keys_of(index, value))
+            let keys = |content: &Content| match content {
+                Some((value, _)) => keys_of(index, value),
+                None => BTreeMap::new(),
             };
-            let (old_keys, new_keys) = (keys(old.as_ref()), keys(value));
+            let (old_keys, new_keys) = (keys(&old), keys(&new));
+            let same_expiry = old.as_ref().map(|old| old.1) == Some(until);
             let mut claims = Vec::new();
             for index_key in old_keys.keys().filter(|key| !new_keys.contains_key(*key)) {
                 claims.push((index_key, None));
             }
             for (index_key, covered) in &new_keys {
-                if old_keys.get(index_key) != Some(covered) {
-                    claims.push((index_key, Some(key.clone())));
+                if !same_expiry || old_keys.get(index_key) != Some(covered) {
+                    claims.push((index_key, Some((key.clone(), until))));
                 }
             }
             for (index_key, content) in claims {
                 let name = entry(index, index_key, key);
                 match self.conflict(me, &name) {
                     Some(Abort::SnapshotTooOld) if isolation == Isolation::ReadCommitted => {}
-                    Some(abort) => return Outcome::Abort(abort),
+                    Some(abort) => return Err(Outcome::Abort(abort)),
                     None => {}
                 }
-                let present = self.sees(&self.open[me], &name);
-                if content.is_some() && present.is_some() && present.as_ref() != Some(key) {
-                    self.open[me].writes = before;
-                    return Outcome::DuplicateIn(index);
+                if content.is_some()
+                    && let Some((other, other_until)) = self.stored(&self.open[me], &name)
+                    && other != *key
+                {
+                    if other_until > present {
+                        return Err(Outcome::DuplicateIn(index));
+                    }
+                    self.expired += 1;
+                    if let Some(failure) = self.predict_expiry(me, &other) {
+                        return Err(failure);
+                    }
                 }
                 self.open[me].writes.insert(name, content);
             }
         }
-        Outcome::Done(true)
+        Ok(())
     }
 
     fn write(&mut self, me: usize) {
@@ -479,7 +611,7 @@ impl<P: Policy> Run<P> {
     }
 
     /// Ends everything and checks that nothing but the live records remains.
-    fn finish(mut self) -> u64 {
+    fn finish(mut self) -> (u64, u64) {
         while !self.open.is_empty() {
             self.commit(0);
         }
@@ -492,7 +624,12 @@ impl<P: Policy> Run<P> {
             run_inline(txn.delete::<P>(&self.table, &key)).unwrap();
         }
         run_inline(txn.commit()).unwrap();
+        // Those that it did not see, because they had expired.
+        self.wall.advance(Duration::from_secs(1000));
+        self.walk();
+        self.check();
         for _ in 0..20 {
+            self.walker.before_sleep();
             self.session.tend();
         }
         let used = self.session.database().memory().version_bytes;
@@ -500,19 +637,25 @@ impl<P: Policy> Run<P> {
             used, self.catalog_bytes,
             "versions of records or entries leak"
         );
-        self.duplicates
+        (self.duplicates, self.expired)
     }
 }
 
-fn all_as_predicted<P: Policy>(seeds: std::ops::RangeInclusive<u64>) {
-    let mut duplicates = 0;
+fn all_as_predicted<P: Policy>(seeds: std::ops::RangeInclusive<u64>, ttl: u64) {
+    let (mut duplicates, mut expired) = (0, 0);
     for seed in seeds {
-        let mut run = Run::<P>::new(seed * 0x9e37_79b9);
+        let mut run = Run::<P>::new(seed * 0x9e37_79b9, ttl);
         for _ in 0..1500 {
             run.step();
         }
-        duplicates += run.finish();
+        let counts = run.finish();
+        duplicates += counts.0;
+        expired += counts.1;
     }
+    assert!(
+        ttl == 0 || expired > 100,
+        "expired records are to be deleted now and then: {expired}"
+    );
     assert!(
         duplicates > 100,
         "operations are to be taken back now and then"
@@ -521,15 +664,25 @@ fn all_as_predicted<P: Policy>(seeds: std::ops::RangeInclusive<u64>) {
 
 #[test]
 fn every_result_is_as_the_model_predicts() {
-    all_as_predicted::<Sequential>(1..=30);
+    all_as_predicted::<Sequential>(1..=30, 0);
+}
+
+#[test]
+fn every_result_is_as_the_model_predicts_when_records_expire() {
+    all_as_predicted::<Sequential>(1..=30, 2000);
+}
+
+#[test]
+fn every_result_is_as_the_model_predicts_when_records_expire_interleaved() {
+    all_as_predicted::<Interleaved>(51..=60, 2000);
 }
 
 #[test]
 fn every_result_is_as_the_model_predicts_with_prefetching() {
-    all_as_predicted::<Prefetching>(31..=40);
+    all_as_predicted::<Prefetching>(31..=40, 0);
 }
 
 #[test]
 fn every_result_is_as_the_model_predicts_interleaved() {
-    all_as_predicted::<Interleaved>(41..=50);
+    all_as_predicted::<Interleaved>(41..=50, 0);
 }

@@ -10,6 +10,7 @@ use crate::{
     session::{Session, SessionError},
     table::Table,
     transaction::Isolation,
+    ttl::TableOptions,
 };
 
 /// Why a table could not be created, dropped, truncated or renamed.
@@ -60,8 +61,28 @@ impl Session {
         name: &str,
         description: &[u8],
     ) -> Result<Arc<Table>, Error> {
+        self.create_table_with(name, description, TableOptions::default())
+            .await
+    }
+
+    /// As [`Session::create_table`], with options.
+    ///
+    /// # Errors
+    /// As for [`Session::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Session::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Session::create_table`].
+    pub async fn create_table_with(
+        self: &Rc<Self>,
+        name: &str,
+        description: &[u8],
+        options: TableOptions,
+    ) -> Result<Arc<Table>, Error> {
         let transaction = self.begin(Isolation::Snapshot)?;
-        let made = transaction.create_table::<Interleaved>(name, description);
+        let made = transaction.create_table_with::<Interleaved>(name, description, options);
         let table = made.await?;
         transaction.commit().await?;
         Ok(table)
@@ -132,9 +153,24 @@ impl Database {
         name: &str,
         description: &[u8],
     ) -> Result<Arc<Table>, TableError> {
+        self.create_table_with(name, description, TableOptions::default())
+    }
+
+    /// As [`Database::create_table`], with options.
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    pub fn create_table_with(
+        self: &Arc<Self>,
+        name: &str,
+        description: &[u8],
+        options: TableOptions,
+    ) -> Result<Arc<Table>, TableError> {
         let (owned, description) = (name.to_owned(), description.to_vec());
         self.run_ddl(name, async move |session: Rc<Session>| {
-            session.create_table(&owned, &description).await
+            session
+                .create_table_with(&owned, &description, options)
+                .await
         })
     }
 

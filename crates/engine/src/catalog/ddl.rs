@@ -19,6 +19,7 @@ use crate::{
     session::State,
     table::Table,
     transaction::Transaction,
+    ttl::{TableOptions, Ttl},
 };
 
 /// An index, as the catalog describes it.
@@ -93,6 +94,26 @@ impl Transaction {
         name: &str,
         description: &[u8],
     ) -> Result<Arc<Table>, Error> {
+        self.create_table_with::<P>(name, description, TableOptions::default())
+            .await
+    }
+
+    /// As [`Transaction::create_table`], with options.
+    ///
+    /// # Errors
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::create_table`].
+    pub async fn create_table_with<P: Policy>(
+        &self,
+        name: &str,
+        description: &[u8],
+        options: TableOptions,
+    ) -> Result<Arc<Table>, Error> {
         let operation = Operation::begin(self).await;
         let database = self.session().database();
         let catalog = &database.catalog;
@@ -103,12 +124,16 @@ impl Transaction {
             index: 0,
         };
         self.take_name::<P>(&operation, name, key).await?;
+        let kind = Kind::Table {
+            storage: number,
+            ttl: options.ttl.map(Ttl::of),
+        };
         let definition = Definition {
-            kind: Kind::Table { storage: number },
+            kind,
             name: name.to_owned(),
             description: description.to_vec(),
         };
-        let table = self.make_storage(number, key, name, description)?;
+        let table = self.make_storage(number, key, &definition)?;
         self.insert::<P>(&catalog.objects, &key.encode(), &definition.encode())
             .await?;
         self.note_effect(Effect::Named(name.to_owned(), Some(table.clone())));
@@ -176,10 +201,11 @@ impl Transaction {
         let old = self.storage(&found.definition)?;
         operation.writes.set(true);
         let storage = database.catalog.take_number()?;
-        let new = self.make_storage(storage, found.key, name, &found.definition.description)?;
+        let new = self.make_storage(storage, found.key, &found.definition)?;
         new.copy_indexes(&old, database, &self.session().memory)?;
+        let ttl = old.time_to_live();
         let definition = Definition {
-            kind: Kind::Table { storage },
+            kind: Kind::Table { storage, ttl },
             ..found.definition
         };
         self.change_object::<P>(found.key, &definition).await?;
@@ -394,7 +420,7 @@ impl Transaction {
 
     /// The storage of a table.
     fn storage(&self, definition: &Definition) -> Result<Arc<Table>, Error> {
-        let Kind::Table { storage } = definition.kind else {
+        let Kind::Table { storage, .. } = definition.kind else {
             return Err(Error::NoSuchTable);
         };
         let catalog = &self.session().database().catalog;
@@ -406,14 +432,16 @@ impl Transaction {
         &self,
         number: u32,
         object: ObjectKey,
-        name: &str,
-        description: &[u8],
+        definition: &Definition,
     ) -> Result<Arc<Table>, Error> {
         let session = self.session();
         let catalog = &session.database().catalog;
         let table = catalog.new_storage(number, &session.memory)?;
-        table.describe(object, description.to_vec());
-        table.set_name(name);
+        table.describe(object, definition.description.clone());
+        table.set_name(&definition.name);
+        if let Kind::Table { ttl, .. } = definition.kind {
+            table.set_ttl(ttl);
+        }
         self.note_effect(Effect::Made(table.clone()));
         Ok(table)
     }

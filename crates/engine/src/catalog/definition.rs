@@ -4,23 +4,26 @@
 //! OBJECTS  key    table u32 | index u32          big-endian; index 0: the table itself
 //!          value  version u8 | kind u8 | flags u8 | - u8 | storage u32
 //!                 | name | description           bytes behind their length, a u32
+//!                 | TTL u64                      microseconds, of a table with flag 1
 //! NAMES    key    the name
 //!          value  table u32 | index u32          as the key above
 //! ```
 //! The indexes of a table follow it in the order of the keys. Flag 1 of an index:
-//! unique. An index's records are derived; it has no storage.
+//! unique; of a table: its records expire (`ttl.rs`). An index's records are derived; it has no storage.
 
 use std::fmt;
 
 use crate::{
     bytes::{Reader, TooShort, put_counted},
     catalog::{FIRST_NUMBER, NUMBERS_END},
+    ttl::Ttl,
 };
 
 const VERSION: u8 = 1;
 const TABLE: u8 = 0;
 const INDEX: u8 = 1;
 const UNIQUE: u8 = 1;
+const EXPIRES: u8 = 1;
 
 /// Bytes of the longest name of a table or index.
 pub const NAME_BYTES_MAX: usize = 1024;
@@ -56,6 +59,7 @@ pub(crate) enum Kind {
     Table {
         /// The number of the storage that has its records.
         storage: u32,
+        ttl: Option<Ttl>,
     },
     Index {
         unique: bool,
@@ -90,13 +94,18 @@ impl From<TooShort> for Undecodable {
 impl Definition {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let (kind, flags, storage) = match self.kind {
-            Kind::Table { storage } => (TABLE, 0, storage),
+            Kind::Table { storage, ttl } => {
+                (TABLE, if ttl.is_some() { EXPIRES } else { 0 }, storage)
+            }
             Kind::Index { unique } => (INDEX, if unique { UNIQUE } else { 0 }, 0),
         };
         let mut bytes = vec![VERSION, kind, flags, 0];
         bytes.extend_from_slice(&storage.to_le_bytes());
         put_counted(&mut bytes, self.name.as_bytes());
         put_counted(&mut bytes, &self.description);
+        if let Kind::Table { ttl: Some(ttl), .. } = self.kind {
+            bytes.extend_from_slice(&ttl.micros().to_le_bytes());
+        }
         bytes
     }
 
@@ -106,8 +115,8 @@ impl Definition {
             return Err(Undecodable);
         };
         let storage = reader.u32()?;
-        let kind = match (kind, flags, storage) {
-            (TABLE, 0, FIRST_NUMBER..NUMBERS_END) => Kind::Table { storage },
+        let mut kind = match (kind, flags, storage) {
+            (TABLE, 0 | EXPIRES, FIRST_NUMBER..NUMBERS_END) => Kind::Table { storage, ttl: None },
             (INDEX, 0 | UNIQUE, 0) => Kind::Index {
                 unique: flags == UNIQUE,
             },
@@ -115,6 +124,11 @@ impl Definition {
         };
         let name = std::str::from_utf8(reader.counted()?).map_err(|_| Undecodable)?;
         let description = reader.counted()?;
+        if let Kind::Table { ttl, .. } = &mut kind
+            && flags == EXPIRES
+        {
+            *ttl = Some(Ttl::of_micros(reader.u64()?).ok_or(Undecodable)?);
+        }
         if name.len() > NAME_BYTES_MAX || !reader.is_empty() {
             return Err(Undecodable);
         }
@@ -131,7 +145,7 @@ pub(crate) fn numbers(key: &[u8], value: Option<&[u8]>) -> impl Iterator<Item = 
     let key = ObjectKey::decode(key).ok();
     let definition = value.and_then(|value| Definition::decode(value).ok());
     let storage = definition.and_then(|definition| match definition.kind {
-        Kind::Table { storage } => Some(storage),
+        Kind::Table { storage, .. } => Some(storage),
         Kind::Index { .. } => None,
     });
     let numbers = [key.map(|key| key.table), key.map(|key| key.index), storage];
@@ -145,14 +159,27 @@ pub(crate) fn numbers(key: &[u8], value: Option<&[u8]>) -> impl Iterator<Item = 
 mod tests {
     use super::*;
 
-    fn definitions() -> [Definition; 2] {
-        let table = Kind::Table { storage: 7 };
+    fn definitions() -> [Definition; 3] {
+        let table = |ttl| Kind::Table { storage: 7, ttl };
         let index = Kind::Index { unique: true };
-        [(table, &b"u64 to i64"[..]), (index, b"")].map(|(kind, description)| Definition {
+        let kinds = [
+            (table(None), &b"u64 to i64"[..]),
+            (table(Ttl::of_micros(1 << 40)), b"u64 to i64"),
+            (index, b""),
+        ];
+        kinds.map(|(kind, description)| Definition {
             kind,
             name: "accounts".to_owned(),
             description: description.to_vec(),
         })
+    }
+
+    #[test]
+    fn records_that_expire_at_once_are_refused() {
+        let mut bytes = definitions()[1].encode();
+        let end = bytes.len();
+        bytes[end - 8..].fill(0);
+        assert_eq!(Definition::decode(&bytes), Err(Undecodable));
     }
 
     #[test]

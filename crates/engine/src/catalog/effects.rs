@@ -279,6 +279,7 @@ impl EffectsCommit<'_> {
         for effect in &effects {
             if let Effect::Made(table) = effect {
                 table.life.begin(timestamp);
+                database.catalog.count_expiring(table, true);
             }
         }
         for effect in effects {
@@ -290,6 +291,7 @@ impl EffectsCommit<'_> {
                     }
                     table.life.set(Stage::Dropped(timestamp));
                     self.last_drop.set(timestamp);
+                    database.catalog.count_expiring(&table, false);
                     database.bury(table, timestamp);
                 }
                 Effect::Named(name, table) => database.catalog.name(name, table),

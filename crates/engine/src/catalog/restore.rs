@@ -44,13 +44,15 @@ impl Catalog {
         let mut known = Vec::new();
         for (key, definition) in view.objects() {
             self.skip_numbers(key.table.max(key.index) + 1);
-            let Kind::Table { storage } = definition.kind else {
+            let Kind::Table { storage, ttl } = definition.kind else {
                 continue;
             };
             let table = self.storage_of(storage, local);
             let table = table.map_err(|_| OpenError::MemoryExhausted)?;
             table.describe(key, definition.description);
             table.set_name(&definition.name);
+            table.set_ttl(ttl);
+            self.count_expiring(&table, true);
             let mut registry = self.registry_mut();
             registry.by_name.insert(definition.name, table);
             known.push(storage);

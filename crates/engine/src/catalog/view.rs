@@ -9,6 +9,7 @@ use crate::{
         definition::{Definition, Kind, ObjectKey},
     },
     timestamp::Timestamp,
+    ttl::Ttl,
 };
 
 /// Records by key: the newest that was met, and from when.
@@ -19,8 +20,9 @@ type Records = BTreeMap<Vec<u8>, (Timestamp, Option<Vec<u8>>)>;
 pub(crate) struct CatalogView {
     objects: Records,
     names: Records,
-    /// By storage: the newest name that it was met under, also if it was dropped.
-    storages: BTreeMap<u32, (Timestamp, String)>,
+    /// By storage: the newest name that it was met under, also if it was dropped, and
+    /// how long its records live.
+    storages: BTreeMap<u32, (Timestamp, String, Option<Ttl>)>,
 }
 
 impl CatalogView {
@@ -43,11 +45,12 @@ impl CatalogView {
         };
         if table == OBJECTS
             && let Some(Ok(definition)) = value.map(Definition::decode)
-            && let Kind::Table { storage } = definition.kind
+            && let Kind::Table { storage, ttl } = definition.kind
         {
             let known = self.storages.get(&storage);
-            if known.is_none_or(|&(since, _)| since <= timestamp) {
-                self.storages.insert(storage, (timestamp, definition.name));
+            if known.is_none_or(|&(since, ..)| since <= timestamp) {
+                let known = (timestamp, definition.name, ttl);
+                self.storages.insert(storage, known);
             }
         }
         let known = records.get(key);
@@ -64,6 +67,11 @@ impl CatalogView {
             NAMES => Some("catalog: names"),
             _ => Some(&self.storages.get(&storage)?.1),
         }
+    }
+
+    /// How long the records of a storage live, if they expire and it is known.
+    pub(crate) fn ttl_of(&self, storage: u32) -> Option<Ttl> {
+        self.storages.get(&storage)?.2
     }
 
     /// All objects that can be read, by key.
@@ -100,7 +108,7 @@ impl CatalogView {
                 complaints.push(format!("the catalog does not find {name:?} by its name"));
             }
             let fits = match definition.kind {
-                Kind::Table { storage } => {
+                Kind::Table { storage, .. } => {
                     if !storages.insert(storage) {
                         let what =
                             format!("two tables have the storage {storage}, one is {name:?}");
@@ -149,7 +157,7 @@ mod tests {
 
     fn table(storage: u32, name: &str) -> Vec<u8> {
         let definition = Definition {
-            kind: Kind::Table { storage },
+            kind: Kind::Table { storage, ttl: None },
             name: name.to_owned(),
             description: Vec::new(),
         };

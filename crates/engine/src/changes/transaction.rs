@@ -55,7 +55,8 @@ pub struct ChangedRecord<'t> {
     pub table: u32,
     /// The key.
     pub key: &'t [u8],
-    /// The new value; `None`: it was deleted.
+    /// The new value; `None`: it was deleted. Of a table with a TTL, as it is stored
+    /// ([`crate::Table::split_changed`]).
     pub value: Option<&'t [u8]>,
 }
 

@@ -15,6 +15,7 @@ use crate::{
     manifest::{CheckpointEntry, Cut, History, HistoryFile, Manifest, PartEntry, Start},
     recovery::scan::LogFile,
     timestamp::Timestamp,
+    ttl::Ttl,
 };
 
 /// What the bytes make of a valid file. If they begin with a zero, the rest is the file
@@ -188,7 +189,8 @@ pub fn manifest_reader(data: &[u8]) {
 
 /// Keys and values of the catalog, of a table with an index.
 fn catalog() -> Vec<(u32, Vec<u8>, Vec<u8>)> {
-    let table = (Kind::Table { storage: 5 }, "accounts", 0);
+    let ttl = Ttl::of_micros(1 << 40);
+    let table = (Kind::Table { storage: 5, ttl }, "accounts", 0);
     let index = (Kind::Index { unique: true }, "accounts by name", 6);
     let records = [table, index].into_iter().flat_map(|(kind, name, index)| {
         let key = ObjectKey { table: 2, index }.encode().to_vec();
@@ -229,7 +231,8 @@ pub fn catalog_reader(data: &[u8]) {
     }
     if view.complaints().is_empty() {
         for (_, definition) in view.objects() {
-            if let Kind::Table { storage } = definition.kind {
+            if let Kind::Table { storage, ttl } = definition.kind {
+                assert_eq!(view.ttl_of(storage), ttl);
                 assert_eq!(view.name_of(storage), Some(&*definition.name));
             }
         }

@@ -1,7 +1,7 @@
 //! Which tables there are: whether the catalog agrees with itself, and names for who
 //! looks at numbers.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use io::Directory;
 
@@ -26,9 +26,10 @@ impl Inspection<'_> {
         };
         let objects = self.catalog.objects();
         let tables = objects.filter_map(|(_, definition)| match definition.kind {
-            Kind::Table { storage } => Some(TableSummary {
+            Kind::Table { storage, ttl } => Some(TableSummary {
                 number: storage,
                 name: definition.name,
+                ttl: ttl.map(|ttl| Duration::from_micros(ttl.micros())),
                 checkpoint_records: parts()
                     .filter(|part| part.table == storage)
                     .fold(0, |sum, part| sum.saturating_add(part.records)),

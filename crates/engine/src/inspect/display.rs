@@ -18,8 +18,14 @@ impl fmt::Display for CheckReport {
         for table in &self.tables {
             writeln!(
                 f,
-                "table {}: {}, {} records in the checkpoint",
-                table.number, table.name, table.checkpoint_records
+                "table {}: {}, {} records in the checkpoint{}",
+                table.number,
+                table.name,
+                table.checkpoint_records,
+                table.ttl.map_or_else(String::new, |ttl| format!(
+                    ", which live for {} s",
+                    ttl.as_secs_f64()
+                ))
             )?;
         }
         match &self.checkpoint {

@@ -18,6 +18,7 @@ use crate::{
     manifest::{self, Manifest, ManifestError},
     recovery::{Item, OpenError, RecoveryConfig, logs::Logs, pieces::read_file, scan::LogFile},
     timestamp::Timestamp,
+    ttl::{self, WallTime},
 };
 
 /// Which part of the log to go through.
@@ -118,6 +119,8 @@ pub enum DumpEntry<'b> {
         key: &'b [u8],
         /// The encoded value. `None`: deleted.
         value: Option<&'b [u8]>,
+        /// When the record expires, if it does, and the catalog has been read.
+        expires: Option<WallTime>,
     },
     /// Something cannot be read; what comes after it in the file is left out.
     #[non_exhaustive]
@@ -340,11 +343,14 @@ impl<E: From<OpenError>> Dumping<'_, E> {
                     Ok(write) => write,
                     Err(flaw) => return self.damage(offset, &flaw.to_string()),
                 };
+                let expires = self.names.ttl_of(write.table).is_some();
+                let split = write.value.filter(|_| expires).map(ttl::split);
                 (self.visit)(DumpEntry::Write {
                     table: write.table,
                     table_name: self.names.name_of(write.table),
                     key: write.key,
-                    value: write.value,
+                    value: split.map(|(_, value)| value).or(write.value),
+                    expires: split.map(|(expiry, _)| expiry),
                 })?;
             }
         }

@@ -1,6 +1,6 @@
 //! What a check found.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use crate::timestamp::Timestamp;
 
@@ -60,6 +60,8 @@ pub struct TableSummary {
     pub number: u32,
     /// Its name.
     pub name: String,
+    /// How long its records live. `None`: for ever.
+    pub ttl: Option<Duration>,
     /// Records in the checkpoint.
     pub checkpoint_records: u64,
 }

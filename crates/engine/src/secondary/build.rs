@@ -34,7 +34,8 @@
 //! takes effect (`tests/index_build.rs`).
 //!
 //! A claim that meets another record's entry has found two records with the same key
-//! at one snapshot. So the index cannot be unique.
+//! at one snapshot. So the index cannot be unique. Records that have expired do not
+//! count: the builder deletes those that it meets, and those whose entries it does.
 
 use std::{
     fmt,
@@ -59,7 +60,7 @@ use crate::{
     session::Session,
     table::Table,
     timestamp::TransactionId,
-    transaction::{Isolation, Transaction},
+    transaction::{Claimed, Isolation, Transaction},
 };
 
 /// Records per system transaction; fewer after conflicts.
@@ -195,7 +196,10 @@ impl Session {
         if table.indexes().iter().any(|index| index.name() == name) {
             return Err(BuildError::Exists);
         }
-        let entries = self.database.derived.create(&self.memory, name)?;
+        let entries = self
+            .database
+            .derived
+            .create(&self.memory, name, table.time_to_live())?;
         let core = Arc::new(IndexCore::new(name, options, extract, entries));
         if !table.indexes.add(&core) {
             return Err(BuildError::Exists);
@@ -325,6 +329,7 @@ impl IndexBuild {
         };
         let transaction = self.session.begin(Isolation::Snapshot)?;
         transaction.set_durability(Durability::None);
+        transaction.read_stored();
         let mut batch = Batch::default();
         let after = after.as_deref();
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -335,8 +340,11 @@ impl IndexBuild {
                 base,
                 (from, Bound::Unbounded),
                 Direction::Forward,
-                |key, rid, value| {
-                    batch.add(core, key, rid, value);
+                |key, rid, stored| {
+                    match transaction.is_expired(base, stored) {
+                        true => batch.add_expired(key),
+                        false => batch.add(&self.index, key, rid, stored),
+                    }
                     match batch.records < records_max && batch.entries.bytes() < BATCH_BYTES {
                         true => ControlFlow::Continue(()),
                         false => ControlFlow::Break(()),
@@ -373,13 +381,22 @@ impl IndexBuild {
         } = *claims;
         // Whatever happens before the end: they are read again.
         self.stage = Stage::Reads(after);
-        let core = &*self.index.core;
+        let Index { base, core } = &self.index;
+        for key in &batch.expired {
+            transaction.expire::<P>(base, key).await?;
+        }
         for (rid, entry_key, payload) in batch.entries.iter() {
-            let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
-            if !claimed.await? {
-                let mut undelimited = Vec::new();
-                let key = entry::decode_key(core.options, entry_key, &mut undelimited);
-                return Err(BuildError::Duplicate { key: key.into() });
+            loop {
+                let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
+                match claimed.await? {
+                    Claimed::Done => break,
+                    Claimed::Lapsed(key) => drop(transaction.expire::<P>(base, &key).await?),
+                    Claimed::Duplicate => {
+                        let mut undelimited = Vec::new();
+                        let key = entry::decode_key(core.options, entry_key, &mut undelimited);
+                        return Err(BuildError::Duplicate { key: key.into() });
+                    }
+                }
             }
         }
         transaction.commit().await?;
@@ -413,6 +430,8 @@ struct Batch {
     records: usize,
     last_key: Vec<u8>,
     entries: Gathered,
+    /// Keys of records to delete.
+    expired: Vec<Vec<u8>>,
     keys: IndexKeys,
     /// Key and payload of one entry.
     key: Vec<u8>,
@@ -420,10 +439,20 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, index: &IndexCore, key: &[u8], rid: Rid, value: &[u8]) {
+    fn count(&mut self, key: &[u8]) {
         self.records += 1;
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
+    }
+
+    fn add_expired(&mut self, key: &[u8]) {
+        self.count(key);
+        self.expired.push(key.to_vec());
+    }
+
+    fn add(&mut self, Index { base, core: index }: &Index, key: &[u8], rid: Rid, stored: &[u8]) {
+        self.count(key);
+        let (expiry, value) = base.split(stored);
         self.keys.clear();
         (index.extract)(key, value, &mut self.keys);
         for (index_key, covered) in self.keys.iter() {
@@ -433,8 +462,8 @@ impl Batch {
                 primary_key: key,
                 covered,
             };
-            entry.encode(&mut self.payload);
-            self.entries.push(&self.key, &self.payload);
+            entry.encode(expiry, &mut self.payload);
+            self.entries.push(rid, &self.key, &self.payload);
         }
     }
 }

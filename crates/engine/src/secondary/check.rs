@@ -89,16 +89,19 @@ impl Session {
             return Err(Error::IndexNotReady);
         }
         let transaction = self.begin(Isolation::Snapshot)?;
+        // What has expired must agree too: an earlier present would see it.
+        transaction.read_stored();
         let mut report = IndexReport::default();
         let core = &*index.core;
         let mut keys = IndexKeys::default();
         let (mut entry_key, mut payload) = (Vec::new(), Vec::new());
         let mut after = None;
         while let Some(chunk) = next_chunk::<P>(&transaction, &index.base, &mut after).await? {
-            for (primary_key, rid, value) in chunk {
+            for (primary_key, rid, stored) in chunk {
                 report.records += 1;
+                let (expiry, value) = index.base.split(&stored);
                 keys.clear();
-                (core.extract)(&primary_key, &value, &mut keys);
+                (core.extract)(&primary_key, value, &mut keys);
                 for (key, covered) in keys.iter() {
                     entry::encode_key(core.options, key, rid, &mut entry_key);
                     let entry = Entry {
@@ -106,7 +109,7 @@ impl Session {
                         primary_key: &primary_key,
                         covered,
                     };
-                    entry.encode(&mut payload);
+                    entry.encode(expiry, &mut payload);
                     let found = transaction
                         .get::<P, _>(&core.entries, &entry_key, |found| found == payload);
                     if found.await? != Some(true) {
@@ -121,12 +124,15 @@ impl Session {
         let mut undelimited = Vec::new();
         let mut after = None;
         while let Some(chunk) = next_chunk::<P>(&transaction, &core.entries, &mut after).await? {
-            for (entry_key, _, payload) in chunk {
+            for (entry_key, _, stored) in chunk {
                 report.entries += 1;
-                let entry = Entry::decode(&payload);
+                let entry = Entry::decode(core.entries.split(&stored).1);
                 let key = entry::decode_key(core.options, &entry_key, &mut undelimited);
                 keys.clear();
-                let extract = |value: &[u8]| (core.extract)(entry.primary_key, value, &mut keys);
+                let extract = |stored: &[u8]| {
+                    let value = index.base.split(stored).1;
+                    (core.extract)(entry.primary_key, value, &mut keys);
+                };
                 transaction
                     .get::<P, _>(&index.base, entry.primary_key, extract)
                     .await?;

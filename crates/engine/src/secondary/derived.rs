@@ -13,7 +13,7 @@ use std::{
 
 use memory::{Exhausted, Local};
 
-use crate::{catalog::Stage, table::Table};
+use crate::{catalog::Stage, table::Table, ttl::Ttl};
 
 /// The smallest number of an entry table.
 const FIRST: u32 = 1 << 31;
@@ -42,14 +42,20 @@ impl Default for DerivedTables {
 }
 
 impl DerivedTables {
-    /// Makes an entry table.
-    pub(crate) fn create(&self, local: &Local, name: &str) -> Result<Arc<Table>, Exhausted> {
+    /// Makes the entry table of an index; `ttl` is its base table's.
+    pub(crate) fn create(
+        &self,
+        local: &Local,
+        name: &str,
+        ttl: Option<Ttl>,
+    ) -> Result<Arc<Table>, Exhausted> {
         let number = self.next.fetch_sub(1, Ordering::Relaxed);
         if !is_derived(number) {
             return Err(Exhausted);
         }
         let table = Arc::new(Table::new(local, number)?);
         table.set_name(name);
+        table.set_ttl(ttl);
         table.life.set(Stage::Live);
         let mut tables = self.tables.write().unwrap_or_else(|e| e.into_inner());
         tables.insert(number, table.clone());

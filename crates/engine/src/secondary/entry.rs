@@ -9,10 +9,17 @@
 //! 004, section 2.1.2). So that entries sort by index key first, no index key may be
 //! the beginning of another; unless the index says that none is, each zero byte is
 //! written as 0 255, and the key ends with 0 0.
+//!
+//! If the table has a TTL, the payload is stored behind its record's expiry, like the
+//! record's value (`ttl.rs`).
 
 use std::ops::Bound;
 
-use crate::{indirection::Rid, secondary::IndexOptions};
+use crate::{
+    indirection::Rid,
+    secondary::IndexOptions,
+    ttl::{WallTime, put_expiry},
+};
 
 const RID_BYTES: usize = 8;
 const DELIMITER: u8 = 0;
@@ -166,9 +173,11 @@ pub(crate) struct Entry<'b> {
 }
 
 impl<'b> Entry<'b> {
-    /// Writes the payload of an entry to `out`.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Writes what is stored of an entry to `out`: the payload, behind its record's
+    /// expiry if that has one.
+    pub(crate) fn encode(&self, expiry: Option<WallTime>, out: &mut Vec<u8>) {
         out.clear();
+        put_expiry(out, expiry);
         out.extend_from_slice(&self.rid.0.to_le_bytes());
         out.extend_from_slice(&(self.primary_key.len() as u16).to_le_bytes());
         out.extend_from_slice(self.primary_key);
@@ -212,12 +221,12 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) {
+    pub(crate) fn push(&mut self, rid: Rid, key: &[u8], payload: &[u8]) {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(payload);
         let end = self.bytes.len();
-        self.ends.push((Entry::rid(payload), key_end, end));
+        self.ends.push((rid, key_end, end));
     }
 
     pub(crate) fn clear(&mut self) {
@@ -325,7 +334,7 @@ mod tests {
             covered: b"covered",
         };
         let mut payload = Vec::new();
-        entry.encode(&mut payload);
+        entry.encode(None, &mut payload);
         assert_eq!(Entry::decode(&payload), entry);
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     session::{Account, Dependencies, KeptKey, Saved, Savepoints},
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{Isolation, TransactionOptions},
+    ttl::WallTime,
     version::Version,
 };
 
@@ -48,6 +49,10 @@ pub(crate) struct Context {
     anchor: Cell<u64>,
     /// Which tables it has used: a bit for all numbers that are equal modulo 64.
     used: Cell<u64>,
+    /// What the wall clock said, once it was asked (`ttl.rs`).
+    pub(crate) present: Cell<WallTime>,
+    /// It reads what is stored.
+    pub(crate) reads_stored: Cell<bool>,
     /// The largest timestamp among the versions it saw.
     pub(crate) seen: Cell<Timestamp>,
     /// What its versions are marked with; none before the first.
@@ -190,6 +195,8 @@ impl Context {
             snapshot: Cell::new(NO_SNAPSHOT),
             anchor: Cell::new(NO_SNAPSHOT),
             used: Cell::default(),
+            present: Cell::new(WallTime::UNKNOWN),
+            reads_stored: Cell::default(),
             seen: Cell::default(),
             id: Cell::default(),
             reads: Cell::default(),
@@ -225,6 +232,8 @@ impl Context {
         self.state.set(State::Open);
         self.durability.set(durability);
         self.seen.set(Timestamp(0));
+        self.present.set(WallTime::UNKNOWN);
+        self.reads_stored.set(false);
         self.id.set(None);
         self.used.set(0);
         self.reads.set(0);

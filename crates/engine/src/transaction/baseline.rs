@@ -16,7 +16,7 @@ use std::{
 use index::baseline::AlwaysSuspend;
 
 use super::{Transaction, read::Name};
-use crate::{error::Error, table::Table};
+use crate::{error::Error, table::Table, ttl::Worth};
 
 impl Transaction {
     /// Reads `keys` as a group of coroutines, all in flight at once, without a
@@ -37,7 +37,7 @@ impl Transaction {
             .enumerate()
             .map(|(index, key)| {
                 let read = &read;
-                let visit = move |value: &[u8]| (read.borrow_mut())(index, value);
+                let visit = move |worth: Worth<'_>| (read.borrow_mut())(index, worth.value);
                 Some(statement.get_body::<AlwaysSuspend>(table, Name::Key(key.as_ref()), visit))
             })
             .collect();

@@ -17,6 +17,7 @@ use crate::{
         Index, IndexState,
         entry::{self, Entry, Gathered, Scratch},
     },
+    ttl::Worth,
 };
 
 /// Entries gathered before their records are fetched: first, and later. The first
@@ -173,13 +174,13 @@ impl Statement<'_> {
         let payload = &mut borrowed.scratch.payload;
         payload.clear();
         // Copied: a sibling under a `join` may rewrite an entry of its own.
-        let copy = |entry: &[u8]| payload.extend_from_slice(entry);
+        let copy = |entry: Worth<'_>| payload.extend_from_slice(entry.value);
         let found = self
             .get_body::<P>(&index.core.entries, Name::Key(key), copy)
             .await;
         if found.is_some() {
             let entry = Entry::decode(payload);
-            let read = |value: &[u8]| read(entry.primary_key, value);
+            let read = |worth: Worth<'_>| read(entry.primary_key, worth.value);
             self.get_body::<P>(&index.base, Name::Rid(entry.rid), read)
                 .await;
         }
@@ -206,7 +207,7 @@ impl Statement<'_> {
                 upper.as_ref().map(Vec::as_slice),
             );
             let gather = |entry_key: &[u8], _: Rid, payload: &[u8]| {
-                rows.push(entry_key, payload);
+                rows.push(Entry::rid(payload), entry_key, payload);
                 match rows.len() < rows_max {
                     true => ControlFlow::Continue(()),
                     false => ControlFlow::Break(()),
@@ -221,9 +222,9 @@ impl Statement<'_> {
                 let entry = Entry::decode(payload);
                 let key = entry::decode_key(core.options, entry_key, &mut undelimited);
                 let mut flow = ControlFlow::Continue(());
-                let read = |value: &[u8]| {
+                let read = |worth: Worth<'_>| {
                     visited += 1;
-                    flow = visit(key, entry.primary_key, value);
+                    flow = visit(key, entry.primary_key, worth.value);
                 };
                 self.get_body::<P>(base, Name::Fetched(entry.rid), read)
                     .await;

@@ -101,7 +101,7 @@ impl<'t> Statement<'t> {
             }
             if absent {
                 let visible = transaction.find_visible::<P>(slot, head).await;
-                if visible.is_none_or(Version::is_tombstone) {
+                if visible.is_none_or(|version| transaction.is_absent(table, version)) {
                     transaction.note(slot, visible);
                     return Ok(Standing::Unseen);
                 }

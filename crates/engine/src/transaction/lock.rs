@@ -185,13 +185,13 @@ impl<'t> Statement<'t> {
                     transaction.note_absence(found_in);
                     return Ok(Locked::Absent);
                 }
-                Standing::Free(head, _) if head.is_tombstone() => {
+                Standing::Free(head, _) if transaction.is_absent(table, head) => {
                     transaction.note(slot, Some(head));
                     transaction.note_absence(found_in);
                     return Ok(Locked::Absent);
                 }
                 Standing::Free(head, Sight::Own) => {
-                    head.payload().map(&mut *show);
+                    show(table.split(head.payload().unwrap_or_default()).1);
                     return Ok(Locked::Read);
                 }
                 Standing::Free(head, _) => (head, None),
@@ -204,7 +204,7 @@ impl<'t> Statement<'t> {
                         transaction.saw(timestamp);
                     }
                     transaction.note(slot, Some(head));
-                    head.payload().map(&mut *show);
+                    show(table.split(head.payload().unwrap_or_default()).1);
                     return Ok(Locked::Read);
                 }
                 Seized::Held | Seized::Changed => {

@@ -5,7 +5,9 @@
 //!    has: entries of keys that went are erased, entries of new keys are claimed.
 //!
 //! Conflicts between different records over one unique key are conflicts over the
-//! entry. A claim that finds another record's entry is a duplicate.
+//! entry. A claim that finds another record's entry is a duplicate, unless that record
+//! has expired: then it is deleted within the operation, and the claim is made again. If
+//! records expire, so do their entries, which are written again when the expiry changes.
 //!
 //! # All or nothing
 //! The writes of an operation are noted in the context's *journal*, and none of them
@@ -37,7 +39,10 @@ use std::{pin::Pin, sync::Arc};
 
 use interleave::Policy;
 
-use super::{Statement, Transaction, write::Intent};
+use super::{
+    Statement, Transaction,
+    write::{Intent, Written},
+};
 use crate::{
     error::Error,
     indirection::Rid,
@@ -102,41 +107,52 @@ impl<'t> Indexed<'t> {
             transaction.check_open()?;
             let (statement, table) = (&self.statement, self.table);
             let written = match intent {
-                Intent::Change => statement.change::<P>(table, key, value, intent).await?,
+                Intent::Change | Intent::Expire => {
+                    statement.change::<P>(table, key, value, intent).await?
+                }
                 _ => statement.put::<P>(table, key, value, intent).await?,
             };
-            if written {
-                self.maintain::<P>(&mut operation, key, value).await?;
+            if written.is_done() {
+                self.maintain::<P>(0, &mut operation.scratch, key, value)
+                    .await?;
                 operation.complete();
             }
-            Ok(written)
+            Ok(written.is_done())
         })
     }
 
+    /// Brings the entries of a record up to date that was written by a `step` of the
+    /// operation.
     async fn maintain<P: Policy>(
         &self,
-        operation: &mut Operation<'t>,
+        step: usize,
+        scratch: &mut Scratch,
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<(), Error> {
-        let statement = &self.statement;
+        let (statement, table) = (&self.statement, self.table);
+        let new = value.map(|value| table.split(value));
         for index in self.indexes {
             statement.transaction.check_open()?;
-            let (rid, old) = operation.record();
+            let (rid, old) = statement.transaction.written_by(step);
+            let old = old.as_ref().and_then(Version::payload);
+            let old = old.map(|old| table.split(old));
             let Scratch {
                 old_keys,
                 new_keys,
                 key: entry_key,
                 payload,
-            } = &mut operation.scratch;
+            } = &mut *scratch;
             old_keys.clear();
             new_keys.clear();
-            if let Some(old) = old.as_ref().and_then(Version::payload) {
+            if let Some((_, old)) = old {
                 (index.extract)(key, old, old_keys);
             }
-            if let Some(value) = value {
-                (index.extract)(key, value, new_keys);
+            if let Some((_, new)) = new {
+                (index.extract)(key, new, new_keys);
             }
+            let expiry = new.and_then(|new| new.0);
+            let same_expiry = expiry == old.and_then(|old| old.0);
             for (old_key, _) in old_keys.iter() {
                 if new_keys.find(old_key).is_some() {
                     continue;
@@ -145,7 +161,7 @@ impl<'t> Indexed<'t> {
                 statement.erase::<P>(&index.entries, entry_key).await?;
             }
             for (new_key, covered) in new_keys.iter() {
-                if old_keys.find(new_key) == Some(covered) {
+                if same_expiry && old_keys.find(new_key) == Some(covered) {
                     continue;
                 }
                 entry::encode_key(index.options, new_key, rid, entry_key);
@@ -154,28 +170,63 @@ impl<'t> Indexed<'t> {
                     primary_key: key,
                     covered,
                 };
-                entry.encode(payload);
-                let claimed = statement.claim::<P>(index, rid, entry_key, payload);
-                if !claimed.await? {
-                    let index = index.number() as usize;
-                    return Err(Error::DuplicateIndexKey { index });
+                entry.encode(expiry, payload);
+                loop {
+                    let claimed = statement.claim::<P>(index, rid, entry_key, payload);
+                    match claimed.await? {
+                        Claimed::Done => break,
+                        Claimed::Duplicate => {
+                            let index = index.number() as usize;
+                            return Err(Error::DuplicateIndexKey { index });
+                        }
+                        Claimed::Lapsed(other) => self.expire::<P>(&other).await?,
+                    }
                 }
             }
         }
         Ok(())
     }
+
+    /// Deletes another record that has expired, as a part of the operation. If somebody
+    /// has written it meanwhile, who claims its entry will see.
+    fn expire<'s, P: Policy>(
+        &'s self,
+        key: &'s [u8],
+    ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 's>> {
+        Box::pin(async move {
+            let transaction = self.statement.transaction;
+            let step = transaction.context.journal.borrow().len();
+            let deleted = self
+                .statement
+                .change::<P>(self.table, key, None, Intent::Expire);
+            if deleted.await?.is_done() {
+                let mut scratch = Scratch::default();
+                self.maintain::<P>(step, &mut scratch, key, None).await?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// How a claim ended.
+pub(crate) enum Claimed {
+    Done,
+    /// The entry is another record's.
+    Duplicate,
+    /// It is another record's, which has this key and has expired: to be claimed again
+    /// when that is deleted.
+    Lapsed(Box<[u8]>),
 }
 
 impl Transaction {
-    /// Makes an entry a record's, for the builder of an index; false if it is
-    /// another's.
+    /// Makes an entry a record's, for the builder of an index.
     pub(crate) async fn claim_entry<P: Policy>(
         &self,
         index: &IndexCore,
         rid: Rid,
         entry_key: &[u8],
         payload: &[u8],
-    ) -> Result<bool, Error> {
+    ) -> Result<Claimed, Error> {
         let statement = self.statement(&index.entries)?;
         let claimed = statement.claim::<P>(index, rid, entry_key, payload);
         claimed.await
@@ -190,7 +241,7 @@ impl Statement<'_> {
         rid: Rid,
         entry_key: &[u8],
         payload: &[u8],
-    ) -> Result<bool, Error> {
+    ) -> Result<Claimed, Error> {
         if entry_key.len() > crate::KEY_BYTES_MAX {
             let index = index.number() as usize;
             return Err(Error::IndexKeyTooLong { index });
@@ -200,15 +251,19 @@ impl Statement<'_> {
             return Err(Error::ValueTooLong { bytes });
         }
         let (entries, payload) = (&*index.entries, Some(payload));
-        self.put::<P>(entries, entry_key, payload, Intent::Claim(rid))
-            .await
+        let written = self.put::<P>(entries, entry_key, payload, Intent::Claim(rid));
+        Ok(match written.await? {
+            Written::Done => Claimed::Done,
+            Written::Lapsed(key) => Claimed::Lapsed(key),
+            _ => Claimed::Duplicate,
+        })
     }
 
     /// Removes an entry. If there is none, because the builder has not come to the
     /// record yet, a tombstone tells him that what he read is out of date.
     async fn erase<P: Policy>(&self, entries: &Table, entry_key: &[u8]) -> Result<(), Error> {
         let erased = self.change::<P>(entries, entry_key, None, Intent::Erase);
-        if !erased.await? {
+        if !erased.await?.is_done() {
             self.put::<P>(entries, entry_key, None, Intent::Erase)
                 .await?;
         }
@@ -233,20 +288,6 @@ impl<'t> Operation<'t> {
             scratch: scratch.unwrap_or_default(),
             is_complete: false,
         }
-    }
-
-    /// The record that was written, and the version that it replaced. That stays in
-    /// place until the operation ends: it is committed and superseded by an uncommitted
-    /// one, or it is the transaction's own and kept.
-    fn record(&self) -> (Rid, Option<Version>) {
-        let context = &self.transaction.context;
-        let step = context.journal.borrow()[0];
-        let write = &context.writes.borrow()[step.write];
-        let replaced = match step.before {
-            Some(saved) => Some(saved.version),
-            None => write.version.next(),
-        };
-        (write.rid, replaced)
     }
 
     /// From now on its writes are the transaction's.
@@ -278,6 +319,20 @@ impl Drop for Operation<'_> {
 }
 
 impl Transaction {
+    /// The record that a step of the operation has written, and the version that it
+    /// replaced. That stays in place until the operation ends: it is committed and
+    /// superseded by an uncommitted one, or it is the transaction's own and kept.
+    fn written_by(&self, step: usize) -> (Rid, Option<Version>) {
+        let context = &self.context;
+        let step = context.journal.borrow()[step];
+        let write = &context.writes.borrow()[step.write];
+        let replaced = match step.before {
+            Some(saved) => Some(saved.version),
+            None => write.version.next(),
+        };
+        (write.rid, replaced)
+    }
+
     /// Takes back one write of an operation, the newest of it that is left. Those that
     /// follow in the list are of other operations, which are under way beside it: no
     /// savepoint can have been made since, and no list names them by their place.

@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     indirection::{Head, Rid},
     table::Table,
+    ttl::{WallTime, Worth},
     version::Version,
 };
 
@@ -49,15 +50,42 @@ impl Transaction {
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
-    // Not an `async fn`: that would keep each argument twice, as it was given and
-    // as a variable, and copy it when it is first polled.
     #[inline]
-    #[allow(clippy::manual_async_fn, reason = "see above")]
     pub fn get<P: Policy, R>(
         &self,
         table: &Table,
         key: &[u8],
         read: impl FnOnce(&[u8]) -> R,
+    ) -> impl Future<Output = Result<Option<R>, Error>> {
+        self.get_worth::<P, R>(table, key, move |worth| read(worth.value))
+    }
+
+    /// As [`Transaction::get`]; `read` is also told when the record expires, if the table
+    /// has a TTL.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get`].
+    pub fn get_until<P: Policy, R>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        read: impl FnOnce(&[u8], Option<WallTime>) -> R,
+    ) -> impl Future<Output = Result<Option<R>, Error>> {
+        self.get_worth::<P, R>(table, key, move |worth| read(worth.value, worth.expires))
+    }
+
+    // Not an `async fn`: that would keep each argument twice, as it was given and
+    // as a variable, and copy it when it is first polled.
+    #[inline]
+    #[allow(clippy::manual_async_fn, reason = "see above")]
+    fn get_worth<P: Policy, R>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        read: impl FnOnce(Worth<'_>) -> R,
     ) -> impl Future<Output = Result<Option<R>, Error>> {
         async move {
             if key.len() > crate::KEY_BYTES_MAX {
@@ -70,7 +98,7 @@ impl Transaction {
             let mut output = None;
             leaf!(
                 P,
-                statement.get_body(table, Name::Key(key), |value| output = Some(read(value)))
+                statement.get_body(table, Name::Key(key), |worth| output = Some(read(worth)))
             );
             // A sibling under the same `join` may have aborted the transaction, and
             // taken its writes back.
@@ -87,7 +115,7 @@ impl Statement<'_> {
         &self,
         table: &Table,
         name: Name<'_>,
-        read: impl FnOnce(&[u8]),
+        read: impl FnOnce(Worth<'_>),
     ) -> impl Future<Output = Option<()>> {
         async move {
             let transaction = self.transaction;
@@ -129,11 +157,12 @@ impl Statement<'_> {
                 Look::Further(older) => transaction.look_further::<P>(slot, older, snapshot).await,
             };
             transaction.note(slot, visible);
-            let value = visible.as_ref().and_then(Version::payload);
-            if value.is_none() {
+            let stored = visible.as_ref().and_then(Version::payload);
+            if stored.is_none() {
                 transaction.note_absence(found_in);
             }
-            value.map(read)
+            let worth = stored.and_then(|stored| transaction.worth(table, stored));
+            worth.map(read)
         }
     }
 }

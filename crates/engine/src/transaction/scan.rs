@@ -146,9 +146,10 @@ impl Statement<'_> {
             };
             transaction.note(slot, visible);
             let Some(version) = visible else { continue };
-            if let Some(value) = version.payload() {
+            let stored = version.payload();
+            if let Some(worth) = stored.and_then(|stored| transaction.worth(table, stored)) {
                 *scanned += 1;
-                visit(key, rid, value)?;
+                visit(key, rid, worth.value)?;
             }
         }
         ControlFlow::Continue(())

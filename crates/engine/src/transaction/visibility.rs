@@ -6,6 +6,7 @@ use super::Transaction;
 use crate::{
     indirection::{Head, Slot},
     status::Outcome,
+    table::Table,
     timestamp::{Begin, Timestamp},
     version::{HEADER_BYTES, Version},
 };
@@ -69,6 +70,14 @@ impl Transaction {
                 Outcome::Ended => {}
             }
         }
+    }
+
+    /// Whether a version that the transaction sees says that there is no record: it is
+    /// a tombstone, or has expired.
+    #[inline(always)]
+    pub(super) fn is_absent(&self, table: &Table, version: Version) -> bool {
+        let stored = version.payload();
+        stored.is_none_or(|stored| self.is_expired(table, stored))
     }
 
     /// Looks for the version of a chain that this transaction sees, tombstones

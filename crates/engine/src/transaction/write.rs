@@ -60,18 +60,29 @@ pub(super) enum Intent {
     /// An entry: if there is one or not, it leaves a tombstone, which conflicts with
     /// whoever inserts the entry at an older snapshot.
     Erase,
+    /// Only if the record is there and has expired.
+    Expire,
 }
 
 /// How an attempt to write ended.
-enum Written<'t> {
+pub(super) enum Written<'t> {
     Done,
     /// The record is there (for `Intent::Insert`), is another's (for `Intent::Claim`),
     /// or is not there (for `Intent::Change`).
     Refused,
+    /// For `Intent::Claim`: the entry is that of an expired record, with this key.
+    Lapsed(Box<[u8]>),
     /// The record is being removed; its key will be free in a moment.
     Dying,
     /// It is another transaction's; to be tried again after the wait.
     Blocked(Box<Waiting<'t>>),
+}
+
+impl Written<'_> {
+    #[inline(always)]
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self, Written::Done)
+    }
 }
 
 /// While the transaction that made the head ends.
@@ -103,13 +114,13 @@ impl Transaction {
     ) -> Result<(), Error> {
         check(key, Some(value))?;
         let statement = self.statement_to_write(table)?;
-        let value = Some(value);
+        let mut room = Vec::new();
+        let value = Some(self.to_store(table, value, &mut room)?);
         let indexes = self.indexes_of(table);
         let written = match indexes {
             None => {
-                statement
-                    .put::<P>(table, key, value, Intent::Insert)
-                    .await?
+                let written = statement.put::<P>(table, key, value, Intent::Insert);
+                written.await?.is_done()
             }
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
@@ -139,10 +150,14 @@ impl Transaction {
     ) -> Result<(), Error> {
         check(key, Some(value))?;
         let statement = self.statement_to_write(table)?;
-        let value = Some(value);
+        let mut room = Vec::new();
+        let value = Some(self.to_store(table, value, &mut room)?);
         let indexes = self.indexes_of(table);
         let written = match indexes {
-            None => statement.put::<P>(table, key, value, Intent::Put).await?,
+            None => {
+                let written = statement.put::<P>(table, key, value, Intent::Put);
+                written.await?.is_done()
+            }
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
                 indexed.write::<P>(key, value, Intent::Put).await?
@@ -167,13 +182,13 @@ impl Transaction {
     ) -> Result<bool, Error> {
         check(key, Some(value))?;
         let statement = self.statement_to_write(table)?;
-        let value = Some(value);
+        let mut room = Vec::new();
+        let value = Some(self.to_store(table, value, &mut room)?);
         let indexes = self.indexes_of(table);
         let written = match indexes {
             None => {
-                statement
-                    .change::<P>(table, key, value, Intent::Change)
-                    .await?
+                let written = statement.change::<P>(table, key, value, Intent::Change);
+                written.await?.is_done()
             }
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
@@ -192,18 +207,32 @@ impl Transaction {
     /// As for [`Transaction::insert`].
     #[inline]
     pub async fn delete<P: Policy>(&self, table: &Table, key: &[u8]) -> Result<bool, Error> {
+        self.remove::<P>(table, key, Intent::Change).await
+    }
+
+    /// Deletes a record that has expired; whether it had.
+    pub(crate) async fn expire<P: Policy>(&self, table: &Table, key: &[u8]) -> Result<bool, Error> {
+        self.remove::<P>(table, key, Intent::Expire).await
+    }
+
+    #[inline(always)]
+    async fn remove<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        intent: Intent,
+    ) -> Result<bool, Error> {
         check(key, None)?;
         let statement = self.statement_to_write(table)?;
         let indexes = self.indexes_of(table);
         let written = match indexes {
             None => {
-                statement
-                    .change::<P>(table, key, None, Intent::Change)
-                    .await?
+                let written = statement.change::<P>(table, key, None, intent);
+                written.await?.is_done()
             }
             Some(indexes) => {
                 let indexed = statement.indexed(table, indexes);
-                indexed.write::<P>(key, None, Intent::Change).await?
+                indexed.write::<P>(key, None, intent).await?
             }
         };
         self.has_written(table, indexes, written)
@@ -283,12 +312,12 @@ impl<'t> Statement<'t> {
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
-    ) -> Result<bool, Error> {
+    ) -> Result<Written<'t>, Error> {
         let mut handed = None;
         loop {
             match leaf!(P, self.change_body(table, key, value, intent))? {
                 Written::Blocked(waiting) => handed = Some(waiting.await?),
-                written => return Ok(self.settle(&written, handed)),
+                written => return Ok(self.settle(written, handed)),
             }
         }
     }
@@ -304,25 +333,25 @@ impl<'t> Statement<'t> {
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
-    ) -> Result<bool, Error> {
+    ) -> Result<Written<'t>, Error> {
         let mut handed = None;
         loop {
             match leaf!(P, self.put_body(table, key, value, intent))? {
                 Written::Blocked(waiting) => handed = Some(waiting.await?),
-                written => return Ok(self.settle(&written, handed)),
+                written => return Ok(self.settle(written, handed)),
             }
         }
     }
 
-    /// The end of a write: whether it was done. A lock that it waited for in vain goes
-    /// to the next.
+    /// The end of a write. A lock that it waited for in vain goes to the next.
     #[inline(always)]
-    fn settle(&self, written: &Written<'_>, handed: Option<Waited>) -> bool {
-        let done = matches!(written, Written::Done);
-        if !done && let Some(handed) = handed {
+    fn settle(&self, written: Written<'t>, handed: Option<Waited>) -> Written<'t> {
+        if !written.is_done()
+            && let Some(handed) = handed
+        {
             self.transaction.give_up(handed);
         }
-        done
+        written
     }
 
     /// Update and delete (`None`).
@@ -463,7 +492,7 @@ impl<'t> Statement<'t> {
                 Standing::Unseen => return Ok(Written::Refused),
                 Standing::Gone => {
                     return Ok(match intent {
-                        Intent::Change => Written::Refused,
+                        Intent::Change | Intent::Expire => Written::Refused,
                         _ => Written::Dying,
                     });
                 }
@@ -475,19 +504,20 @@ impl<'t> Statement<'t> {
                     continue;
                 }
             };
-            let refused = match intent {
-                Intent::Insert => !head.is_tombstone(),
-                Intent::Change => head.is_tombstone(),
-                Intent::Put | Intent::Erase => false,
-                Intent::Claim(rid) => head.payload().is_some_and(|entry| Entry::rid(entry) != rid),
+            let refusal = match intent {
+                Intent::Insert if !transaction.is_absent(table, head) => Some(Written::Refused),
+                Intent::Change if transaction.is_absent(table, head) => Some(Written::Refused),
+                Intent::Expire if !transaction.has_lapsed(table, head) => Some(Written::Refused),
+                Intent::Claim(rid) => transaction.refuse_claim(table, head, rid),
+                _ => None,
             };
-            if refused {
+            if let Some(refusal) = refusal {
                 // Under read committed it may be newer than the snapshot.
                 if let Begin::Committed(timestamp) = head.begin() {
                     transaction.saw(timestamp);
                 }
                 transaction.note(slot, Some(head));
-                return Ok(Written::Refused);
+                return Ok(refusal);
             }
             if sight == Sight::Own {
                 self.rewrite(slot, head, key, value)?;
@@ -529,6 +559,28 @@ impl<'t> Statement<'t> {
             // SAFETY: never published.
             unsafe { version.free(memory, version.block_bytes()) };
         }
+    }
+}
+
+impl Transaction {
+    /// Whether a version is a record's that has expired.
+    fn has_lapsed(&self, table: &Table, version: Version) -> bool {
+        let stored = version.payload();
+        stored.is_some_and(|stored| self.is_expired(table, stored))
+    }
+
+    /// Why an entry cannot be the record's with this RID, if it cannot.
+    #[inline(always)]
+    fn refuse_claim<'t>(&self, entries: &Table, head: Version, rid: Rid) -> Option<Written<'t>> {
+        let stored = head.payload()?;
+        let payload = entries.split(stored).1;
+        if Entry::rid(payload) == rid {
+            return None;
+        }
+        if self.is_expired(entries, stored) {
+            return Some(Written::Lapsed(Entry::decode(payload).primary_key.into()));
+        }
+        Some(Written::Refused)
     }
 }
 

@@ -121,7 +121,8 @@ impl Berth {
     pub(crate) fn is_clean(&mut self) -> bool {
         self.wake();
         self.naps = true;
-        self.worker.local().before_sleep().is_none()
+        let wait = self.worker.local().before_sleep();
+        !self.worker.local().has_garbage() && wait != Some(Duration::ZERO)
     }
 
     /// Tasks that panicked.

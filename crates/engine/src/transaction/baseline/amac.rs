@@ -61,8 +61,10 @@ impl<'t, 'k> Read<'t, 'k> {
             },
             Stage::Version(version) => match transaction.sight(*version, snapshot) {
                 Sight::Own | Sight::Visible => {
-                    if let Some(value) = version.payload() {
-                        read(value);
+                    let stored = version.payload();
+                    let worth = stored.and_then(|stored| transaction.worth(table, stored));
+                    if let Some(worth) = worth {
+                        read(worth.value);
                     }
                     Stage::Done
                 }
