@@ -17,7 +17,7 @@ use crate::{
     index::{Index, IndexDefinition},
     key::Key,
     open::Opening,
-    options::{Options, TransactionOptions},
+    options::{Options, TableOptions, TransactionOptions},
     run::Running,
     stats::Stats,
     table::{Table, TypeTag, list, open},
@@ -177,6 +177,21 @@ impl Database {
     pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         let name = name.to_owned();
         self.run_blocking(async move |txn: &Transaction| txn.create_table(&name).await)
+    }
+
+    /// As [`Database::create_table`], with options.
+    ///
+    /// # Errors
+    /// As for [`Database::create_table`].
+    pub fn create_table_with<K: Key, V: Value>(
+        &self,
+        name: &str,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
+        let name = name.to_owned();
+        self.run_blocking(async move |txn: &Transaction| {
+            txn.create_table_with(&name, options).await
+        })
     }
 
     /// Drops a table, as [`Database::create_table`] creates one. See

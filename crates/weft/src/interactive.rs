@@ -35,7 +35,7 @@ use crate::{
     error::{Error, Result},
     index::Index,
     key::{AsKey, Key, KeyRange},
-    options::{Isolation, TransactionOptions},
+    options::{Isolation, TableOptions, TransactionOptions, WallTime},
     table::Table,
     transaction::Transaction,
     value::{AsValue, Value},
@@ -400,6 +400,39 @@ impl InteractiveTransaction {
     pub async fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         let name = name.to_owned();
         self.call(async move |txn: &Transaction| txn.create_table(&name).await)
+            .await
+    }
+
+    /// As [`InteractiveTransaction::create_table`], with options.
+    ///
+    /// # Errors
+    /// As for [`Transaction::create_table`], and for the type.
+    pub async fn create_table_with<K: Key, V: Value>(
+        &self,
+        name: &str,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
+        let name = name.to_owned();
+        self.call(async move |txn: &Transaction| txn.create_table_with(&name, options).await)
+            .await
+    }
+
+    /// When the record under `key` expires.
+    ///
+    /// # Errors
+    /// As for [`Transaction::expires_at`], and for the type.
+    pub async fn expires_at<K, V, Q>(
+        &self,
+        table: &Table<K, V>,
+        key: &Q,
+    ) -> Result<Option<WallTime>>
+    where
+        K: Key,
+        V: Value,
+        Q: AsKey<K> + ?Sized,
+    {
+        let (table, key) = (table.clone(), EncodedKey::of(key));
+        self.call(async move |txn: &Transaction| txn.expires_at(&table, &key).await)
             .await
     }
 

@@ -106,6 +106,29 @@
 //! [`Transaction::scan_covered`] reads what the index has besides. Indexes are not stored:
 //! after opening a database, create them again before writing.
 //!
+//! ## Records that expire
+//! A table can be created with a *time to live*: a record is gone that long after it was
+//! last written, for reads, scans and indexes alike, and its memory comes back soon after.
+//! Changing a record prolongs its life.
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use weft::*;
+//! // Tests can set the clock by hand; without this it is the system's.
+//! let clock = WallClock::manual(WallTime(0));
+//! # let options = Options { workers: 1, ..Options::default() };
+//! let db = Database::open(Options { wall_clock: clock.clone(), ..options })?;
+//! let hour = TableOptions { ttl: Some(Duration::from_secs(3600)) };
+//! let sessions: Table<u64, String> = db.create_table_with("sessions", hour)?;
+//!
+//! let ours = sessions.clone();
+//! db.run_blocking(async move |txn: &Transaction| txn.insert(&ours, &1, "penelope").await)?;
+//! clock.advance(Duration::from_secs(3600));
+//! let found = db.run_blocking(async move |txn: &Transaction| txn.get(&sessions, &1).await)?;
+//! assert_eq!(found, None);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! ## Driving a transaction from outside
 //! [`Database::begin`] gives an [`InteractiveTransaction`], whose operations are
 //! awaited one by one from any thread or runtime;
@@ -220,7 +243,7 @@ pub use key::{AsKey, Key, KeyBuffer, KeyPrefix, KeyRange, Prefix};
 pub use local::LocalDatabase;
 pub use options::{
     Backend, Certifier, Durability, Isolation, OnConflict, Options, StorageOptions,
-    TRANSACTION_BYTES_MAX, TransactionOptions,
+    TRANSACTION_BYTES_MAX, TableOptions, TransactionOptions, WallClock, WallTime,
 };
 pub use run::Running;
 pub use stats::Stats;

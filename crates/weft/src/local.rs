@@ -20,7 +20,7 @@ use crate::{
     index::{Index, IndexDefinition},
     key::Key,
     open::Opening,
-    options::Options,
+    options::{Options, TableOptions},
     stats::Stats,
     table::{Table, TypeTag, list},
     thread::Working,
@@ -94,6 +94,19 @@ impl LocalDatabase {
     pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         let name = name.to_owned();
         self.run(async move |txn: &Transaction| txn.create_table(&name).await)
+    }
+
+    /// As [`LocalDatabase::create_table`], with options.
+    ///
+    /// # Errors
+    /// As for [`LocalDatabase::create_table`].
+    pub fn create_table_with<K: Key, V: Value>(
+        &self,
+        name: &str,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
+        let name = name.to_owned();
+        self.run(async move |txn: &Transaction| txn.create_table_with(&name, options).await)
     }
 
     /// Drops a table in a transaction of its own. See [`Database::drop_table`].

@@ -46,6 +46,7 @@ impl Opening {
         };
         let Some(directory) = directory else {
             let engine = engine::Database::new(config).map_err(|_| Error::MemoryExhausted)?;
+            engine.set_wall_clock(options.wall_clock.clone());
             return Ok(Opening {
                 engine,
                 recovery: None,
@@ -56,6 +57,9 @@ impl Opening {
         };
         let recovery = engine::Database::open(config, options.storage.log(), salvage, directory)
             .map_err(Box::new)?;
+        recovery
+            .database()
+            .set_wall_clock(options.wall_clock.clone());
         Ok(Opening {
             engine: recovery.database().clone(),
             recovery: Some(recovery),

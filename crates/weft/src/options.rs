@@ -9,7 +9,10 @@ use interleave::{InFlight, Scheduling, WorkerConfig};
 
 pub use self::storage::{StorageOptions, TRANSACTION_BYTES_MAX};
 use crate::error::{Error, InvalidOption, Result};
-pub use engine::{Certifier, Durability, Isolation, OnConflict, TransactionOptions};
+pub use engine::{
+    Certifier, Durability, Isolation, OnConflict, TableOptions, TransactionOptions, WallClock,
+    WallTime,
+};
 pub use io::Backend;
 
 const WORKERS_MAX: usize = 1024;
@@ -61,6 +64,9 @@ pub struct Options {
     /// [`Error::LockTimeout`]. Default `None`: as long as it takes. Deadlocks are found
     /// without it.
     pub lock_timeout: Option<Duration>,
+    /// The clock that records expire by ([`crate::TableOptions::ttl`]). Default: the
+    /// system's.
+    pub wall_clock: WallClock,
     /// How often a transaction is run again after an abort before
     /// [`Error::RetriesExhausted`]. Default 1000; 0 never retries.
     pub retries_max: u32,
@@ -90,6 +96,7 @@ impl Default for Options {
             certifier: Certifier::default(),
             on_conflict: OnConflict::default(),
             lock_timeout: None,
+            wall_clock: WallClock::system(),
             retries_max: 1000,
             open_transactions_max: OPEN_TRANSACTIONS_MAX,
             idle_spin_us: worker.idle_spin_us,

@@ -62,6 +62,8 @@ pub struct Stats {
     pub versions_collected: u64,
     /// Deleted records whose index entry was removed.
     pub records_removed: u64,
+    /// Expired records that were deleted ([`crate::TableOptions::ttl`]).
+    pub expired: u64,
     /// Blocks written to the log, each one durable write to the device.
     pub log_blocks: u64,
     /// Transactions in them.
@@ -104,6 +106,7 @@ impl Stats {
             frame_bytes_max: workers.frame_bytes_max,
             versions_collected: transactions.versions_collected,
             records_removed: transactions.records_removed,
+            expired: transactions.expired,
             log_blocks: log.blocks,
             log_transactions: log.transactions,
             log_bytes: log.bytes,
@@ -158,8 +161,8 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "collected     {} versions, {} deleted records",
-            self.versions_collected, self.records_removed
+            "collected     {} versions, {} deleted records, {} expired",
+            self.versions_collected, self.records_removed, self.expired
         )?;
         if self.log_blocks > 0 {
             writeln!(

@@ -6,6 +6,7 @@ use std::{
     marker::PhantomData,
     ops::Deref,
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 use crate::{
@@ -87,6 +88,11 @@ impl<K, V> Table<K, V> {
     /// The table's number, by which a [`crate::Change`] names it.
     pub fn number(&self) -> u32 {
         self.table.number()
+    }
+
+    /// How long its records live after they were last written. `None`: for ever.
+    pub fn ttl(&self) -> Option<Duration> {
+        self.table.ttl()
     }
 
     /// Whether it belongs to a database.

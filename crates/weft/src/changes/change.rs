@@ -3,7 +3,7 @@
 use std::{fmt, sync::Weak};
 
 use super::Position;
-use crate::{error::Result, key::Key, table::Table, value::Value};
+use crate::{error::Result, key::Key, options::WallTime, table::Table, value::Value};
 
 /// What one transaction committed. Cheap to clone; it holds a part of the log, which
 /// counts as memory of the database.
@@ -60,7 +60,8 @@ impl<'t> Change<'t> {
         self.record.key
     }
 
-    /// The encoded value; `None` if the record was deleted.
+    /// The encoded value; `None` if the record was deleted. Of a table whose records
+    /// expire, it is behind 8 bytes that say when, in microseconds since 1970, little-endian.
     pub fn value(&self) -> Option<&'t [u8]> {
         self.record.value
     }
@@ -81,8 +82,18 @@ impl<'t> Change<'t> {
             return Ok(None);
         }
         let key = K::decode_key(self.record.key)?;
-        let value = self.record.value.map(V::decode).transpose()?;
-        Ok(Some((key, value)))
+        let value = self.record.value;
+        let value = value.map(|stored| V::decode(table.engine().split_changed(stored).1));
+        Ok(Some((key, value.transpose()?)))
+    }
+
+    /// When the record expires, if it is of this table, was not deleted, and the table
+    /// has a [`Table::ttl`]. Nothing follows when it does; some time later it is deleted,
+    /// which is a change like others.
+    pub fn expires_at<K, V>(&self, table: &Table<K, V>) -> Option<WallTime> {
+        let is_of = table.is_of(self.database) && table.number() == self.record.table;
+        let stored = self.record.value.filter(|_| is_of)?;
+        table.engine().split_changed(stored).0
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     index::Index,
     key::{AsKey, Key, KeyRange},
-    options::{Isolation, OnConflict},
+    options::{Isolation, OnConflict, TableOptions, WallTime},
     table::Table,
     thread::block_on,
     transaction::Transaction,
@@ -242,6 +242,25 @@ impl BlockingTransaction {
     /// See [`InteractiveTransaction::create_table`].
     pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         block_on(self.inner.create_table(name))
+    }
+
+    /// See [`InteractiveTransaction::create_table_with`].
+    pub fn create_table_with<K: Key, V: Value>(
+        &self,
+        name: &str,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
+        block_on(self.inner.create_table_with(name, options))
+    }
+
+    /// See [`InteractiveTransaction::expires_at`].
+    pub fn expires_at<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<Option<WallTime>>
+    where
+        K: Key,
+        V: Value,
+        Q: AsKey<K> + ?Sized,
+    {
+        block_on(self.inner.expires_at(table, key))
     }
 
     /// See [`InteractiveTransaction::open_table`].

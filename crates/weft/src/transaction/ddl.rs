@@ -10,6 +10,7 @@ use super::Transaction;
 use crate::{
     error::{Error, Result},
     key::Key,
+    options::TableOptions,
     table::{Table, TypeTag, typed},
     value::Value,
 };
@@ -26,9 +27,26 @@ impl<P: Policy> Transaction<P> {
     /// Waits for memory, never for the device. Dropping the future may end the
     /// transaction, without effect.
     pub async fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
+        self.create_table_with(name, TableOptions::default()).await
+    }
+
+    /// As [`Transaction::create_table`], with options.
+    ///
+    /// # Errors
+    /// As for [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    pub async fn create_table_with<K: Key, V: Value>(
+        &self,
+        name: &str,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
         let description = TypeTag::of::<K, V>().encode();
-        let made = self.inner.create_table::<P>(name, &description).await;
-        let table = made.map_err(|error| named(error, name, name))?;
+        let made = self
+            .inner
+            .create_table_with::<P>(name, &description, options);
+        let table = made.await.map_err(|error| named(error, name, name))?;
         typed(self.inner.session().database(), table, name)
     }
 

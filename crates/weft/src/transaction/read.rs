@@ -6,6 +6,7 @@ use super::Transaction;
 use crate::{
     error::Result,
     key::{AsKey, Key},
+    options::WallTime,
     table::Table,
     value::{BorrowValue, Value},
 };
@@ -58,6 +59,28 @@ impl<P: Policy> Transaction<P> {
             let decoded = self.inner.get::<P, _>(&engine_table, key.as_ref(), read);
             Ok(decoded.await?.transpose()?)
         }
+    }
+
+    /// When the record under `key` expires: a [`Table::ttl`] after it was last written.
+    /// `None` if there is no record, or it lives for ever.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get`].
+    pub async fn expires_at<K: Key, V: Value, Q: AsKey<K> + ?Sized>(
+        &self,
+        table: &Table<K, V>,
+        key: &Q,
+    ) -> Result<Option<WallTime>> {
+        let engine_table = self.checked(table)?;
+        let key = key.encode_key();
+        let read = |_: &[u8], expires| expires;
+        let found = self
+            .inner
+            .get_until::<P, _>(&engine_table, key.as_ref(), read);
+        Ok(found.await?.flatten())
     }
 
     /// Whether there is a record under `key`.
