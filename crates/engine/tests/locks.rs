@@ -263,6 +263,8 @@ fn a_deadlock_through_the_queue_is_found() {
     );
     s.lock(&a, "x", Strength::Shared, IfLocked::Wait).unwrap();
     s.put(&c, "y", "c").unwrap();
+    // Without a lock of its own, `b` would let `c` pass.
+    s.put(&b, "z", "b").unwrap();
     let mut second = Stepped::new(b.upsert::<Sequential>(&s.table, b"x", b"b"));
     assert_eq!(second.step(), None);
     // Behind `b`, though `a` would not mind.
@@ -281,6 +283,28 @@ fn a_deadlock_through_the_queue_is_found() {
     assert_eq!(third.step(), Some(Ok(Some(()))));
     drop(third);
     drop((a, c));
+    s.check_nothing_left();
+}
+
+/// Others may be waiting for `c`, which has a lock; for `b`, which has none, nobody can.
+#[test]
+fn who_has_locks_goes_before_who_has_none() {
+    let s = Setup::new();
+    let [a, b, c] = [(); 3].map(|()| s.begin(Isolation::ReadCommitted));
+    s.put(&a, "x", "a").unwrap();
+    s.put(&c, "y", "c").unwrap();
+    let mut second = Stepped::new(b.upsert::<Sequential>(&s.table, b"x", b"b"));
+    assert_eq!(second.step(), None);
+    let mut third = Stepped::new(c.upsert::<Sequential>(&s.table, b"x", b"c"));
+    assert_eq!(third.step(), None);
+    run_inline(a.commit()).unwrap();
+    assert_eq!(second.step(), None);
+    assert_eq!(third.step(), Some(Ok(())));
+    drop(third);
+    run_inline(c.commit()).unwrap();
+    assert_eq!(second.step(), Some(Ok(())));
+    drop(second);
+    drop(b);
     s.check_nothing_left();
 }
 
