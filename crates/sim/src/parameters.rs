@@ -123,6 +123,9 @@ pub struct Parameters {
     pub mix: [u32; 5],
     /// Indexes that are built beside the transactions.
     pub indexes: usize,
+    /// Tasks that use a table whose records expire, beside the transactions. Needs
+    /// indexes.
+    pub expiring: usize,
     /// Faults.
     pub faults: Faults,
     /// How many transactions wait for others, lock what they read and return to
@@ -159,6 +162,7 @@ impl Default for Parameters {
             registers: 6,
             mix: [3, 2, 4, 2, 0],
             indexes: 0,
+            expiring: 0,
             faults: Faults::NONE,
             waits: 0,
             memory_bytes_max: Parameters::AMPLE_MEMORY_BYTES,

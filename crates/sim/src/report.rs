@@ -46,6 +46,8 @@ pub struct Report {
     pub indexes: u64,
     /// Their entries in the end.
     pub index_entries: u64,
+    /// Records that were deleted because they had expired.
+    pub expired: u64,
     /// How often each suspension point was passed.
     pub points: BTreeMap<&'static str, u64>,
 }
@@ -103,6 +105,7 @@ impl Report {
         self.cancelled += other.cancelled;
         self.restarts += other.restarts;
         self.indexes += other.indexes;
+        self.expired += other.expired;
         self.index_entries += other.index_entries;
         for (point, times) in &other.points {
             *self.points.entry(point).or_default() += times;

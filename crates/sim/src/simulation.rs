@@ -12,6 +12,7 @@
 
 mod aftermath;
 pub(crate) mod berth;
+pub(crate) mod expiry;
 pub(crate) mod faults;
 mod indexes;
 
@@ -142,6 +143,7 @@ impl Simulation {
         }
         drop(session);
         self.build_indexes();
+        self.begin_expiring();
         self.injector.enable(true);
         self.act()?;
         self.injector.enable(false);
@@ -223,6 +225,9 @@ impl Simulation {
             _ => Duration::from_micros(self.dice.below(200) as u64),
         };
         self.clock.set(self.clock.get() + step);
+        if self.world.expiring.is_some() && self.dice.chance(300) {
+            self.move_wall_clock();
+        }
     }
 
     fn cancel(&mut self) {

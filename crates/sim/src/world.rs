@@ -11,7 +11,8 @@ use engine::{Database, DatabaseConfig, Table};
 use isolation::generate::{Generator, Shape};
 
 use crate::{
-    client::Range, history::Recorder, parameters::Parameters, parking::Parking, workload::tables,
+    client::Range, history::Recorder, parameters::Parameters, parking::Parking,
+    simulation::expiry::Expiring, workload::tables,
 };
 
 /// What all transactions of a run share.
@@ -23,6 +24,8 @@ pub(crate) struct World {
     /// By number: storages of the keys that begin with [`tables::PREFIX`] and it, that
     /// somebody has opened. None in memory.
     storages: Mutex<BTreeMap<u32, Arc<Table>>>,
+    /// What transactions do that no history knows of.
+    pub(crate) expiring: Option<Expiring>,
     pub(crate) recorder: Recorder,
     pub(crate) parking: Parking,
     /// Plans the transactions of `workload/groups.rs`.
@@ -46,10 +49,12 @@ impl World {
             ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
         };
         let database = Database::new(config).expect("the system gives address space");
+        let expiring = (parameters.expiring > 0).then(|| Expiring::new(&database));
         let table = database
             .create_table("records", &[])
             .expect("an empty database has room for a table");
-        World::of(parameters, &database, &table, Recorder::default())
+        let world = World::on(parameters, &database, &table, Recorder::default());
+        Arc::new(World { expiring, ..world })
     }
 
     /// A database that is there.
@@ -59,7 +64,17 @@ impl World {
         table: &Arc<Table>,
         recorder: Recorder,
     ) -> Arc<World> {
-        Arc::new(World {
+        Arc::new(World::on(parameters, database, table, recorder))
+    }
+
+    fn on(
+        parameters: &Parameters,
+        database: &Arc<Database>,
+        table: &Arc<Table>,
+        recorder: Recorder,
+    ) -> World {
+        World {
+            expiring: None,
             parameters: *parameters,
             index_bytes_empty: database.memory().index_bytes,
             version_bytes_empty: database.memory().version_bytes,
@@ -70,7 +85,7 @@ impl World {
             recorder,
             parking: Parking::default(),
             generator: Generator::new(Shape::default(), 0),
-        })
+        }
     }
 
     fn lock_storages(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<Table>>> {

@@ -45,7 +45,7 @@ impl Simulation {
     }
 
     /// Housekeeping until nothing is left to do.
-    fn collect_all(&mut self) -> Result<(), Reason> {
+    pub(super) fn collect_all(&mut self) -> Result<(), Reason> {
         for _ in 0..ROUNDS_MAX {
             for berth in &mut self.berths {
                 berth.housekeep();
@@ -103,7 +103,8 @@ impl Simulation {
         drop(session);
         cleared.map_err(|error| Reason::Setup(format!("emptying failed: {error}")))?;
         self.collect_all()?;
-        self.check_indexes()
+        self.check_indexes()?;
+        self.end_expiring()
     }
 
     /// Deletes everything: nothing must be left of it.

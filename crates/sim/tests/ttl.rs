@@ -1,0 +1,38 @@
+//! Records that expire in the middle of everything, by a wall clock that jumps: readers
+//! find the same by table and by index, and nothing is left in the end.
+
+#[path = "common/seeds.rs"]
+mod seeds;
+
+use seeds::survive;
+use sim::{Faults, Parameters};
+
+const SEEDS: u64 = 120;
+
+/// Without operations of one transaction at once, as with all indexes.
+fn with_expiring(preset: &str) -> Parameters {
+    let preset = Parameters::preset(preset).expect("it is a preset");
+    Parameters {
+        expiring: 6,
+        indexes: 1,
+        presence_keys: 30,
+        faults: Faults {
+            join: 0,
+            ..preset.faults
+        },
+        ..preset
+    }
+}
+
+#[test]
+fn records_expire_beside_transactions() {
+    let report = survive(SEEDS, &with_expiring("mixed"));
+    assert!(report.expired > SEEDS * 10, "{} expired", report.expired);
+}
+
+#[test]
+fn expiring_records_survive_all_faults() {
+    let report = survive(SEEDS * 2, &with_expiring("faults"));
+    assert!(report.expired > SEEDS * 5, "{} expired", report.expired);
+    assert!(report.panics > SEEDS);
+}
