@@ -41,7 +41,7 @@ fn main() {
     println!(
         "{keys} keys, {load_ns} ns per insertion, {:.1} bytes per key, get future {} bytes",
         stats.lines as f64 * LINE_BYTES as f64 / keys as f64,
-        size_of_val(&tree.get::<baseline::AlwaysSuspend>(&pin, &[])),
+        size_of_val(&tree.get::<interleave::Grouped>(&pin, &[])),
     );
     println!(
         "interior nodes by level {:?}, borders {}",

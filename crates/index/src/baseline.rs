@@ -16,7 +16,7 @@ use memory::Pin;
 use crate::tree::Tree;
 
 pub use amac::{AmacGet, Step, multi_get_amac};
-pub use coroutines::{AlwaysSuspend, multi_get_coroutines};
+pub use coroutines::multi_get_coroutines;
 
 /// Looks `keys` up one after the other. `answers[i]` is the value of `keys[i]`.
 ///

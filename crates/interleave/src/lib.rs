@@ -9,6 +9,7 @@
 //! | what | where |
 //! | --- | --- |
 //! | one body, three executions | [`Policy`], [`Sequential`], [`Prefetching`], [`Interleaved`] |
+//! | many like bodies within one turn | [`together`], [`Grouped`] |
 //! | directly resumable operations | [`Leaf`] |
 //! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
 //! | threads | [`Runtime`] |
@@ -21,6 +22,7 @@
 //! nothing of databases.
 
 mod config;
+mod group;
 mod inbox;
 mod injection;
 mod leaf;
@@ -41,6 +43,7 @@ mod wake;
 mod worker;
 
 pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, WorkerConfig};
+pub use group::{GroupTouch, Grouped, together};
 #[cfg(feature = "simulation")]
 pub use injection::with_injector;
 pub use leaf::Leaf;

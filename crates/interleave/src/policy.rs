@@ -72,6 +72,10 @@ pub trait Policy: Copy + Default + Send + Sync + 'static {
     /// prefetch.
     const PREFETCHES: bool = true;
 
+    /// Whether [`Policy::touch`] suspends for the others of a group, and not for those
+    /// of the worker (`group.rs`).
+    const IS_GROUPED: bool = false;
+
     /// What [`Policy::touch`] returns.
     type Touch: Future<Output = ()>;
 

@@ -13,7 +13,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use index::baseline::AlwaysSuspend;
+use interleave::Grouped;
 
 use super::{Transaction, read::Name};
 use crate::{error::Error, table::Table, ttl::Worth};
@@ -38,7 +38,7 @@ impl Transaction {
             .map(|(index, key)| {
                 let read = &read;
                 let visit = move |worth: Worth<'_>| (read.borrow_mut())(index, worth.value);
-                Some(statement.get_body::<AlwaysSuspend>(table, Name::Key(key.as_ref()), visit))
+                Some(statement.get_body::<Grouped>(table, Name::Key(key.as_ref()), visit))
             })
             .collect();
         let mut context = Context::from_waker(Waker::noop());

@@ -2,63 +2,15 @@
 //! best achieve.
 
 use std::{
-    future::Future,
+    future::Future as _,
     pin::Pin as StdPin,
     task::{Context, Poll, Waker},
 };
 
-use interleave::{Point, Policy, Prefetching};
+use interleave::Grouped;
 use memory::Pin;
 
 use crate::tree::Tree;
-
-/// Prefetches and suspends once at every touch, whoever polls.
-///
-/// [`interleave::Interleaved`] suspends in a worker's slot only; this ring is
-/// none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AlwaysSuspend;
-
-/// Pending once.
-#[derive(Debug)]
-pub struct Once {
-    suspended: bool,
-}
-
-impl Future for Once {
-    type Output = ();
-
-    #[inline(always)]
-    fn poll(mut self: StdPin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.suspended {
-            return Poll::Ready(());
-        }
-        self.suspended = true;
-        Poll::Pending
-    }
-}
-
-impl Policy for AlwaysSuspend {
-    const NAME: &'static str = "always-suspend";
-    const MAY_SUSPEND: bool = true;
-    type Touch = Once;
-
-    #[inline(always)]
-    fn touch<T: ?Sized>(_: Point, address: *const T, bytes: usize) -> Once {
-        Prefetching::prefetch(address, bytes);
-        Once { suspended: false }
-    }
-
-    #[inline(always)]
-    fn prefetch<T: ?Sized>(address: *const T, bytes: usize) {
-        Prefetching::prefetch(address, bytes);
-    }
-
-    #[inline(always)]
-    fn suspends() -> bool {
-        true
-    }
-}
 
 /// Looks `keys` up, `in_flight` at a time. `answers[i]` is the value of
 /// `keys[i]`.
@@ -74,7 +26,7 @@ pub fn multi_get_coroutines<K: AsRef<[u8]>>(
 ) {
     assert!(answers.len() >= keys.len());
     let mut waiting = keys.iter().enumerate();
-    let start = |(index, key)| (index, tree.get::<AlwaysSuspend>(pin, AsRef::as_ref(key)));
+    let start = |(index, key)| (index, tree.get::<Grouped>(pin, AsRef::as_ref(key)));
     let mut ring: Box<[_]> = waiting
         .by_ref()
         .take(in_flight.max(1))
