@@ -14,7 +14,7 @@
 //! | bytes of entries | `entry.rs` |
 //! | which indexes a table's writers maintain | `list.rs` |
 //! | entry tables by number | `derived.rs` |
-//! | building while writers run | `build.rs` |
+//! | building while writers run | `build.rs`, `pace.rs` |
 //! | comparing an index with its table | `check.rs` |
 //!
 //! # Invariants
@@ -33,6 +33,7 @@ mod check;
 pub(crate) mod derived;
 pub(crate) mod entry;
 pub(crate) mod list;
+mod pace;
 
 use std::{
     collections::BTreeSet,

@@ -267,6 +267,11 @@ impl Session {
         self.contexts.open()
     }
 
+    /// Transactions of this session that have committed.
+    pub(crate) fn commits(&self) -> u64 {
+        self.counters.stats.borrow().commits
+    }
+
     /// The snapshot of a transaction that begins now.
     #[inline(always)]
     pub(crate) fn take_snapshot(&self) -> Timestamp {

@@ -10,14 +10,19 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     rc::Rc,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
 
 use engine::{
     Abort, BuildError, BuildStep, Database, DatabaseConfig, Error, Extractor, Index, IndexBuild,
     IndexOptions, IndexState, Isolation, OnConflict, Session, Table, Transaction,
 };
-use interleave::{Sequential, run_inline};
+use interleave::{
+    Clock, FromFn, InFlight, Interleaved, Sequential, Worker, WorkerConfig, run_inline,
+};
 use stepping::{Rng, Stepping, interleave, pause};
 
 struct Setup {
@@ -248,6 +253,56 @@ fn a_panicking_key_function_ends_the_build_alone() {
     assert!(ended.is_err());
     setup.put(b"k", b"b");
     assert!(setup.table.indexes().is_empty());
+}
+
+/// A worker that keeps one transaction in flight begins no other while a builder lets
+/// others have their turn, only while it rests. A builder that looked for company in
+/// between saw nobody, and had the worker for itself until the index was ready.
+#[test]
+fn transactions_and_a_builder_share_a_worker_whatever_it_keeps_in_flight() {
+    for in_flight in [1, 8] {
+        let setup = Setup::new();
+        for key in 0..2000_u32 {
+            setup.put(&key.to_be_bytes(), &key.to_be_bytes());
+        }
+        let Setup { session, table } = setup;
+        let config = WorkerConfig {
+            in_flight: InFlight::Fixed(in_flight),
+            ..WorkerConfig::default()
+        };
+        let mut worker = Worker::new(config, session, Clock::real());
+        // Relaxed: all of it is one thread's.
+        let commits = Arc::new(AtomicU32::new(0));
+        let (count, written) = (commits.clone(), table.clone());
+        worker.set_source(FromFn(move |session: &Rc<Session>| {
+            let (session, table, count) = (session.clone(), written.clone(), count.clone());
+            let is_ready = |index: &Index| index.state() == IndexState::Ready;
+            (!table.indexes().iter().any(is_ready)).then_some(async move {
+                let txn = session.begin(Isolation::Snapshot).unwrap();
+                let key = (count.load(Relaxed) % 2000).to_be_bytes();
+                // The builder may be in the way.
+                let written = txn.upsert::<Interleaved>(&table, &key, &key).await;
+                if written.is_ok() && txn.commit().await.is_ok() {
+                    count.fetch_add(1, Relaxed);
+                }
+            })
+        }));
+        let (send, receive) = std::sync::mpsc::channel();
+        let task = worker.handle().submit(move |session: &Rc<Session>| {
+            let build = session.begin_index(&table, "i", UNIQUE, whole_value());
+            let build = build.unwrap();
+            build.run(move |_| send.send(commits.load(Relaxed)).unwrap())
+        });
+        let index = worker.run_until(task).unwrap().unwrap();
+        worker.run_until_idle();
+        let counts: Vec<u32> = receive.iter().collect();
+        let batches = counts.len() - 1;
+        let shared = counts.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!(batches > 10, "{batches}");
+        assert!(shared * 2 > batches, "{shared} of {batches} in company");
+        let report = run_inline(worker.local().check_index::<Sequential>(&index)).unwrap();
+        assert_eq!(report.flaws, []);
+    }
 }
 
 /// Three writers and a builder, suspended at every touch and resumed in an order

@@ -46,7 +46,7 @@ use std::{
 };
 
 use index::Direction;
-use interleave::{Interleaved, Policy};
+use interleave::{Grouped, Policy, together};
 use memory::{Exhausted, Stamp};
 
 use crate::{
@@ -56,6 +56,7 @@ use crate::{
     secondary::{
         Extractor, Index, IndexCore, IndexOptions, IndexState,
         entry::{self, Entry, Gathered, IndexKeys},
+        pace::Pace,
     },
     session::Session,
     table::Table,
@@ -63,11 +64,8 @@ use crate::{
     transaction::{Claimed, Isolation, Transaction},
 };
 
-/// Records per system transaction; fewer after conflicts.
-const BATCH_RECORDS: usize = 256;
-/// How much longer than a batch took its builder rests while its worker has other
-/// transactions: they keep three quarters of the worker.
-const RESTS: u32 = 3;
+/// Records per system transaction, some ten microseconds' work; fewer after conflicts.
+const BATCH_RECORDS: usize = 64;
 /// Bytes of keys and payloads after which a batch ends.
 const BATCH_BYTES: usize = 256 << 10;
 /// How long the builder waits for others at a time.
@@ -245,33 +243,25 @@ impl IndexBuild {
         mut self,
         mut progress: impl FnMut(BuildProgress),
     ) -> Result<Index, BuildError> {
-        let clock = self.session.clock().clone();
+        let mut pace = Pace::new(&self.session);
         let mut wait = WAIT_MIN;
         loop {
-            let began = clock.now();
-            match self.step::<Interleaved>().await? {
+            match self.step::<Grouped>().await? {
                 BuildStep::Ready => return Ok(self.index.clone()),
+                // A snapshot is open, which nobody should have to wait for.
+                BuildStep::Advanced if matches!(self.stage, Stage::Claims(_)) => {}
                 BuildStep::Advanced => {
                     wait = WAIT_MIN;
                     progress(self.progress());
-                    let spent = clock.now().saturating_sub(began);
-                    interleave::yield_now().await;
-                    if self.is_in_company() {
-                        interleave::sleep(spent * RESTS).await;
-                    }
+                    pace.rest().await;
                 }
                 BuildStep::Waits | BuildStep::Conflict => {
                     interleave::sleep(wait).await;
                     wait = (wait * 2).min(WAIT_MAX);
+                    pace.begin();
                 }
             }
         }
-    }
-
-    /// Whether the session has other transactions.
-    fn is_in_company(&self) -> bool {
-        let own = usize::from(matches!(self.stage, Stage::Claims(_)));
-        self.session.open_transactions() > own
     }
 
     /// Does a little: for those who schedule it themselves.
@@ -335,23 +325,21 @@ impl IndexBuild {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let Index { base, core } = &self.index;
         let records_max = self.batch_records;
-        transaction
-            .scan_records::<P>(
-                base,
-                (from, Bound::Unbounded),
-                Direction::Forward,
-                |key, rid, stored| {
-                    match transaction.is_expired(base, stored) {
-                        true => batch.add_expired(key),
-                        false => batch.add(&self.index, key, rid, stored),
-                    }
-                    match batch.records < records_max && batch.entries.bytes() < BATCH_BYTES {
-                        true => ControlFlow::Continue(()),
-                        false => ControlFlow::Break(()),
-                    }
-                },
-            )
-            .await?;
+        let range = (from, Bound::Unbounded);
+        let scan =
+            transaction.scan_records::<P>(base, range, Direction::Forward, |key, rid, stored| {
+                match transaction.is_expired(base, stored) {
+                    true => batch.add_expired(key),
+                    false => batch.add(&self.index, key, rid, stored),
+                }
+                match batch.records < records_max && batch.entries.bytes() < BATCH_BYTES {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            });
+        let mut scanned = Ok(0);
+        together::<P, _>([scan], |result| scanned = result).await;
+        scanned?;
         if batch.records == 0 {
             transaction.release();
             core.set_ready(self.session.database.now());
@@ -382,23 +370,43 @@ impl IndexBuild {
         // Whatever happens before the end: they are read again.
         self.stage = Stage::Reads(after);
         let Index { base, core } = &self.index;
-        for key in &batch.expired {
-            transaction.expire::<P>(base, key).await?;
-        }
-        for (rid, entry_key, payload) in batch.entries.iter() {
-            loop {
+        let claims = async {
+            for key in &batch.expired {
+                transaction.expire::<P>(base, key).await?;
+            }
+            let mut others = Vec::new();
+            let mut failed = Ok(());
+            let claims = batch.entries.iter().map(async |entry| {
+                let (rid, entry_key, payload) = entry;
                 let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
-                match claimed.await? {
-                    Claimed::Done => break,
-                    Claimed::Lapsed(key) => drop(transaction.expire::<P>(base, &key).await?),
-                    Claimed::Duplicate => {
-                        let mut undelimited = Vec::new();
-                        let key = entry::decode_key(core.options, entry_key, &mut undelimited);
-                        return Err(BuildError::Duplicate { key: key.into() });
+                (entry, claimed.await)
+            });
+            together::<P, _>(claims, |(entry, claimed)| match claimed {
+                Ok(Claimed::Done) => {}
+                Ok(_) => others.push(entry),
+                Err(error) => failed = failed.and(Err(error)),
+            })
+            .await;
+            failed?;
+            for (rid, entry_key, payload) in others {
+                loop {
+                    let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
+                    match claimed.await? {
+                        Claimed::Done => break,
+                        Claimed::Lapsed(key) => drop(transaction.expire::<P>(base, &key).await?),
+                        Claimed::Duplicate => {
+                            let mut undelimited = Vec::new();
+                            let key = entry::decode_key(core.options, entry_key, &mut undelimited);
+                            return Err(BuildError::Duplicate { key: key.into() });
+                        }
                     }
                 }
             }
-        }
+            Ok(())
+        };
+        let mut all_claimed = Ok(());
+        together::<P, _>([claims], |claimed| all_claimed = claimed).await;
+        all_claimed?;
         transaction.commit().await?;
         self.progress.records_done += batch.records as u64;
         self.batch_records = (self.batch_records * 2).min(BATCH_RECORDS);
