@@ -277,8 +277,10 @@ impl Transaction {
             self.context.set_snapshot(self.session.take_snapshot());
             self.context.present.set(WallTime::UNKNOWN);
         }
-        if !table.life.is_live_at(self.context.snapshot()) {
-            self.check_use(table)?;
+        // That there is such a table is an answer, too.
+        match table.life.live_since(self.context.snapshot()) {
+            Some(made) => self.saw(made),
+            None => self.check_use(table)?,
         }
         self.context.note_use(table.number());
         Ok(statement)

@@ -353,6 +353,19 @@ fn a_table_newer_than_the_snapshot_is_not_used() {
     assert_eq!(has(&txn, &made, "x"), Ok(true));
 }
 
+/// It was told that its snapshot was too old for the table, which no snapshot has.
+#[test]
+fn a_table_made_and_dropped_by_one_transaction_was_never_there() {
+    let s = Setup::new();
+    let early = s.begin();
+    let maker = s.begin();
+    let table = create(&maker, "t").unwrap();
+    drop_table(&maker, "t").unwrap();
+    commit(maker).unwrap();
+    assert_eq!(has(&early, &table, "a"), Err(Error::TableDropped));
+    assert_eq!(has(&s.begin(), &table, "a"), Err(Error::TableDropped));
+}
+
 #[test]
 fn a_savepoint_takes_tables_back() {
     let s = Setup::new();

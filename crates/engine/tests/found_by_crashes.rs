@@ -155,6 +155,27 @@ fn the_refusal_of_a_dropped_table_depends_on_its_drop() {
     assert!(dropped <= durable_up_to);
 }
 
+/// Somebody used a table by a handle, found nothing in it, and was acknowledged, before the
+/// table's creation was durable. After a crash there was no such table.
+#[test]
+fn the_use_of_a_table_depends_on_its_creation() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = with_records(&disk);
+    slow_down(&disk);
+    let (made, durable_up_to) = durable.run(async move |session: Rc<Session>| {
+        let maker = session.begin(Isolation::Snapshot).unwrap();
+        maker.set_durability(Durability::None);
+        let table = maker.create_table::<Sequential>("u", b"").await.unwrap();
+        let made = maker.commit().await.unwrap();
+        let reader = session.begin(Isolation::Snapshot).unwrap();
+        let found = reader.get::<Sequential, _>(&table, &[1], |_| ()).await;
+        assert_eq!(found, Ok(None));
+        reader.commit().await.unwrap();
+        (made, session.database().durable_up_to().unwrap())
+    });
+    assert!(made <= durable_up_to);
+}
+
 /// The number of a table that was created and dropped again without ever having a record
 /// was taken for free after a crash: neither a record nor a definition had it. What the
 /// log said of the first one then held for the second.

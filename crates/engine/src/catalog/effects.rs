@@ -85,7 +85,8 @@ impl Transaction {
                 Stage::Creating | Stage::Never => false,
                 Stage::Live => true,
                 Stage::Dropping => self.own(table) != Own::Gone,
-                Stage::Dropped(at) if snapshot < at => true,
+                // What one transaction has made and dropped was never there.
+                Stage::Dropped(at) if snapshot < at && life.made() < at => true,
                 // Who is told that depends on the drop.
                 Stage::Dropped(at) => {
                     self.saw(at);
@@ -99,7 +100,10 @@ impl Transaction {
             };
         };
         match is_there {
-            true if life.made() <= snapshot => Use::Allowed,
+            true if life.made() <= snapshot => {
+                self.saw(life.made());
+                Use::Allowed
+            }
             true => Use::TooNew,
             false => Use::Gone,
         }

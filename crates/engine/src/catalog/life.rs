@@ -101,12 +101,13 @@ impl Life {
         self.word.load(Ordering::Relaxed) < NOT_LIVE
     }
 
-    /// Whether it is live, and is so at `snapshot`.
+    /// When it was made, if it is live, and is so at `snapshot`.
     #[inline(always)]
-    pub(crate) fn is_live_at(&self, snapshot: Timestamp) -> bool {
+    pub(crate) fn live_since(&self, snapshot: Timestamp) -> Option<Timestamp> {
         // Relaxed: who has a snapshot that excludes the storage has loaded it from the
         // clock (Acquire) after the stage was changed.
-        self.word.load(Ordering::Relaxed) <= snapshot.0
+        let word = self.word.load(Ordering::Relaxed);
+        (word <= snapshot.0).then_some(Timestamp(word))
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -282,7 +283,7 @@ mod loom_tests {
                 move || model.drop_it(true)
             });
             let snapshot = Timestamp(model.clock.load(Ordering::Acquire));
-            let is_live = model.life.is_live_at(snapshot);
+            let is_live = model.life.live_since(snapshot).is_some();
             let dropped = dropper.join().unwrap().unwrap();
             assert!(!is_live || snapshot < dropped);
         });
@@ -306,7 +307,7 @@ mod loom_tests {
             assert!(model.last_drop.is_after(Timestamp(1)));
             dropper.join().unwrap();
             assert!(model.last_drop.is_after(Timestamp(1)));
-            assert!(model.life.is_live_at(Timestamp(1)));
+            assert!(model.life.live_since(Timestamp(1)).is_some());
         });
     }
 }
