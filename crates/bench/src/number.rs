@@ -36,19 +36,31 @@ pub fn parse_count_within(text: &str, min: u64, max: u64) -> Result<u64> {
     }
 }
 
+/// Longest time to measure, in seconds: a day.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// Refuses a duration in seconds that cannot be measured: not above 0, or longer than a
+/// day. `what` names it.
+///
+/// # Errors
+/// [`Error::Input`] that names the bounds.
+pub(crate) fn check_seconds(what: &str, seconds: f64) -> Result<()> {
+    if seconds > 0.0 && seconds <= SECONDS_MAX {
+        Ok(())
+    } else {
+        Err(Error::input(format!(
+            "{what} is out of range; give a number above 0 and up to {SECONDS_MAX}"
+        )))
+    }
+}
+
 /// Reads a duration in seconds: above 0, up to a day.
 ///
 /// # Errors
 /// [`Error::Input`] when `text` is no such number.
 pub fn parse_seconds(text: &str) -> Result<f64> {
-    let seconds: f64 = text.parse().unwrap_or(f64::NAN);
-    if seconds > 0.0 && seconds <= 86_400.0 {
-        Ok(seconds)
-    } else {
-        Err(Error::input(format!(
-            "{text} is out of range; give a number above 0 and up to 86400"
-        )))
-    }
+    let seconds = text.parse().unwrap_or(f64::NAN);
+    check_seconds(text, seconds).map(|()| seconds)
 }
 
 /// Writes a number with thousands separated by commas, for people.

@@ -8,7 +8,7 @@ use crate::keys::KeyShape;
 use crate::machine;
 use crate::measure::{Certifier, Durability, InFlight, Isolation};
 use crate::mode::Mode;
-use crate::number::{bytes_text, with_commas};
+use crate::number::{bytes_text, check_seconds, with_commas};
 use crate::values::ValueShape;
 use crate::variant::Variant;
 use crate::workload::{OperationKind, Workload};
@@ -178,12 +178,7 @@ impl Options {
         };
         let all_records = records.saturating_mul(certifiers.len() as u64);
         check_memory(all_records, self.key_bytes + value_bytes, available)?;
-        if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
-            return Err(Error::input(format!(
-                "--seconds {} is out of range; give a number above 0 and up to 86400",
-                self.seconds
-            )));
-        }
+        check_seconds(&format!("--seconds {}", self.seconds), self.seconds)?;
         Ok(Plan {
             records,
             operations_per_transaction: operations as u32,

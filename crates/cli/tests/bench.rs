@@ -87,9 +87,9 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--isolation snapshot,strict", "serializable"),
         ("--certifier silo", "validation"),
         ("--unique-indexes 65", "--unique-indexes"),
-        ("--seconds 0", "above 0"),
-        ("--seconds -1", "above 0"),
-        ("--repeats 0", "--repeats"),
+        ("--seconds 0", "'0' for '--seconds"),
+        ("--seconds -1", "'-1' for '--seconds"),
+        ("--repeats 0", "'0' for '--repeats"),
         ("--format xml", "json"),
         ("--unknown", "--unknown"),
         ("--records 99999G", "do not fit"),
@@ -103,7 +103,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
     for (arguments, word) in [
         ("--on-conflict sleep", "wait, abort"),
         ("--isolation strict", "serializable"),
-        ("--seconds 0", "above 0"),
+        ("--seconds 0", "'0' for '--seconds"),
         ("--writers 0", "--writers"),
     ] {
         weft(&format!("bench hot-row {arguments}"))
@@ -114,7 +114,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
     for (arguments, word) in [
         ("--update-share 2", "--update-share 2"),
         ("--records 0", "--records 0"),
-        ("--seconds 0", "above 0"),
+        ("--seconds 0", "'0' for '--seconds"),
     ] {
         weft(&format!("bench index-build {arguments}"))
             .assert()

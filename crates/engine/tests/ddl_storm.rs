@@ -5,6 +5,9 @@
 //! right. So whoever sees half of a transaction, records of another storage, or a table
 //! that is not the one of his snapshot, finds a sum that is wrong.
 
+#[path = "common/rng.rs"]
+mod rng;
+
 use std::{
     collections::BTreeMap,
     ops::{Bound, ControlFlow},
@@ -17,24 +20,13 @@ use engine::{
     Usage,
 };
 use interleave::{Sequential, WorkerLocal, run_inline};
+use rng::Rng;
 
 const THREADS: u64 = 4;
 const STEPS: usize = 1500;
 const NAMES: u64 = 3;
 const RECORDS: u64 = 40;
 const SUM: &[u8] = b"sum";
-
-/// xorshift64*: tests need a seed, not quality.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
-    }
-}
 
 /// What succeeded, by kind.
 type Counts = BTreeMap<&'static str, usize>;

@@ -7,6 +7,9 @@
 //! that expire, by a clock that jumps, also back: what has expired is as if it were not
 //! there, to reads by table and by index alike, and is collected now and then.
 
+#[path = "common/rng.rs"]
+mod rng;
+
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
@@ -21,20 +24,11 @@ use engine::{
     Isolation, Savepoint, Session, Table, TableOptions, Transaction, WallClock, WallTime,
 };
 use interleave::{Clock, Interleaved, Policy, Prefetching, Sequential, WorkerLocal, run_inline};
+use rng::Rng;
 
 type Bytes = Vec<u8>;
 
-/// xorshift64*: tests need a seed, not quality.
-struct Rng(u64);
-
 impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
-    }
-
     fn key(&mut self) -> Bytes {
         let i = self.below(16);
         match i % 2 {

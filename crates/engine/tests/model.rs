@@ -2,6 +2,9 @@
 //! that is simple enough to be believed: every result, every abort included, is
 //! predicted exactly.
 
+#[path = "common/rng.rs"]
+mod rng;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::{Bound, ControlFlow},
@@ -13,21 +16,12 @@ use engine::{
     Abort, Database, DatabaseConfig, Direction, Error, Isolation, Session, Table, Transaction,
 };
 use interleave::{Sequential, run_inline};
+use rng::Rng;
 
 type Key = Vec<u8>;
 type Value = Vec<u8>;
 
-/// xorshift64*: tests need a seed, not quality.
-struct Rng(u64);
-
 impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
-    }
-
     fn key(&mut self) -> Key {
         let i = self.below(24);
         // Short keys, long keys with a shared prefix, prefixes of each other.

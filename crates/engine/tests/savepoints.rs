@@ -2,6 +2,9 @@
 //! nobody else notices. Random transactions against copies of a `BTreeMap`, and the
 //! rules by name.
 
+#[path = "common/rng.rs"]
+mod rng;
+
 use std::{
     collections::BTreeMap,
     ops::{Bound, ControlFlow},
@@ -13,6 +16,7 @@ use engine::{
     Database, DatabaseConfig, Direction, Error, Isolation, Savepoint, Session, Table, Transaction,
 };
 use interleave::{Sequential, run_inline};
+use rng::Rng;
 
 type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -64,17 +68,7 @@ impl Setup {
     }
 }
 
-/// xorshift64*: tests need a seed, not quality.
-struct Rng(u64);
-
 impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
-    }
-
     fn value(&mut self) -> Vec<u8> {
         let bytes = [0, 3, 8, 40, 300][self.below(5) as usize];
         vec![self.below(256) as u8; bytes]

@@ -1,6 +1,8 @@
 //! Futures polled by hand, in an order that a seed decides, with a suspension at
 //! every touch.
 
+mod rng;
+
 use std::{
     future::Future,
     pin::Pin,
@@ -8,6 +10,8 @@ use std::{
 };
 
 use interleave::{Point, Policy};
+
+pub(crate) use rng::Rng;
 
 /// Suspends once at every touch, whoever polls.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,18 +46,6 @@ impl Policy for Stepping {
 
     fn suspends() -> bool {
         true
-    }
-}
-
-/// xorshift64*: tests need a seed, not quality.
-pub(crate) struct Rng(pub(crate) u64);
-
-impl Rng {
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
     }
 }
 
