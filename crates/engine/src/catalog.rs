@@ -11,6 +11,7 @@
 //! | records: keys and definitions | `definition.rs` |
 //! | what all records together must be | `view.rs` |
 //! | the operations, as part of a transaction | `ddl.rs`; as one of their own: `convenience.rs` |
+//! | the same of indexes | `indexes.rs` |
 //! | what they do besides writing records: at commit, at undo | `effects.rs` |
 //! | who may use a table, from its creation to its end | `life.rs` |
 //! | how its memory comes back | `graveyard.rs` |
@@ -37,6 +38,7 @@ mod ddl;
 pub(crate) mod definition;
 mod effects;
 mod graveyard;
+mod indexes;
 mod life;
 mod restore;
 pub(crate) mod view;
@@ -51,7 +53,7 @@ use std::{
 
 use memory::{Exhausted, Local};
 
-pub use self::{convenience::TableError, ddl::IndexDefinition, definition::NAME_BYTES_MAX};
+pub use self::{convenience::TableError, definition::NAME_BYTES_MAX, indexes::IndexDefinition};
 pub(crate) use self::{
     effects::Effect,
     graveyard::{Digging, Grave},
@@ -129,7 +131,7 @@ impl Catalog {
         self.registry.write().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn lock_commits(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn lock_commits(&self) -> MutexGuard<'_, ()> {
         self.commits.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -141,6 +143,14 @@ impl Catalog {
     /// Names of all tables, in order, as of the newest commit.
     pub(crate) fn table_names(&self) -> Vec<String> {
         self.registry().by_name.keys().cloned().collect()
+    }
+
+    /// Whether a table has this name, or an index, be it missing or under construction, as
+    /// of the newest commit.
+    pub(crate) fn is_taken(&self, name: &str) -> bool {
+        let registry = self.registry();
+        let mut indexes = registry.by_name.values().map(|table| &table.indexes);
+        registry.by_name.contains_key(name) || indexes.any(|indexes| indexes.has(name))
     }
 
     /// The storage of this number, unless it went.
@@ -173,7 +183,7 @@ impl Catalog {
     }
 
     /// A number that no storage has had.
-    fn take_number(&self) -> Result<u32, Error> {
+    pub(crate) fn take_number(&self) -> Result<u32, Error> {
         let next = |number: u32| (number < NUMBERS_END).then_some(number + 1);
         let taken = self
             .next_number

@@ -92,6 +92,12 @@ pub enum Error {
         /// The index: see [`crate::Index::number`].
         index: usize,
     },
+    /// The table has an index that was not attached since the database was opened, and
+    /// cannot be written without. The transaction can go on.
+    IndexNotAttached {
+        /// The index: see [`crate::Table::index_name`].
+        index: usize,
+    },
     /// The index is still being built, or was dropped. The transaction can go on.
     IndexNotReady,
     /// One record was asked for in an index that is not unique. The transaction can
@@ -174,6 +180,10 @@ impl fmt::Display for Error {
                 "the record's key in an index is too long: at most {} bytes are allowed, \
                  delimiters included",
                 crate::KEY_BYTES_MAX
+            ),
+            Error::IndexNotAttached { .. } => f.write_str(
+                "the table cannot be written, because an index of it was not attached since the \
+                 database was opened; create it again, as it was, or drop it",
             ),
             Error::IndexNotReady => f.write_str(
                 "the index is still being built, or was dropped; wait until it is ready, or read \

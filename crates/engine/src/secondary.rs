@@ -27,6 +27,9 @@
 //!    lead to another record.
 //! 3. *Derived*: entries are neither logged nor checkpointed nor backed up. Who opens
 //!    a database attaches the key functions again, which builds the indexes.
+//! 4. *Recorded*: an index that can be read is in the catalog, by a transaction whose
+//!    commit makes it so. As long as it is there, nobody writes the table without it
+//!    (`list.rs`); it goes by a transaction again.
 
 mod build;
 mod check;
@@ -39,8 +42,8 @@ use std::{
     collections::BTreeSet,
     fmt,
     sync::{
-        Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering, fence},
+        Arc, Mutex,
+        atomic::{AtomicU8, AtomicU64, Ordering},
     },
 };
 
@@ -49,7 +52,9 @@ pub use self::{
     check::{IndexFlaw, IndexReport},
     entry::IndexKeys,
 };
-use crate::{catalog::Stage, database::Database, table::Table, timestamp::Timestamp};
+use crate::{
+    catalog::definition::ObjectKey, database::Database, table::Table, timestamp::Timestamp,
+};
 use memory::{Exhausted, Local};
 
 /// Gives the index keys of a record: called with its key and its value.
@@ -90,7 +95,11 @@ pub struct Index {
 
 /// An index as the writers of its table see it.
 pub(crate) struct IndexCore {
-    name: String,
+    /// As of the newest commit.
+    name: Mutex<Arc<str>>,
+    /// Its number in the catalog, which the indexes have in common that take its place
+    /// when the table is truncated.
+    pub(crate) catalog_number: u32,
     pub(crate) options: IndexOptions,
     pub(crate) extract: Extractor,
     pub(crate) entries: Arc<Table>,
@@ -101,13 +110,15 @@ pub(crate) struct IndexCore {
 
 impl IndexCore {
     fn new(
-        name: &str,
+        name: Arc<str>,
+        catalog_number: u32,
         options: IndexOptions,
         extract: Extractor,
         entries: Arc<Table>,
     ) -> IndexCore {
         IndexCore {
-            name: name.to_owned(),
+            name: Mutex::new(name),
+            catalog_number,
             options,
             extract,
             entries,
@@ -118,6 +129,14 @@ impl IndexCore {
 
     pub(crate) fn number(&self) -> u32 {
         self.entries.number()
+    }
+
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.name.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    fn set_name(&self, name: &str) {
+        *self.name.lock().unwrap_or_else(|e| e.into_inner()) = Arc::from(name);
     }
 
     pub(crate) fn state(&self) -> IndexState {
@@ -156,55 +175,41 @@ impl Table {
         database: &Database,
         local: &Local,
     ) -> Result<(), Exhausted> {
-        let cores = from.indexes.current().unwrap_or_default().iter();
+        let cores = from.indexes.attached().iter();
         for core in cores.filter(|core| core.state() == IndexState::Ready) {
-            let entries = database
-                .derived
-                .create(local, &core.name, self.time_to_live())?;
-            let extract = core.extract.clone();
-            let copy = Arc::new(IndexCore::new(&core.name, core.options, extract, entries));
+            let name = core.name();
+            let entries = database.derived.create(local, &name, self.time_to_live())?;
+            let (number, extract) = (core.catalog_number, core.extract.clone());
+            let copy = Arc::new(IndexCore::new(name, number, core.options, extract, entries));
             copy.set_ready(Timestamp(0));
             self.indexes.add(&copy);
         }
+        for missing in from.indexes.missing() {
+            self.indexes.miss(missing.clone());
+        }
         Ok(())
     }
-}
 
-impl Table {
-    /// Whether it has the indexes that can be read of the storage whose place it takes:
-    /// one may have become ready, or been dropped, since they were copied.
-    ///
-    /// ```text
-    ///   commit of the truncation          builder
-    ///   the old storage is Committing     the index is ready
-    ///   fence(SeqCst)                     fence(SeqCst)
-    ///   is an index ready?                is the storage Committing, or dropped?
-    /// ```
-    /// One of the two sees the other and fails.
+    /// Whether it has the indexes that can be read, or are missing, of the storage whose
+    /// place it takes: one may have become ready, or been dropped, since they were copied.
+    /// Under the latch of commits with effects, by which all that happens.
     pub(crate) fn has_indexes_of(&self, old: &Table) -> bool {
-        // Pairs with the fence in `is_ended_after_ready`.
-        fence(Ordering::SeqCst);
-        let names = |table: &Table| {
-            let cores = table.indexes.current().unwrap_or_default().iter();
-            let ready = cores.filter(|core| core.state() == IndexState::Ready);
-            ready.map(|core| core.name.clone()).collect::<BTreeSet<_>>()
+        let numbers = |table: &Table| {
+            let attached = table.indexes.attached().iter();
+            let ready = attached.filter(|core| core.state() == IndexState::Ready);
+            let missing = table.indexes.missing().iter();
+            let ready: BTreeSet<_> = ready.map(|core| core.catalog_number).collect();
+            let missing: BTreeSet<_> = missing.map(|missing| missing.number).collect();
+            (ready, missing)
         };
-        names(self) == names(old)
-    }
-
-    /// Whether the storage has ended, or is about to, for a builder that has just made an
-    /// index of it ready.
-    pub(crate) fn is_ended_after_ready(&self) -> bool {
-        // Pairs with the fence in `has_indexes_of`.
-        fence(Ordering::SeqCst);
-        matches!(self.life.stage(), Stage::Committing | Stage::Dropped(_))
+        numbers(self) == numbers(old)
     }
 }
 
 impl Index {
-    /// The index's name.
-    pub fn name(&self) -> &str {
-        &self.core.name
+    /// The index's name, as of the newest commit; its last one, if it was dropped.
+    pub fn name(&self) -> Arc<str> {
+        self.core.name()
     }
 
     /// The table it is of.
@@ -222,7 +227,15 @@ impl Index {
         self.core.number()
     }
 
-    /// What has its place by now: itself, or the index of the same name after its table
+    /// Names it in the catalog.
+    pub(crate) fn key(&self) -> Option<ObjectKey> {
+        Some(ObjectKey {
+            index: self.core.catalog_number,
+            ..self.base.object()?
+        })
+    }
+
+    /// What has its place by now: itself, or the index that took it when the table
     /// was truncated, if there is one.
     pub fn newest(&self) -> Option<Index> {
         let mut base = &self.base;
@@ -232,13 +245,13 @@ impl Index {
         self.of(base)
     }
 
-    /// The index of the same name of a storage of the same table.
+    /// What it is in another storage of the same table.
     pub(crate) fn of(&self, base: &Arc<Table>) -> Option<Index> {
         if Arc::ptr_eq(base, &self.base) {
             return Some(self.clone());
         }
         let mut indexes = base.indexes().into_iter();
-        indexes.find(|other| other.name() == self.name())
+        indexes.find(|other| other.core.catalog_number == self.core.catalog_number)
     }
 
     /// Where it stands.
@@ -251,7 +264,7 @@ impl Table {
     /// The table's indexes, those under construction included, in the order of their
     /// making.
     pub fn indexes(self: &Arc<Self>) -> Vec<Index> {
-        let cores = self.indexes.current().unwrap_or_default().iter();
+        let cores = self.indexes.attached().iter();
         let index = |core: &Arc<IndexCore>| Index {
             base: self.clone(),
             core: core.clone(),
@@ -261,24 +274,48 @@ impl Table {
 }
 
 impl Table {
-    /// The name of one of the table's indexes, by its number.
-    pub fn index_name(&self, number: usize) -> Option<String> {
-        let mut cores = self.indexes.current().unwrap_or_default().iter();
-        let core = cores.find(|core| core.number() as usize == number)?;
-        Some(core.name.clone())
+    /// The name of one of the table's indexes, by the number that an error has.
+    pub fn index_name(&self, number: usize) -> Option<Arc<str>> {
+        let attached = self.indexes.attached().iter();
+        let missing = self.indexes.missing().iter();
+        let attached = attached.map(|core| (core.number(), core.name()));
+        // Their numbers are others (`derived.rs`).
+        let missing = missing.map(|missing| (missing.number, missing.name.clone()));
+        let mut all = attached.chain(missing);
+        all.find(|&(other, _)| other as usize == number)
+            .map(|(_, name)| name)
     }
 }
 
 impl Database {
-    /// Drops an index: writers maintain it no more, readers are refused. Whether it
-    /// had not been dropped before.
-    pub fn drop_index(&self, index: &Index) -> bool {
-        index.core.set_state(IndexState::Dropped);
-        let was_there = index.base.indexes.remove(index.number());
-        if was_there {
-            self.bury_entries(&index.core.entries, Timestamp(self.now().0 + 1));
+    /// Gives up an index that is still being built: writers maintain it no more. Whether
+    /// it was.
+    pub(crate) fn give_up_index(&self, index: &Index) -> bool {
+        // It does not become ready meanwhile.
+        let _commits = self.catalog.lock_commits();
+        let was_building = index.state() == IndexState::Building;
+        if was_building {
+            self.end_index(&index.base, &index.core);
         }
-        was_there
+        was_building
+    }
+
+    /// Ends the index of this number in the catalog, attached or missing.
+    pub(crate) fn end_indexes_of(&self, base: &Table, catalog_number: u32) {
+        for core in base.indexes.attached() {
+            if core.catalog_number == catalog_number {
+                self.end_index(base, core);
+            }
+        }
+        base.indexes.miss_no_more(catalog_number);
+    }
+
+    /// Writers maintain it no more, readers are refused. Under the latch of commits.
+    fn end_index(&self, base: &Table, core: &IndexCore) {
+        core.set_state(IndexState::Dropped);
+        if base.indexes.remove(core.number()) {
+            self.bury_entries(&core.entries, Timestamp(self.now().0 + 1));
+        }
     }
 }
 

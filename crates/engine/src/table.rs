@@ -91,10 +91,9 @@ impl Table {
 
     /// Whether another storage is or was of the same table.
     pub fn is_same_table(&self, other: &Table) -> bool {
-        let object = |table: &Table| table.label.get().map(|label| label.object);
         Arc::ptr_eq(&self.arena, &other.arena)
-            && object(self).is_some()
-            && object(self) == object(other)
+            && self.object().is_some()
+            && self.object() == other.object()
     }
 
     /// Whether whoever begins now may use it.
@@ -105,6 +104,16 @@ impl Table {
 
     pub(crate) fn successor(&self) -> Option<&Arc<Table>> {
         self.successor.get()
+    }
+
+    /// The storage and those that took its place, one after the other.
+    pub(crate) fn with_successors(&self) -> impl Iterator<Item = &Table> {
+        std::iter::successors(Some(self), |table| Some(&**table.successor()?))
+    }
+
+    /// What it is of, once that is known.
+    pub(crate) fn object(&self) -> Option<ObjectKey> {
+        Some(self.label.get()?.object)
     }
 
     /// Before it is dropped.

@@ -187,7 +187,6 @@ impl<P: Policy> Run<P> {
             ttl: (ttl > 0).then_some(Duration::from_micros(ttl)),
         };
         let table = database.create_table_with("t", &[], options).unwrap();
-        let catalog_bytes = database.memory().version_bytes;
         let walker_clock = Rc::new(Cell::new(Duration::ZERO));
         let clock = Clock::Manual(walker_clock.clone());
         let walker = Session::with_clock(&database, clock).unwrap();
@@ -207,10 +206,15 @@ impl<P: Policy> Run<P> {
             }
             build.index().clone()
         };
+        let indexes = (0..INDEXES).map(index).collect();
+        for _ in 0..20 {
+            walker.before_sleep();
+            session.tend();
+        }
         Run {
-            catalog_bytes,
+            catalog_bytes: database.memory().version_bytes,
             rng: Rng(seed | 1),
-            indexes: (0..INDEXES).map(index).collect(),
+            indexes,
             session,
             table,
             model: Model::default(),

@@ -473,6 +473,7 @@ fn a_builder_deletes_the_expired_records_that_it_meets() {
 fn expired_records_are_collected_and_give_their_memory_back() {
     let setup = Setup::new();
     let index = setup.index(false);
+    setup.collect();
     let empty = setup.database.memory();
     for key in 0..1000 {
         setup.put(&key.to_string(), "value");

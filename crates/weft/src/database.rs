@@ -14,7 +14,7 @@ use interleave::{Interleaved, Policy, Runtime};
 use crate::{
     context::{Context, Shared, WorkerState},
     error::Result,
-    index::{Index, IndexDefinition},
+    index::{Index, IndexDefinition, IndexSummary},
     key::Key,
     open::Opening,
     options::{Options, TableOptions, TransactionOptions},
@@ -255,9 +255,15 @@ impl Database {
     ///
     /// It waits for the end of all transactions that have written something by now.
     ///
+    /// The database remembers the index, but not its key function. After opening, the table
+    /// can be read but not written ([`crate::Error::IndexNotAttached`]) until this was
+    /// called again with the same name, types and uniqueness, and the same function: nobody
+    /// can tell another function from the one before.
+    ///
     /// # Errors
-    /// [`crate::Error::Index`]: there is an index of this name, or it was to be unique
-    /// and two records have the same key; [`crate::Error::MemoryExhausted`],
+    /// [`crate::Error::Index`]: there is a table or index of this name, or it was to be
+    /// unique and two records have the same key, or it is not as it was before the
+    /// database was opened; [`crate::Error::MemoryExhausted`],
     /// [`crate::Error::ForeignTable`], [`crate::Error::Closed`];
     /// [`crate::Error::Panicked`] if the function that gives the keys did.
     ///
@@ -291,13 +297,49 @@ impl Database {
         self.create_index(table, definition).wait()
     }
 
-    /// Drops an index: it is maintained no more, and reading it fails. Whether it had
-    /// not been dropped before.
+    /// Drops an index, as [`Database::drop_table`] drops a table. See
+    /// [`Transaction::drop_index`].
     ///
     /// # Errors
-    /// [`crate::Error::ForeignTable`], [`crate::Error::Closed`].
-    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
-        self.shared().drop_index(index)
+    /// [`crate::Error::ForeignTable`]; as for [`Database::create_table`].
+    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool>
+    where
+        I: 'static,
+        K: 'static,
+        V: 'static,
+        C: 'static,
+    {
+        let index = index.clone();
+        self.run_blocking(async move |txn: &Transaction| txn.drop_index(&index).await)
+    }
+
+    /// Drops an index by its name, as [`Database::drop_table`] drops a table. See
+    /// [`Transaction::drop_index_named`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchIndex`]; as for [`Database::create_table`].
+    pub fn drop_index_named(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.run_blocking(async move |txn: &Transaction| txn.drop_index_named(&name).await)
+    }
+
+    /// Renames an index, as [`Database::rename_table`] renames a table. See
+    /// [`Transaction::rename_index`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchIndex`]; as for [`Database::create_table`].
+    pub fn rename_index(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.run_blocking(async move |txn: &Transaction| txn.rename_index(&from, &to).await)
+    }
+
+    /// The indexes of a table, by its name. See [`Transaction::indexes`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchTable`]; those of a transaction.
+    pub fn indexes(&self, table: &str) -> Result<Vec<IndexSummary>> {
+        let table = table.to_owned();
+        self.run_blocking(async move |txn: &Transaction| txn.indexes(&table).await)
     }
 
     /// Compares an index with its table, at one snapshot, beside the other work of a
@@ -443,12 +485,6 @@ impl Database {
 }
 
 impl Shared {
-    pub(crate) fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
-        self.check_open()?;
-        let newest = index.checked(&self.engine)?.newest();
-        Ok(newest.is_some_and(|index| self.engine.drop_index(&index)))
-    }
-
     pub(crate) fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         self.check_open()?;
         open(&self.engine, name)

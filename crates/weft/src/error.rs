@@ -40,6 +40,15 @@ pub enum Error {
         max = crate::KEY_BYTES_MAX
     )]
     IndexKeyTooLong(Text),
+    /// The table has this index, which was not created again since the database was
+    /// opened, and cannot be written without. The transaction can go on.
+    #[error(
+        "the table cannot be written before its index {0:?} is there: since the database was opened, nobody has called create_index for it (or drop_index_named)"
+    )]
+    IndexNotAttached(Text),
+    /// There is no index of this name.
+    #[error("there is no index named {0:?}; create it first")]
+    NoSuchIndex(Text),
     /// The index was dropped. The transaction can go on.
     #[error("the index was dropped; make it again, or read the table")]
     IndexNotReady,

@@ -1,6 +1,7 @@
 //! Secondary indexes: records by something else than their keys.
 
 use std::{
+    borrow::Cow,
     fmt,
     marker::PhantomData,
     sync::{Arc, Weak},
@@ -132,11 +133,13 @@ impl<I: Key, K: Key, V: Value, C: Value> IndexDefinition<I, K, V, C> {
             BuildError::Engine(error) => Error::from(error),
             error => Error::Index(Box::new((self.name.clone(), error).into())),
         };
+        let description = IndexTag::of::<I, C>().encode();
         let build = session
-            .begin_index(table, &self.name, options, self.extract)
+            .begin_index_described(table, &self.name, &description, options, self.extract)
             .map_err(failed)?;
         let index = build.run(self.progress).await.map_err(failed)?;
         Ok(Index {
+            name: index.name(),
             index,
             database: Arc::downgrade(&database),
             _types: PhantomData,
@@ -160,15 +163,16 @@ impl<I, K, V, C> fmt::Debug for IndexDefinition<I, K, V, C> {
 /// the table.
 pub struct Index<I, K, V, C = ()> {
     index: engine::Index,
+    name: Arc<str>,
     /// Names the database; never upgraded.
     database: Weak<engine::Database>,
     _types: Types<(I, K, V, C)>,
 }
 
 impl<I, K, V, C> Index<I, K, V, C> {
-    /// The index's name.
+    /// The name that the index was created by.
     pub fn name(&self) -> &str {
-        self.index.name()
+        &self.name
     }
 
     /// Whether no two records may have the same key.
@@ -197,6 +201,7 @@ impl<I, K, V, C> Clone for Index<I, K, V, C> {
     fn clone(&self) -> Self {
         Index {
             index: self.index.clone(),
+            name: self.name.clone(),
             database: self.database.clone(),
             _types: PhantomData,
         }
@@ -210,6 +215,65 @@ impl<I, K, V, C> fmt::Debug for Index<I, K, V, C> {
             .field("table", &self.index.table().name())
             .field("unique", &self.is_unique())
             .finish_non_exhaustive()
+    }
+}
+
+/// The types of an index, as the engine keeps them with it: the type of its keys, a zero
+/// byte, the type of what it covers.
+struct IndexTag {
+    key: Cow<'static, str>,
+    covered: Cow<'static, str>,
+}
+
+impl IndexTag {
+    fn of<I: Key, C: Value>() -> IndexTag {
+        IndexTag {
+            key: I::type_name(),
+            covered: C::type_name(),
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        format!("{}\0{}", self.key, self.covered).into_bytes()
+    }
+
+    fn decode(description: &[u8]) -> Option<IndexTag> {
+        let (key, covered) = std::str::from_utf8(description).ok()?.split_once('\0')?;
+        Some(IndexTag {
+            key: Cow::Owned(key.to_owned()),
+            covered: Cow::Owned(covered.to_owned()),
+        })
+    }
+}
+
+/// What the database knows of an index, whether it is there or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexSummary {
+    /// Its name.
+    pub name: String,
+    /// Whether no two records may have the same key.
+    pub is_unique: bool,
+    /// [`Key::type_name`] of its keys.
+    pub key: Cow<'static, str>,
+    /// [`Value::type_name`] of what it covers.
+    pub covered: Cow<'static, str>,
+    /// Whether it is there. If not, its table cannot be written until it is created again
+    /// or dropped.
+    pub is_attached: bool,
+}
+
+impl IndexSummary {
+    /// Of an index that this interface made.
+    pub(crate) fn of(index: engine::IndexDefinition) -> Option<IndexSummary> {
+        let IndexTag { key, covered } = IndexTag::decode(&index.description)?;
+        Some(IndexSummary {
+            name: index.name,
+            is_unique: index.unique,
+            key,
+            covered,
+            is_attached: index.is_attached,
+        })
     }
 }
 
@@ -235,8 +299,11 @@ impl From<(String, BuildError)> for IndexError {
 pub(crate) fn explain(table: &engine::Table, error: engine::Error) -> Error {
     let name = |index| table.index_name(index).unwrap_or_default();
     match error {
-        engine::Error::DuplicateIndexKey { index } => Error::DuplicateIndexKey(name(index).into()),
-        engine::Error::IndexKeyTooLong { index } => Error::IndexKeyTooLong(name(index).into()),
+        engine::Error::IndexNotAttached { index } => Error::IndexNotAttached((*name(index)).into()),
+        engine::Error::DuplicateIndexKey { index } => {
+            Error::DuplicateIndexKey((*name(index)).into())
+        }
+        engine::Error::IndexKeyTooLong { index } => Error::IndexKeyTooLong((*name(index)).into()),
         error => error.into(),
     }
 }

@@ -103,8 +103,9 @@
 //! [`Database::create_index`] makes an index from a function that gives a record's index
 //! keys, while writers go on. [`Transaction::get_by`] finds a record by its key in a unique
 //! index, [`Transaction::scan_by`] visits records in the order of any index,
-//! [`Transaction::scan_covered`] reads what the index has besides. Indexes are not stored:
-//! after opening a database, create them again before writing.
+//! [`Transaction::scan_covered`] reads what the index has besides. The entries of
+//! indexes are not stored, their names are: after opening a database, a table that had some is
+//! read only ([`Error::IndexNotAttached`]) until all of them were created again.
 //!
 //! ## Records that expire
 //! A table can be created with a *time to live*: a record is gone that long after it was
@@ -234,7 +235,7 @@ pub use error::{
     Abort, ApplicationError, DecodeError, Error, InvalidOption, Result, RetriesExhausted, Text,
     WrongType,
 };
-pub use index::{Index, IndexDefinition, IndexError};
+pub use index::{Index, IndexDefinition, IndexError, IndexSummary};
 pub use interactive::{BlockingTransaction, InteractiveTransaction};
 pub use interleave::{
     InFlight, Interleaved, Policy, Prefetching, Scheduling, Sequential, WorkerConfig, WorkerStats,

@@ -17,7 +17,7 @@ use crate::{
     context::{Context, Shared, WorkerState},
     database::Database,
     error::{Error, Result},
-    index::{Index, IndexDefinition},
+    index::{Index, IndexDefinition, IndexSummary},
     key::Key,
     open::Opening,
     options::{Options, TableOptions},
@@ -162,12 +162,49 @@ impl LocalDatabase {
         self.block_on(definition.build(session, table.clone()))?
     }
 
-    /// Drops an index. See [`Database::drop_index`].
+    /// Drops an index, as [`LocalDatabase::drop_table`] drops a table. See
+    /// [`Transaction::drop_index`].
     ///
     /// # Errors
-    /// As for [`Database::drop_index`].
-    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
-        self.shared.drop_index(index)
+    /// [`crate::Error::ForeignTable`]; as for [`LocalDatabase::create_table`].
+    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool>
+    where
+        I: 'static,
+        K: 'static,
+        V: 'static,
+        C: 'static,
+    {
+        let index = index.clone();
+        self.run(async move |txn: &Transaction| txn.drop_index(&index).await)
+    }
+
+    /// Drops an index by its name, as [`LocalDatabase::drop_table`] drops a table. See
+    /// [`Transaction::drop_index_named`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchIndex`]; as for [`LocalDatabase::create_table`].
+    pub fn drop_index_named(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.run(async move |txn: &Transaction| txn.drop_index_named(&name).await)
+    }
+
+    /// Renames an index, as [`LocalDatabase::rename_table`] renames a table. See
+    /// [`Transaction::rename_index`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchIndex`]; as for [`LocalDatabase::create_table`].
+    pub fn rename_index(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.run(async move |txn: &Transaction| txn.rename_index(&from, &to).await)
+    }
+
+    /// The indexes of a table, by its name. See [`Transaction::indexes`].
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchTable`]; those of a transaction.
+    pub fn indexes(&self, table: &str) -> Result<Vec<IndexSummary>> {
+        let table = table.to_owned();
+        self.run(async move |txn: &Transaction| txn.indexes(&table).await)
     }
 
     /// Compares an index with its table. See [`Database::check_index`].

@@ -7,6 +7,7 @@ use interleave::{Clock, Interleaved, Worker, WorkerConfig};
 use crate::{
     database::Database,
     error::Error,
+    secondary::Index,
     session::{Session, SessionError},
     table::Table,
     transaction::Isolation,
@@ -136,6 +137,28 @@ impl Session {
         let transaction = self.begin(Isolation::Snapshot)?;
         transaction.rename_table::<Interleaved>(from, to).await?;
         transaction.commit().await.map(drop)
+    }
+
+    /// As [`Session::create_table`]: drops an index, also one that is being built. Whether
+    /// it had not been dropped before.
+    ///
+    /// # Errors
+    /// As for [`crate::Transaction::drop_index`] and [`crate::Transaction::commit`].
+    ///
+    /// # Suspension
+    /// As for [`Session::create_table`].
+    ///
+    /// # Cancellation
+    /// As for [`Session::create_table`].
+    pub async fn drop_index(self: &Rc<Self>, index: &Index) -> Result<bool, Error> {
+        let is_ours = index.table().is_in(self.database().arena());
+        if is_ours && self.database().give_up_index(index) {
+            return Ok(true);
+        }
+        let transaction = self.begin(Isolation::Snapshot)?;
+        let dropped = transaction.drop_index::<Interleaved>(index).await?;
+        transaction.commit().await?;
+        Ok(dropped)
     }
 }
 

@@ -22,23 +22,11 @@ use crate::{
     ttl::{TableOptions, Ttl},
 };
 
-/// An index, as the catalog describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct IndexDefinition {
-    /// Its name.
-    pub name: String,
-    /// At most one record has each key.
-    pub unique: bool,
-    /// What it was described with when it was created.
-    pub description: Vec<u8>,
-}
-
 /// An operation under way. If it ends after it has begun to write and before it is
 /// complete, so does the transaction.
-struct Operation<'t> {
+pub(super) struct Operation<'t> {
     transaction: &'t Transaction,
-    writes: Cell<bool>,
+    pub(super) writes: Cell<bool>,
 }
 
 impl<'t> Operation<'t> {
@@ -46,7 +34,7 @@ impl<'t> Operation<'t> {
     ///
     /// # Suspension
     /// Until the other one, of a sibling under the same `join`, has ended.
-    async fn begin(transaction: &'t Transaction) -> Operation<'t> {
+    pub(super) async fn begin(transaction: &'t Transaction) -> Operation<'t> {
         transaction.context().turn.take().await;
         Operation {
             transaction,
@@ -55,7 +43,7 @@ impl<'t> Operation<'t> {
     }
 
     /// The result of an operation that has done all it had to, or nothing.
-    fn end<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+    pub(super) fn end<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         self.writes.set(false);
         result
     }
@@ -71,9 +59,9 @@ impl Drop for Operation<'_> {
 }
 
 /// An object that was looked up.
-struct Found {
-    key: ObjectKey,
-    definition: Definition,
+pub(super) struct Found {
+    pub(super) key: ObjectKey,
+    pub(super) definition: Definition,
 }
 
 impl Transaction {
@@ -260,118 +248,13 @@ impl Transaction {
         Ok(tables)
     }
 
-    /// Enters an index of a table into the catalog, where it stays until it is dropped
-    /// or its table is. Names are shared with tables.
-    ///
-    /// # Errors
-    /// As for [`Transaction::rename_table`].
-    ///
-    /// # Suspension
-    /// As for [`Transaction::create_table`].
-    ///
-    /// # Cancellation
-    /// As for [`Transaction::create_table`].
-    pub async fn create_index<P: Policy>(
-        &self,
-        table: &str,
-        index: &IndexDefinition,
-    ) -> Result<(), Error> {
-        let operation = Operation::begin(self).await;
-        let database = self.session().database();
-        let catalog = &database.catalog;
-        let _snapshot = self.statement(&catalog.names)?;
-        let found = self.find_table::<P>(table).await?;
-        let key = ObjectKey {
-            index: catalog.take_number()?,
-            ..found.key
-        };
-        self.take_name::<P>(&operation, &index.name, key).await?;
-        let definition = Definition {
-            kind: Kind::Index {
-                unique: index.unique,
-            },
-            name: index.name.clone(),
-            description: index.description.clone(),
-        };
-        // Who drops the table meanwhile meets this one at the table's record.
-        self.change_object::<P>(found.key, &found.definition)
-            .await?;
-        self.insert::<P>(&catalog.objects, &key.encode(), &definition.encode())
-            .await?;
-        operation.end(Ok(()))
-    }
-
-    /// The indexes of a table, in the order of their creation.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`Transaction::scan`].
-    ///
-    /// # Suspension
-    /// As for [`Transaction::scan`].
-    pub async fn list_indexes<P: Policy>(
-        &self,
-        table: &str,
-    ) -> Result<Vec<IndexDefinition>, Error> {
-        let found = self.find_table::<P>(table).await?;
-        let indexes = self.find_indexes::<P>(found.key).await?.into_iter();
-        let indexes = indexes.map(|Found { definition, .. }| IndexDefinition {
-            unique: definition.kind == Kind::Index { unique: true },
-            name: definition.name,
-            description: definition.description,
-        });
-        Ok(indexes.collect())
-    }
-
-    /// Removes an index from the catalog.
-    ///
-    /// # Errors
-    /// As for [`Transaction::drop_table`].
-    ///
-    /// # Suspension
-    /// As for [`Transaction::create_table`].
-    ///
-    /// # Cancellation
-    /// As for [`Transaction::create_table`].
-    pub async fn drop_index<P: Policy>(&self, name: &str) -> Result<(), Error> {
-        let operation = Operation::begin(self).await;
-        let _snapshot = self.statement(&self.session().database().catalog.names)?;
-        let found = self.find_index::<P>(name).await?;
-        operation.writes.set(true);
-        self.remove_object::<P>(&found).await?;
-        operation.end(Ok(()))
-    }
-
-    /// Renames an index.
-    ///
-    /// # Errors
-    /// As for [`Transaction::rename_table`].
-    ///
-    /// # Suspension
-    /// As for [`Transaction::create_table`].
-    ///
-    /// # Cancellation
-    /// As for [`Transaction::create_table`].
-    pub async fn rename_index<P: Policy>(&self, from: &str, to: &str) -> Result<(), Error> {
-        let operation = Operation::begin(self).await;
-        let _snapshot = self.statement(&self.session().database().catalog.names)?;
-        let found = self.find_index::<P>(from).await?;
-        self.rename_object::<P>(&operation, found, from, to).await?;
-        operation.end(Ok(()))
-    }
-
-    async fn find_table<P: Policy>(&self, name: &str) -> Result<Found, Error> {
+    pub(super) async fn find_table<P: Policy>(&self, name: &str) -> Result<Found, Error> {
         let found = self.find::<P>(name).await?;
         let is_table = matches!(found.definition.kind, Kind::Table { .. });
         is_table.then_some(found).ok_or(Error::NoSuchTable)
     }
 
-    async fn find_index<P: Policy>(&self, name: &str) -> Result<Found, Error> {
-        let found = self.find::<P>(name).await?;
-        let is_index = matches!(found.definition.kind, Kind::Index { .. });
-        is_index.then_some(found).ok_or(Error::NoSuchTable)
-    }
-
-    async fn find<P: Policy>(&self, name: &str) -> Result<Found, Error> {
+    pub(super) async fn find<P: Policy>(&self, name: &str) -> Result<Found, Error> {
         if name.len() > NAME_BYTES_MAX {
             return Err(Error::NoSuchTable);
         }
@@ -383,15 +266,27 @@ impl Transaction {
             .get::<P, _>(&catalog.names, name.as_bytes(), ObjectKey::decode)
             .await?;
         let key = key.and_then(Result::ok).ok_or(Error::NoSuchTable)?;
-        let definition = self
-            .get::<P, _>(&catalog.objects, &key.encode(), Definition::decode)
-            .await?;
-        // What recovery has let pass can be decoded, unless it was told to salvage.
-        let definition = definition.and_then(Result::ok).ok_or(Error::NoSuchTable)?;
-        Ok(Found { key, definition })
+        self.find_object::<P>(key).await?.ok_or(Error::NoSuchTable)
     }
 
-    async fn find_indexes<P: Policy>(&self, table: ObjectKey) -> Result<Vec<Found>, Error> {
+    pub(super) async fn find_object<P: Policy>(
+        &self,
+        key: ObjectKey,
+    ) -> Result<Option<Found>, Error> {
+        let database = self.session().database();
+        let objects = &database.catalog.objects;
+        let definition = self
+            .get::<P, _>(objects, &key.encode(), Definition::decode)
+            .await?;
+        // What recovery has let pass can be decoded, unless it was told to salvage.
+        let definition = definition.and_then(Result::ok);
+        Ok(definition.map(|definition| Found { key, definition }))
+    }
+
+    pub(super) async fn find_indexes<P: Policy>(
+        &self,
+        table: ObjectKey,
+    ) -> Result<Vec<Found>, Error> {
         let last = ObjectKey {
             index: u32::MAX,
             ..table
@@ -419,7 +314,7 @@ impl Transaction {
     }
 
     /// The storage of a table.
-    fn storage(&self, definition: &Definition) -> Result<Arc<Table>, Error> {
+    pub(super) fn storage(&self, definition: &Definition) -> Result<Arc<Table>, Error> {
         let Kind::Table { storage, .. } = definition.kind else {
             return Err(Error::NoSuchTable);
         };
@@ -447,7 +342,7 @@ impl Transaction {
     }
 
     /// Writes a name that must be free: the first write of an operation.
-    async fn take_name<P: Policy>(
+    pub(super) async fn take_name<P: Policy>(
         &self,
         operation: &Operation<'_>,
         name: &str,
@@ -470,7 +365,7 @@ impl Transaction {
         })
     }
 
-    async fn rename_object<P: Policy>(
+    pub(super) async fn rename_object<P: Policy>(
         &self,
         operation: &Operation<'_>,
         found: Found,
@@ -489,7 +384,7 @@ impl Transaction {
         Ok(())
     }
 
-    async fn change_object<P: Policy>(
+    pub(super) async fn change_object<P: Policy>(
         &self,
         key: ObjectKey,
         definition: &Definition,
@@ -504,7 +399,7 @@ impl Transaction {
         Ok(())
     }
 
-    async fn remove_object<P: Policy>(&self, found: &Found) -> Result<(), Error> {
+    pub(super) async fn remove_object<P: Policy>(&self, found: &Found) -> Result<(), Error> {
         let database = self.session().database();
         let catalog = &database.catalog;
         self.delete::<P>(&catalog.objects, &found.key.encode())
@@ -514,7 +409,7 @@ impl Transaction {
         Ok(())
     }
 
-    fn note_effect(&self, effect: Effect) {
+    pub(super) fn note_effect(&self, effect: Effect) {
         self.context().effects.borrow_mut().push(effect);
     }
 

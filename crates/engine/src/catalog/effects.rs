@@ -5,8 +5,8 @@
 //! 1. storages that are made or dropped become `Committing`, and everybody who commits
 //!    is told to look, if some are dropped (`Catalog::last_drop`),
 //! 2. the transaction takes its timestamp and stamps its versions (`commit.rs`),
-//! 3. storages become `Live` or `Dropped`, names change, and what was dropped goes to
-//!    the graveyard.
+//! 3. storages become `Live` or `Dropped`, names change, what was dropped goes to
+//!    the graveyard, and indexes become ready, or go.
 //!
 //! None of it suspends.
 
@@ -17,8 +17,9 @@ use std::{
 
 use crate::{
     catalog::Stage,
+    database::Database,
     error::{Abort, Error},
-    secondary::derived::is_derived,
+    secondary::{Index, IndexState, derived::is_derived},
     table::Table,
     timestamp::Timestamp,
     transaction::Transaction,
@@ -36,6 +37,16 @@ pub(crate) enum Effect {
     },
     /// A name becomes that of a table, or of none.
     Named(String, Option<Arc<Table>>),
+    /// An index is recorded that was built.
+    IndexMade(Index),
+    /// An index of this number in the catalog is dropped.
+    IndexGone { table: Arc<Table>, number: u32 },
+    /// An index of this number in the catalog is renamed.
+    IndexNamed {
+        table: Arc<Table>,
+        number: u32,
+        name: String,
+    },
 }
 
 /// A commit between steps 1 and 3. Dropped before step 3, it takes step 1 back.
@@ -215,7 +226,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Abort::WriteConflict`]: somebody has made or dropped an index of a table that is
-    /// being truncated. It is taken back.
+    /// being truncated, or has given up one that is being recorded. It is taken back.
     pub(crate) fn begin_effects(&self) -> Result<Option<EffectsCommit<'_>>, Abort> {
         if self.context().effects.borrow().is_empty() {
             return Ok(None);
@@ -230,7 +241,7 @@ impl Transaction {
                     catalog.last_drop.begin();
                     table.life.set(Stage::Committing);
                 }
-                Effect::Named(..) => {}
+                _ => {}
             }
         }
         let begun = EffectsCommit {
@@ -238,14 +249,15 @@ impl Transaction {
             last_drop: Cell::new(last_drop),
             _latch: latch,
         };
-        let has_indexes = |effect: &Effect| match effect {
+        let fits_indexes = |effect: &Effect| match effect {
             Effect::Gone {
                 table,
                 successor: Some(successor),
             } => successor.has_indexes_of(table),
+            Effect::IndexMade(index) => index.state() == IndexState::Building,
             _ => true,
         };
-        match self.context().effects.borrow().iter().all(has_indexes) {
+        match self.context().effects.borrow().iter().all(fits_indexes) {
             true => Ok(Some(begun)),
             false => Err(Abort::WriteConflict),
         }
@@ -269,8 +281,37 @@ impl Transaction {
                 Effect::Gone { table, .. } if table.life.stage() == Stage::Dropping => {
                     table.life.set(Stage::Live);
                 }
-                Effect::Gone { .. } | Effect::Named(..) => {}
+                _ => {}
             }
+        }
+    }
+}
+
+impl Effect {
+    /// Step 3, for an index. Of all storages of its table: the transaction may have
+    /// truncated it before or after.
+    fn change_index(&self, database: &Database, timestamp: Timestamp) {
+        match self {
+            Effect::IndexMade(index) => {
+                index.core.set_ready(timestamp);
+                let number = index.core.catalog_number;
+                index.base.indexes.miss_no_more(number);
+            }
+            Effect::IndexGone { table, number } => {
+                for table in table.with_successors() {
+                    database.end_indexes_of(table, *number);
+                }
+            }
+            Effect::IndexNamed {
+                table,
+                number,
+                name,
+            } => {
+                for table in table.with_successors() {
+                    table.indexes.rename(*number, name);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -286,19 +327,28 @@ impl EffectsCommit<'_> {
                 database.catalog.count_expiring(table, true);
             }
         }
+        for effect in &effects {
+            if let Effect::Gone {
+                table,
+                successor: Some(successor),
+            } = effect
+            {
+                table.set_successor(successor.clone());
+            }
+        }
+        for effect in &effects {
+            effect.change_index(database, timestamp);
+        }
         for effect in effects {
             match effect {
-                Effect::Made(_) => {}
-                Effect::Gone { table, successor } => {
-                    if let Some(successor) = successor {
-                        table.set_successor(successor);
-                    }
+                Effect::Gone { table, .. } => {
                     table.life.set(Stage::Dropped(timestamp));
                     self.last_drop.set(timestamp);
                     database.catalog.count_expiring(&table, false);
                     database.bury(table, timestamp);
                 }
                 Effect::Named(name, table) => database.catalog.name(name, table),
+                _ => {}
             }
         }
     }
@@ -337,11 +387,11 @@ impl super::Catalog {
     }
 }
 
-impl crate::Database {
+impl Database {
     /// Hands a storage that was dropped at a timestamp to the graveyard, and the entries
     /// of its indexes.
     pub(super) fn bury(&self, table: Arc<Table>, timestamp: Timestamp) {
-        for index in table.indexes.current().unwrap_or_default() {
+        for index in table.indexes.attached() {
             self.bury_entries(&index.entries, timestamp);
         }
         self.catalog.add_grave(table);

@@ -2,7 +2,10 @@
 //!
 //! Recovery meets numbers of storages before it knows the catalog, and makes them as
 //! they come. When all records are there, the catalog says what they are; the rest was
-//! dropped, or never came to be, and goes to the graveyard.
+//! dropped, or never came to be, and goes to the graveyard. Indexes are missing until they
+//! are attached (`secondary/list.rs`).
+
+use std::sync::Arc;
 
 use index::{Batch, Direction};
 use interleave::{Sequential, run_inline};
@@ -12,6 +15,7 @@ use crate::{
     catalog::{Catalog, FIRST_NUMBER, NAMES, OBJECTS, Stage, definition::Kind, view::CatalogView},
     indirection::{Head, Rid},
     recovery::OpenError,
+    secondary::list::Missing,
     table::Table,
     timestamp::Timestamp,
 };
@@ -42,10 +46,25 @@ impl Catalog {
         }
         self.skip_numbers(next_number);
         let mut known = Vec::new();
+        let mut last: Option<(u32, Arc<Table>)> = None;
         for (key, definition) in view.objects() {
             self.skip_numbers(key.table.max(key.index) + 1);
-            let Kind::Table { storage, ttl } = definition.kind else {
-                continue;
+            let (storage, ttl) = match definition.kind {
+                Kind::Table { storage, ttl } => (storage, ttl),
+                Kind::Index { unique } => {
+                    // They follow their table.
+                    if let Some((number, table)) = &last
+                        && *number == key.table
+                    {
+                        table.indexes.miss(Missing {
+                            number: key.index,
+                            name: definition.name.into(),
+                            unique,
+                            description: definition.description.into(),
+                        });
+                    }
+                    continue;
+                }
             };
             let table = self.storage_of(storage, local);
             let table = table.map_err(|_| OpenError::MemoryExhausted)?;
@@ -54,7 +73,8 @@ impl Catalog {
             table.set_ttl(ttl);
             self.count_expiring(&table, true);
             let mut registry = self.registry_mut();
-            registry.by_name.insert(definition.name, table);
+            registry.by_name.insert(definition.name, table.clone());
+            last = Some((key.table, table));
             known.push(storage);
         }
         let strays: Vec<_> = {

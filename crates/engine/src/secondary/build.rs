@@ -5,8 +5,11 @@
 //! 3. Go through the table in small system transactions: each takes a snapshot, reads
 //!    some records and claims their entries. If one meets a conflict, it is aborted
 //!    and tried again at a new snapshot.
-//! 4. The index is *ready*, for snapshots from now on. Earlier ones cannot use it: the
-//!    entries of records that were there already have the builder's timestamps.
+//! 4. A transaction records the index in the catalog. Its commit makes it *ready*, for
+//!    snapshots from there on. Earlier ones cannot use it: the entries of records that
+//!    were there already have the builder's timestamps. After a crash before this commit
+//!    there is no index, after it nobody writes the table without. An index that the
+//!    catalog has already is attached in the same way, without another record.
 //!
 //! # Step 2
 //! A writer takes its name (status `Active`), then loads the list, in one stretch
@@ -50,6 +53,7 @@ use interleave::{Grouped, Policy, together};
 use memory::{Exhausted, Stamp};
 
 use crate::{
+    catalog::NAME_BYTES_MAX,
     error::Error,
     indirection::Rid,
     log::Durability,
@@ -88,8 +92,11 @@ pub struct BuildProgress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The table has an index of this name.
+    /// There is a table or index of this name.
     Exists,
+    /// The catalog records an index of this name that is unique and not to be, or the
+    /// reverse, or has another description.
+    Different,
     /// The index was to be unique, and two records have this key.
     Duplicate {
         /// The index key.
@@ -106,7 +113,11 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildError::Exists => f.write_str(
-                "the table has an index of this name; use it, drop it, or choose another name",
+                "there is a table or index of this name; use it, drop it, or choose another name",
+            ),
+            BuildError::Different => f.write_str(
+                "the database has this index with other types, or unique where this one is not \
+                 or the reverse; make it as it was, or drop it by its name first",
             ),
             BuildError::Duplicate { key } => write!(
                 f,
@@ -156,7 +167,8 @@ enum Stage {
     Reads(Option<Vec<u8>>),
     /// Records were read, and their entries are to be claimed.
     Claims(Box<Claims>),
-    Ready,
+    /// All records are done.
+    Record,
 }
 
 struct Claims {
@@ -170,17 +182,20 @@ struct Claims {
 pub struct IndexBuild {
     session: Rc<Session>,
     index: Index,
+    /// Kept with it in the catalog.
+    description: Vec<u8>,
     stage: Stage,
     batch_records: usize,
     progress: BuildProgress,
 }
 
 impl Session {
-    /// Begins to build an index: from now on writers maintain it. It is ready when
-    /// [`IndexBuild::run`] has ended.
+    /// Begins to build an index: from now on writers maintain it. It is ready, and
+    /// recorded in the catalog, when [`IndexBuild::run`] has ended. If the catalog has it
+    /// already, this attaches it.
     ///
     /// # Errors
-    /// [`BuildError::Exists`]; [`BuildError::Engine`].
+    /// [`BuildError::Exists`], [`BuildError::Different`]; [`BuildError::Engine`].
     pub fn begin_index(
         self: &Rc<Self>,
         table: &Arc<Table>,
@@ -188,17 +203,46 @@ impl Session {
         options: IndexOptions,
         extract: Extractor,
     ) -> Result<IndexBuild, BuildError> {
+        self.begin_index_described(table, name, &[], options, extract)
+    }
+
+    /// As [`Session::begin_index`], with a description that the catalog keeps for the
+    /// embedding.
+    ///
+    /// # Errors
+    /// As for [`Session::begin_index`].
+    pub fn begin_index_described(
+        self: &Rc<Self>,
+        table: &Arc<Table>,
+        name: &str,
+        description: &[u8],
+        options: IndexOptions,
+        extract: Extractor,
+    ) -> Result<IndexBuild, BuildError> {
         if !table.is_in(&self.database.arena) {
             return Err(Error::ForeignTable.into());
         }
-        if table.indexes().iter().any(|index| index.name() == name) {
-            return Err(BuildError::Exists);
-        }
+        let mut missing = table.indexes.missing().iter();
+        let number = match missing.find(|missing| *missing.name == *name) {
+            Some(missing)
+                if missing.unique != options.unique || *missing.description != *description =>
+            {
+                return Err(BuildError::Different);
+            }
+            Some(missing) => missing.number,
+            // Who takes the name from now on is met when the index is recorded.
+            None if self.database.catalog.is_taken(name) => return Err(BuildError::Exists),
+            None if name.len() > NAME_BYTES_MAX => {
+                return Err(Error::NameTooLong { bytes: name.len() }.into());
+            }
+            None => self.database.catalog.take_number()?,
+        };
         let entries = self
             .database
             .derived
             .create(&self.memory, name, table.time_to_live())?;
-        let core = Arc::new(IndexCore::new(name, options, extract, entries));
+        let core = IndexCore::new(Arc::from(name), number, options, extract, entries);
+        let core = Arc::new(core);
         if !table.indexes.add(&core) {
             return Err(BuildError::Exists);
         }
@@ -206,6 +250,7 @@ impl Session {
         Ok(IndexBuild {
             session: self.clone(),
             index: Index { base, core },
+            description: description.to_vec(),
             stage: Stage::Grace(self.memory.stamp()),
             batch_records: BATCH_RECORDS,
             progress: BuildProgress::default(),
@@ -275,8 +320,10 @@ impl IndexBuild {
     /// # Cancellation
     /// What the step has done is taken back; another one can follow.
     pub async fn step<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
-        if self.index.state() == IndexState::Dropped {
-            return Err(BuildError::Dropped);
+        match self.index.state() {
+            IndexState::Building => {}
+            IndexState::Ready => return Ok(BuildStep::Ready),
+            IndexState::Dropped => return Err(BuildError::Dropped),
         }
         let database = &self.session.database;
         if database.is_closed() {
@@ -298,6 +345,7 @@ impl IndexBuild {
                 Ok(BuildStep::Waits)
             }
             Stage::Reads(_) => self.read::<P>().await,
+            Stage::Record => self.record::<P>().await,
             Stage::Claims(_) => match self.claim::<P>().await {
                 Err(BuildError::Engine(Error::Abort(_))) => {
                     self.progress.conflicts += 1;
@@ -307,7 +355,6 @@ impl IndexBuild {
                 }
                 claimed => claimed,
             },
-            Stage::Ready => Ok(BuildStep::Ready),
         }
     }
 
@@ -323,7 +370,7 @@ impl IndexBuild {
         let mut batch = Batch::default();
         let after = after.as_deref();
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let Index { base, core } = &self.index;
+        let base = &self.index.base;
         let records_max = self.batch_records;
         let range = (from, Bound::Unbounded);
         let scan =
@@ -342,12 +389,8 @@ impl IndexBuild {
         scanned?;
         if batch.records == 0 {
             transaction.release();
-            core.set_ready(self.session.database.now());
-            if base.is_ended_after_ready() {
-                return Err(Error::TableDropped.into());
-            }
-            self.stage = Stage::Ready;
-            return Ok(BuildStep::Ready);
+            self.stage = Stage::Record;
+            return Ok(BuildStep::Advanced);
         }
         self.stage = Stage::Claims(Box::new(Claims {
             after: after.map(<[u8]>::to_vec),
@@ -415,11 +458,30 @@ impl IndexBuild {
     }
 }
 
+impl IndexBuild {
+    /// Records the index, which makes it ready, unless somebody else is about to change
+    /// the table or its indexes.
+    async fn record<P: Policy>(&self) -> Result<BuildStep, BuildError> {
+        let transaction = self.session.begin(Isolation::Snapshot)?;
+        let record = transaction.record_index::<P>(&self.index, &self.description);
+        let mut recorded = Ok(());
+        together::<P, _>([record], |result| recorded = result).await;
+        let committed = match recorded {
+            Ok(()) => transaction.commit().await.map(drop),
+            failed => failed,
+        };
+        match committed {
+            Ok(()) => Ok(BuildStep::Ready),
+            Err(Error::Abort(_)) => Ok(BuildStep::Conflict),
+            Err(Error::TableExists) => Err(BuildError::Exists),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 impl Drop for IndexBuild {
     fn drop(&mut self) {
-        if !matches!(self.stage, Stage::Ready) {
-            self.session.database.drop_index(&self.index);
-        }
+        self.session.database.give_up_index(&self.index);
     }
 }
 

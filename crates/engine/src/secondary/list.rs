@@ -1,4 +1,10 @@
-//! Which indexes the writers of a table maintain: a list behind one pointer.
+//! Which indexes the writers of a table maintain, and which they wait for: a list behind
+//! one pointer.
+//!
+//! An index that the catalog records is *missing* from the opening of the database until
+//! it is attached, that is, built again with its key function. While one is missing,
+//! nobody writes the table, so that nothing can violate it: writers find it in the list
+//! that they load anyhow, those of tables without indexes find no list.
 //!
 //! A list is replaced, never changed, and lives as long as the table, so that
 //! readers need no protection. Which writers still go by an earlier list is the
@@ -7,14 +13,31 @@
 use std::{
     ptr,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex,
         atomic::{AtomicPtr, Ordering},
     },
 };
 
 use crate::secondary::IndexCore;
 
-type List = Vec<Arc<IndexCore>>;
+/// What writers go by.
+#[derive(Clone, Default)]
+pub(crate) struct List {
+    /// Those to maintain, in the order of their making.
+    pub(crate) attached: Vec<Arc<IndexCore>>,
+    /// Those without which nobody writes; one that is being attached is in both.
+    pub(crate) missing: Vec<Missing>,
+}
+
+/// An index that the catalog records, and that is not there.
+#[derive(Clone, Debug)]
+pub(crate) struct Missing {
+    /// Its number in the catalog.
+    pub(crate) number: u32,
+    pub(crate) name: Arc<str>,
+    pub(crate) unique: bool,
+    pub(crate) description: Arc<[u8]>,
+}
 
 /// The indexes of one table.
 #[derive(Default)]
@@ -26,60 +49,112 @@ pub(crate) struct Indexes {
 }
 
 impl Indexes {
-    /// The indexes to maintain, if there are any.
+    /// The list, if it is not empty.
     #[inline(always)]
-    pub(crate) fn current(&self) -> Option<&[Arc<IndexCore>]> {
-        // Acquire: pairs with the Release in `publish`.
+    pub(crate) fn current(&self) -> Option<&List> {
+        // Acquire: pairs with the Release in `change`.
         let list = self.current.load(Ordering::Acquire);
         // SAFETY: null, or from an `Arc` that `lists` keeps as long as `self`; nobody
         // changes a list.
-        unsafe { list.as_ref() }.map(Vec::as_slice)
+        unsafe { list.as_ref() }
     }
 
     /// Whether this is still the answer of [`Indexes::current`].
     #[inline(always)]
-    pub(crate) fn is_current(&self, list: Option<&[Arc<IndexCore>]>) -> bool {
-        let address = |list: Option<&[Arc<IndexCore>]>| list.map(<[_]>::as_ptr);
+    pub(crate) fn is_current(&self, list: Option<&List>) -> bool {
+        let address = |list: Option<&List>| list.map(ptr::from_ref);
         address(self.current()) == address(list)
     }
 
-    /// Adds an index, unless there is one of its name.
+    /// The indexes to maintain.
+    pub(crate) fn attached(&self) -> &[Arc<IndexCore>] {
+        self.current().map_or(&[], |list| &list.attached)
+    }
+
+    /// The indexes that are missing.
+    pub(crate) fn missing(&self) -> &[Missing] {
+        self.current().map_or(&[], |list| &list.missing)
+    }
+
+    /// Whether an index has this name, here or missing.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.attached().iter().any(|index| *index.name() == *name)
+            || self.missing().iter().any(|missing| *missing.name == *name)
+    }
+
+    /// Adds an index, unless there is another of its name.
     pub(crate) fn add(&self, index: &Arc<IndexCore>) -> bool {
-        let lists = self.lock();
-        let mut list = self.current().unwrap_or_default().to_vec();
-        if list.iter().any(|other| other.name == index.name) {
+        self.change(|list| {
+            let (number, mut missing) = (index.catalog_number, list.missing.iter());
+            // It may have been renamed since it was looked for.
+            if let Some(missing) = missing.find(|missing| missing.number == number) {
+                index.set_name(&missing.name);
+            }
+            let name = index.name();
+            let is_taken = list.attached.iter().any(|other| other.name() == name)
+                || (list.missing.iter()).any(|other| other.name == name && other.number != number);
+            if !is_taken {
+                list.attached.push(index.clone());
+            }
+            !is_taken
+        })
+    }
+
+    /// Removes an index, by its own number; whether it was there.
+    pub(crate) fn remove(&self, number: u32) -> bool {
+        self.change(|list| {
+            let before = list.attached.len();
+            list.attached.retain(|index| index.number() != number);
+            list.attached.len() < before
+        })
+    }
+
+    /// Adds one that is missing: before anybody writes the table.
+    pub(crate) fn miss(&self, missing: Missing) {
+        self.change(|list| {
+            list.missing.push(missing);
+            true
+        });
+    }
+
+    /// An index, by its number in the catalog, is missing no more.
+    pub(crate) fn miss_no_more(&self, number: u32) {
+        self.change(|list| {
+            let before = list.missing.len();
+            list.missing.retain(|missing| missing.number != number);
+            list.missing.len() < before
+        });
+    }
+
+    /// An index, by its number in the catalog, has another name.
+    pub(crate) fn rename(&self, number: u32, name: &str) {
+        self.change(|list| {
+            let attached = list.attached.iter();
+            for index in attached.filter(|index| index.catalog_number == number) {
+                index.set_name(name);
+            }
+            let missing = list.missing.iter_mut();
+            let mut missing = missing.filter(|missing| missing.number == number);
+            let found = missing.next();
+            found.map(|found| found.name = Arc::from(name)).is_some()
+        });
+    }
+
+    /// Replaces the list if `change` says that it changed it; what it says.
+    fn change(&self, change: impl FnOnce(&mut List) -> bool) -> bool {
+        let mut lists = self.lists.lock().unwrap_or_else(|e| e.into_inner());
+        let mut list = self.current().cloned().unwrap_or_default();
+        if !change(&mut list) {
             return false;
         }
-        list.push(index.clone());
-        self.publish(lists, list);
-        true
-    }
-
-    /// Removes an index; whether it was there.
-    pub(crate) fn remove(&self, number: u32) -> bool {
-        let lists = self.lock();
-        let mut list = self.current().unwrap_or_default().to_vec();
-        let before = list.len();
-        list.retain(|index| index.number() != number);
-        let found = list.len() < before;
-        if found {
-            self.publish(lists, list);
-        }
-        found
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<List>>> {
-        self.lists.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    fn publish(&self, mut lists: MutexGuard<'_, Vec<Arc<List>>>, list: List) {
         let list = Arc::new(list);
-        let current = match list.is_empty() {
+        let current = match list.attached.is_empty() && list.missing.is_empty() {
             true => ptr::null_mut(),
             false => Arc::as_ptr(&list).cast_mut(),
         };
         lists.push(list);
         // Release: pairs with the Acquire in `current`.
         self.current.store(current, Ordering::Release);
+        true
     }
 }

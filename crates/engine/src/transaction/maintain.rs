@@ -35,7 +35,7 @@
 //! `T` has then seen `U`'s version, hence sees the new list now. If it sees the old one,
 //! its version was there before the index, and nobody writes `r` before `T` has ended.
 
-use std::{pin::Pin, sync::Arc};
+use std::pin::Pin;
 
 use interleave::Policy;
 
@@ -49,6 +49,7 @@ use crate::{
     secondary::{
         IndexCore,
         entry::{self, Entry, Scratch},
+        list::List,
     },
     session::{Saved, State},
     table::Table,
@@ -59,7 +60,7 @@ impl Transaction {
     /// The indexes that a write of `table` has to maintain. Gives the transaction
     /// its name.
     #[inline(always)]
-    pub(super) fn indexes_of<'t>(&self, table: &'t Table) -> Option<&'t [Arc<IndexCore>]> {
+    pub(super) fn indexes_of<'t>(&self, table: &'t Table) -> Option<&'t List> {
         // See the module text. The list itself needs no pin.
         let _pin = self.session.memory.pin();
         self.id();
@@ -71,15 +72,11 @@ impl Transaction {
 pub(super) struct Indexed<'t> {
     statement: Statement<'t>,
     table: &'t Table,
-    indexes: &'t [Arc<IndexCore>],
+    indexes: &'t List,
 }
 
 impl<'t> Statement<'t> {
-    pub(super) fn indexed(
-        mut self,
-        table: &'t Table,
-        indexes: &'t [Arc<IndexCore>],
-    ) -> Indexed<'t> {
+    pub(super) fn indexed(mut self, table: &'t Table, indexes: &'t List) -> Indexed<'t> {
         self.journals = true;
         Indexed {
             statement: self,
@@ -101,6 +98,13 @@ impl<'t> Indexed<'t> {
         intent: Intent,
     ) -> Pin<Box<impl Future<Output = Result<bool, Error>>>> {
         Box::pin(async move {
+            // What has expired violates nothing when it goes, and builders remove it.
+            if let Some(missing) = self.indexes.missing.first()
+                && intent != Intent::Expire
+            {
+                let index = missing.number as usize;
+                return Err(Error::IndexNotAttached { index });
+            }
             let transaction = self.statement.transaction;
             let mut operation = Operation::begin(transaction).await;
             // Others had their turn before.
@@ -132,7 +136,7 @@ impl<'t> Indexed<'t> {
     ) -> Result<(), Error> {
         let (statement, table) = (&self.statement, self.table);
         let new = value.map(|value| table.split(value));
-        for index in self.indexes {
+        for index in &self.indexes.attached {
             statement.transaction.check_open()?;
             let (rid, old) = statement.transaction.written_by(step);
             let old = old.as_ref().and_then(Version::payload);

@@ -24,7 +24,7 @@
 //!   yields, tries again                 retires r
 //! ```
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::atomic::Ordering;
 
 use index::{InsertError, Inserted, Step as LookupStep};
 use interleave::{Point, Policy, leaf};
@@ -39,7 +39,7 @@ use crate::{
     error::{Abort, Error},
     indirection::{Rid, Slot},
     locks::{Waited, Waiting},
-    secondary::{IndexCore, derived::is_derived, entry::Entry},
+    secondary::{derived::is_derived, entry::Entry, list::List},
     session::{KeptKey, Saved, Step, Write, WriteKind},
     table::Table,
     timestamp::Begin,
@@ -93,7 +93,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::DuplicateKey`] if there is one with this key,
-    /// [`Error::DuplicateIndexKey`] if another has the same key in a unique index;
+    /// [`Error::DuplicateIndexKey`] if another has the same key in a unique index,
+    /// [`Error::IndexNotAttached`] if an index is missing since the database was opened;
     /// aborts; limits of key, value and memory. After errors that are not aborts the
     /// transaction can go on, and the operation has had no effect on the table or any
     /// of its indexes.
@@ -243,7 +244,7 @@ impl Transaction {
     fn has_written(
         &self,
         table: &Table,
-        indexes: Option<&[Arc<IndexCore>]>,
+        indexes: Option<&List>,
         written: bool,
     ) -> Result<bool, Error> {
         // A sibling under the same `join` may have aborted the transaction: what

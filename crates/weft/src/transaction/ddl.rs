@@ -9,6 +9,7 @@ use interleave::Policy;
 use super::Transaction;
 use crate::{
     error::{Error, Result},
+    index::{Index, IndexSummary},
     key::Key,
     options::TableOptions,
     table::{Table, TypeTag, typed},
@@ -117,6 +118,66 @@ impl<P: Policy> Transaction<P> {
         let tables = self.inner.list_tables::<P>().await?.into_iter();
         let tables = tables.filter_map(|(name, tag)| Some((name, TypeTag::decode(&tag)?)));
         Ok(tables.collect())
+    }
+
+    /// The indexes of a table, in the order of their creation, as this transaction sees
+    /// them: also those that were not created again since the database was opened.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; as for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get`].
+    pub async fn indexes(&self, table: &str) -> Result<Vec<IndexSummary>> {
+        let indexes = self.inner.list_indexes::<P>(table).await;
+        let indexes = indexes.map_err(|error| named(error, table, table))?;
+        Ok(indexes.into_iter().filter_map(IndexSummary::of).collect())
+    }
+
+    /// Drops an index: once this transaction has committed, it is maintained no more, and
+    /// reading it fails. Whether it had not been dropped before.
+    ///
+    /// # Errors
+    /// [`Error::ForeignTable`]; as for [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    pub async fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
+        let index = index.checked(self.inner.session().database())?;
+        Ok(self.inner.drop_index::<P>(index).await?)
+    }
+
+    /// As [`Transaction::drop_index`], of an index that need not have been created again
+    /// since the database was opened.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchIndex`]; as for [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    pub async fn drop_index_named(&self, name: &str) -> Result<()> {
+        let dropped = self.inner.drop_index_named::<P>(name).await;
+        dropped.map_err(|error| index_named(error, name, name))
+    }
+
+    /// Renames an index. Its handles stay as good as they were.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchIndex`]; [`Error::TableExists`] if a table or index has the new
+    /// name; as for [`Transaction::create_table`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::create_table`].
+    pub async fn rename_index(&self, from: &str, to: &str) -> Result<()> {
+        let renamed = self.inner.rename_index::<P>(from, to).await;
+        renamed.map_err(|error| index_named(error, from, to))
+    }
+}
+
+fn index_named(error: engine::Error, old: &str, new: &str) -> Error {
+    match error {
+        engine::Error::NoSuchTable => Error::NoSuchIndex(old.into()),
+        error => named(error, old, new),
     }
 }
 
