@@ -91,6 +91,11 @@ fn as_json(report: &CheckReport) -> Value {
             "name": table.name,
             "ttl_seconds": table.ttl.map(|ttl| ttl.as_secs_f64()),
             "checkpoint_records": table.checkpoint_records,
+            "indexes": table.indexes.iter().map(|index| json!({
+                "number": index.number,
+                "name": index.name,
+                "unique": index.unique,
+            })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "checkpoint": report.checkpoint.map(|checkpoint| json!({
             "number": checkpoint.number,

@@ -7,7 +7,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
-use weft::{Database, Options, Table, Transaction};
+use weft::{Database, IndexDefinition, Options, Table, Transaction};
 
 fn weft() -> Command {
     Command::new(env!("CARGO_BIN_EXE_weft"))
@@ -117,6 +117,29 @@ fn a_checkpoint_makes_the_log_superfluous() {
     fs::create_dir(&empty).unwrap();
     weft().arg("checkpoint").arg(&empty).assert().code(2);
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
+}
+
+#[test]
+fn check_lists_the_indexes_of_each_table() {
+    let place = tempfile::tempdir().unwrap();
+    let path = database(place.path());
+    let db = Database::open(options(&path)).unwrap();
+    let names: Table<u64, String> = db.open_table("names").unwrap();
+    let by_name = IndexDefinition::unique("by name", |_, name: String| Some(name));
+    db.create_index_blocking(&names, by_name).unwrap();
+    db.close();
+    let page = contains("\n  unique index ").and(contains(": by name\n"));
+    weft().arg("check").arg(&path).assert().code(0).stdout(page);
+    let output = weft()
+        .arg("check")
+        .arg(&path)
+        .args(["--format", "json"])
+        .output();
+    let report = json(&output.unwrap().stdout);
+    let indexes = &report["tables"][0]["indexes"];
+    assert_eq!(indexes[0]["name"], "by name");
+    assert_eq!(indexes[0]["unique"], true);
+    assert!(indexes[0]["number"].is_u64() && indexes[1].is_null());
 }
 
 #[test]

@@ -37,8 +37,8 @@ pub(crate) use self::blocks::Blocks;
 pub use self::{
     dump::{DumpEntry, DumpSelection, Fate, dump},
     report::{
-        CheckReport, CheckpointSummary, Contents, FileReport, FileState, Finding, LogContents,
-        PartContents, Severity, TableSummary,
+        CheckReport, CheckpointSummary, Contents, FileReport, FileState, Finding, IndexSummary,
+        LogContents, PartContents, Severity, TableSummary,
     },
 };
 use crate::{

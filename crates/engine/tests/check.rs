@@ -7,9 +7,10 @@ use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use durable::{Durable, open};
 use engine::{
-    OpenError, Session,
+    Extractor, IndexOptions, Isolation, OpenError, Session,
     inspect::{CheckReport, Contents, FileState, check},
 };
+use interleave::Interleaved;
 use io::{Directory, Faults, OpenMode, SimulatedDisk};
 
 /// Two tables, a checkpoint, log files before and after it, and two incarnations.
@@ -85,6 +86,68 @@ fn is_log(contents: &Contents) -> bool {
 
 fn is_part(contents: &Contents) -> bool {
     matches!(contents, Contents::Part(_))
+}
+
+/// Names of the tables, and of the indexes of each with whether it is unique.
+fn listed(report: &CheckReport) -> Vec<(&str, Vec<(&str, bool)>)> {
+    let tables = report.tables.iter();
+    let listed = tables.map(|table| {
+        let indexes = table.indexes.iter();
+        let indexes = indexes.map(|index| (index.name.as_str(), index.unique));
+        (table.name.as_str(), indexes.collect())
+    });
+    listed.collect()
+}
+
+/// Whether in a checkpoint, in the log, or both; and whether the last to open the database
+/// has attached them.
+#[test]
+fn the_indexes_that_the_catalog_records_are_listed() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = open(disk.directory()).unwrap();
+    for name in ["t", "u"] {
+        durable.create_table(name, b"").unwrap();
+    }
+    let build = |durable: &mut Durable, name: &'static str, unique| {
+        let table = durable.database.table("t").unwrap();
+        durable.run(async move |session: Rc<Session>| {
+            let options = IndexOptions {
+                unique,
+                prefix_free: false,
+            };
+            let by_value: Extractor = Arc::new(|_, value, keys| keys.push(value));
+            let build = session.begin_index(&table, name, options, by_value);
+            build.unwrap().run(|_| {}).await.unwrap();
+        });
+    };
+    build(&mut durable, "b", true);
+    build(&mut durable, "c", false);
+    let taken = durable.run(async |session: Rc<Session>| session.checkpoint().await);
+    taken.unwrap();
+    build(&mut durable, "a", false);
+    drop(durable);
+    let (b, c, a) = (("b", true), ("c", false), ("a", false));
+    let report = report(&disk);
+    assert!(report.findings.is_empty(), "{report}");
+    let expected = [("t", vec![b, c, a]), ("u", vec![])];
+    assert_eq!(listed(&report), expected, "{report}");
+    let page = report.to_string();
+    assert!(page.contains("\n  unique index "), "{page}");
+
+    let mut durable = open(disk.directory()).unwrap();
+    durable.run(async |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        let dropped = transaction.drop_index_named::<Interleaved>("b").await;
+        dropped.unwrap();
+        let renamed = transaction.rename_index::<Interleaved>("c", "d").await;
+        renamed.unwrap();
+        transaction.commit().await.unwrap();
+    });
+    drop(durable);
+    let report = check(&disk.directory(), &mut |_| {}).unwrap();
+    assert!(report.findings.is_empty(), "{report}");
+    let expected = [("t", vec![("d", false), a]), ("u", vec![])];
+    assert_eq!(listed(&report), expected, "{report}");
 }
 
 #[test]

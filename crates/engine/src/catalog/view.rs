@@ -99,7 +99,7 @@ impl CatalogView {
             }
         }
         let objects: BTreeMap<ObjectKey, Definition> = self.objects().collect();
-        let mut storages = BTreeSet::new();
+        let (mut storages, mut indexes) = (BTreeSet::new(), BTreeSet::new());
         for (key, definition) in &objects {
             let name = &definition.name;
             let named = self.names.get(name.as_bytes());
@@ -117,6 +117,12 @@ impl CatalogView {
                     key.index == 0
                 }
                 Kind::Index { .. } => {
+                    if !indexes.insert(key.index) {
+                        let number = key.index;
+                        complaints.push(format!(
+                            "two indexes have the number {number}, one is {name:?}"
+                        ));
+                    }
                     let table = ObjectKey { index: 0, ..*key };
                     key.index > 0 && objects.contains_key(&table)
                 }
@@ -196,8 +202,11 @@ mod tests {
     fn everything_that_does_not_fit_together_is_told() {
         const OTHER: ObjectKey = ObjectKey { table: 3, index: 0 };
         const OF_NONE: ObjectKey = ObjectKey { table: 9, index: 4 };
+        const FIRST: ObjectKey = ObjectKey { table: 2, index: 4 };
+        const SECOND: ObjectKey = ObjectKey { table: 2, index: 5 };
+        const OF_OTHER: ObjectKey = ObjectKey { table: 3, index: 4 };
         type Case = (&'static str, fn(&mut CatalogView));
-        let cases: [Case; 6] = [
+        let cases: [Case; 8] = [
             ("cannot be decoded", |view| {
                 view.note(OBJECTS, &KEY.encode(), Some(b"?"), Timestamp(5));
             }),
@@ -215,6 +224,15 @@ mod tests {
             }),
             ("of no table", |view| {
                 note(view, OF_NONE, "i", &index("i"), 5);
+            }),
+            ("find \"i\" by its name", |view| {
+                note(view, FIRST, "i", &index("i"), 5);
+                note(view, SECOND, "i", &index("i"), 6);
+            }),
+            ("two indexes", |view| {
+                note(view, OTHER, "u", &table(3, "u"), 5);
+                note(view, FIRST, "i", &index("i"), 6);
+                note(view, OF_OTHER, "j", &index("j"), 7);
             }),
         ];
         for (expected, change) in cases {

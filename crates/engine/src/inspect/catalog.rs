@@ -1,4 +1,4 @@
-//! Which tables there are: whether the catalog agrees with itself, and names for who
+//! Which tables and indexes there are: whether the catalog agrees with itself, and names for who
 //! looks at numbers.
 
 use std::{sync::Arc, time::Duration};
@@ -8,7 +8,10 @@ use io::Directory;
 use crate::{
     catalog::{definition::Kind, view::CatalogView},
     checkpoint::{self, format::Chunk},
-    inspect::{Blocks, Inspection, RESTORE_OR_SALVAGE, report::TableSummary},
+    inspect::{
+        Blocks, Inspection, RESTORE_OR_SALVAGE,
+        report::{IndexSummary, TableSummary},
+    },
     log::{format::SegmentHeader, segments},
     manifest::Manifest,
     recovery::{pieces::read_file, scan::LogFile},
@@ -24,19 +27,37 @@ impl Inspection<'_> {
                 .into_iter()
                 .flat_map(|checkpoint| &checkpoint.parts)
         };
-        let objects = self.catalog.objects();
-        let tables = objects.filter_map(|(_, definition)| match definition.kind {
-            Kind::Table { storage, ttl } => Some(TableSummary {
-                number: storage,
-                name: definition.name,
-                ttl: ttl.map(|ttl| Duration::from_micros(ttl.micros())),
-                checkpoint_records: parts()
-                    .filter(|part| part.table == storage)
-                    .fold(0, |sum, part| sum.saturating_add(part.records)),
-            }),
-            Kind::Index { .. } => None,
-        });
-        let mut tables: Vec<TableSummary> = tables.collect();
+        let mut tables: Vec<(u32, TableSummary)> = Vec::new();
+        for (key, definition) in self.catalog.objects() {
+            match definition.kind {
+                Kind::Table { storage, ttl } => {
+                    let summary = TableSummary {
+                        number: storage,
+                        name: definition.name,
+                        ttl: ttl.map(|ttl| Duration::from_micros(ttl.micros())),
+                        checkpoint_records: parts()
+                            .filter(|part| part.table == storage)
+                            .fold(0, |sum, part| sum.saturating_add(part.records)),
+                        indexes: Vec::new(),
+                    };
+                    tables.push((key.table, summary));
+                }
+                // They follow their table; one of none is complained about below.
+                Kind::Index { unique } => {
+                    if let Some((table, summary)) = tables.last_mut()
+                        && *table == key.table
+                    {
+                        summary.indexes.push(IndexSummary {
+                            number: key.index,
+                            name: definition.name,
+                            unique,
+                        });
+                    }
+                }
+            }
+        }
+        let mut tables: Vec<TableSummary> =
+            tables.into_iter().map(|(_, summary)| summary).collect();
         tables.sort_by_key(|table| table.number);
         self.report.tables = tables;
         if manifest.is_some() && self.report.is_sound() {

@@ -27,6 +27,14 @@ impl fmt::Display for CheckReport {
                     ttl.as_secs_f64()
                 ))
             )?;
+            for index in &table.indexes {
+                let kind = if index.unique {
+                    "unique index"
+                } else {
+                    "index"
+                };
+                writeln!(f, "  {kind} {}: {}", index.number, index.name)?;
+            }
         }
         match &self.checkpoint {
             Some(checkpoint) => writeln!(

@@ -64,6 +64,22 @@ pub struct TableSummary {
     pub ttl: Option<Duration>,
     /// Records in the checkpoint.
     pub checkpoint_records: u64,
+    /// The indexes that it had when the database was open last, by number. Without them
+    /// nobody writes it.
+    pub indexes: Vec<IndexSummary>,
+}
+
+/// An index, as the catalog records it. Its entries are nowhere in the directory: they
+/// are derived from the table when the index is attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexSummary {
+    /// Its number in the catalog.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// At most one record has each key.
+    pub unique: bool,
 }
 
 /// The checkpoint that counts, as the manifest has it.
