@@ -26,7 +26,9 @@ const DELIMITER: u8 = 0;
 const ESCAPED: u8 = 255;
 
 /// The index keys of one record, as an extractor gives them.
-#[derive(Debug, Default)]
+///
+/// Equal if they are the same in the same order.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct IndexKeys {
     bytes: Vec<u8>,
     /// Ends of each key and of its covered bytes.

@@ -53,6 +53,7 @@ use crate::{
     },
     session::{Saved, State},
     table::Table,
+    ttl::WallTime,
     version::Version,
 };
 
@@ -88,75 +89,105 @@ impl<'t> Statement<'t> {
 
 impl<'t> Indexed<'t> {
     /// Writes a record (`None`: deletes it) and its entries.
-    ///
-    /// Boxed: most transactions that write have no indexes to maintain, and should
-    /// not carry its frame along.
-    pub(super) fn write<P: Policy>(
+    pub(super) async fn write<P: Policy>(
         &self,
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
-    ) -> Pin<Box<impl Future<Output = Result<bool, Error>>>> {
-        Box::pin(async move {
-            // What has expired violates nothing when it goes, and builders remove it.
-            if let Some(missing) = self.indexes.missing.first()
-                && intent != Intent::Expire
-            {
-                let index = missing.number as usize;
-                return Err(Error::IndexNotAttached { index });
+    ) -> Result<bool, Error> {
+        // What has expired violates nothing when it goes, and builders remove it.
+        if let Some(missing) = self.indexes.missing.first()
+            && intent != Intent::Expire
+        {
+            let index = missing.number as usize;
+            return Err(Error::IndexNotAttached { index });
+        }
+        let transaction = self.statement.transaction;
+        let mut operation = Operation::begin(transaction).await;
+        // Others had their turn before.
+        transaction.check_open()?;
+        let (statement, table) = (&self.statement, self.table);
+        let written = match intent {
+            Intent::Change | Intent::Expire => {
+                statement.change::<P>(table, key, value, intent).await?
             }
-            let transaction = self.statement.transaction;
-            let mut operation = Operation::begin(transaction).await;
-            // Others had their turn before.
-            transaction.check_open()?;
-            let (statement, table) = (&self.statement, self.table);
-            let written = match intent {
-                Intent::Change | Intent::Expire => {
-                    statement.change::<P>(table, key, value, intent).await?
-                }
-                _ => statement.put::<P>(table, key, value, intent).await?,
-            };
-            if written.is_done() {
-                self.maintain::<P>(0, &mut operation.scratch, key, value)
-                    .await?;
-                operation.complete();
+            _ => statement.put::<P>(table, key, value, intent).await?,
+        };
+        if written.is_done() {
+            let scratch = &mut operation.scratch;
+            let first = (self.indexes.attached.iter())
+                .position(|index| self.compare(0, index, scratch, key, value).is_some());
+            if let Some(first) = first {
+                // Boxed: a write that leaves the index keys as they are, and one of a
+                // table without indexes, should not carry the frame along.
+                Box::pin(self.maintain::<P>(0, first, scratch, key, value)).await?;
             }
-            Ok(written.is_done())
+            operation.complete();
+        }
+        Ok(written.is_done())
+    }
+
+    /// Finds the index keys that a record had before a `step` of the operation, and those
+    /// that it has now. `None`: its entries are as they should be.
+    #[inline]
+    fn compare(
+        &self,
+        step: usize,
+        index: &IndexCore,
+        scratch: &mut Scratch,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Option<Difference> {
+        let (old_keys, new_keys) = (&mut scratch.old_keys, &mut scratch.new_keys);
+        let (rid, old) = self.statement.transaction.written_by(step);
+        let old = old.as_ref().and_then(Version::payload);
+        let old = old.map(|old| self.table.split(old));
+        let new = value.map(|new| self.table.split(new));
+        old_keys.clear();
+        new_keys.clear();
+        if let Some((_, old)) = old {
+            (index.extract)(key, old, old_keys);
+        }
+        if let Some((_, new)) = new {
+            (index.extract)(key, new, new_keys);
+        }
+        let expiry = new.and_then(|new| new.0);
+        let same_expiry = expiry == old.and_then(|old| old.0);
+        (!same_expiry || old_keys != new_keys).then_some(Difference {
+            rid,
+            expiry,
+            same_expiry,
         })
     }
 
     /// Brings the entries of a record up to date that was written by a `step` of the
-    /// operation.
+    /// operation, in the indexes from the `first` one whose entries differ.
     async fn maintain<P: Policy>(
         &self,
         step: usize,
+        first: usize,
         scratch: &mut Scratch,
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<(), Error> {
-        let (statement, table) = (&self.statement, self.table);
-        let new = value.map(|value| table.split(value));
-        for index in &self.indexes.attached {
+        let statement = &self.statement;
+        for index in &self.indexes.attached[first..] {
+            // A sibling under the same `join` may have aborted the transaction.
             statement.transaction.check_open()?;
-            let (rid, old) = statement.transaction.written_by(step);
-            let old = old.as_ref().and_then(Version::payload);
-            let old = old.map(|old| table.split(old));
+            let Some(Difference {
+                rid,
+                expiry,
+                same_expiry,
+            }) = self.compare(step, index, scratch, key, value)
+            else {
+                continue;
+            };
             let Scratch {
                 old_keys,
                 new_keys,
                 key: entry_key,
                 payload,
             } = &mut *scratch;
-            old_keys.clear();
-            new_keys.clear();
-            if let Some((_, old)) = old {
-                (index.extract)(key, old, old_keys);
-            }
-            if let Some((_, new)) = new {
-                (index.extract)(key, new, new_keys);
-            }
-            let expiry = new.and_then(|new| new.0);
-            let same_expiry = expiry == old.and_then(|old| old.0);
             for (old_key, _) in old_keys.iter() {
                 if new_keys.find(old_key).is_some() {
                     continue;
@@ -205,11 +236,21 @@ impl<'t> Indexed<'t> {
                 .change::<P>(self.table, key, None, Intent::Expire);
             if deleted.await?.is_done() {
                 let mut scratch = Scratch::default();
-                self.maintain::<P>(step, &mut scratch, key, None).await?;
+                let entries = self.maintain::<P>(step, 0, &mut scratch, key, None);
+                entries.await?;
             }
             Ok(())
         })
     }
+}
+
+/// Of a record whose entries in an index have to change; its index keys are in the
+/// scratch memory.
+struct Difference {
+    rid: Rid,
+    expiry: Option<WallTime>,
+    /// Else all entries are written again.
+    same_expiry: bool,
 }
 
 /// How a claim ended.
