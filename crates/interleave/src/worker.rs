@@ -55,7 +55,7 @@ use crate::{
     stats::WorkerStats,
     task::{JoinHandle, Lost, Source, Ticket, end},
     timer::{Clock, Timers},
-    tuner::Tuner,
+    tuner::{Totals, Tuner},
 };
 
 /// Resumptions (a finished task counts as several) between two housekeepings.
@@ -305,8 +305,12 @@ impl<L: WorkerLocal> Worker<L> {
         self.since_housekeeping = 0;
         self.local.housekeep();
         if let Some(tuner) = &mut self.tuner {
-            let progress = self.local.progress().unwrap_or(self.stats.tasks_finished);
-            if tuner.tick(self.clock.now().as_nanos() as u64, progress) {
+            let finished = self.stats.tasks_finished;
+            let totals = Totals {
+                progress: self.local.progress().unwrap_or(finished),
+                finished,
+            };
+            if tuner.tick(self.clock.now().as_nanos() as u64, totals) {
                 self.apply_in_flight();
             }
         }
