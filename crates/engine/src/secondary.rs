@@ -36,6 +36,8 @@ mod check;
 pub(crate) mod derived;
 pub(crate) mod entry;
 pub(crate) mod list;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod pace;
 
 use std::{

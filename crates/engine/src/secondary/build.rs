@@ -25,7 +25,8 @@
 //! What the builder waits for first is what must be waited for before the old list
 //! could be freed (`memory::epoch`): all who have loaded it have unpinned, and the
 //! builder sees what they did before; all who pin later load the new one. So whoever
-//! goes by the old list is `Active` when the builder looks, or has ended.
+//! goes by the old list is `Active` when the builder looks, or has ended
+//! (`loom_tests.rs`).
 //!
 //! # Step 3
 //! Let a builder's transaction read record `r` with index key `k` at its snapshot `s`,
@@ -34,7 +35,7 @@
 //! tombstone. The builder meets `W`'s version at its claim, or `W` meets the builder's:
 //! one of them is uncommitted or too new for the other's snapshot, and aborts. The
 //! tombstone is not collected while `s` is open. So no claim of something out of date
-//! takes effect (`tests/index_build.rs`).
+//! takes effect (`tests/index_build.rs`, `loom_tests.rs`).
 //!
 //! A claim that meets another record's entry has found two records with the same key
 //! at one snapshot. So the index cannot be unique. Records that have expired do not
