@@ -27,7 +27,7 @@ use std::fmt;
 
 use crate::history::Record;
 
-pub(crate) use self::tables::{is_name, live_storages};
+pub(crate) use self::tables::{LiveTables, is_name};
 pub use self::{
     memory::{block_bytes, version_bytes},
     versions::Versions,

@@ -9,6 +9,9 @@
 //! same: everything runs on one thread, so if the clock moved while the commit was
 //! polled, this commit moved it.
 
+mod catalog;
+mod expiring;
+
 use std::{
     cell::{Cell, RefCell},
     future::{Future, poll_fn},
@@ -30,7 +33,6 @@ use crate::{
     history::{Action, Claim, Event, Key, Outcome, Record, Value},
     parameters::Planted,
     together::{join, within},
-    workload::tables,
     world::World,
 };
 
@@ -43,11 +45,6 @@ pub(crate) struct Client<'w> {
     transaction: Option<Transaction>,
     record: RefCell<Option<Record>>,
     values: Cell<u16>,
-}
-
-/// A storage's number as a value.
-fn number(storage: Option<u32>) -> Value {
-    storage.map_or_else(Vec::new, |storage| storage.to_be_bytes().to_vec())
 }
 
 /// The moment at which an operation began.
@@ -298,107 +295,6 @@ impl<'w> Client<'w> {
             key: key.to_vec(),
             done,
         })
-    }
-
-    /// Creates the table of a name: the number of its storage, unless there is one.
-    pub(crate) async fn create_table<P: Policy>(&self, name: u8) -> Result<Option<u32>, Error> {
-        let start = self.start();
-        let (text, description) = (tables::table_name(name), tables::DESCRIPTION);
-        let made = self.transaction().create_table::<P>(&text, description);
-        let result = match made.await {
-            Ok(table) => Ok(Some(self.world.add_storage(&table))),
-            Err(Error::TableExists) => Ok(None),
-            Err(error) => Err(error),
-        };
-        self.finish(start, None, result, |storage| Action::Insert {
-            key: vec![tables::CATALOG, name],
-            value: number(*storage),
-            done: storage.is_some(),
-        })
-    }
-
-    /// Opens the table of a name: the number of its storage, if there is one.
-    pub(crate) async fn open_table<P: Policy>(&self, name: u8) -> Result<Option<u32>, Error> {
-        let start = self.start();
-        let result = match self
-            .transaction()
-            .open_table::<P>(&tables::table_name(name))
-            .await
-        {
-            Ok(table) => Ok(Some(self.world.add_storage(&table))),
-            Err(Error::NoSuchTable) => Ok(None),
-            Err(error) => Err(error),
-        };
-        self.finish(start, None, result, |storage| Action::Get {
-            key: vec![tables::CATALOG, name],
-            found: storage.map(|storage| number(Some(storage))),
-        })
-    }
-
-    /// Drops the table of a name; whether there is one.
-    pub(crate) async fn drop_table<P: Policy>(&self, name: u8) -> Result<bool, Error> {
-        let start = self.start();
-        let text = tables::table_name(name);
-        let result = match self.transaction().drop_table::<P>(&text).await {
-            Ok(()) => Ok(true),
-            Err(Error::NoSuchTable) => Ok(false),
-            Err(error) => Err(error),
-        };
-        self.finish(start, None, result, |&done| Action::Delete {
-            key: vec![tables::CATALOG, name],
-            done,
-        })
-    }
-
-    /// Truncates the table of a name: the number of its new storage, if there is one.
-    pub(crate) async fn truncate_table<P: Policy>(&self, name: u8) -> Result<Option<u32>, Error> {
-        let start = self.start();
-        let text = tables::table_name(name);
-        let result = match self.transaction().truncate_table::<P>(&text).await {
-            Ok(table) => Ok(Some(self.world.add_storage(&table))),
-            Err(Error::NoSuchTable) => Ok(None),
-            Err(error) => Err(error),
-        };
-        self.finish(start, None, result, |storage| Action::Update {
-            key: vec![tables::CATALOG, name],
-            value: number(*storage),
-            done: storage.is_some(),
-        })
-    }
-
-    /// Renames a table, if there is one and the other name is free.
-    pub(crate) async fn rename_table<P: Policy>(&self, from: u8, to: u8) -> Result<(), Error> {
-        let start = self.start();
-        let (old, new) = (tables::table_name(from), tables::table_name(to));
-        let renamed = self.transaction().rename_table::<P>(&old, &new).await;
-        let key = |name| vec![tables::CATALOG, name];
-        match renamed {
-            Ok(()) => {
-                // Which one it was: its own write, which nobody changes.
-                let table = self.transaction().open_table::<P>(&new).await;
-                let storage = table.map(|table| self.world.add_storage(&table));
-                self.finish(start, None, Ok(()), |()| Action::Delete {
-                    key: key(from),
-                    done: true,
-                })?;
-                self.finish(start, None, storage, |&storage| Action::Insert {
-                    key: key(to),
-                    value: number(Some(storage)),
-                    done: true,
-                })?;
-            }
-            Err(Error::NoSuchTable) => self.finish(start, None, Ok(()), |()| Action::Delete {
-                key: key(from),
-                done: false,
-            })?,
-            Err(Error::TableExists) => self.finish(start, None, Ok(()), |()| Action::Insert {
-                key: key(to),
-                value: Vec::new(),
-                done: false,
-            })?,
-            Err(error) => self.finish(start, None, Err(error), |()| unreachable!("refused"))?,
-        }
-        Ok(())
     }
 
     /// Runs two operations at once.

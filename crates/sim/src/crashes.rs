@@ -10,19 +10,22 @@
 //!    that were under way kept, torn or lost,
 //! 3. each is recovered, by any number of workers (`recovery.rs`), and must hold a
 //!    prefix of the commit order with everything that was acknowledged
-//!    (`ledger.rs`), and what was streamed meanwhile (`follower.rs`),
+//!    (`ledger.rs`), what was streamed meanwhile (`follower.rs`), and the indexes that
+//!    there were, without which nobody writes their tables (`indexes.rs`),
 //! 4. in some, bits rot: recovery refuses, or finds the same (`rot.rs`),
 //! 5. backups that were made meanwhile, on other disks, are opened and compared,
 //! 6. one of them is interrupted while it is being recovered, also at every change
 //!    of the disk that the end of recovery makes,
 //! 7. and carries the next round.
 //!
-//! At the end the surviving history of all rounds is checked once more, as one.
+//! At the end the surviving history of all rounds is checked once more, as one, and by
+//! the checker that looks for cycles (`cycles.rs`).
 //!
 //! A *crash point* is an image that was recovered and compared.
 
 mod failure;
 mod follower;
+mod indexes;
 mod ledger;
 mod many;
 mod parameters;
@@ -32,9 +35,12 @@ mod rot;
 mod round;
 mod unverified;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
-use engine::OpenError;
+use engine::{Certifier, OpenError, WallClock, WallTime};
 use interleave::with_injector;
 use io::{Faults, SimulatedDisk};
 
@@ -43,16 +49,19 @@ pub use self::{
 };
 use self::{
     follower::Follower,
+    indexes::Indexes,
     ledger::{Ledger, Past},
     recovery::{Interrupted, Opened},
     round::Round,
 };
 use crate::{
     check::{self, Rules},
+    cycles,
     dice::Dice,
     failure::Reason,
-    parameters::Planted,
+    parameters::{Levels, Planted},
     simulation::faults::Injector,
+    workload::expiring,
 };
 
 /// What checkers may assume: see [`Rules`].
@@ -88,26 +97,39 @@ pub fn run_crashes(seed: u64, parameters: &CrashParameters) -> Result<CrashRepor
     })
 }
 
-struct Crashes<'p> {
-    parameters: &'p CrashParameters,
+/// When all runs begin, in microseconds.
+const START: WallTime = WallTime(1 << 40);
+
+struct Crashes {
+    parameters: CrashParameters,
     dice: Dice,
+    /// That of all databases of the run.
+    wall: WallClock,
     injector: Injector,
     ledger: Ledger,
     follower: Follower,
+    indexes: Indexes,
     /// Transactions begun, and the order of the history, over all rounds.
     begun: u64,
     order: u64,
     report: CrashReport,
 }
 
-impl<'p> Crashes<'p> {
-    fn new(seed: u64, parameters: &'p CrashParameters, injector: Injector) -> Crashes<'p> {
+impl Crashes {
+    fn new(seed: u64, parameters: &CrashParameters, injector: Injector) -> Crashes {
+        let (mut dice, mut parameters) = (Dice::new(seed), *parameters);
+        if dice.chance(parameters.serializable) {
+            let certifier = [Certifier::Ssn, Certifier::Validation][dice.below(2)];
+            parameters.run.levels = Levels::Serializable(certifier);
+        }
         Crashes {
             parameters,
-            dice: Dice::new(seed),
+            dice,
+            wall: WallClock::manual(START),
             injector,
             ledger: Ledger::default(),
             follower: Follower::default(),
+            indexes: Indexes::default(),
             begun: 0,
             order: 0,
             report: CrashReport::default(),
@@ -125,6 +147,10 @@ impl<'p> Crashes<'p> {
         let mut disk = disk;
         for _ in 0..self.dice.between(1, self.parameters.rounds_max) {
             let past = self.round(&disk, opened)?;
+            if self.dice.chance(500) {
+                let off = self.dice.below(2 * expiring::TTL.as_micros() as usize);
+                self.wall.advance(Duration::from_micros(off as u64));
+            }
             self.look_at_images(&disk, &past)?;
             self.look_at_backups(&past)?;
             let image = self.image(&disk);
@@ -133,6 +159,8 @@ impl<'p> Crashes<'p> {
         }
         let survivors = self.ledger.survivors();
         check::history(survivors, &RULES).map_err(Reason::Violation)?;
+        let levels = self.parameters.run.levels;
+        cycles::check_survivors(survivors, levels).map_err(Reason::Violation)?;
         self.report.survived += survivors.len() as u64;
         Ok(self.report)
     }
@@ -142,13 +170,14 @@ impl<'p> Crashes<'p> {
         let round = Round::new(
             disk,
             opened,
-            self.parameters,
-            (&mut self.ledger, &self.follower),
+            &self.parameters,
+            (&mut self.ledger, &self.follower, &self.indexes),
             &self.injector,
             (self.begun, self.order),
             Dice::new(self.dice.seed()),
         )?;
         let end = round.run(&mut self.report)?;
+        self.report.merge(&self.indexes.take_report());
         (self.begun, self.order) = (end.begun, end.order);
         let past = self.ledger.past(end)?;
         check::history(past.records(), &RULES).map_err(Reason::Violation)?;
@@ -198,6 +227,9 @@ impl<'p> Crashes<'p> {
         }
         let (opened, up_to) = self.recover(&image, &past, Some(up_to))?;
         let opened = self.ledger.settle(past, opened, up_to)?;
+        let (expired, unexpired) = self.ledger.expiring();
+        self.report.expired += expired;
+        self.report.unexpired += unexpired;
         self.follower.check(self.ledger.survivors().iter())?;
         self.report.merge(&self.follower.take_report());
         Ok((image, opened))
@@ -267,7 +299,13 @@ impl<'p> Crashes<'p> {
         disk: &SimulatedDisk,
         turns: Option<usize>,
     ) -> Result<Interrupted, OpenError> {
-        recovery::open(disk, &self.parameters.run, turns, &mut self.dice)
+        recovery::open(
+            disk,
+            &self.parameters.run,
+            &self.wall,
+            turns,
+            &mut self.dice,
+        )
     }
 }
 

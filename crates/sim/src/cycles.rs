@@ -4,7 +4,8 @@
 //! SSN the serial order is not that of the timestamps; there it is the only judge.
 //!
 //! Of a transaction that ran operations at once, only the writes are told: which of its
-//! own writes a read had to see is not known.
+//! own writes a read had to see is not known. Nothing is told of names in the catalog,
+//! which go by other operations than those that a history has, nor of what expires.
 
 use std::{collections::HashMap, ops::Bound};
 
@@ -15,10 +16,10 @@ use isolation::{
 };
 
 use crate::{
-    check::Violation,
+    check::{self, Violation},
     history::{Action, Event, Key, Outcome, Record, Value},
     parameters::Levels,
-    workload::{append, groups},
+    workload::{append, expiring, groups},
 };
 
 /// What the histories of a run must be.
@@ -47,6 +48,36 @@ pub fn check(records: &[Record], run: Levels) -> Result<(), Violation> {
     Err(Violation::new(anomaly.name(), first, story))
 }
 
+/// As [`check`], for what has survived the crashes of a run: whatever was in doubt is known
+/// to have committed.
+///
+/// # Errors
+/// As for [`check`].
+pub(crate) fn check_survivors(records: &[Record], run: Levels) -> Result<(), Violation> {
+    let mut records = records.to_vec();
+    for record in &mut records {
+        if let Outcome::InDoubt(at) = record.outcome {
+            record.outcome = Outcome::Committed(at);
+        }
+    }
+    check(&records, run)
+}
+
+/// Whether an action is about a record that lives until it is deleted.
+fn is_told(action: &Action) -> bool {
+    let key = match action {
+        Action::Get { key, .. }
+        | Action::Insert { key, .. }
+        | Action::Update { key, .. }
+        | Action::Upsert { key, .. }
+        | Action::Delete { key, .. }
+        | Action::Abandoned { key, .. } => key,
+        Action::Scan { .. } => return true,
+        Action::Failed { .. } => return false,
+    };
+    !check::is_name(key) && !expiring::is_expiring(key)
+}
+
 /// The history as clients of any database could tell it.
 pub fn history(records: &[Record]) -> Vec<Transaction> {
     let telling = Telling::of(records);
@@ -70,7 +101,8 @@ impl<'r> Telling<'r> {
             let next = values.len() as Version + UNBORN + 1;
             values.entry(value).or_insert(next);
         };
-        for event in records.iter().flat_map(|record| &record.events) {
+        let events = records.iter().flat_map(|record| &record.events);
+        for event in events.filter(|event| is_told(&event.action)) {
             match &event.action {
                 Action::Get { key, found } => {
                     keys.push(key);
@@ -105,6 +137,9 @@ impl<'r> Telling<'r> {
     fn transaction(&self, record: &Record) -> Transaction {
         let at_once = record.events.iter().any(|event| event.joined);
         let operation = |event: &Event| {
+            if !is_told(&event.action) {
+                return None;
+            }
             Some(told::Operation {
                 action: if at_once {
                     self.effect(&event.action)?

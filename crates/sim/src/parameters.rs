@@ -98,6 +98,12 @@ pub enum Planted {
     ForgetChange,
     /// He sets out from one transaction too early.
     RepeatChange,
+    /// Some reads find what was there before, though it has expired.
+    ReadExpired,
+    /// Nobody writes down which indexes were made.
+    HiddenIndex,
+    /// A database that was recovered has a clock that is late by a time to live.
+    LateClock,
 }
 
 /// Everything that, with a seed, determines a run.

@@ -206,7 +206,7 @@ impl Simulation {
 
     fn submit(&mut self, worker: usize) {
         let world = self.world.clone();
-        if self.begun == self.begun_max || self.berths[worker].open_tasks() > 40 {
+        if self.begun >= self.begun_max || self.berths[worker].open_tasks() > 40 {
             return;
         }
         self.begun += 1;

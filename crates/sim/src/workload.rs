@@ -7,10 +7,12 @@
 //! | reads, appends, scans, rows that come and go, as `isolation` generates them | `g…` | `groups.rs` |
 //! | keys come and go under scans | `p…` | `presence.rs` |
 //! | registers with unique values | `r…` | `register.rs` |
-//! | records in several tables at once | `t…` | `tables.rs` |
+//! | records in several tables at once, with indexes | `t…` | `tables.rs` |
+//! | records that expire, with indexes | `x…` | `expiring.rs` |
 
 pub(crate) mod append;
 pub(crate) mod bank;
+pub(crate) mod expiring;
 pub(crate) mod groups;
 mod presence;
 mod register;

@@ -24,7 +24,7 @@ pub(crate) struct World {
     /// By number: storages of the keys that begin with [`tables::PREFIX`] and it, that
     /// somebody has opened. None in memory.
     storages: Mutex<BTreeMap<u32, Arc<Table>>>,
-    /// What transactions do that no history knows of.
+    /// What transactions do that no history knows of, or only half.
     pub(crate) expiring: Option<Expiring>,
     pub(crate) recorder: Recorder,
     pub(crate) parking: Parking,
@@ -62,9 +62,12 @@ impl World {
         parameters: &Parameters,
         database: &Arc<Database>,
         table: &Arc<Table>,
+        expiring: Expiring,
         recorder: Recorder,
     ) -> Arc<World> {
-        Arc::new(World::on(parameters, database, table, recorder))
+        let world = World::on(parameters, database, table, recorder);
+        let expiring = Some(expiring);
+        Arc::new(World { expiring, ..world })
     }
 
     fn on(

@@ -27,6 +27,13 @@ fn crashes_lose_nothing_that_was_acknowledged() {
         ("backups", report.backups),
         ("tables", report.tables),
         ("followers", report.followers),
+        ("indexes", report.indexes),
+        ("attached indexes", report.attached),
+        ("comparisons of indexes", report.compared),
+        ("refusals without indexes", report.not_attached),
+        ("refusals by unique indexes", report.duplicates),
+        ("expired records", report.expired),
+        ("records that have not expired", report.unexpired),
         ("followed transactions", report.followed / 10),
         ("late followers", report.not_kept * 5),
         ("tables in doubt", report.tables_in_doubt),
@@ -116,6 +123,24 @@ fn changes_that_are_missed_or_repeated_are_found() {
             "seed {seed}: {reason}"
         );
     }
+}
+
+#[test]
+fn an_index_that_nobody_made_is_found() {
+    let (seed, reason) = found(Planted::HiddenIndex);
+    assert!(
+        matches!(reason, Reason::Recovered(_) | Reason::Violation(_)),
+        "seed {seed}: {reason}"
+    );
+}
+
+#[test]
+fn expired_records_that_come_back_are_found() {
+    let (seed, reason) = found(Planted::LateClock);
+    assert!(
+        matches!(reason, Reason::Recovered(_)),
+        "seed {seed}: {reason}"
+    );
 }
 
 #[test]

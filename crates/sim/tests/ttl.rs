@@ -5,7 +5,7 @@
 mod seeds;
 
 use seeds::survive;
-use sim::{Faults, Parameters};
+use sim::{Faults, Parameters, Planted, Reason, run};
 
 const SEEDS: u64 = 120;
 
@@ -35,4 +35,15 @@ fn expiring_records_survive_all_faults() {
     let report = survive(SEEDS * 2, &with_expiring("faults"));
     assert!(report.expired > SEEDS * 5, "{} expired", report.expired);
     assert!(report.panics > SEEDS);
+}
+
+#[test]
+fn a_reader_of_expired_records_is_found() {
+    let parameters = Parameters {
+        planted: Some(Planted::ReadExpired),
+        ..with_expiring("mixed")
+    };
+    let found = (1..=20).find_map(|seed| run(seed, &parameters).err());
+    let reason = found.expect("nobody found it").reason;
+    assert!(matches!(reason, Reason::Panicked(_)), "{reason}");
 }

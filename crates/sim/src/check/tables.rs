@@ -8,7 +8,10 @@ use engine::{Error, Isolation};
 use super::{Versions, Violation};
 use crate::{
     history::{Action, Event, Key, Record, Value},
-    workload::tables::{CATALOG, storage_of},
+    workload::{
+        expiring,
+        tables::{CATALOG, INDEXES, indexed, named, storage_of},
+    },
 };
 
 /// From which commit to before which one a storage is that of a table.
@@ -25,25 +28,52 @@ impl Life {
 }
 
 /// The storages that the names in a state lead to.
-pub(crate) fn live_storages<'s>(
-    state: impl Iterator<Item = (&'s Key, &'s Value)>,
-) -> BTreeSet<u32> {
-    let names = state.filter(|(key, _)| is_name(key));
+fn live_storages<'s>(state: impl Iterator<Item = (&'s Key, &'s Value)>) -> BTreeSet<u32> {
+    let names = state.filter(|(key, _)| is_table_name(key));
     names.filter_map(|(_, value)| number(value)).collect()
+}
+
+/// The tables that the names in a state lead to.
+pub(crate) struct LiveTables {
+    storages: BTreeSet<u32>,
+    tags: BTreeSet<[u8; 8]>,
+}
+
+impl LiveTables {
+    pub(crate) fn of<'s>(state: impl Iterator<Item = (&'s Key, &'s Value)>) -> LiveTables {
+        let names = state.filter(|(key, _)| is_table_name(key));
+        let (storages, mut tags): (_, BTreeSet<_>) =
+            names.filter_map(|(_, value)| named(value)).unzip();
+        tags.insert(expiring::TAG.to_be_bytes());
+        LiveTables { storages, tags }
+    }
+
+    /// Whether a record, or an index, is of one of them, or of no table that comes and goes.
+    /// Of tables that were dropped or truncated nothing is left.
+    pub(crate) fn have(&self, key: &[u8], value: &[u8]) -> bool {
+        match key.first() {
+            Some(&INDEXES) => indexed(value).is_some_and(|(tag, _)| self.tags.contains(&tag)),
+            _ => storage_of(key).is_none_or(|storage| self.storages.contains(&storage)),
+        }
+    }
 }
 
 /// Whether the key is that of a name in the catalog.
 pub(crate) fn is_name(key: &[u8]) -> bool {
+    is_table_name(key) || key.first() == Some(&INDEXES)
+}
+
+fn is_table_name(key: &[u8]) -> bool {
     key.first() == Some(&CATALOG)
 }
 
 fn number(value: &[u8]) -> Option<u32> {
-    Some(u32::from_be_bytes(value.try_into().ok()?))
+    named(value).map(|(storage, _)| storage)
 }
 
 fn lives(versions: &Versions) -> BTreeMap<u32, Life> {
     // By commit: which storages are named afterwards.
-    let names = versions.iter().filter(|(key, _)| is_name(key));
+    let names = versions.iter().filter(|(key, _)| is_table_name(key));
     let commits: BTreeSet<u64> = names
         .flat_map(|(_, versions)| versions.iter().map(|version| version.at))
         .collect();
@@ -61,14 +91,6 @@ fn lives(versions: &Versions) -> BTreeMap<u32, Life> {
         }
     }
     lives
-}
-
-/// When a storage became that of a table, if ever.
-pub(super) fn made_at(versions: &Versions, storage: u32) -> Option<u64> {
-    let names = versions.iter().filter(|(key, _)| is_name(key));
-    let all = names.flat_map(|(_, versions)| versions);
-    let made = all.filter(|version| version.value.as_deref().and_then(number) == Some(storage));
-    made.map(|version| version.at).min()
 }
 
 /// Names that a transaction has changed itself.
@@ -103,7 +125,7 @@ pub(super) fn check(versions: &Versions, records: &[Record]) -> Result<(), Viola
         let mut own = OwnNames::new();
         for event in &record.events {
             if let Some((key, value)) = event.action.effect()
-                && is_name(key)
+                && is_table_name(key)
             {
                 own.insert(key.clone(), value.cloned());
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::{Abort, Error, Isolation};
 
-use super::{Rules, Versions, Violation, shown, tables::made_at};
+use super::{Rules, Versions, Violation, shown};
 use crate::{
     history::{Action, Event, Key, Record},
     workload::tables::storage_of,
@@ -135,12 +135,10 @@ pub(super) fn aborts_have_a_cause(
                     && write.event.order.1 < event.order.1
                     && event.order.0 < write.released.1
             });
-            let is_new_table = || {
-                let made = storage_of(key).and_then(|storage| made_at(versions, storage));
-                made.is_some_and(|at| at > record.snapshot)
-            };
             match abort {
-                Abort::SnapshotTooOld => committed || is_new_table(),
+                // Entries of indexes are in no history.
+                Abort::SnapshotTooOld | Abort::WriteConflict if storage_of(key).is_some() => true,
+                Abort::SnapshotTooOld => committed,
                 Abort::WriteConflict => open || rules.waits,
                 Abort::Deadlock => rules.waits,
                 _ => true,

@@ -21,6 +21,7 @@ use crate::{
     failure::Reason,
     history::{Key, Record, Value},
     parameters::Planted,
+    workload::expiring,
     world::World,
 };
 
@@ -151,8 +152,9 @@ impl Follower {
                 && known.contains(&at)
             {
                 let changed = record.effects();
-                // The catalog is not streamed.
-                let changed = changed.filter(|(key, _)| !check::is_name(key));
+                // The catalog is not streamed; what expires is also deleted by nobody.
+                let is_followed = |key: &Key| !check::is_name(key) && !expiring::is_expiring(key);
+                let changed = changed.filter(|(key, _)| is_followed(key));
                 let changed = changed.map(|(key, value)| (key.clone(), value.cloned()));
                 let changed: Effects = changed.collect();
                 if !changed.is_empty() {

@@ -14,13 +14,20 @@ use engine::{Durability, Isolation, Timestamp, Transaction};
 use interleave::{Sequential, run_inline};
 use io::SimulatedDisk;
 
-use super::{RULES, recovery::Opened};
+use super::{RULES, indexes, recovery::Opened};
 use crate::{
-    check::{self, Versions},
+    check::{self, LiveTables, Versions},
     failure::Reason,
     history::{Action, Event, Key, Outcome, Record, Value},
-    workload::{bank, tables},
+    workload::{
+        bank,
+        expiring::{self, has_expired, is_expiring},
+        tables,
+    },
 };
+
+/// Bytes of what is stored of a record that expires: a value behind its expiry.
+const EXPIRING_BYTES: usize = 8 + expiring::VALUE_BYTES;
 
 /// The table of the keys that do not name another.
 pub(super) const MAIN_TABLE: &str = "records";
@@ -33,6 +40,8 @@ pub(super) struct Ledger {
     state: BTreeMap<Key, Value>,
     /// All of them, of all rounds.
     survivors: Vec<Record>,
+    /// Records of that state that had expired when they were recovered.
+    expired: u64,
 }
 
 /// What a round leaves.
@@ -71,6 +80,12 @@ impl Ledger {
     /// Whether the accounts and all that were loaded.
     pub(super) fn is_loaded(&self) -> bool {
         !self.state.is_empty()
+    }
+
+    /// How many records of what was recovered last had expired, and had not.
+    pub(super) fn expiring(&self) -> (u64, u64) {
+        let unexpired = self.state.keys().filter(|key| is_expiring(key)).count();
+        (self.expired, unexpired as u64)
     }
 
     /// What all rounds together left, by number.
@@ -167,10 +182,12 @@ impl Ledger {
         } else {
             &past.versions
         };
-        // Of tables that were dropped or truncated nothing is left.
-        let storages = check::live_storages(versions.state(up_to));
-        let is_left = |key: &Key| tables::storage_of(key).is_none_or(|s| storages.contains(&s));
-        let mut expected = versions.state(up_to).filter(|(key, _)| is_left(key));
+        let live = LiveTables::of(versions.state(up_to));
+        let now = opened.wall.now();
+        let is_left =
+            |key: &Key, value: &Value| live.have(key, value) && !has_expired(key, value, now);
+        let state = versions.state(up_to);
+        let mut expected = state.filter(|(key, value)| is_left(key, value));
         let mut there = found.iter();
         loop {
             let (expected, there) = (expected.next(), there.next());
@@ -184,6 +201,7 @@ impl Ledger {
             }
         }
         bank::check(&found).map_err(Reason::Recovered)?;
+        indexes::check_unique(&found)?;
         Ok(up_to)
     }
 
@@ -197,6 +215,12 @@ impl Ledger {
         self.state = read_all(&opened)?;
         self.base = up_to;
         self.survivors.extend(past.survivors(up_to));
+        let versions = Versions::of(&self.survivors).map_err(Reason::Violation)?;
+        let now = opened.wall.now();
+        let records = versions.state(up_to);
+        self.expired = records
+            .filter(|(key, value)| has_expired(key, value, now))
+            .count() as u64;
         self.compare_memory(&mut opened)?;
         Ok(opened)
     }
@@ -213,31 +237,44 @@ impl Ledger {
             }
         }
         let live = opened.database.memory().version_bytes;
-        let mut recovered = self.recovered();
-        let is_name = |key: &Key| check::is_name(key);
-        recovered.events.retain(|event| {
-            let effect = event.action.effect();
-            effect.is_none_or(|(key, _)| !is_name(key))
-        });
-        let needed = check::version_bytes(&[recovered]) + catalog_bytes(opened);
-        if live == needed {
+        let records = self.state.iter();
+        let records = records.filter(|(key, _)| !check::is_name(key));
+        let stored = |(key, value): (&Key, &Value)| match is_expiring(key) {
+            true => EXPIRING_BYTES,
+            false => value.len(),
+        };
+        let needed = check::block_bytes(records.map(stored)) + self.catalog_bytes(opened);
+        // What has expired may be there until it is deleted.
+        let each = check::block_bytes(std::iter::once(EXPIRING_BYTES));
+        let beyond = live.checked_sub(needed);
+        if beyond.is_some_and(|beyond| beyond % each == 0 && beyond / each <= self.expired) {
             return Ok(());
         }
         Err(Reason::Memory(format!(
-            "{live} bytes of versions are live after recovery, the records need {needed}"
+            "{live} bytes of versions are live after recovery, the records need {needed}, and \
+             {} may have expired",
+            self.expired
         )))
     }
-}
 
-/// Bytes of the versions that describe the tables (`engine`, `catalog/definition.rs`).
-fn catalog_bytes(opened: &Opened) -> u64 {
-    let tables = opened.database.table_names().into_iter();
-    let values = tables.flat_map(|name| {
-        let table = opened.database.table(&name);
-        let description = table.map_or(0, |table| table.description().len());
-        [16 + name.len() + description, 8]
-    });
-    check::block_bytes(values)
+    /// Bytes of the versions that describe tables and indexes (`engine`,
+    /// `catalog/definition.rs`).
+    fn catalog_bytes(&self, opened: &Opened) -> u64 {
+        let tables = opened.database.table_names().into_iter();
+        let tables = tables.flat_map(|name| {
+            let table = opened.database.table(&name);
+            let description = table.as_ref().map_or(0, |table| table.description().len());
+            let expiry = table.and_then(|table| table.ttl()).map_or(0, |_| 8);
+            [16 + name.len() + description + expiry, 8]
+        });
+        let names = self.state.iter();
+        let indexes = names.filter(|(key, _)| key.first() == Some(&tables::INDEXES));
+        let indexes = indexes.flat_map(|(key, _)| {
+            let description = tables::index_description(0, false).len();
+            [16 + tables::index_name(key[1]).len() + description, 8]
+        });
+        check::block_bytes(tables.chain(indexes))
+    }
 }
 
 /// The names in the catalog: which storage each leads to, as far as transactions and the
@@ -247,7 +284,7 @@ fn read_names(opened: &Opened, transaction: &Transaction) -> Result<BTreeMap<Key
     for name in opened.database.table_names() {
         let Some(further) = (0..=u8::MAX).find(|&further| tables::table_name(further) == name)
         else {
-            if name != MAIN_TABLE {
+            if name != MAIN_TABLE && name != expiring::TABLE {
                 return Err(Reason::Recovered(format!("nobody made table {name:?}")));
             }
             continue;
@@ -255,17 +292,14 @@ fn read_names(opened: &Opened, transaction: &Transaction) -> Result<BTreeMap<Key
         let found = run_inline(transaction.open_table::<Sequential>(&name));
         let number = found.as_ref().map(|table| table.number());
         let known = opened.database.table(&name);
-        let description = known.as_ref().map(|table| table.description());
-        if number != Ok(known.as_ref().map_or(0, |table| table.number()))
-            || description != Some(tables::DESCRIPTION)
-        {
+        if number != Ok(known.as_ref().map_or(0, |table| table.number())) {
             return Err(Reason::Recovered(format!(
-                "table {name:?} is {found:?} and {known:?}, described as {description:?}"
+                "table {name:?} is {found:?} and {known:?}"
             )));
         }
-        if let Ok(number) = number {
+        if let Ok(table) = found {
             let key = vec![tables::CATALOG, further];
-            names.insert(key, number.to_be_bytes().to_vec());
+            names.insert(key, tables::name_value(&table));
         }
     }
     let listed = run_inline(transaction.list_tables::<Sequential>());
@@ -283,10 +317,18 @@ fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
     let session = opened.berths[0].session();
     let transaction = session.begin(Isolation::Snapshot).map_err(failed)?;
     let mut found = read_names(opened, &transaction)?;
+    found.extend(indexes::read_missing(opened, &transaction)?);
     for name in opened.database.table_names() {
         let Some(table) = opened.database.table(&name) else {
             continue;
         };
+        let ttl = (name == expiring::TABLE).then_some(expiring::TTL);
+        if table.ttl() != ttl {
+            return Err(Reason::Recovered(format!(
+                "records of {name:?} live for {:?}",
+                table.ttl()
+            )));
+        }
         let all = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
         let mut strays = 0;
         run_inline(transaction.scan::<Sequential>(
@@ -296,6 +338,7 @@ fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
             |key, value| {
                 let belongs = match tables::storage_of(key) {
                     Some(storage) => storage == table.number(),
+                    None if is_expiring(key) => name == expiring::TABLE,
                     None => name == MAIN_TABLE,
                 };
                 strays += u32::from(!belongs);

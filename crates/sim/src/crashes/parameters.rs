@@ -21,6 +21,8 @@ pub struct CrashParameters {
     pub sweep: u32,
     /// How likely a round has a device that fails calls.
     pub device_errors: u32,
+    /// How likely all transactions of a run are serializable, by either certifier.
+    pub serializable: u32,
 }
 
 impl Default for CrashParameters {
@@ -41,6 +43,7 @@ impl Default for CrashParameters {
             rot: 250,
             sweep: 500,
             device_errors: 250,
+            serializable: 400,
         }
     }
 }

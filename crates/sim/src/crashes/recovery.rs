@@ -4,7 +4,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 
 use engine::{
     CheckpointConfig, Database, DatabaseConfig, Loading, LogConfig, OpenError, RecoveryConfig,
-    RecoveryReport,
+    RecoveryReport, WallClock, WallTime,
 };
 use io::{Directory, SimulatedDisk};
 
@@ -13,6 +13,7 @@ use crate::{
     dice::Dice,
     parameters::{Parameters, Planted},
     simulation::berth::Berth,
+    workload::expiring,
 };
 
 /// A database that was recovered, and its workers.
@@ -20,6 +21,7 @@ pub(super) struct Opened {
     pub(super) database: Arc<Database>,
     pub(super) berths: Vec<Berth>,
     pub(super) clock: Rc<Cell<Duration>>,
+    pub(super) wall: WallClock,
     pub(super) report: RecoveryReport,
 }
 
@@ -34,6 +36,7 @@ pub(super) enum Interrupted {
 pub(super) fn open(
     disk: &SimulatedDisk,
     parameters: &Parameters,
+    wall: &WallClock,
     turns: Option<usize>,
     dice: &mut Dice,
 ) -> Result<Interrupted, OpenError> {
@@ -57,6 +60,11 @@ pub(super) fn open(
         directory,
     )?;
     let database = recovery.database().clone();
+    let its_own = match parameters.planted {
+        Some(Planted::LateClock) => late(wall),
+        _ => wall.clone(),
+    };
+    assert!(database.set_wall_clock(its_own), "nobody has asked");
     let clock = Rc::new(Cell::new(Duration::ZERO));
     let workers = dice.between(1, parameters.workers_max);
     let mut berths: Vec<Berth> = (0..workers)
@@ -93,8 +101,14 @@ pub(super) fn open(
         database,
         berths,
         clock,
+        wall: wall.clone(),
         report,
     })))
+}
+
+fn late(wall: &WallClock) -> WallClock {
+    let ttl = expiring::TTL.as_micros() as u64;
+    WallClock::manual(WallTime(wall.now().0 - ttl))
 }
 
 /// Small, so that buffers fill and segments are used again.

@@ -3,11 +3,12 @@
 
 use std::fmt;
 
-use engine::Durability;
+use engine::{Durability, Error};
 
 use crate::{
     check,
-    history::{Outcome, Record},
+    history::{Action, Outcome, Record},
+    workload::tables,
 };
 
 macro_rules! counters {
@@ -65,6 +66,20 @@ counters! {
     tables "changes of tables",
     /// Those by transactions that committed and told nobody.
     tables_in_doubt "changes of tables in doubt",
+    /// Indexes made, dropped and renamed by transactions that committed, told or not.
+    indexes "changes of indexes",
+    /// Indexes that were attached after a crash.
+    attached "indexes attached",
+    /// Comparisons of an index with its table.
+    compared "indexes compared",
+    /// Writes refused because an index was not attached.
+    not_attached "writes refused for a missing index",
+    /// Writes refused because another record has the key in a unique index.
+    duplicates "writes refused as duplicates",
+    /// Records that had expired when they were recovered, or been deleted for it.
+    expired "expired",
+    /// Those that had not.
+    unexpired "not expired",
     /// Backups made while others wrote, and opened.
     backups "backups",
     /// Times that somebody began to follow the change stream.
@@ -86,7 +101,25 @@ impl CrashReport {
     pub(super) fn count(&mut self, records: &[Record]) {
         for record in records {
             let names = record.effects().filter(|(key, _)| check::is_name(key));
-            let names = names.count() as u64;
+            let (indexes, names): (Vec<_>, Vec<_>) =
+                names.partition(|(key, _)| key.first() == Some(&tables::INDEXES));
+            let (indexes, names) = (indexes.len() as u64, names.len() as u64);
+            if record.written_at().is_some() {
+                self.indexes += indexes;
+            }
+            for event in &record.events {
+                match event.action {
+                    Action::Failed {
+                        error: Error::IndexNotAttached { .. },
+                        ..
+                    } => self.not_attached += 1,
+                    Action::Failed {
+                        error: Error::DuplicateIndexKey { .. },
+                        ..
+                    } => self.duplicates += 1,
+                    _ => {}
+                }
+            }
             match record.outcome {
                 Outcome::Committed(_) => self.tables += names,
                 Outcome::InDoubt(_) => self.tables_in_doubt += names,

@@ -85,7 +85,7 @@ fn last_blocks(disk: &SimulatedDisk) -> std::io::Result<Vec<(String, Range<u64>)
 
 /// Lets some bits of an image rot, and looks what recovery makes of it.
 pub(super) fn look_at(
-    crashes: &mut Crashes<'_>,
+    crashes: &mut Crashes,
     image: &SimulatedDisk,
     past: &Past,
 ) -> Result<(), Reason> {

@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use engine::TableOptions;
 use io::{Faults, SimulatedDisk};
 
 use super::{
     CrashParameters, CrashReport,
     follower::Follower,
+    indexes::Indexes,
     ledger::{Backup, End, Ledger, MAIN_TABLE},
     recovery::Opened,
 };
@@ -14,8 +16,8 @@ use crate::{
     dice::Dice,
     failure::Reason,
     history::Recorder,
-    simulation::{Simulation, berth::Berth, faults::Injector},
-    workload,
+    simulation::{Simulation, berth::Berth, expiry::Expiring, faults::Injector},
+    workload::{self, expiring, tables},
     world::World,
 };
 
@@ -23,6 +25,7 @@ pub(super) struct Round<'c> {
     disk: &'c SimulatedDisk,
     ledger: &'c mut Ledger,
     follower: &'c Follower,
+    indexes: &'c Indexes,
     simulation: Simulation,
     dice: Dice,
     /// The device may fail calls.
@@ -37,7 +40,7 @@ impl<'c> Round<'c> {
         disk: &'c SimulatedDisk,
         opened: Opened,
         parameters: &CrashParameters,
-        (ledger, follower): (&'c mut Ledger, &'c Follower),
+        (ledger, follower, indexes): (&'c mut Ledger, &'c Follower, &'c Indexes),
         injector: &Injector,
         (begun, order): (u64, u64),
         mut dice: Dice,
@@ -49,8 +52,26 @@ impl<'c> Round<'c> {
                 .create_table(MAIN_TABLE, &[])
                 .map_err(|error| Reason::Setup(error.to_string()))?,
         };
+        let options = TableOptions {
+            ttl: Some(expiring::TTL),
+        };
+        let expiring = match database.table(expiring::TABLE) {
+            Some(table) => table,
+            None => database
+                .create_table_with(
+                    expiring::TABLE,
+                    &tables::description(expiring::TAG),
+                    options,
+                )
+                .map_err(|error| Reason::Setup(error.to_string()))?,
+        };
+        let expiring = Expiring {
+            table: expiring,
+            wall: opened.wall,
+            goes_back: false,
+        };
         let recorder = Recorder::starting_at(order);
-        let world = World::of(&parameters.run, &database, &table, recorder);
+        let world = World::of(&parameters.run, &database, &table, expiring, recorder);
         let choices = Dice::new(dice.seed());
         let simulation = Simulation::on(
             world,
@@ -65,6 +86,7 @@ impl<'c> Round<'c> {
             disk,
             ledger,
             follower,
+            indexes,
             simulation,
             dice,
             backups: Vec::new(),
@@ -83,6 +105,12 @@ impl<'c> Round<'c> {
         }
         let (least, most) = [(10, 300), (300, 2500), (2500, 6000)][self.dice.weighted(&[1, 3, 2])];
         let steps = self.dice.between(least, most);
+        if self.dice.chance(500) {
+            // Mostly enough to attach them all.
+            for _ in 0..8 {
+                self.indexes.begin_one(&mut self.simulation, &mut self.dice);
+            }
+        }
         for _ in 0..steps {
             if self.disk.is_unplugged() {
                 break;
@@ -120,6 +148,11 @@ impl<'c> Round<'c> {
             12..15 => self.change_mood(),
             15..17 => self.back_up()?,
             17..22 => self.begin_following(),
+            22..60 => self.indexes.begin_one(&mut self.simulation, &mut self.dice),
+            60..68 => {
+                let simulation = &mut self.simulation;
+                self.indexes.begin_comparing(simulation, &mut self.dice);
+            }
             _ => {}
         }
         Ok(())
@@ -212,7 +245,11 @@ impl<'c> Round<'c> {
             }
             self.simulation.turn()?;
         }
-        Ok(())
+        let has_failed = self.simulation.world.database.failure().is_some();
+        if self.disk.is_unplugged() || has_failed {
+            return Ok(());
+        }
+        self.indexes.compare_all(&self.simulation)
     }
 
     /// The end of all workers: with power, if they end in order.

@@ -7,6 +7,7 @@
 //! nothing may be left of them.
 
 use std::{
+    collections::BTreeMap,
     ops::{Bound, ControlFlow},
     rc::Rc,
     sync::Arc,
@@ -20,7 +21,7 @@ use engine::{
 use interleave::{Interleaved, Sequential, run_inline, sleep, yield_now};
 
 use super::Simulation;
-use crate::{dice::Dice, failure::Reason};
+use crate::{dice::Dice, failure::Reason, parameters::Planted};
 
 const TTL: u64 = 2000;
 const START: u64 = 1 << 40;
@@ -32,8 +33,10 @@ const ALL: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
 
 /// A table whose records expire, and its clock.
 pub(crate) struct Expiring {
-    table: Arc<Table>,
-    wall: WallClock,
+    pub(crate) table: Arc<Table>,
+    pub(crate) wall: WallClock,
+    /// The clock jumps back at times: what has come back then may be deleted or not.
+    pub(crate) goes_back: bool,
 }
 
 impl Expiring {
@@ -47,7 +50,11 @@ impl Expiring {
         let table = database
             .create_table_with("expiring", &[], options)
             .expect("an empty database has room for a table");
-        Expiring { table, wall }
+        Expiring {
+            table,
+            wall,
+            goes_back: true,
+        }
     }
 }
 
@@ -78,9 +85,19 @@ fn build_index(session: &Rc<Session>, table: &Arc<Table>) -> Index {
     build.index().clone()
 }
 
+/// What a reader keeps that is to read expired records: by key, when they expire.
+type Kept = BTreeMap<[u8; 1], (WallTime, Option<WallTime>)>;
+
 /// Some transactions, one after the other. Those that are aborted are given up.
-async fn work(session: Rc<Session>, table: Arc<Table>, index: Index, seed: u64) {
+async fn work(
+    session: Rc<Session>,
+    table: Arc<Table>,
+    index: Index,
+    seed: u64,
+    planted: Option<Planted>,
+) {
     let mut dice = Dice::new(seed);
+    let mut kept = (planted == Some(Planted::ReadExpired)).then(BTreeMap::new);
     for _ in 0..TRANSACTIONS {
         sleep(Duration::from_micros(dice.below(300) as u64)).await;
         let levels = [
@@ -91,7 +108,7 @@ async fn work(session: Rc<Session>, table: Arc<Table>, index: Index, seed: u64) 
         let Ok(transaction) = session.begin(levels[dice.below(3)]) else {
             return;
         };
-        match operate(&transaction, &table, &index, &mut dice).await {
+        match operate(&transaction, &table, &index, &mut dice, &mut kept).await {
             Ok(()) => drop(transaction.commit().await),
             Err(Error::Abort(_) | Error::MemoryExhausted) => {}
             Err(error) => panic!("an expiring record: {error}"),
@@ -104,6 +121,7 @@ async fn operate(
     table: &Table,
     index: &Index,
     dice: &mut Dice,
+    kept: &mut Option<Kept>,
 ) -> Result<(), Error> {
     for _ in 0..dice.between(1, 5) {
         let key = [dice.below(KEYS) as u8];
@@ -113,7 +131,11 @@ async fn operate(
         match dice.below(8) {
             0 | 1 => {
                 let read = |value: &[u8], expires| (expiry(value), expires);
-                let found = txn.get_until::<Interleaved, _>(table, &key, read).await?;
+                let mut found = txn.get_until::<Interleaved, _>(table, &key, read).await?;
+                if let Some(kept) = kept {
+                    found = found.or_else(|| kept.get(&key).copied());
+                    kept.extend(found.map(|found| (key, found)));
+                }
                 if let Some((said, expires)) = found
                     && let Some(present) = present
                 {
@@ -192,9 +214,9 @@ impl Simulation {
         let index = build_index(&self.berths[0].session(), &expiring.table);
         for _ in 0..world.parameters.expiring {
             let (table, index, seed) = (expiring.table.clone(), index.clone(), self.dice.seed());
-            let worker = self.dice.below(self.berths.len());
+            let (worker, planted) = (self.dice.below(self.berths.len()), world.parameters.planted);
             let task = self.berths[worker]
-                .submit(move |session| work(session.clone(), table, index, seed));
+                .submit(move |session| work(session.clone(), table, index, seed, planted));
             self.tasks.push(task);
         }
     }
@@ -208,7 +230,7 @@ impl Simulation {
             expiring.wall.now().0,
             self.dice.below(TTL as usize / 2) as u64,
         );
-        let back = self.dice.chance(200);
+        let back = expiring.goes_back && self.dice.chance(200);
         let to = if back { now - step / 2 } else { now + step };
         expiring.wall.set(WallTime(to));
     }

@@ -1,0 +1,305 @@
+//! Indexes across crashes: made and attached beside the transactions, compared with their
+//! tables, and looked for after recovery.
+//!
+//! The transaction that records a new index is in the history, like those that drop it or
+//! rename it (`workload/tables.rs`). To attach one that is recorded changes nothing that a
+//! history knows. While one is missing, writers are refused; so attaching a unique index
+//! never finds two records with one key.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::{Future, poll_fn},
+    pin::pin,
+    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use engine::{
+    BuildError, Durability, Error, IndexBuild, IndexDefinition, IndexState, Isolation, Session,
+    Transaction,
+};
+use interleave::{Interleaved, Sequential, run_inline};
+
+use super::{CrashReport, recovery::Opened};
+use crate::{
+    check,
+    dice::Dice,
+    failure::Reason,
+    history::{Action, Event, Key, Outcome, Record, Value},
+    parameters::Planted,
+    simulation::Simulation,
+    workload::{
+        expiring,
+        tables::{self, INDEXES, index_name},
+    },
+    world::World,
+};
+
+/// What the tasks count.
+#[derive(Clone, Default)]
+pub(super) struct Indexes(Arc<Mutex<CrashReport>>);
+
+/// A table that may have indexes.
+fn any_table(dice: &mut Dice) -> String {
+    match dice.below(tables::NAMES + 1) {
+        tables::NAMES => expiring::TABLE.to_owned(),
+        name => tables::table_name(name as u8),
+    }
+}
+
+/// The transaction that records an index, as far as it has come.
+struct Recording {
+    world: Arc<World>,
+    /// Once it has committed.
+    record: Option<Record>,
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.told = self.world.recorder.next();
+            self.world.recorder.push(record);
+        }
+    }
+}
+
+impl Indexes {
+    fn count(&self) -> MutexGuard<'_, CrashReport> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// What was counted since the last call.
+    pub(super) fn take_report(&self) -> CrashReport {
+        std::mem::take(&mut *self.count())
+    }
+
+    /// Begins to attach an index of some table that is missing, or else to make one.
+    pub(super) fn begin_one(&self, simulation: &mut Simulation, dice: &mut Dice) {
+        simulation.begun += 1;
+        simulation.begun_max += 1;
+        let (indexes, world, number) = (self.clone(), simulation.world.clone(), simulation.begun);
+        let mut own = Dice::new(dice.seed());
+        let worker = dice.below(simulation.berths.len());
+        let task = simulation.berths[worker].submit(move |session| {
+            let session = session.clone();
+            async move { indexes.make(world, session, number, &mut own).await }
+        });
+        simulation.tasks.push(task);
+    }
+
+    async fn make(self, world: Arc<World>, session: Rc<Session>, number: u64, dice: &mut Dice) {
+        let Some((build, attaches, action)) = begin(&session, number, dice) else {
+            return;
+        };
+        let index = build.index().clone();
+        let mut recording = Recording {
+            world: world.clone(),
+            record: None,
+        };
+        let mut run = pin!(build.run(|_| {}));
+        let made = poll_fn(|context| {
+            let (clock, order) = (world.database.now().0, world.recorder.next());
+            let was_building = index.state() == IndexState::Building;
+            let polled = run.as_mut().poll(context);
+            if was_building && index.state() == IndexState::Ready && !attaches {
+                // One thread: this commit moved the clock last.
+                let at = world.database.now().0;
+                let is_hidden = world.parameters.planted == Some(Planted::HiddenIndex);
+                let events = match is_hidden {
+                    true => Vec::new(),
+                    false => vec![Event {
+                        clock: (clock, at),
+                        order: (order, world.recorder.next()),
+                        joined: false,
+                        action: action.clone(),
+                    }],
+                };
+                recording.record = Some(Record {
+                    number,
+                    label: "index",
+                    isolation: Isolation::Snapshot,
+                    durability: Durability::Synchronous,
+                    begun: order,
+                    snapshot: clock,
+                    events,
+                    claims: Vec::new(),
+                    outcome: Outcome::InDoubt(at),
+                    ended: world.recorder.next(),
+                    told: 0,
+                });
+            }
+            polled
+        })
+        .await;
+        match made {
+            Ok(_) if attaches => self.count().attached += 1,
+            Ok(_) => {
+                let record = recording.record.as_mut().expect("its commit was seen");
+                if let Outcome::InDoubt(at) = record.outcome {
+                    record.outcome = Outcome::Committed(at);
+                }
+            }
+            Err(BuildError::Duplicate { key }) if attaches => {
+                panic!("a unique index cannot be attached: two records have {key:?}")
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Begins to compare an index with its table.
+    pub(super) fn begin_comparing(&self, simulation: &mut Simulation, dice: &mut Dice) {
+        let (indexes, name) = (self.clone(), any_table(dice));
+        let (world, choice) = (simulation.world.clone(), dice.below(tables::NAMES));
+        let worker = dice.below(simulation.berths.len());
+        let task = simulation.berths[worker].submit(move |session| {
+            let session = session.clone();
+            async move {
+                let Some(table) = world.database.table(&name) else {
+                    return;
+                };
+                let all = table.indexes();
+                let Some(index) = all.get(choice % all.len().max(1)) else {
+                    return;
+                };
+                // Refused, if it is not ready yet, or no more.
+                if let Ok(report) = session.check_index::<Interleaved>(index).await {
+                    let (flaws, name) = (&report.flaws, index.name());
+                    assert_eq!(report.flaw_count, 0, "{name:?}: {flaws:?}");
+                    indexes.count().compared += 1;
+                }
+            }
+        });
+        simulation.tasks.push(task);
+    }
+
+    /// Compares all indexes with their tables, when no task is left.
+    pub(super) fn compare_all(&self, simulation: &Simulation) -> Result<(), Reason> {
+        let (database, session) = (&simulation.world.database, simulation.berths[0].session());
+        let tables = database.table_names().into_iter();
+        let tables = tables.filter_map(|name| database.table(&name));
+        for index in tables.flat_map(|table| table.indexes()) {
+            if index.state() != IndexState::Ready {
+                continue;
+            }
+            let report = run_inline(session.check_index::<Sequential>(&index));
+            let report = report.map_err(|error| Reason::Setup(error.to_string()))?;
+            if report.flaw_count > 0 {
+                let (name, flaws) = (index.name(), &report.flaws);
+                return Err(Reason::Index(format!("{name:?}: {flaws:?}")));
+            }
+            self.count().compared += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Begins to build an index: whether it is there already and is attached, and what the
+/// history has of it if not. Nobody else acts meanwhile.
+fn begin(
+    session: &Rc<Session>,
+    number: u64,
+    dice: &mut Dice,
+) -> Option<(IndexBuild, bool, Action)> {
+    let (name, further) = (any_table(dice), dice.below(tables::NAMES) as u8);
+    let transaction = session.begin(Isolation::Snapshot).ok()?;
+    let table = run_inline(transaction.open_table::<Sequential>(&name)).ok()?;
+    let listed = run_inline(transaction.list_indexes::<Sequential>(&name)).ok()?;
+    drop(transaction);
+    let missing = listed.into_iter().filter(|index| !index.is_attached);
+    let missing: Vec<IndexDefinition> = missing.collect();
+    let attaches = !missing.is_empty();
+    let (index, description, unique) = match attaches {
+        true => {
+            let index = &missing[dice.below(missing.len())];
+            (index.name.clone(), index.description.clone(), index.unique)
+        }
+        false => {
+            let unique = dice.chance(500);
+            let description = tables::index_description(number, unique);
+            (index_name(further), description, unique)
+        }
+    };
+    let (options, extract) = tables::index_kind(unique);
+    let build = session.begin_index_described(&table, &index, &description, options, extract);
+    let action = Action::Upsert {
+        key: vec![INDEXES, further],
+        value: tables::index_value(&table, &description),
+    };
+    match build {
+        Ok(build) => Some((build, attaches, action)),
+        Err(BuildError::Different) => panic!("{index:?} is recorded as something else"),
+        Err(_) => None,
+    }
+}
+
+/// The indexes of a database that was recovered, as records of a history. None is attached,
+/// and tables that have some cannot be written.
+pub(super) fn read_missing(
+    opened: &Opened,
+    transaction: &Transaction,
+) -> Result<BTreeMap<Key, Value>, Reason> {
+    let wrong = |what: String| Err(Reason::Recovered(what));
+    let mut found = BTreeMap::new();
+    for name in opened.database.table_names() {
+        let Some(table) = opened.database.table(&name) else {
+            continue;
+        };
+        let listed = run_inline(transaction.list_indexes::<Sequential>(&name));
+        let listed = listed.map_err(|error| Reason::Recovered(error.to_string()))?;
+        for index in &listed {
+            let further = (0..tables::NAMES as u8).find(|&name| index_name(name) == index.name);
+            let value = tables::index_value(&table, &index.description);
+            let is_unique = tables::indexed(&value).is_some_and(|(_, unique)| unique);
+            let (Some(further), false, true) =
+                (further, index.is_attached, is_unique == index.unique)
+            else {
+                return wrong(format!("table {name:?} has the index {index:?}"));
+            };
+            found.insert(vec![INDEXES, further], value);
+        }
+        let session = opened.berths[0].session();
+        let failed = |error| Reason::Setup(format!("nobody can write: {error}"));
+        let writer = session.begin(Isolation::Snapshot).map_err(failed)?;
+        let written = run_inline(writer.delete::<Sequential>(&table, b"of nobody"));
+        let is_refused = matches!(written, Err(Error::IndexNotAttached { .. }));
+        if is_refused == listed.is_empty() {
+            return wrong(format!(
+                "table {name:?} with {listed:?}: a write came to {written:?}"
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// No two records have one key in a unique index.
+pub(super) fn check_unique(found: &BTreeMap<Key, Value>) -> Result<(), Reason> {
+    let names = found.iter().filter(|(key, _)| check::is_name(key));
+    let unique = names
+        .clone()
+        .filter(|(key, _)| key.first() == Some(&INDEXES));
+    let unique = unique.filter_map(|(_, value)| tables::indexed(value));
+    let unique: BTreeSet<_> = unique
+        .filter(|&(_, unique)| unique)
+        .map(|(tag, _)| tag)
+        .collect();
+    let tables = names.filter(|(key, _)| key.first() == Some(&tables::CATALOG));
+    let tags: BTreeMap<_, _> = tables
+        .filter_map(|(_, value)| tables::named(value))
+        .collect();
+    let mut columns = BTreeSet::new();
+    for (key, value) in found {
+        let tag = match tables::storage_of(key) {
+            Some(storage) => tags.get(&storage).copied(),
+            None => expiring::is_expiring(key).then(|| expiring::TAG.to_be_bytes()),
+        };
+        let Some(tag) = tag.filter(|tag| unique.contains(tag)) else {
+            continue;
+        };
+        if !columns.insert((tag, tables::column(value))) {
+            return Err(Reason::Index(format!(
+                "{key:?} with {value:?} is not the only one of its key"
+            )));
+        }
+    }
+    Ok(())
+}
