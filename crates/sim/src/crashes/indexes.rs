@@ -75,6 +75,42 @@ impl Indexes {
 
     /// Begins to attach an index of some table that is missing, or else to make one.
     pub(super) fn begin_one(&self, simulation: &mut Simulation, dice: &mut Dice) {
+        let (table, choice) = (any_table(dice), dice.below(tables::INDEX_NAMES));
+        self.begin_building(simulation, dice, table, choice);
+    }
+
+    /// Begins to attach all that are missing.
+    pub(super) fn begin_attaching(
+        &self,
+        simulation: &mut Simulation,
+        dice: &mut Dice,
+    ) -> Result<(), Reason> {
+        let failed = |error: Error| Reason::Setup(format!("listing indexes: {error}"));
+        let session = simulation.berths[0].session();
+        let transaction = session.begin(Isolation::Snapshot).map_err(failed)?;
+        let tables = simulation.world.database.table_names().into_iter();
+        let missing: Result<Vec<(String, usize)>, Error> = tables
+            .map(|name| {
+                let listed = run_inline(transaction.list_indexes::<Sequential>(&name))?;
+                Ok((name, listed.len()))
+            })
+            .collect();
+        drop(transaction);
+        for (table, count) in missing.map_err(failed)? {
+            for choice in 0..count {
+                self.begin_building(simulation, dice, table.clone(), choice);
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_building(
+        &self,
+        simulation: &mut Simulation,
+        dice: &mut Dice,
+        table: String,
+        choice: usize,
+    ) {
         simulation.begun += 1;
         simulation.begun_max += 1;
         let (indexes, world, number) = (self.clone(), simulation.world.clone(), simulation.begun);
@@ -82,15 +118,22 @@ impl Indexes {
         let worker = dice.below(simulation.berths.len());
         let task = simulation.berths[worker].submit(move |session| {
             let session = session.clone();
-            async move { indexes.make(world, session, number, &mut own).await }
+            async move {
+                let begun = begin(&session, number, &table, choice, &mut own);
+                if let Some(begun) = begun {
+                    indexes.build(world, number, begun).await;
+                }
+            }
         });
         simulation.tasks.push(task);
     }
 
-    async fn make(self, world: Arc<World>, session: Rc<Session>, number: u64, dice: &mut Dice) {
-        let Some((build, attaches, action)) = begin(&session, number, dice) else {
-            return;
-        };
+    async fn build(
+        self,
+        world: Arc<World>,
+        number: u64,
+        (build, attaches, action): (IndexBuild, bool, Action),
+    ) {
         let index = build.index().clone();
         let mut recording = Recording {
             world: world.clone(),
@@ -149,7 +192,7 @@ impl Indexes {
     /// Begins to compare an index with its table.
     pub(super) fn begin_comparing(&self, simulation: &mut Simulation, dice: &mut Dice) {
         let (indexes, name) = (self.clone(), any_table(dice));
-        let (world, choice) = (simulation.world.clone(), dice.below(tables::NAMES));
+        let (world, choice) = (simulation.world.clone(), dice.below(tables::INDEX_NAMES));
         let worker = dice.below(simulation.berths.len());
         let task = simulation.berths[worker].submit(move |session| {
             let session = session.clone();
@@ -193,24 +236,27 @@ impl Indexes {
     }
 }
 
-/// Begins to build an index: whether it is there already and is attached, and what the
-/// history has of it if not. Nobody else acts meanwhile.
+/// Begins to build an index of a table, of those that are missing the one of this number:
+/// whether it is attached, and what the history has of it if it is made. Nobody else acts
+/// meanwhile.
 fn begin(
     session: &Rc<Session>,
     number: u64,
+    name: &str,
+    choice: usize,
     dice: &mut Dice,
 ) -> Option<(IndexBuild, bool, Action)> {
-    let (name, further) = (any_table(dice), dice.below(tables::NAMES) as u8);
+    let further = dice.below(tables::INDEX_NAMES) as u8;
     let transaction = session.begin(Isolation::Snapshot).ok()?;
-    let table = run_inline(transaction.open_table::<Sequential>(&name)).ok()?;
-    let listed = run_inline(transaction.list_indexes::<Sequential>(&name)).ok()?;
+    let table = run_inline(transaction.open_table::<Sequential>(name)).ok()?;
+    let listed = run_inline(transaction.list_indexes::<Sequential>(name)).ok()?;
     drop(transaction);
     let missing = listed.into_iter().filter(|index| !index.is_attached);
     let missing: Vec<IndexDefinition> = missing.collect();
     let attaches = !missing.is_empty();
     let (index, description, unique) = match attaches {
         true => {
-            let index = &missing[dice.below(missing.len())];
+            let index = &missing[choice % missing.len()];
             (index.name.clone(), index.description.clone(), index.unique)
         }
         false => {
@@ -247,7 +293,8 @@ pub(super) fn read_missing(
         let listed = run_inline(transaction.list_indexes::<Sequential>(&name));
         let listed = listed.map_err(|error| Reason::Recovered(error.to_string()))?;
         for index in &listed {
-            let further = (0..tables::NAMES as u8).find(|&name| index_name(name) == index.name);
+            let further =
+                (0..tables::INDEX_NAMES as u8).find(|&name| index_name(name) == index.name);
             let value = tables::index_value(&table, &index.description);
             let is_unique = tables::indexed(&value).is_some_and(|(_, unique)| unique);
             let (Some(further), false, true) =

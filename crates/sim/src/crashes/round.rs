@@ -21,6 +21,9 @@ use crate::{
     world::World,
 };
 
+/// Steps that indexes may take to be attached before others begin.
+const ATTACHING_STEPS_MAX: usize = 2000;
+
 pub(super) struct Round<'c> {
     disk: &'c SimulatedDisk,
     ledger: &'c mut Ledger,
@@ -105,11 +108,10 @@ impl<'c> Round<'c> {
         }
         let (least, most) = [(10, 300), (300, 2500), (2500, 6000)][self.dice.weighted(&[1, 3, 2])];
         let steps = self.dice.between(least, most);
-        if self.dice.chance(500) {
-            // Mostly enough to attach them all.
-            for _ in 0..8 {
-                self.indexes.begin_one(&mut self.simulation, &mut self.dice);
-            }
+        match self.dice.below(3) {
+            // They are attached one by one, or never.
+            0 => {}
+            alone => self.attach_indexes(alone == 1)?,
         }
         for _ in 0..steps {
             if self.disk.is_unplugged() {
@@ -125,6 +127,24 @@ impl<'c> Round<'c> {
         self.simulation.injector.enable(false);
         self.simulation.reap()?;
         self.end(in_order, report)
+    }
+
+    /// Begins to attach all indexes: before anything else happens, or beside it.
+    fn attach_indexes(&mut self, alone: bool) -> Result<(), Reason> {
+        let simulation = &mut self.simulation;
+        self.indexes.begin_attaching(simulation, &mut self.dice)?;
+        let transactions = simulation.begun_max - simulation.begun;
+        if alone {
+            simulation.begun_max = simulation.begun;
+            for _ in 0..ATTACHING_STEPS_MAX {
+                if !simulation.berths.iter().any(Berth::has_tasks) || self.disk.is_unplugged() {
+                    break;
+                }
+                simulation.turn()?;
+            }
+            simulation.begun_max = simulation.begun + transactions;
+        }
+        Ok(())
     }
 
     fn load(&mut self) {

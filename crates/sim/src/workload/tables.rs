@@ -27,8 +27,11 @@ pub(crate) const CATALOG: u8 = b'u';
 /// First byte of the keys of indexes' names.
 pub(crate) const INDEXES: u8 = b'v';
 
-/// Names of tables, and of indexes.
+/// Names of tables.
 pub(crate) const NAMES: usize = 4;
+
+/// Names of indexes, of whatever table.
+pub(crate) const INDEX_NAMES: usize = 8;
 
 /// Records per table.
 const RECORDS: usize = 5;
@@ -94,7 +97,7 @@ pub(crate) fn indexed(value: &[u8]) -> Option<([u8; TAG_BYTES], bool)> {
 /// What unique indexes are by: few enough that it is often taken.
 pub(crate) fn column(value: &[u8]) -> u8 {
     // Values begin with a number of 8 bytes (`Client::unique`).
-    (value[5] ^ value[7]) % 16
+    (value[5] ^ value[7]) % 8
 }
 
 /// What kind of index is made, and its keys.
@@ -147,10 +150,13 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
                     write::<P>(client, mood, storage).await?;
                 }
             }
-            6 => client.drop_index::<P>(name).await?,
+            6 => {
+                let index = mood.dice.below(INDEX_NAMES) as u8;
+                client.drop_index::<P>(index).await?;
+            }
             7 => {
-                let to = mood.dice.below(NAMES) as u8;
-                client.rename_index::<P>(name, to).await?;
+                let (from, to) = (mood.dice.below(INDEX_NAMES), mood.dice.below(INDEX_NAMES));
+                client.rename_index::<P>(from as u8, to as u8).await?;
             }
             8 => expiring::operate::<P>(client, mood).await?,
             _ => {
