@@ -3,11 +3,7 @@
 use interleave::Policy;
 use memory::Pin;
 
-use crate::{
-    descend::NODE_POINT,
-    lookup::{Lookup, Step},
-    tree::Tree,
-};
+use crate::{descend::NODE_POINT, look_up, lookup::Lookup, tree::Tree};
 
 impl Tree {
     /// A lookup of `key`, to be stepped under `pin`.
@@ -23,13 +19,6 @@ impl Tree {
     #[inline]
     pub async fn get<P: Policy>(&self, pin: &Pin<'_>, key: &[u8]) -> Option<u64> {
         let mut lookup = self.lookup(pin, key);
-        loop {
-            match lookup.step() {
-                Step::Touch(address, bytes) => {
-                    P::touch(NODE_POINT.at(lookup.touches()), address, bytes).await
-                }
-                Step::Done(found) => return found,
-            }
-        }
+        look_up!(P, NODE_POINT, lookup)
     }
 }

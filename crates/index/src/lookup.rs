@@ -1,10 +1,10 @@
 //! Point lookup, as steps from one touch to the next.
 //!
-//! This is the only body of a lookup. [`Tree::get`] awaits each touch under its
-//! policy; the engine does so within its own operations, so that a whole read is
-//! one coroutine; the AMAC baseline keeps several lookups in a ring. Steps rather
-//! than an `async fn`, because a coroutine within a coroutine costs an indirect
-//! jump and a register spill per switch.
+//! This is the only body of a lookup. [`look_up!`](crate::look_up) awaits each touch
+//! under a policy: for [`Tree::get`], and for the engine within its own operations, so
+//! that a whole read is one coroutine; the AMAC baseline keeps several lookups in a
+//! ring. Steps rather than an `async fn`, because a coroutine within a coroutine costs
+//! an indirect jump and a register spill per switch.
 //!
 //! Normally two lines of the border: the header, whose fingerprints and codes
 //! tell which slot may hold the key (one line and done when none does), then the
@@ -46,6 +46,25 @@ enum Stage<'t> {
     },
     /// At the prefetched suffix record.
     Suffix(SuffixWord),
+}
+
+/// Brings a [`Lookup`] to its end and gives the value of its key, if there is one.
+/// Suspends under the policy at each touch, which it names by the point and the depth.
+///
+/// A macro, because it is to be a part of the coroutine that it stands in: see the
+/// module text.
+#[macro_export]
+macro_rules! look_up {
+    ($policy:ty, $point:expr, $lookup:ident) => {
+        loop {
+            match $lookup.step() {
+                $crate::Step::Touch(address, bytes) => {
+                    <$policy>::touch($point.at($lookup.touches()), address, bytes).await
+                }
+                $crate::Step::Done(found) => break found,
+            }
+        }
+    };
 }
 
 /// One lookup under way. Step it until it is done, all under one pin.

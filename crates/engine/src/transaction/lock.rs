@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use index::{Direction, Step};
+use index::{Direction, look_up};
 use interleave::{Point, Policy, leaf};
 
 use super::{
@@ -164,17 +164,9 @@ impl<'t> Statement<'t> {
         let transaction = self.transaction;
         let pin = transaction.session.memory.pin();
         let mut lookup = table.index.lookup(&pin, key);
-        let rid = loop {
-            match lookup.step() {
-                Step::Touch(address, bytes) => {
-                    P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
-                }
-                Step::Done(Some(rid)) => break rid,
-                Step::Done(None) => {
-                    transaction.note_absence(lookup.found_in());
-                    return Ok(Locked::Absent);
-                }
-            }
+        let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
+            transaction.note_absence(lookup.found_in());
+            return Ok(Locked::Absent);
         };
         let found_in = lookup.found_in();
         let slot = table.records.slot(Rid(rid));

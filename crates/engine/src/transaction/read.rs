@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use index::Step;
+use index::look_up;
 use interleave::{Point, Policy, leaf};
 
 use super::{Statement, Transaction, visibility::Look};
@@ -124,18 +124,11 @@ impl Statement<'_> {
                 Name::Rid(rid) | Name::Fetched(rid) => (rid, None),
                 Name::Key(key) => {
                     let mut lookup = table.index.lookup(&pin, key);
-                    loop {
-                        match lookup.step() {
-                            Step::Touch(address, bytes) => {
-                                P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await;
-                            }
-                            Step::Done(Some(rid)) => break (Rid(rid), lookup.found_in()),
-                            Step::Done(None) => {
-                                transaction.note_absence(lookup.found_in());
-                                return None;
-                            }
-                        }
-                    }
+                    let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
+                        transaction.note_absence(lookup.found_in());
+                        return None;
+                    };
+                    (Rid(rid), lookup.found_in())
                 }
             };
             let slot = table.records.slot(rid);

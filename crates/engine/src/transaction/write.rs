@@ -26,7 +26,7 @@
 
 use std::sync::atomic::Ordering;
 
-use index::{InsertError, Inserted, Step as LookupStep};
+use index::{InsertError, Inserted, look_up};
 use interleave::{Point, Policy, leaf};
 
 use super::{
@@ -366,17 +366,9 @@ impl<'t> Statement<'t> {
     ) -> Result<Written<'t>, Error> {
         let pin = self.transaction.session.memory.pin();
         let mut lookup = table.index.lookup(&pin, key);
-        let rid = loop {
-            match lookup.step() {
-                LookupStep::Touch(address, bytes) => {
-                    P::touch(INDEX_POINT.at(lookup.touches()), address, bytes).await
-                }
-                LookupStep::Done(Some(rid)) => break rid,
-                LookupStep::Done(None) => {
-                    self.transaction.note_absence(lookup.found_in());
-                    return Ok(Written::Refused);
-                }
-            }
+        let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
+            self.transaction.note_absence(lookup.found_in());
+            return Ok(Written::Refused);
         };
         let found_in = lookup.found_in();
         let rid = Rid(rid);
