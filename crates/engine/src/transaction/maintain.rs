@@ -41,7 +41,7 @@ use interleave::Policy;
 
 use super::{
     Statement, Transaction,
-    write::{Intent, Written},
+    write::{Existing, Intent, OrNew, Seek, Written},
 };
 use crate::{
     error::Error,
@@ -91,6 +91,7 @@ impl<'t> Indexed<'t> {
     /// Writes a record (`None`: deletes it) and its entries.
     pub(super) async fn write<P: Policy>(
         &self,
+        seek: impl Seek,
         key: &[u8],
         value: Option<&[u8]>,
         intent: Intent,
@@ -107,12 +108,8 @@ impl<'t> Indexed<'t> {
         // Others had their turn before.
         transaction.check_open()?;
         let (statement, table) = (&self.statement, self.table);
-        let written = match intent {
-            Intent::Change | Intent::Expire => {
-                statement.change::<P>(table, key, value, intent).await?
-            }
-            _ => statement.put::<P>(table, key, value, intent).await?,
-        };
+        let written = statement.write::<P>(seek, table, key, value, intent);
+        let written = written.await?;
         if written.is_done() {
             let scratch = &mut operation.scratch;
             let first = (self.indexes.attached.iter())
@@ -231,9 +228,9 @@ impl<'t> Indexed<'t> {
         Box::pin(async move {
             let transaction = self.statement.transaction;
             let step = transaction.context.journal.borrow().len();
-            let deleted = self
-                .statement
-                .change::<P>(self.table, key, None, Intent::Expire);
+            let deleted =
+                self.statement
+                    .write::<P>(Existing, self.table, key, None, Intent::Expire);
             if deleted.await?.is_done() {
                 let mut scratch = Scratch::default();
                 let entries = self.maintain::<P>(step, 0, &mut scratch, key, None);
@@ -296,7 +293,7 @@ impl Statement<'_> {
             return Err(Error::ValueTooLong { bytes });
         }
         let (entries, payload) = (&*index.entries, Some(payload));
-        let written = self.put::<P>(entries, entry_key, payload, Intent::Claim(rid));
+        let written = self.write::<P>(OrNew, entries, entry_key, payload, Intent::Claim(rid));
         Ok(match written.await? {
             Written::Done => Claimed::Done,
             Written::Lapsed(key) => Claimed::Lapsed(key),
@@ -307,9 +304,9 @@ impl Statement<'_> {
     /// Removes an entry. If there is none, because the builder has not come to the
     /// record yet, a tombstone tells him that what he read is out of date.
     async fn erase<P: Policy>(&self, entries: &Table, entry_key: &[u8]) -> Result<(), Error> {
-        let erased = self.change::<P>(entries, entry_key, None, Intent::Erase);
+        let erased = self.write::<P>(Existing, entries, entry_key, None, Intent::Erase);
         if !erased.await?.is_done() {
-            self.put::<P>(entries, entry_key, None, Intent::Erase)
+            self.write::<P>(OrNew, entries, entry_key, None, Intent::Erase)
                 .await?;
         }
         Ok(())

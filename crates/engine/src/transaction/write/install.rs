@@ -1,0 +1,220 @@
+//! A new version in front of a chain, and the transaction's note of it.
+
+use interleave::{Point, Policy};
+
+use super::{
+    super::{
+        Statement, Transaction,
+        conflict::{Seized, Standing, let_others_go},
+        visibility::Sight,
+    },
+    Intent, Written,
+};
+use crate::{
+    error::Error,
+    indirection::{Rid, Slot},
+    secondary::{derived::is_derived, entry::Entry},
+    session::{KeptKey, Saved, Step, Write, WriteKind},
+    table::Table,
+    timestamp::Begin,
+    version::Version,
+};
+
+/// While the transaction that made the head ends.
+const OWNER_ENDS: Point = Point::new("engine: ending owner");
+
+impl<'t> Statement<'t> {
+    /// Puts a new version in front of the chain in `slot`, if `intent` allows.
+    /// The slot must have been touched.
+    #[inline(always)]
+    pub(super) async fn write_record<P: Policy>(
+        &self,
+        table: &Table,
+        rid: Rid,
+        slot: &Slot,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> Result<Written<'t>, Error> {
+        let transaction = self.transaction;
+        loop {
+            let absent = intent == Intent::Change;
+            let (head, sight) = match self.examine::<P>(table, slot, key, absent).await? {
+                Standing::Free(head, sight) => (head, sight),
+                Standing::Unseen => return Ok(Written::Refused),
+                Standing::Gone => {
+                    return Ok(match intent {
+                        Intent::Change | Intent::Expire => Written::Refused,
+                        _ => Written::Dying,
+                    });
+                }
+                Standing::Owned(head, owner) => {
+                    match self.seize_to_write(slot, head, Some(owner))? {
+                        Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
+                        _ => let_others_go::<P>(OWNER_ENDS, slot).await,
+                    }
+                    continue;
+                }
+            };
+            let refusal = match intent {
+                Intent::Insert if !transaction.is_absent(table, head) => Some(Written::Refused),
+                Intent::Change if transaction.is_absent(table, head) => Some(Written::Refused),
+                Intent::Expire if !transaction.has_lapsed(table, head) => Some(Written::Refused),
+                Intent::Claim(rid) => transaction.refuse_claim(table, head, rid),
+                _ => None,
+            };
+            if let Some(refusal) = refusal {
+                // Under read committed it may be newer than the snapshot.
+                if let Begin::Committed(timestamp) = head.begin() {
+                    transaction.saw(timestamp);
+                }
+                transaction.note(slot, Some(head));
+                return Ok(refusal);
+            }
+            if sight == Sight::Own {
+                self.rewrite(slot, head, key, value)?;
+                return Ok(Written::Done);
+            }
+            let is_locked = slot.is_marked();
+            if is_locked {
+                match self.seize_to_write(slot, head, None)? {
+                    Seized::Held => {}
+                    Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
+                    _ => continue,
+                }
+            }
+            let memory = &transaction.session.memory;
+            let version = Version::create(memory, transaction.id(), value, Some(head))?;
+            let replaced = if is_locked {
+                slot.replace_own(head, version);
+                true
+            } else {
+                slot.replace(head, version)
+            };
+            if replaced {
+                let old = (head, head.block_bytes() as u32);
+                // Commit needs the key of a deletion, undo that of a tombstone, the
+                // log all.
+                let logs = transaction.session.lane().is_some() && !is_derived(table.number());
+                let key = (logs || value.is_none() || head.is_tombstone()).then_some(key);
+                self.remember(
+                    WriteKind::Version,
+                    table,
+                    rid,
+                    slot,
+                    version,
+                    Some(old),
+                    key,
+                );
+                return Ok(Written::Done);
+            }
+            // SAFETY: never published.
+            unsafe { version.free(memory, version.block_bytes()) };
+        }
+    }
+}
+
+impl Transaction {
+    /// Whether a version is a record's that has expired.
+    fn has_lapsed(&self, table: &Table, version: Version) -> bool {
+        let stored = version.payload();
+        stored.is_some_and(|stored| self.is_expired(table, stored))
+    }
+
+    /// Why an entry cannot be the record's with this RID, if it cannot.
+    #[inline(always)]
+    fn refuse_claim<'t>(&self, entries: &Table, head: Version, rid: Rid) -> Option<Written<'t>> {
+        let stored = head.payload()?;
+        let payload = entries.split(stored).1;
+        if Entry::rid(payload) == rid {
+            return None;
+        }
+        if self.is_expired(entries, stored) {
+            return Some(Written::Lapsed(Entry::decode(payload).primary_key.into()));
+        }
+        Some(Written::Refused)
+    }
+}
+
+impl Statement<'_> {
+    #[allow(clippy::too_many_arguments)] // The fields of one `Write`.
+    #[inline]
+    pub(super) fn remember(
+        &self,
+        kind: WriteKind,
+        table: &Table,
+        rid: Rid,
+        slot: *const Slot,
+        version: Version,
+        old: Option<(Version, u32)>,
+        key: Option<&[u8]>,
+    ) {
+        let context = &self.transaction.context;
+        if context.will_grow() {
+            self.transaction.session.account.charge(context);
+        }
+        let key = key.map_or_else(KeptKey::default, |key| context.keep_key(key));
+        let table = table.number();
+        let mut writes = context.writes.borrow_mut();
+        if self.journals {
+            let (write, before) = (writes.len(), None);
+            context.journal.borrow_mut().push(Step { write, before });
+        }
+        writes.push(Write {
+            kind,
+            slot,
+            version,
+            old,
+            table,
+            rid,
+            key,
+            savepoint: context.savepoints.borrow().newest(),
+        });
+    }
+
+    /// Changes a record that this transaction has written before. The version that
+    /// stands there is kept, if a savepoint lies between, or for the journal.
+    fn rewrite(
+        &self,
+        slot: &Slot,
+        own: Version,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        let transaction = self.transaction;
+        let context = &transaction.context;
+        let mut writes = context.writes.borrow_mut();
+        // Rewrites mostly follow soon after the first write.
+        let at = writes.iter().rposition(|write| write.version == own);
+        let at = at.expect("what a transaction has written is among its writes");
+        let write = &mut writes[at];
+        let mut savepoints = context.savepoints.borrow_mut();
+        let is_saved = write.savepoint < savepoints.newest();
+        // SAFETY: our own, uncommitted; reads hand slices out only within calls.
+        if is_saved || self.journals || !unsafe { own.overwrite(value) } {
+            let memory = &transaction.session.memory;
+            let version = Version::create(memory, transaction.id(), value, own.next())?;
+            slot.replace_own(own, version);
+            let saved = Saved {
+                write: at,
+                version: own,
+                key: write.key,
+                savepoint: write.savepoint,
+            };
+            if self.journals {
+                let (write, before) = (at, Some(saved));
+                context.journal.borrow_mut().push(Step { write, before });
+            } else if is_saved {
+                savepoints.save(saved);
+            } else {
+                transaction.discard(own);
+            }
+            write.savepoint = savepoints.newest();
+            write.version = version;
+        }
+        if value.is_none() && write.kind == WriteKind::Version {
+            write.key = context.keep_key(key);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! How a write comes to the slot of its record.
+
+use std::sync::atomic::Ordering;
+
+use index::{InsertError, Inserted, look_up};
+use interleave::{Point, Policy, leaf};
+
+use super::{
+    super::{Statement, Transaction, conflict::let_others_go, read::INDEX_POINT},
+    Intent, Written,
+};
+use crate::{
+    error::Error, indirection::Rid, locks::Waited, session::WriteKind, table::Table,
+    version::Version,
+};
+
+/// A way to the slot of a record that is to be written.
+pub(in super::super) trait Seek: Copy {
+    /// Finds the slot and writes, unless that is refused or blocked.
+    ///
+    /// # Suspension
+    /// Memory waits.
+    async fn attempt<'t, P: Policy>(
+        self,
+        statement: &Statement<'t>,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> Result<Written<'t>, Error>;
+}
+
+/// Looks the key up: a record that the index does not know is not there.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Existing;
+
+/// Makes the record if the index does not know the key.
+#[derive(Clone, Copy)]
+pub(in super::super) struct OrNew;
+
+impl<'t> Statement<'t> {
+    /// Writes a record; waits for other transactions, if this one is to, and begins
+    /// again from the key after that.
+    ///
+    /// # Suspension
+    /// Memory waits; an event wait for others.
+    #[inline(always)]
+    #[allow(clippy::manual_async_fn, reason = "see `Transaction::write`")]
+    pub(in super::super) fn write<P: Policy>(
+        &self,
+        seek: impl Seek,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> impl Future<Output = Result<Written<'t>, Error>> {
+        async move {
+            let mut handed: Option<Waited> = None;
+            loop {
+                let written = leaf!(P, seek.attempt(self, table, key, value, intent))?;
+                if let Written::Blocked(waiting) = written {
+                    handed = Some(waiting.await?);
+                    continue;
+                }
+                // A lock that it waited for in vain goes to the next.
+                if !written.is_done()
+                    && let Some(handed) = handed
+                {
+                    self.transaction.give_up(handed);
+                }
+                return Ok(written);
+            }
+        }
+    }
+}
+
+impl Seek for Existing {
+    #[inline(always)]
+    async fn attempt<'t, P: Policy>(
+        self,
+        statement: &Statement<'t>,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> Result<Written<'t>, Error> {
+        let pin = statement.transaction.session.memory.pin();
+        let mut lookup = table.index.lookup(&pin, key);
+        let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
+            statement.transaction.note_absence(lookup.found_in());
+            return Ok(Written::Refused);
+        };
+        let found_in = lookup.found_in();
+        let rid = Rid(rid);
+        let slot = table.records.slot(rid);
+        P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+        let written = statement
+            .write_record::<P>(table, rid, slot, key, value, intent)
+            .await?;
+        if matches!(written, Written::Refused) {
+            statement.transaction.note_absence(found_in);
+        }
+        Ok(written)
+    }
+}
+
+impl Seek for OrNew {
+    #[inline(always)]
+    async fn attempt<'t, P: Policy>(
+        self,
+        statement: &Statement<'t>,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        intent: Intent,
+    ) -> Result<Written<'t>, Error> {
+        let transaction = statement.transaction;
+        let session = &*transaction.session;
+        loop {
+            let pin = session.memory.pin();
+            let rid = session.rids.borrow_mut().take(table, &session.memory)?;
+            let version = match Version::create(&session.memory, transaction.id(), value, None) {
+                Ok(version) => version,
+                Err(exhausted) => {
+                    session.rids.borrow_mut().put_back(table.number(), rid);
+                    return Err(exhausted.into());
+                }
+            };
+            if value.is_some() {
+                let hint = &table.version_bytes_hint;
+                hint.store(version.block_bytes(), Ordering::Relaxed);
+            }
+            let slot = table.records.slot(rid);
+            slot.publish_first(version);
+            let mut record = Unpublished {
+                transaction,
+                table,
+                rid,
+                version,
+                published: false,
+            };
+            // The index publishes in its last, unsuspended stretch. If this
+            // future is dropped before that, `record` is taken back.
+            let tracker = transaction.tracker();
+            let inserted = table
+                .index
+                .insert_observed::<P, _>(&session.memory, &pin, key, rid.0, tracker)
+                .await;
+            match inserted {
+                Ok(Inserted::New) => {
+                    record.published = true;
+                    statement.remember(
+                        WriteKind::Record,
+                        table,
+                        rid,
+                        slot,
+                        version,
+                        None,
+                        Some(key),
+                    );
+                    // A sibling under the same `join` may have aborted the
+                    // transaction while the index was being searched.
+                    if let Err(over) = transaction.check_open() {
+                        transaction.take_writes_back(0);
+                        return Err(over);
+                    }
+                    return Ok(Written::Done);
+                }
+                Ok(Inserted::Present(present)) => {
+                    drop(record);
+                    let rid = Rid(present);
+                    let slot = table.records.slot(rid);
+                    P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+                    let written = statement
+                        .write_record::<P>(table, rid, slot, key, value, intent)
+                        .await?;
+                    if !matches!(written, Written::Dying) {
+                        return Ok(written);
+                    }
+                }
+                Err(InsertError::KeyTooLong) => return Err(Error::KeyTooLong { bytes: key.len() }),
+                Err(_) => return Err(Error::MemoryExhausted),
+            }
+            // Another thread is removing the key: let it.
+            drop(pin);
+            let_others_go::<P>(Point::new("engine: dying record"), slot).await;
+        }
+    }
+}
+
+/// A record under way into the index; taken back unless it gets there.
+struct Unpublished<'t> {
+    transaction: &'t Transaction,
+    table: &'t Table,
+    rid: Rid,
+    version: Version,
+    published: bool,
+}
+
+impl Drop for Unpublished<'_> {
+    fn drop(&mut self) {
+        if self.published {
+            return;
+        }
+        let session = &self.transaction.session;
+        self.table.records.slot(self.rid).clear();
+        session
+            .rids
+            .borrow_mut()
+            .put_back(self.table.number(), self.rid);
+        // SAFETY: no index names the RID, so nobody has seen the version.
+        unsafe {
+            self.version
+                .free(&session.memory, self.version.block_bytes())
+        };
+    }
+}
