@@ -1,6 +1,8 @@
 //! Indexes that are built while writers run: whatever the order in which builder and
 //! writers take their steps, the index is its table's in the end.
 
+#[path = "common/in_memory.rs"]
+mod in_memory;
 #[path = "common/stepping.rs"]
 mod stepping;
 
@@ -17,9 +19,10 @@ use std::{
 };
 
 use engine::{
-    Abort, BuildError, BuildStep, Database, DatabaseConfig, Error, Extractor, Index, IndexBuild,
+    Abort, BuildError, BuildStep, DatabaseConfig, Error, Extractor, Index, IndexBuild,
     IndexOptions, IndexState, Isolation, OnConflict, Session, Table, Transaction,
 };
+use in_memory::in_memory;
 use interleave::{
     Clock, FromFn, InFlight, Interleaved, Sequential, Worker, WorkerConfig, run_inline,
 };
@@ -45,9 +48,7 @@ const fn unique(unique: bool) -> IndexOptions {
 
 impl Setup {
     fn new() -> Setup {
-        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
-        let table = database.create_table("t", &[]).unwrap();
-        let session = Session::new(&database).unwrap();
+        let (session, table) = in_memory(DatabaseConfig::with_memory(64 << 20));
         Setup { session, table }
     }
 

@@ -1,6 +1,8 @@
 //! Operations on a table with indexes, by name: the scenarios of paper 004 (section
 //! 2.1), and operations that end in the middle.
 
+#[path = "common/in_memory.rs"]
+mod in_memory;
 #[path = "common/stepping.rs"]
 mod stepping;
 
@@ -14,9 +16,10 @@ use std::{
 };
 
 use engine::{
-    Abort, BuildStep, Database, DatabaseConfig, Direction, Error, Extractor, Index, IndexOptions,
-    Isolation, KEY_BYTES_MAX, Session, Table, Transaction,
+    Abort, BuildStep, DatabaseConfig, Direction, Error, Extractor, Index, IndexOptions, Isolation,
+    KEY_BYTES_MAX, Session, Table, Transaction,
 };
+use in_memory::in_memory;
 use interleave::{Sequential, run_inline};
 use stepping::{Rng, Stepping, finish, interleave, poll, poll_times};
 
@@ -42,9 +45,7 @@ impl Setup {
     }
 
     fn with_memory(bytes: usize) -> Setup {
-        let database = Database::new(DatabaseConfig::with_memory(bytes)).unwrap();
-        let table = database.create_table("t", &[]).unwrap();
-        let session = Session::new(&database).unwrap();
+        let (session, table) = in_memory(DatabaseConfig::with_memory(bytes));
         let mut setup = Setup {
             session,
             table,

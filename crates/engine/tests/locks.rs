@@ -1,23 +1,59 @@
 //! Waiting for other transactions, and explicit locks: the rules by name, two or three
 //! transactions stepped by hand.
 
-mod common {
-    pub(crate) mod steps;
-}
+#[path = "common/by_hand.rs"]
+mod by_hand;
+#[path = "common/steps.rs"]
+mod steps;
 
 use std::ops::{Bound, ControlFlow};
 
-use engine::{Abort, Direction, Error, IfLocked, Isolation, OnConflict, Strength};
+use by_hand::Setup;
+use engine::{Abort, Direction, Error, IfLocked, Isolation, OnConflict, Strength, Transaction};
 use interleave::{Sequential, run_inline};
-
-use common::steps::{Setup, Stepped};
+use steps::Stepped;
 
 const BOTH: [Isolation; 2] = [Isolation::ReadCommitted, Isolation::Snapshot];
 const TOO_OLD: Error = Error::Abort(Abort::SnapshotTooOld);
 
+/// Its transactions wait for each other.
+fn waiting() -> Setup {
+    Setup {
+        on_conflict: OnConflict::Wait,
+        ..Setup::new()
+    }
+}
+
+impl Setup {
+    fn committed(&self, key: &str) -> Option<String> {
+        self.get(&self.begin(Isolation::Snapshot), key)
+    }
+
+    fn lock(
+        &self,
+        txn: &Transaction,
+        key: &str,
+        strength: Strength,
+        if_locked: IfLocked,
+    ) -> Result<Option<String>, Error> {
+        let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
+        let key = key.as_bytes();
+        run_inline(txn.lock::<Sequential, _>(&self.table, key, strength, if_locked, text))
+    }
+
+    /// No record is in the lock table.
+    fn check_nothing_left(&self) {
+        assert_eq!(self.session.database().memory().reserved_bytes, 0);
+        let txn = self.session.begin(Isolation::ReadCommitted).unwrap();
+        for key in ["x", "y", "z", "new"] {
+            self.put(&txn, key, "free").unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_write_waits_and_read_committed_goes_on_with_the_newest_version() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (
         s.begin(Isolation::ReadCommitted),
         s.begin(Isolation::ReadCommitted),
@@ -36,7 +72,7 @@ fn a_write_waits_and_read_committed_goes_on_with_the_newest_version() {
 
 #[test]
 fn an_update_of_what_was_deleted_meanwhile_finds_nothing_and_keeps_no_lock() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (
         s.begin(Isolation::ReadCommitted),
         s.begin(Isolation::ReadCommitted),
@@ -60,7 +96,7 @@ fn an_update_of_what_was_deleted_meanwhile_finds_nothing_and_keeps_no_lock() {
 #[test]
 fn on_a_snapshot_a_change_of_the_other_aborts_and_its_rollback_does_not() {
     for commits in [true, false] {
-        let s = Setup::new();
+        let s = waiting();
         let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
         s.put(&a, "x", "a").unwrap();
         let mut write = Stepped::new(b.update::<Sequential>(&s.table, b"x", b"b"));
@@ -81,7 +117,7 @@ fn on_a_snapshot_a_change_of_the_other_aborts_and_its_rollback_does_not() {
 #[test]
 fn an_insert_waits_for_an_uncommitted_insert_of_its_key() {
     for commits in [true, false] {
-        let s = Setup::new();
+        let s = waiting();
         let (a, b) = (
             s.begin(Isolation::ReadCommitted),
             s.begin(Isolation::ReadCommitted),
@@ -109,7 +145,7 @@ fn an_insert_waits_for_an_uncommitted_insert_of_its_key() {
 /// the record is being handed over is behind them.
 #[test]
 fn first_come_first_served() {
-    let s = Setup::new();
+    let s = waiting();
     let owner = s.begin(Isolation::ReadCommitted);
     s.put(&owner, "x", "owner").unwrap();
     let mut writes: Vec<_> = (0..4)
@@ -143,7 +179,7 @@ fn first_come_first_served() {
 
 #[test]
 fn a_transaction_that_does_not_wait_aborts_at_a_lock() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     assert_eq!(
         s.lock(&a, "x", Strength::Shared, IfLocked::Wait),
@@ -157,7 +193,7 @@ fn a_transaction_that_does_not_wait_aborts_at_a_lock() {
 
 #[test]
 fn shared_locks_go_together_and_keep_writers_out() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b, c) = (
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
@@ -193,7 +229,7 @@ fn shared_locks_go_together_and_keep_writers_out() {
 
 #[test]
 fn a_shared_lock_becomes_an_exclusive_one_before_others() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b, c) = (
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
@@ -218,7 +254,7 @@ fn a_shared_lock_becomes_an_exclusive_one_before_others() {
 
 #[test]
 fn two_upgrades_of_one_record_are_a_deadlock() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     s.lock(&a, "x", Strength::Shared, IfLocked::Wait).unwrap();
     s.lock(&b, "x", Strength::Shared, IfLocked::Wait).unwrap();
@@ -235,7 +271,7 @@ fn two_upgrades_of_one_record_are_a_deadlock() {
 #[test]
 fn two_writers_in_opposite_order_are_a_deadlock() {
     for level in BOTH {
-        let s = Setup::new();
+        let s = waiting();
         let (a, b) = (s.begin(level), s.begin(level));
         s.put(&a, "x", "a").unwrap();
         s.put(&b, "y", "b").unwrap();
@@ -255,7 +291,7 @@ fn two_writers_in_opposite_order_are_a_deadlock() {
 /// waits for nobody but `a`, came before it.
 #[test]
 fn a_deadlock_through_the_queue_is_found() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b, c) = (
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
@@ -289,7 +325,7 @@ fn a_deadlock_through_the_queue_is_found() {
 /// Others may be waiting for `c`, which has a lock; for `b`, which has none, nobody can.
 #[test]
 fn who_has_locks_goes_before_who_has_none() {
-    let s = Setup::new();
+    let s = waiting();
     let [a, b, c] = [(); 3].map(|()| s.begin(Isolation::ReadCommitted));
     s.put(&a, "x", "a").unwrap();
     s.put(&c, "y", "c").unwrap();
@@ -311,7 +347,7 @@ fn who_has_locks_goes_before_who_has_none() {
 #[test]
 fn a_locking_read_waits_and_reads_what_it_has_locked() {
     for level in BOTH {
-        let s = Setup::new();
+        let s = waiting();
         let (a, b) = (s.begin(level), s.begin(level));
         s.put(&a, "x", "a").unwrap();
         let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
@@ -337,7 +373,7 @@ fn a_locking_read_waits_and_reads_what_it_has_locked() {
 
 #[test]
 fn there_is_nothing_to_lock_where_there_is_no_record() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     s.insert(&a, "new", "a").unwrap();
     for key in ["absent", "new"] {
@@ -353,7 +389,7 @@ fn there_is_nothing_to_lock_where_there_is_no_record() {
 /// Each takes the first job that nobody has.
 #[test]
 fn a_scan_that_skips_what_is_locked_serves_a_queue_of_jobs() {
-    let s = Setup::new();
+    let s = waiting();
     let txn = s.begin(Isolation::Snapshot);
     for job in 0..200 {
         s.put(&txn, &format!("job {job:03}"), "").unwrap();
@@ -403,7 +439,7 @@ fn a_scan_that_skips_what_is_locked_serves_a_queue_of_jobs() {
 
 #[test]
 fn who_gives_up_waiting_leaves_the_queue() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b, c) = (
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
@@ -441,7 +477,7 @@ fn who_gives_up_waiting_leaves_the_queue() {
 /// A sibling under the same `join` is aborted: who waits hears of it.
 #[test]
 fn the_end_of_a_transaction_ends_its_waits() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     s.put(&a, "x", "a").unwrap();
     let mut wait = Stepped::new(b.upsert::<Sequential>(&s.table, b"x", b"b"));
@@ -459,7 +495,7 @@ fn the_end_of_a_transaction_ends_its_waits() {
 
 #[test]
 fn a_savepoint_gives_back_the_locks_that_came_after_it() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     s.lock(&a, "x", Strength::Shared, IfLocked::Wait).unwrap();
     let savepoint = a.savepoint().unwrap();
@@ -489,7 +525,7 @@ fn a_savepoint_gives_back_the_locks_that_came_after_it() {
 /// A tombstone that somebody waits at is not collected under him, and not forgotten.
 #[test]
 fn a_deleted_record_is_collected_after_its_locks_have_gone() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (
         s.begin(Isolation::ReadCommitted),
         s.begin(Isolation::ReadCommitted),
@@ -515,7 +551,7 @@ fn a_deleted_record_is_collected_after_its_locks_have_gone() {
 /// again with the record's lock, and so wins the second, whoever else comes.
 #[test]
 fn a_retry_keeps_the_lock_it_waited_for() {
-    let s = Setup::new();
+    let s = waiting();
     let owner = s.begin(Isolation::Snapshot);
     let loser = s.begin(Isolation::Snapshot);
     loser.will_be_restarted();
@@ -545,7 +581,7 @@ fn a_retry_keeps_the_lock_it_waited_for() {
 /// before it takes its snapshot.
 #[test]
 fn a_retry_waits_for_the_record_it_was_aborted_for() {
-    let s = Setup::new();
+    let s = waiting();
     let loser = s.begin(Isolation::Snapshot);
     loser.will_be_restarted();
     let first = s.begin(Isolation::Snapshot);
@@ -568,7 +604,7 @@ fn a_retry_waits_for_the_record_it_was_aborted_for() {
 /// An aborted transaction that nobody runs again keeps nothing once it is dropped.
 #[test]
 fn what_a_retry_could_inherit_goes_with_the_transaction() {
-    let s = Setup::new();
+    let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     b.will_be_restarted();
     s.put(&a, "x", "a").unwrap();
@@ -588,7 +624,7 @@ fn who_waits_for_a_record_of_a_dropped_table_gets_his_turn() {
     let dropped = Error::Abort(Abort::TableDropped);
     for isolation in BOTH {
         for owner_commits in [true, false] {
-            let s = Setup::new();
+            let s = waiting();
             let (owner, waiter) = (s.begin(isolation), s.begin(isolation));
             s.put(&owner, "x", "a").unwrap();
             let mut write = Stepped::new(waiter.upsert::<Sequential>(&s.table, b"x", b"b"));

@@ -9,10 +9,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use by_hand::Setup;
-use engine::{
-    Abort, Database, DatabaseConfig, Direction, Error, Isolation, Session, TransactionOptions,
-};
+use by_hand::{Setup, in_memory::in_memory};
+use engine::{Abort, DatabaseConfig, Direction, Error, Isolation, TransactionOptions};
 use interleave::{Sequential, run_inline};
 
 /// Bytes that the process has on its heap.
@@ -95,9 +93,7 @@ fn what_transactions_remember_counts_and_is_given_back() {
 
 /// A small limit, filled up to the last record.
 fn reads_go_on_at_the_limit() {
-    let database = Database::new(DatabaseConfig::with_memory(8 << 20)).unwrap();
-    let table = database.create_table("t", &[]).unwrap();
-    let session = Session::new(&database).unwrap();
+    let (session, table) = in_memory(DatabaseConfig::with_memory(8 << 20));
     let mut records = 0_u32;
     let full = loop {
         let txn = session.begin(Isolation::Snapshot).unwrap();
@@ -118,7 +114,7 @@ fn reads_go_on_at_the_limit() {
         run_inline(txn.scan::<Sequential>(&table, range, Direction::Forward, visit))
     };
     // Others have what is left of the limit.
-    let rest = database.arena().clone();
+    let rest = session.database().arena().clone();
     let usage = rest.usage();
     let left = usage.limit_bytes - usage.claimed_bytes - usage.listed_bytes;
     let mut others = rest.reserve(0).unwrap();

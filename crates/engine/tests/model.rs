@@ -2,6 +2,8 @@
 //! that is simple enough to be believed: every result, every abort included, is
 //! predicted exactly.
 
+#[path = "common/in_memory.rs"]
+mod in_memory;
 #[path = "common/rng.rs"]
 mod rng;
 
@@ -12,9 +14,8 @@ use std::{
     sync::Arc,
 };
 
-use engine::{
-    Abort, Database, DatabaseConfig, Direction, Error, Isolation, Session, Table, Transaction,
-};
+use engine::{Abort, DatabaseConfig, Direction, Error, Isolation, Session, Table, Transaction};
+use in_memory::in_memory;
 use interleave::{Sequential, run_inline};
 use rng::Rng;
 
@@ -82,10 +83,8 @@ struct Run {
 
 impl Run {
     fn new(seed: u64) -> Run {
-        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
-        let table = database.create_table("t", &[]).unwrap();
-        let session = Session::new(&database).unwrap();
-        let catalog_bytes = database.memory().version_bytes;
+        let (session, table) = in_memory(DatabaseConfig::with_memory(64 << 20));
+        let catalog_bytes = session.database().memory().version_bytes;
         Run {
             catalog_bytes,
             rng: Rng(seed | 1),

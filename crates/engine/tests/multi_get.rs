@@ -1,14 +1,16 @@
 //! The comparison baselines answer as `get` does.
 #![cfg(feature = "baselines")]
 
-use engine::{Database, DatabaseConfig, Isolation, Session};
+#[path = "common/in_memory.rs"]
+mod in_memory;
+
+use engine::{DatabaseConfig, Isolation};
+use in_memory::in_memory;
 use interleave::{Sequential, run_inline};
 
 #[test]
 fn amac_and_coroutine_groups_answer_as_single_gets_do() {
-    let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
-    let table = database.create_table("t", &[]).unwrap();
-    let session = Session::new(&database).unwrap();
+    let (session, table) = in_memory(DatabaseConfig::with_memory(64 << 20));
     let load = session.begin(Isolation::Snapshot).unwrap();
     let key = |i: u64| match i % 3 {
         0 => i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes().to_vec(),

@@ -2,6 +2,8 @@
 //! nobody else notices. Random transactions against copies of a `BTreeMap`, and the
 //! rules by name.
 
+#[path = "common/in_memory.rs"]
+mod in_memory;
 #[path = "common/rng.rs"]
 mod rng;
 
@@ -12,9 +14,8 @@ use std::{
     sync::Arc,
 };
 
-use engine::{
-    Database, DatabaseConfig, Direction, Error, Isolation, Savepoint, Session, Table, Transaction,
-};
+use engine::{DatabaseConfig, Direction, Error, Isolation, Savepoint, Session, Table, Transaction};
+use in_memory::in_memory;
 use interleave::{Sequential, run_inline};
 use rng::Rng;
 
@@ -27,11 +28,8 @@ struct Setup {
 
 impl Setup {
     fn new() -> Setup {
-        let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
-        Setup {
-            table: database.create_table("t", &[]).unwrap(),
-            session: Session::new(&database).unwrap(),
-        }
+        let (session, table) = in_memory(DatabaseConfig::with_memory(64 << 20));
+        Setup { session, table }
     }
 
     fn begin(&self) -> Transaction {

@@ -1,6 +1,8 @@
 //! Transactions of one session, stepped by hand.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod in_memory;
+
 use std::{
     ops::{Bound, ControlFlow},
     rc::Rc,
@@ -8,15 +10,19 @@ use std::{
 };
 
 use engine::{
-    Certifier, Database, DatabaseConfig, Direction, Error, Isolation, Session, Table, Transaction,
-    TransactionOptions,
+    Certifier, DatabaseConfig, Direction, Error, Isolation, OnConflict, Session, Table,
+    Transaction, TransactionOptions,
 };
 use interleave::{Sequential, run_inline};
+
+use in_memory::in_memory;
 
 /// A database with a table, in which `x` and `y` are `0`.
 pub(crate) struct Setup {
     pub(crate) session: Rc<Session>,
     pub(crate) table: Arc<Table>,
+    /// Of the transactions that it begins.
+    pub(crate) on_conflict: OnConflict,
 }
 
 impl Setup {
@@ -29,11 +35,11 @@ impl Setup {
             certifier,
             ..DatabaseConfig::with_memory(64 << 20)
         };
-        let database = Database::new(config).unwrap();
-        let table = database.create_table("t", &[]).unwrap();
+        let (session, table) = in_memory(config);
         let setup = Setup {
-            session: Session::new(&database).unwrap(),
+            session,
             table,
+            on_conflict: OnConflict::default(),
         };
         let txn = setup.begin(Isolation::Snapshot);
         setup.put(&txn, "x", "0").unwrap();
@@ -43,7 +49,9 @@ impl Setup {
     }
 
     pub(crate) fn begin(&self, options: impl Into<TransactionOptions>) -> Transaction {
-        self.session.begin(options).unwrap()
+        let txn = self.session.begin(options).unwrap();
+        txn.set_on_conflict(self.on_conflict);
+        txn
     }
 
     /// Collects what can be collected.
