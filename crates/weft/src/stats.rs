@@ -32,6 +32,10 @@ pub struct Stats {
     pub aborts_deadlock: u64,
     /// Aborts because what the transaction had read would have exceeded the memory limit.
     pub aborts_too_much_read: u64,
+    /// Aborts because a table that the transaction wrote to was dropped or truncated.
+    pub aborts_table_dropped: u64,
+    /// All of these.
+    aborts: u64,
     /// Waits of operations for the end of another transaction.
     pub lock_waits: u64,
     /// Of these, how many were given up because they took too long.
@@ -91,6 +95,8 @@ impl Stats {
             aborts_phantom: transactions.aborts_phantom,
             aborts_deadlock: transactions.aborts_deadlock,
             aborts_too_much_read: transactions.aborts_too_much_read,
+            aborts_table_dropped: transactions.aborts_table_dropped,
+            aborts: transactions.aborts(),
             lock_waits: transactions.lock_waits,
             lock_timeouts: transactions.lock_timeouts,
             panics: workers.tasks_panicked,
@@ -117,12 +123,7 @@ impl Stats {
 
     /// Aborts for whatever reason.
     pub fn aborts(&self) -> u64 {
-        self.aborts_write_conflict
-            + self.aborts_snapshot_too_old
-            + self.aborts_not_serializable
-            + self.aborts_phantom
-            + self.aborts_deadlock
-            + self.aborts_too_much_read
+        self.aborts
     }
 }
 
@@ -137,7 +138,7 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms, {} deadlocks), {} panicked, {} cancelled",
+            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms, {} deadlocks, {} for memory, {} for dropped tables), {} panicked, {} cancelled",
             self.commits,
             self.rollbacks,
             self.aborts(),
@@ -146,6 +147,8 @@ impl fmt::Display for Stats {
             self.aborts_not_serializable,
             self.aborts_phantom,
             self.aborts_deadlock,
+            self.aborts_too_much_read,
+            self.aborts_table_dropped,
             self.panics,
             self.cancellations
         )?;

@@ -1,7 +1,9 @@
 //! Tables created, dropped, truncated and renamed, through the typed interface: in
 //! transactions, interactive ones, and beside them.
 
-use weft::{Abort, Database, Error, IndexDefinition, Isolation, Options, Table, Transaction};
+use weft::{
+    Abort, Database, Error, IndexDefinition, Interleaved, Isolation, Options, Table, Transaction,
+};
 
 fn open() -> Database {
     open_at(Isolation::default())
@@ -204,4 +206,24 @@ fn under_read_committed_each_operation_finds_the_tables_of_its_moment() {
     db.drop_table("t").unwrap();
     let gone = txn.get(&table, &1);
     assert!(matches!(gone, Err(Error::TableDropped(name)) if name == "t"));
+}
+
+/// [`weft::Stats`] summed up the aborts for itself, without those for a dropped table.
+#[test]
+fn an_abort_for_a_dropped_table_is_counted() {
+    let db = Database::open_local(Options::default()).unwrap();
+    let table: Table<u64, u64> = db.create_table("t").unwrap();
+    let context = db.context();
+    let told = db.block_on(async move {
+        let writer = context.begin::<Interleaved>(Isolation::Snapshot)?;
+        writer.insert(&table, &1, &1).await?;
+        let dropper = context.begin::<Interleaved>(Isolation::Snapshot)?;
+        dropper.drop_table("t").await?;
+        dropper.commit().await?;
+        writer.commit().await
+    });
+    let told = told.unwrap().map_err(|error| error.abort());
+    assert_eq!(told, Err(Some(Abort::TableDropped)));
+    let stats = db.stats();
+    assert_eq!((stats.aborts_table_dropped, stats.aborts()), (1, 1));
 }
