@@ -1,4 +1,4 @@
-//! A database with worker threads.
+//! A database with worker threads. Its DDL is in `ddl.rs`.
 
 use std::{
     fmt,
@@ -14,10 +14,10 @@ use interleave::{Interleaved, Policy, Runtime};
 use crate::{
     context::{Context, Shared, WorkerState},
     error::Result,
-    index::{Index, IndexDefinition, IndexSummary},
+    index::{Index, IndexDefinition},
     key::Key,
     open::Opening,
-    options::{Options, TableOptions, TransactionOptions},
+    options::{Options, TransactionOptions},
     run::Running,
     stats::Stats,
     table::{Table, TypeTag, list, open},
@@ -167,63 +167,6 @@ impl Database {
         self.checkpoint().wait()
     }
 
-    /// Creates a table in a transaction of its own, blocking the calling thread until
-    /// that is durable. Within a transaction: [`Transaction::create_table`].
-    ///
-    /// # Errors
-    /// [`crate::Error::TableExists`], [`crate::Error::NameTooLong`],
-    /// [`crate::Error::MemoryExhausted`], [`crate::Error::Closed`];
-    /// [`crate::Error::WouldBlockWorker`] on a worker's thread; those of a commit.
-    pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
-        let name = name.to_owned();
-        self.run_blocking(async move |txn: &Transaction| txn.create_table(&name).await)
-    }
-
-    /// As [`Database::create_table`], with options.
-    ///
-    /// # Errors
-    /// As for [`Database::create_table`].
-    pub fn create_table_with<K: Key, V: Value>(
-        &self,
-        name: &str,
-        options: TableOptions,
-    ) -> Result<Table<K, V>> {
-        let name = name.to_owned();
-        self.run_blocking(async move |txn: &Transaction| {
-            txn.create_table_with(&name, options).await
-        })
-    }
-
-    /// Drops a table, as [`Database::create_table`] creates one. See
-    /// [`Transaction::drop_table`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchTable`]; as for [`Database::create_table`].
-    pub fn drop_table(&self, name: &str) -> Result<()> {
-        let name = name.to_owned();
-        self.run_blocking(async move |txn: &Transaction| txn.drop_table(&name).await)
-    }
-
-    /// Empties a table, as [`Database::create_table`] creates one. See
-    /// [`Transaction::truncate_table`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchTable`]; as for [`Database::create_table`].
-    pub fn truncate_table(&self, name: &str) -> Result<()> {
-        let name = name.to_owned();
-        self.run_blocking(async move |txn: &Transaction| txn.truncate_table(&name).await)
-    }
-
-    /// Renames a table, as [`Database::create_table`] creates one. See
-    /// [`Transaction::rename_table`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchTable`]; as for [`Database::create_table`].
-    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        self.run_blocking(async move |txn: &Transaction| txn.rename_table(&from, &to).await)
-    }
-
     /// Opens a table that exists, as of the newest commit.
     ///
     /// # Errors
@@ -295,51 +238,6 @@ impl Database {
         definition: IndexDefinition<I, K, V, C>,
     ) -> Result<Index<I, K, V, C>> {
         self.create_index(table, definition).wait()
-    }
-
-    /// Drops an index, as [`Database::drop_table`] drops a table. See
-    /// [`Transaction::drop_index`].
-    ///
-    /// # Errors
-    /// [`crate::Error::ForeignTable`]; as for [`Database::create_table`].
-    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool>
-    where
-        I: 'static,
-        K: 'static,
-        V: 'static,
-        C: 'static,
-    {
-        let index = index.clone();
-        self.run_blocking(async move |txn: &Transaction| txn.drop_index(&index).await)
-    }
-
-    /// Drops an index by its name, as [`Database::drop_table`] drops a table. See
-    /// [`Transaction::drop_index_named`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchIndex`]; as for [`Database::create_table`].
-    pub fn drop_index_named(&self, name: &str) -> Result<()> {
-        let name = name.to_owned();
-        self.run_blocking(async move |txn: &Transaction| txn.drop_index_named(&name).await)
-    }
-
-    /// Renames an index, as [`Database::rename_table`] renames a table. See
-    /// [`Transaction::rename_index`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchIndex`]; as for [`Database::create_table`].
-    pub fn rename_index(&self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        self.run_blocking(async move |txn: &Transaction| txn.rename_index(&from, &to).await)
-    }
-
-    /// The indexes of a table, by its name. See [`Transaction::indexes`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchTable`]; those of a transaction.
-    pub fn indexes(&self, table: &str) -> Result<Vec<IndexSummary>> {
-        let table = table.to_owned();
-        self.run_blocking(async move |txn: &Transaction| txn.indexes(&table).await)
     }
 
     /// Compares an index with its table, at one snapshot, beside the other work of a

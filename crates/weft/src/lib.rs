@@ -202,6 +202,7 @@ mod backup;
 mod changes;
 mod context;
 mod database;
+mod ddl;
 mod error;
 mod index;
 mod interactive;

@@ -1,4 +1,5 @@
-//! A database without threads: the calling thread does all the work.
+//! A database without threads: the calling thread does all the work. Its DDL is in
+//! `ddl.rs`.
 
 use std::{
     cell::{Cell, RefCell, RefMut},
@@ -17,10 +18,10 @@ use crate::{
     context::{Context, Shared, WorkerState},
     database::Database,
     error::{Error, Result},
-    index::{Index, IndexDefinition, IndexSummary},
+    index::{Index, IndexDefinition},
     key::Key,
     open::Opening,
-    options::{Options, TableOptions},
+    options::Options,
     stats::Stats,
     table::{Table, TypeTag, list},
     thread::Working,
@@ -86,56 +87,6 @@ impl Database {
 }
 
 impl LocalDatabase {
-    /// Creates a table in a transaction of its own. See [`Database::create_table`].
-    ///
-    /// # Errors
-    /// [`Error::TableExists`], [`Error::NameTooLong`], [`Error::MemoryExhausted`]; as
-    /// for the type.
-    pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
-        let name = name.to_owned();
-        self.run(async move |txn: &Transaction| txn.create_table(&name).await)
-    }
-
-    /// As [`LocalDatabase::create_table`], with options.
-    ///
-    /// # Errors
-    /// As for [`LocalDatabase::create_table`].
-    pub fn create_table_with<K: Key, V: Value>(
-        &self,
-        name: &str,
-        options: TableOptions,
-    ) -> Result<Table<K, V>> {
-        let name = name.to_owned();
-        self.run(async move |txn: &Transaction| txn.create_table_with(&name, options).await)
-    }
-
-    /// Drops a table in a transaction of its own. See [`Database::drop_table`].
-    ///
-    /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`LocalDatabase::create_table`].
-    pub fn drop_table(&self, name: &str) -> Result<()> {
-        let name = name.to_owned();
-        self.run(async move |txn: &Transaction| txn.drop_table(&name).await)
-    }
-
-    /// Empties a table in a transaction of its own. See [`Database::truncate_table`].
-    ///
-    /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`LocalDatabase::create_table`].
-    pub fn truncate_table(&self, name: &str) -> Result<()> {
-        let name = name.to_owned();
-        self.run(async move |txn: &Transaction| txn.truncate_table(&name).await)
-    }
-
-    /// Renames a table in a transaction of its own. See [`Database::rename_table`].
-    ///
-    /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`LocalDatabase::create_table`].
-    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        self.run(async move |txn: &Transaction| txn.rename_table(&from, &to).await)
-    }
-
     /// Opens a table that exists. See [`Database::open_table`].
     ///
     /// # Errors
@@ -160,51 +111,6 @@ impl LocalDatabase {
     ) -> Result<Index<I, K, V, C>> {
         let session = self.state.session.clone();
         self.block_on(definition.build(session, table.clone()))?
-    }
-
-    /// Drops an index, as [`LocalDatabase::drop_table`] drops a table. See
-    /// [`Transaction::drop_index`].
-    ///
-    /// # Errors
-    /// [`crate::Error::ForeignTable`]; as for [`LocalDatabase::create_table`].
-    pub fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool>
-    where
-        I: 'static,
-        K: 'static,
-        V: 'static,
-        C: 'static,
-    {
-        let index = index.clone();
-        self.run(async move |txn: &Transaction| txn.drop_index(&index).await)
-    }
-
-    /// Drops an index by its name, as [`LocalDatabase::drop_table`] drops a table. See
-    /// [`Transaction::drop_index_named`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchIndex`]; as for [`LocalDatabase::create_table`].
-    pub fn drop_index_named(&self, name: &str) -> Result<()> {
-        let name = name.to_owned();
-        self.run(async move |txn: &Transaction| txn.drop_index_named(&name).await)
-    }
-
-    /// Renames an index, as [`LocalDatabase::rename_table`] renames a table. See
-    /// [`Transaction::rename_index`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchIndex`]; as for [`LocalDatabase::create_table`].
-    pub fn rename_index(&self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        self.run(async move |txn: &Transaction| txn.rename_index(&from, &to).await)
-    }
-
-    /// The indexes of a table, by its name. See [`Transaction::indexes`].
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchTable`]; those of a transaction.
-    pub fn indexes(&self, table: &str) -> Result<Vec<IndexSummary>> {
-        let table = table.to_owned();
-        self.run(async move |txn: &Transaction| txn.indexes(&table).await)
     }
 
     /// Compares an index with its table. See [`Database::check_index`].
