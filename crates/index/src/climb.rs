@@ -39,6 +39,13 @@ pub(crate) struct Link<'t> {
     pub(crate) slot: usize,
 }
 
+/// Where a walk down a layer has ended.
+enum Reached<'t> {
+    /// At the node above the one that was looked for.
+    Above(&'t Interior),
+    Border(&'t Border),
+}
+
 impl Tree {
     /// Latches the parent of `child`, a latched node that is not a root. `key`
     /// leads to its layer and `slice` to it.
@@ -58,39 +65,20 @@ impl Tree {
     }
 
     fn try_latch_parent(&self, root: NodeId, slice: u64, child: NodeId) -> Option<Parent<'_>> {
-        let mut node = self.nodes.at(root);
-        let mut version = node.word().stable();
-        if !version.is_live_root() {
+        let Reached::Above(interior) = self.walk_down(root, slice, Some(child))? else {
+            return None;
+        };
+        let latch = interior.word.latch();
+        let now = latch.version();
+        if now.is_deleted() {
             return None;
         }
-        while !version.is_border() {
-            let interior = node.interior();
-            let next = interior.child_for(slice, version);
-            if interior.word.has_changed_since(version) {
-                return None;
-            }
-            if next == child {
-                let latch = interior.word.latch();
-                let now = latch.version();
-                if now.is_deleted() {
-                    return None;
-                }
-                let index = interior.index_of(child, now.count())?;
-                return Some(Parent {
-                    interior,
-                    latch,
-                    index,
-                });
-            }
-            let next = self.nodes.at(next);
-            let next_version = next.word().stable();
-            if interior.word.has_changed_since(version) {
-                return None;
-            }
-            node = next;
-            version = next_version;
-        }
-        None
+        let index = interior.index_of(child, now.count())?;
+        Some(Parent {
+            interior,
+            latch,
+            index,
+        })
     }
 
     /// Latches the border of layer `depth - 1` that names `root`, the latched
@@ -147,6 +135,15 @@ impl Tree {
 
     /// The border for `slice`, most probably: it may have moved since.
     fn border_below(&self, root: NodeId, slice: u64) -> Option<&Border> {
+        match self.walk_down(root, slice, None)? {
+            Reached::Border(border) => Some(border),
+            Reached::Above(_) => None,
+        }
+    }
+
+    /// Goes down from the root of a layer on the way of `slice`, to the node above
+    /// `child`, or to a border. Both may have changed since.
+    fn walk_down(&self, root: NodeId, slice: u64, child: Option<NodeId>) -> Option<Reached<'_>> {
         let mut node = self.nodes.at(root);
         let mut version = node.word().stable();
         if !version.is_live_root() {
@@ -154,18 +151,21 @@ impl Tree {
         }
         while !version.is_border() {
             let interior = node.interior();
-            let child = interior.child_for(slice, version);
+            let next = interior.child_for(slice, version);
             if interior.word.has_changed_since(version) {
                 return None;
             }
-            let child = self.nodes.at(child);
-            let child_version = child.word().stable();
+            if Some(next) == child {
+                return Some(Reached::Above(interior));
+            }
+            let next = self.nodes.at(next);
+            let next_version = next.word().stable();
             if interior.word.has_changed_since(version) {
                 return None;
             }
-            node = child;
-            version = child_version;
+            node = next;
+            version = next_version;
         }
-        Some(node.border())
+        Some(Reached::Border(node.border()))
     }
 }
