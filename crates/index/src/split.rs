@@ -22,7 +22,8 @@ use crate::{
     climb::{Link, Parent},
     insert::Newcomer,
     node::{
-        BORDER_SLOTS, Border, Code, Entry, HEIGHT_MAX, INTERIOR_KEYS, Interior, Latch, Version,
+        BORDER_SLOTS, Border, Code, Entry, HEIGHT_MAX, INTERIOR_KEYS, Interior, Latch, NodeId,
+        Version,
     },
     observe::{NodeVersion, Observer},
     tree::Tree,
@@ -72,30 +73,7 @@ impl Tree {
 
         // Phase 1.
         let mut full: [Option<Full<'_>>; HEIGHT_MAX] = [const { None }; HEIGHT_MAX];
-        let mut full_len = 0;
-        let mut child = self.nodes.border_id(border);
-        let mut child_version = before;
-        let top = loop {
-            let Newcomer { key, depth, .. } = newcomer;
-            if child_version.is_root() {
-                break match depth {
-                    0 => Top::Tree,
-                    _ => Top::Layer(self.latch_link(key, depth, child)),
-                };
-            }
-            let parent = self.latch_parent(key, depth, border.lowest(), child);
-            child_version = parent.latch.version();
-            if child_version.count() < INTERIOR_KEYS {
-                break Top::Parent(parent);
-            }
-            child = self.nodes.interior_id(parent.interior);
-            full[full_len] = Some(Full {
-                parent,
-                right: None,
-            });
-            full_len += 1;
-        };
-        let full = &mut full[..full_len];
+        let (top, full, highest) = self.latch_ancestors(border, before, newcomer, &mut full);
 
         // Phase 2.
         let lowest = entries[kept].slice;
@@ -139,30 +117,9 @@ impl Tree {
                 _ => &mut latch,
             };
             old_latch.set_root(false);
-            root.fill_pair(child, separator, named);
+            root.fill_pair(highest, separator, named);
         }
-        match (top, new_root) {
-            (Top::Parent(mut parent), _) => {
-                parent
-                    .interior
-                    .insert(&mut parent.latch, parent.index, separator, named);
-            }
-            (Top::Tree, Some(root)) => self.set_root(self.nodes.interior_id(root)),
-            (Top::Layer(mut link), Some(root)) => {
-                let link_before = link.latch.version();
-                link.latch.inserting();
-                let id = self.nodes.interior_id(root);
-                link.border.replace(link.slot, Code::LAYER, id.0.into());
-                if O::ACTIVE {
-                    let id = self.nodes.border_id(link.border);
-                    observer.changed(
-                        NodeVersion::new(id, link_before),
-                        NodeVersion::new(id, link.latch.next_version()),
-                    );
-                }
-            }
-            (Top::Tree | Top::Layer(_), None) => unreachable!("phase 2 made a root"),
-        }
+        self.name(top, new_root, separator, named, observer);
         if O::ACTIVE {
             let id = self.nodes.border_id(border);
             observer.changed(
@@ -172,6 +129,75 @@ impl Tree {
             observer.divided(id, NodeVersion::new(right_id, right_latch.next_version()));
         }
         Ok(())
+    }
+
+    /// Latches upwards from a full border up to where the topmost new node will be named.
+    /// Returns that, the full ancestors on the way, and the highest node that is split.
+    fn latch_ancestors<'t, 'f>(
+        &'t self,
+        border: &Border,
+        before: Version,
+        newcomer: Newcomer<'_>,
+        full: &'f mut [Option<Full<'t>>; HEIGHT_MAX],
+    ) -> (Top<'t>, &'f mut [Option<Full<'t>>], NodeId) {
+        let Newcomer { key, depth, .. } = newcomer;
+        let mut full_len = 0;
+        let mut child = self.nodes.border_id(border);
+        let mut child_version = before;
+        let top = loop {
+            if child_version.is_root() {
+                break match depth {
+                    0 => Top::Tree,
+                    _ => Top::Layer(self.latch_link(key, depth, child)),
+                };
+            }
+            let parent = self.latch_parent(key, depth, border.lowest(), child);
+            child_version = parent.latch.version();
+            if child_version.count() < INTERIOR_KEYS {
+                break Top::Parent(parent);
+            }
+            child = self.nodes.interior_id(parent.interior);
+            full[full_len] = Some(Full {
+                parent,
+                right: None,
+            });
+            full_len += 1;
+        };
+        (top, &mut full[..full_len], child)
+    }
+
+    /// Names the topmost new node, which has the keys from `separator` on, or the new
+    /// root that it is under.
+    fn name<O: Observer>(
+        &self,
+        top: Top<'_>,
+        new_root: Option<&Interior>,
+        separator: u64,
+        named: NodeId,
+        observer: &mut O,
+    ) {
+        match (top, new_root) {
+            (Top::Parent(mut parent), _) => {
+                parent
+                    .interior
+                    .insert(&mut parent.latch, parent.index, separator, named);
+            }
+            (Top::Tree, Some(root)) => self.set_root(self.nodes.interior_id(root)),
+            (Top::Layer(mut link), Some(root)) => {
+                let before = link.latch.version();
+                link.latch.inserting();
+                let id = self.nodes.interior_id(root);
+                link.border.replace(link.slot, Code::LAYER, id.0.into());
+                if O::ACTIVE {
+                    let id = self.nodes.border_id(link.border);
+                    observer.changed(
+                        NodeVersion::new(id, before),
+                        NodeVersion::new(id, link.latch.next_version()),
+                    );
+                }
+            }
+            (Top::Tree | Top::Layer(_), None) => unreachable!("phase 2 made a root"),
+        }
     }
 
     /// The right siblings of full ancestors, and the new root if one is needed.
