@@ -16,6 +16,7 @@ mod dependencies;
 mod kept_key;
 mod rids;
 mod savepoints;
+mod spares;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -48,6 +49,7 @@ pub(crate) use dependencies::{Dependencies, RecordRead, Tracker};
 pub(crate) use kept_key::KeptKey;
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};
+pub(crate) use spares::{Lent, Spares};
 
 /// How long a session with garbage that cannot be freed yet sleeps at most.
 const GARBAGE_POLL: Duration = Duration::from_millis(20);
@@ -69,9 +71,9 @@ pub struct Session {
     pub(crate) walk: RefCell<Option<Walk>>,
     /// Storages that had gone when the stock was last looked through for theirs.
     gone: Cell<u64>,
-    pub(crate) batches: RefCell<Vec<index::Batch>>,
+    pub(crate) batches: Spares<index::Batch>,
     /// Memory for what operations by index gather.
-    pub(crate) scratch: RefCell<Vec<Scratch>>,
+    pub(crate) scratch: Spares<Scratch>,
     pub(crate) counters: Counters,
     /// This thread's way to the device, if the database has a directory.
     port: Option<Rc<Port>>,
@@ -182,8 +184,8 @@ impl Session {
             garbage: RefCell::default(),
             digging: Digging::default(),
             gone: Cell::default(),
-            batches: RefCell::default(),
-            scratch: RefCell::default(),
+            batches: Spares::default(),
+            scratch: Spares::default(),
             counters: Counters::default(),
             floor: database.horizon.register(),
             idle: Cell::new(true),

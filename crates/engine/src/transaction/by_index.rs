@@ -15,7 +15,7 @@ use crate::{
     indirection::Rid,
     secondary::{
         Index, IndexState,
-        entry::{self, Entry, Gathered, Scratch},
+        entry::{self, Entry, Gathered},
     },
     ttl::Worth,
 };
@@ -145,19 +145,6 @@ impl Transaction {
     }
 }
 
-/// Scratch from the session's stock, given back at the end.
-struct Borrowed<'t> {
-    transaction: &'t Transaction,
-    scratch: Scratch,
-}
-
-impl Drop for Borrowed<'_> {
-    fn drop(&mut self) {
-        let scratch = std::mem::take(&mut self.scratch);
-        self.transaction.session.scratch.borrow_mut().push(scratch);
-    }
-}
-
 impl Statement<'_> {
     async fn get_by_body<P: Policy>(
         &self,
@@ -165,13 +152,8 @@ impl Statement<'_> {
         key: &[u8],
         read: impl FnOnce(&[u8], &[u8]),
     ) {
-        let transaction = self.transaction;
-        let scratch = transaction.session.scratch.borrow_mut().pop();
-        let mut borrowed = Borrowed {
-            transaction,
-            scratch: scratch.unwrap_or_default(),
-        };
-        let payload = &mut borrowed.scratch.payload;
+        let mut scratch = self.transaction.session.scratch.lend();
+        let payload = &mut scratch.payload;
         payload.clear();
         // Copied: a sibling under a `join` may rewrite an entry of its own.
         let copy = |entry: Worth<'_>| payload.extend_from_slice(entry.value);

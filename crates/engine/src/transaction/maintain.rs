@@ -51,7 +51,7 @@ use crate::{
         entry::{self, Entry, Scratch},
         list::List,
     },
-    session::{Saved, State},
+    session::{Lent, Saved, State},
     table::Table,
     ttl::WallTime,
     version::Version,
@@ -316,7 +316,7 @@ impl Statement<'_> {
 /// A write of a record and its entries, under way.
 struct Operation<'t> {
     transaction: &'t Transaction,
-    scratch: Scratch,
+    scratch: Lent<'t, Scratch>,
     is_complete: bool,
 }
 
@@ -324,10 +324,9 @@ impl<'t> Operation<'t> {
     /// Waits for its turn.
     async fn begin(transaction: &'t Transaction) -> Operation<'t> {
         transaction.context.turn.take().await;
-        let scratch = transaction.session.scratch.borrow_mut().pop();
         Operation {
             transaction,
-            scratch: scratch.unwrap_or_default(),
+            scratch: transaction.session.scratch.lend(),
             is_complete: false,
         }
     }
@@ -340,7 +339,7 @@ impl<'t> Operation<'t> {
 
 impl Drop for Operation<'_> {
     fn drop(&mut self) {
-        let (session, context) = (&self.transaction.session, &self.transaction.context);
+        let context = &self.transaction.context;
         // If the transaction was aborted, all its writes were taken back.
         let is_open = context.state.get() == State::Open;
         let mut journal = context.journal.borrow_mut();
@@ -354,8 +353,6 @@ impl Drop for Operation<'_> {
             }
         }
         drop(journal);
-        let scratch = std::mem::take(&mut self.scratch);
-        session.scratch.borrow_mut().push(scratch);
         context.turn.give_back();
     }
 }

@@ -70,19 +70,6 @@ pub(super) fn check_range(range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Err
     Ok(())
 }
 
-/// A batch from the session's stock, given back at the end.
-struct Borrowed<'t> {
-    transaction: &'t Transaction,
-    batch: Batch,
-}
-
-impl Drop for Borrowed<'_> {
-    fn drop(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        self.transaction.session.batches.borrow_mut().push(batch);
-    }
-}
-
 impl Statement<'_> {
     #[inline(always)]
     pub(super) async fn scan_body<P: Policy>(
@@ -94,22 +81,18 @@ impl Statement<'_> {
     ) -> u64 {
         let transaction = self.transaction;
         let session = &*transaction.session;
-        let batch = session.batches.borrow_mut().pop().unwrap_or_default();
-        let mut borrowed = Borrowed { transaction, batch };
+        let mut batch = session.batches.lend();
         let mut scan = table.index.scan(range, direction);
         let mut scanned = 0;
         loop {
             let pin = session.memory.pin();
             for _ in 0..NODES_PER_PIN {
                 let tracker = transaction.tracker();
-                if !scan
-                    .next_observed::<P, _>(&pin, &mut borrowed.batch, tracker)
-                    .await
-                {
+                if !scan.next_observed::<P, _>(&pin, &mut batch, tracker).await {
                     return scanned;
                 }
                 let flow = self
-                    .visit_batch::<P>(table, &borrowed.batch, &mut visit, &mut scanned)
+                    .visit_batch::<P>(table, &batch, &mut visit, &mut scanned)
                     .await;
                 if flow.is_break() {
                     return scanned;
