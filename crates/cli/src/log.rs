@@ -175,6 +175,7 @@ fn as_text(entry: &DumpEntry<'_>) -> String {
                 None => format!("      delete {table} {}", shown(key)),
             }
         }
+        DumpEntry::Table { event, .. } => format!("      {event}"),
         DumpEntry::Damage {
             name, offset, what, ..
         } => format!("damage: {name} at byte {offset}: {what}"),
@@ -249,6 +250,10 @@ fn as_json(entry: &DumpEntry<'_>) -> Value {
             "kind": "write", "table": table, "table_name": table_name,
             "key": hexadecimal(key), "value": value.map(hexadecimal),
             "deleted": value.is_none(), "expires": expires.map(|expires| expires.0),
+        }),
+        DumpEntry::Table { event, .. } => json!({
+            "kind": "table", "table": event.table.storage, "table_name": &*event.table.name,
+            "number": event.table.number, "what": event.to_string(),
         }),
         DumpEntry::Damage {
             name, offset, what, ..

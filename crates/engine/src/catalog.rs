@@ -13,6 +13,7 @@
 //! | the operations, as part of a transaction | `ddl.rs`; as one of their own: `convenience.rs` |
 //! | the same of indexes | `indexes.rs` |
 //! | what they do besides writing records: at commit, at undo | `effects.rs` |
+//! | what they tell those who follow the change stream | `event.rs`, `history.rs` |
 //! | who may use a table, from its creation to its end | `life.rs` |
 //! | how its memory comes back | `graveyard.rs` |
 //! | after recovery | `restore.rs` |
@@ -37,7 +38,9 @@ mod convenience;
 mod ddl;
 pub(crate) mod definition;
 mod effects;
+pub(crate) mod event;
 mod graveyard;
+mod history;
 mod indexes;
 mod life;
 mod restore;
@@ -47,16 +50,22 @@ use std::{
     collections::{BTreeMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use memory::{Exhausted, Local};
 
-pub use self::{convenience::TableError, definition::NAME_BYTES_MAX, indexes::IndexDefinition};
+pub use self::{
+    convenience::TableError,
+    definition::NAME_BYTES_MAX,
+    event::{ChangedTable, TableEvent, TableEventKind},
+    indexes::IndexDefinition,
+};
 pub(crate) use self::{
     effects::Effect,
     graveyard::{Digging, Grave},
+    history::EventHistory,
     life::{LastDrop, Life, Stage},
 };
 use crate::{error::Error, table::Table};
@@ -68,7 +77,9 @@ pub(crate) const NAMES: u32 = 1;
 /// The first number that others can have.
 pub(crate) const FIRST_NUMBER: u32 = 2;
 /// Numbers of storages that are logged are below this.
-pub(crate) const NUMBERS_END: u32 = 1 << 31;
+pub(crate) const NUMBERS_END: u32 = EVENTS;
+/// No storage: events are written to the log under this number (`event.rs`).
+pub(crate) const EVENTS: u32 = (1 << 31) - 1;
 
 /// What the sessions of a database share of its catalog.
 pub(crate) struct Catalog {
@@ -87,6 +98,10 @@ pub(crate) struct Catalog {
     gone: AtomicU64,
     /// Live storages of tables with a TTL (`ttl/collect.rs`).
     pub(crate) expiring: AtomicUsize,
+    /// A burial has moved the clock, and the log does not know (`graveyard.rs`).
+    pub(crate) owes_commit: AtomicBool,
+    /// If there is a log.
+    pub(crate) events: EventHistory,
 }
 
 #[derive(Default)]
@@ -120,6 +135,8 @@ impl Catalog {
             graves: AtomicUsize::new(0),
             gone: AtomicU64::new(0),
             expiring: AtomicUsize::new(0),
+            owes_commit: AtomicBool::new(false),
+            events: EventHistory::default(),
         })
     }
 

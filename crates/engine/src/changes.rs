@@ -29,6 +29,15 @@
 //! [`ChangesError::NotKept`], if the history begins later than the reader's position
 //! (`log/segments/kept.rs`), and damage if it does not.
 //!
+//! # Tables
+//! A record is of a storage; which table that is, and what it is named, is told as of the
+//! record's place in the stream. The reader knows the tables at its position: it begins
+//! with those of the catalog's history (`catalog/history.rs`), and each transaction that
+//! is handed out does to them what it did to the catalog's, by its events
+//! (`transaction.rs`). That every record's table is known follows from the rule of
+//! `catalog/life.rs`: a storage is written by who makes it and those who come later, until
+//! who drops it.
+//!
 //! # Memory
 //! A reader has one piece of the log of each lane in memory, and of a block larger than
 //! a piece all of it; transactions that it handed out share these bytes. All of them are
@@ -36,6 +45,7 @@
 
 mod error;
 mod lane;
+mod tables;
 mod transaction;
 
 use std::{
@@ -47,9 +57,10 @@ use std::{
     task::Poll,
 };
 
+pub(crate) use self::tables::Tables;
 pub use self::{
     error::ChangesError,
-    transaction::{ChangedRecord, ChangedTransaction},
+    transaction::{Change, ChangedRecord, ChangedTransaction},
 };
 use self::{
     lane::{Device, LaneReader},
@@ -83,6 +94,8 @@ pub struct ChangeReader {
     database: Arc<Database>,
     /// Everything up to here was handed out.
     position: Timestamp,
+    /// The tables there.
+    tables: Arc<Tables>,
     /// Whose log is being read.
     incarnation: u64,
     lanes: Vec<LaneReader>,
@@ -109,7 +122,6 @@ impl Session {
         // Before the clock: what commits later is in these blocks or later ones.
         let marks = log.frontier.positions();
         let newest = log.now();
-        let oldest = log.segments.oldest();
         let mut lanes = Vec::new();
         let (position, incarnation) = match from {
             ChangesFrom::Now => {
@@ -126,6 +138,9 @@ impl Session {
         if position > newest {
             return Err(ChangesError::Unreached { position, newest });
         }
+        let tables = database.catalog.tables_at(position);
+        // In this order: `catalog/history.rs`.
+        let oldest = log.segments.oldest();
         if position < oldest {
             return Err(ChangesError::NotKept { position, oldest });
         }
@@ -134,6 +149,7 @@ impl Session {
         Ok(ChangeReader {
             database,
             position,
+            tables: Arc::new(tables),
             incarnation,
             lanes,
         })
@@ -166,6 +182,28 @@ impl ChangeReader {
         &mut self,
         session: &Rc<Session>,
     ) -> Result<Vec<ChangedTransaction>, ChangesError> {
+        self.next_up_to(session, Timestamp(u64::MAX)).await
+    }
+
+    /// As [`ChangeReader::next`], but does not wait for more than what was committed up to
+    /// `newest`: none, if all of that was handed out.
+    ///
+    /// # Errors
+    /// As for [`ChangeReader::next`].
+    ///
+    /// # Suspension
+    /// As for [`ChangeReader::next`].
+    ///
+    /// # Cancellation
+    /// As for [`ChangeReader::next`].
+    ///
+    /// # Panics
+    /// As for [`ChangeReader::next`].
+    pub async fn next_up_to(
+        &mut self,
+        session: &Rc<Session>,
+        newest: Timestamp,
+    ) -> Result<Vec<ChangedTransaction>, ChangesError> {
         assert!(Arc::ptr_eq(session.database(), &self.database));
         let (Some(lane), Some(log)) = (session.lane(), self.database.log().cloned()) else {
             return Err(Error::Ended.into());
@@ -197,7 +235,7 @@ impl ChangeReader {
                 self.find_lanes(&log, durable)?;
             }
             let batch = self.collect(&device, up_to, durable.as_deref()).await?;
-            if !batch.is_empty() {
+            if !batch.is_empty() || self.position >= newest {
                 return Ok(batch);
             }
             if is_earlier {
@@ -295,13 +333,13 @@ impl ChangeReader {
                 self.position = self.position.max(up_to);
                 break;
             };
-            let taken = self.lanes[index].take();
-            if timestamp <= self.position {
-                continue;
+            match self.lanes[index].take(self.position, &mut self.tables) {
+                Ok(taken) => batch.extend(taken),
+                // First what is at hand.
+                Err(_) if !batch.is_empty() => return Ok(batch),
+                Err(error) => return Err(error),
             }
-            self.position = timestamp;
-            // One that was aborted after it had its timestamp has left none.
-            batch.extend(taken.filter(|transaction| !transaction.is_empty()));
+            self.position = self.position.max(timestamp);
         }
         Ok(batch)
     }

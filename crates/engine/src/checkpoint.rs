@@ -251,7 +251,9 @@ impl Session {
         let old = storage.manifest_now().checkpoint.unwrap_or_default();
         let keep_bytes = log.config.change_retention_bytes;
         let segments = &log.segments;
-        let retention = segments.retention(log.incarnation, &entry.starts, keep_bytes);
+        let mut retention = segments.retention(log.incarnation, &entry.starts, keep_bytes);
+        let (events, oldest) = (&self.database.catalog.events, retention.history.oldest);
+        retention.history.events = events.between(oldest, entry.begin);
         let entry = CheckpointEntry {
             number: old.number + 1,
             ..entry
@@ -267,6 +269,7 @@ impl Session {
         let superseded = old.parts.iter().map(|part| part.file);
         storage.retire_checkpoint_files(superseded, report.parts as usize)?;
         report.log_files_freed = segments.free(&retention)? as u64;
+        events.begin_at(oldest);
         self.counters.update(|stats| stats.checkpoints += 1);
         Ok(report)
     }

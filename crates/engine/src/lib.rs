@@ -36,9 +36,13 @@ mod transaction;
 mod ttl;
 mod version;
 
-pub use catalog::{IndexDefinition, NAME_BYTES_MAX, TableError};
+pub use catalog::{
+    ChangedTable, IndexDefinition, NAME_BYTES_MAX, TableError, TableEvent, TableEventKind,
+};
 pub use certifier::Certifier;
-pub use changes::{ChangeReader, ChangedRecord, ChangedTransaction, ChangesError, ChangesFrom};
+pub use changes::{
+    Change, ChangeReader, ChangedRecord, ChangedTransaction, ChangesError, ChangesFrom,
+};
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};

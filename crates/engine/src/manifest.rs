@@ -18,7 +18,7 @@
 //!        history     see `manifest/history.rs`
 //! ```
 //! Which tables there are is in the catalog (`catalog.rs`). Versions 1 and 2 listed them
-//! here; version 2 had the history already.
+//! here; version 2 had the history already, version 3 no events in it.
 
 mod history;
 
@@ -41,7 +41,7 @@ pub(crate) const NEXT_NAME: &str = "MANIFEST.new";
 pub(crate) const CHECKPOINT_NAME: &str = "MANIFEST.checkpoint";
 
 const MAGIC: [u8; 4] = *b"WFTM";
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 const HEADER_BYTES: usize = 16;
 /// No manifest is longer; a file that says so is not believed.
 const BYTES_MAX: u64 = 1 << 30;
@@ -349,8 +349,21 @@ fn get_all<T>(
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::catalog::{ChangedTable, TableEvent, TableEventKind};
 
     fn manifest() -> Manifest {
+        let table = ChangedTable {
+            number: 5,
+            storage: 7,
+            name: "t".into(),
+            description: Arc::from(*b"u64"),
+            ttl: None,
+        };
+        let events = [TableEventKind::Dropped, TableEventKind::Created].map(|kind| TableEvent {
+            table: Arc::new(table.clone()),
+            kind,
+        });
+        let events = events.to_vec();
         Manifest {
             database: 77,
             incarnation: 3,
@@ -389,6 +402,7 @@ mod tests {
                     blocks_end: 20,
                     newest: Timestamp(8),
                 }],
+                events: vec![(Timestamp(5), events.clone()), (Timestamp(9), events)],
             },
         }
     }
@@ -419,7 +433,7 @@ mod tests {
     #[test]
     fn other_versions_are_refused_by_name() {
         let mut bytes = manifest().encode();
-        for version in [1, 2, 4] {
+        for version in [1, 2, 3, 5] {
             bytes[4] = version;
             let refused = Err(Flaw::Version(version.into()));
             assert_eq!(Manifest::decode(&bytes), refused);

@@ -292,6 +292,10 @@ impl Recovery {
         let local = Local::new(&database.arena, &database.epochs);
         let catalog = &database.catalog;
         catalog.restore(&local, self.manifest.next_table, self.salvage)?;
+        let history = &self.manifest.history;
+        catalog
+            .events
+            .restore(history.events.clone(), history.oldest);
         let manifest = Manifest {
             next_table: catalog.next_number(),
             ..self.manifest.clone()

@@ -111,6 +111,12 @@ impl Table {
         std::iter::successors(Some(self), |table| Some(&**table.successor()?))
     }
 
+    /// The number of the table that this is the storage of, which the table keeps when it
+    /// is truncated: [`crate::ChangedTable::number`].
+    pub fn object_number(&self) -> u32 {
+        self.object().map_or(self.number, |object| object.table)
+    }
+
     /// What it is of, once that is known.
     pub(crate) fn object(&self) -> Option<ObjectKey> {
         Some(self.label.get()?.object)

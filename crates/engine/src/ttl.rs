@@ -127,12 +127,6 @@ impl Table {
         let (expiry, value) = split(stored);
         (Some(expiry), value)
     }
-
-    /// What a change stream tells of a record of this table: when it expires, if the
-    /// table has a TTL, and the value. See [`crate::ChangedRecord::value`].
-    pub fn split_changed<'v>(&self, stored: &'v [u8]) -> (Option<WallTime>, &'v [u8]) {
-        self.split(stored)
-    }
 }
 
 impl Transaction {

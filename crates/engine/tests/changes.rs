@@ -108,7 +108,12 @@ fn stream(
         let mut reader = session.changes(from).await?;
         let mut all = Vec::new();
         while reader.position() < up_to {
-            all.extend(reader.next(&session).await?.iter().map(changed));
+            let batch = reader.next(&session).await?;
+            // The table is made by a transaction that changes no record.
+            let of_records = batch
+                .iter()
+                .filter(|transaction| transaction.records().next().is_some());
+            all.extend(of_records.map(changed));
         }
         Ok(all)
     })

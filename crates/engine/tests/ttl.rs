@@ -661,20 +661,19 @@ fn expiries_survive_reopening() {
         while changes.position() < up_to {
             for transaction in changes.next(&session).await.unwrap() {
                 for record in transaction.records() {
-                    told.push((text(record.key), record.value.map(<[u8]>::to_vec)));
+                    let split = record.value.map(|stored| record.table.split(stored));
+                    let split = split.map(|(expires, value)| (expires, value.to_vec()));
+                    told.push((text(record.key), split));
                 }
             }
         }
         told
     });
-    let told: Vec<_> = told
+    let told = told
         .iter()
-        .map(|(key, value)| {
-            let split = value.as_deref().map(|stored| table.split_changed(stored));
-            (key.as_str(), split)
-        })
-        .collect();
-    let put = |at| Some((Some(WallTime(at)), &b"value"[..]));
+        .map(|(key, value)| (key.as_str(), value.clone()));
+    let told: Vec<_> = told.collect();
+    let put = |at| Some((Some(WallTime(at)), b"value".to_vec()));
     assert_eq!(
         told,
         [

@@ -1,25 +1,32 @@
 //! The change stream: what transactions committed, in commit order.
 //!
-//! The engine's reader lives here, with the consumer, and is lent to a task on a worker
-//! whenever there is nothing at hand: a stream that nobody asks is nobody's work. The task
-//! gives back the reader with a batch of transactions.
+//! The engine's reader lives here, with the consumer ([`Cursor`]), and is lent to a task on
+//! a worker whenever there is nothing at hand: a stream that nobody asks is nobody's work.
+//! The task gives back the reader with a batch of transactions. Who runs the task makes the
+//! difference between a stream of a database with threads ([`Changes`]) and one of a local
+//! database (`changes/local.rs`).
 
 mod change;
+mod local;
 
 use std::{
     collections::VecDeque,
     fmt,
     future::poll_fn,
     pin::Pin,
+    rc::Rc,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use engine::{ChangeReader, ChangesError, Timestamp};
+use engine::{ChangeReader, ChangesError, Session, Timestamp};
 use futures_core::Stream;
 use interleave::{Handle, JoinHandle};
 
-pub use self::change::{Change, ChangedTransaction};
+pub use self::{
+    change::{Change, ChangedRecord, ChangedTransaction, TableChange, TableChangeKind},
+    local::LocalChanges,
+};
 use crate::{
     context::{Shared, WorkerState},
     database::Database,
@@ -58,6 +65,82 @@ impl From<ChangesFrom> for engine::ChangesFrom {
 
 type Batch = std::result::Result<Vec<engine::ChangedTransaction>, ChangesError>;
 
+/// What a cursor gets back: the reader, if there is one, and what it has read.
+type GivenBack = (Option<Box<ChangeReader>>, Batch);
+
+/// What a stream has at hand, and where it is.
+struct Cursor {
+    shared: Arc<Shared>,
+    at_hand: VecDeque<engine::ChangedTransaction>,
+    position: Position,
+    /// `None`: it is lent, or begins anew after the position.
+    reader: Option<Box<ChangeReader>>,
+}
+
+/// What a cursor lends.
+struct Lent {
+    reader: Option<Box<ChangeReader>>,
+    position: Timestamp,
+}
+
+impl Cursor {
+    fn new(shared: Arc<Shared>, reader: Box<ChangeReader>) -> Cursor {
+        Cursor {
+            shared,
+            at_hand: VecDeque::new(),
+            position: Position(reader.position().0),
+            reader: Some(reader),
+        }
+    }
+
+    /// The next transaction, if it is at hand.
+    fn next_at_hand(&mut self) -> Option<ChangedTransaction> {
+        let transaction = self.at_hand.pop_front()?;
+        self.position = Position(transaction.timestamp().0);
+        let database = Arc::downgrade(&self.shared.engine);
+        Some(ChangedTransaction::new(transaction, database))
+    }
+
+    fn lend(&mut self) -> Result<Lent> {
+        self.shared.check_open()?;
+        Ok(Lent {
+            reader: self.reader.take(),
+            position: Timestamp(self.position.0),
+        })
+    }
+
+    fn take_back(&mut self, (reader, batch): GivenBack) -> Result<()> {
+        self.reader = reader;
+        self.at_hand.extend(batch?);
+        Ok(())
+    }
+}
+
+impl Lent {
+    /// The next batch, of what was committed up to `newest`, by the reader that is there or
+    /// a new one.
+    async fn read(self, session: Rc<Session>, newest: Timestamp) -> GivenBack {
+        let mut reader = match self.reader {
+            Some(reader) => reader,
+            None => {
+                let from = engine::ChangesFrom::After(self.position);
+                match session.changes(from).await {
+                    Ok(reader) => Box::new(reader),
+                    Err(error) => return (None, Err(error)),
+                }
+            }
+        };
+        let batch = reader.next_up_to(&session, newest).await;
+        (Some(reader), batch)
+    }
+}
+
+/// A reader that begins where it was told.
+async fn begin(session: Rc<Session>, from: ChangesFrom) -> Result<Box<ChangeReader>> {
+    let reader = session.changes(from.into()).await;
+    reader.map(Box::new).map_err(Error::from)
+}
+
 /// A stream of what transactions committed, in commit order, each once. Made by
 /// [`Database::changes`].
 ///
@@ -76,17 +159,10 @@ type Batch = std::result::Result<Vec<engine::ChangedTransaction>, ChangesError>;
 /// moment; ask again. [`Error::Closed`], [`Error::Poisoned`].
 pub struct Changes {
     handle: Handle<WorkerState>,
-    shared: Arc<Shared>,
-    reading: Reading,
-    at_hand: VecDeque<engine::ChangedTransaction>,
-    position: Position,
+    cursor: Cursor,
+    /// That has the reader.
+    task: Option<JoinHandle<GivenBack, WorkerState>>,
     is_over: bool,
-}
-
-enum Reading {
-    /// Begins anew, after the position, if there is none.
-    Not(Option<Box<ChangeReader>>),
-    Task(JoinHandle<(Option<Box<ChangeReader>>, Batch), WorkerState>),
 }
 
 impl Database {
@@ -110,8 +186,15 @@ impl Database {
     ///
     /// let transaction = changes.next_blocking()?;
     /// for change in transaction.changes() {
-    ///     if let Some((key, value)) = change.for_table(&stock)? {
-    ///         assert_eq!((&*key, value), ("loom", Some(7)));
+    ///     match change {
+    ///         Change::Record(record) => {
+    ///             if let Some((key, value)) = record.for_table(&stock)? {
+    ///                 assert_eq!((&*key, value), ("loom", Some(7)));
+    ///             }
+    ///         }
+    ///         // Here a copy of the table would be emptied or dropped.
+    ///         Change::Table(change) => println!("{}: {:?}", change.table_name(), change.kind()),
+    ///         _ => {}
     ///     }
     /// }
     /// let go_on_from = ChangesFrom::Position(transaction.position());
@@ -133,20 +216,13 @@ impl Database {
         };
         async move {
             let (handle, shared) = opening?;
-            let opened = Running::submitted(handle.submit(move |state| {
-                let session = state.session.clone();
-                async move {
-                    let reader = session.changes(from.into()).await;
-                    reader.map(Box::new).map_err(Error::from)
-                }
-            }));
+            let opened =
+                Running::submitted(handle.submit(move |state| begin(state.session.clone(), from)));
             let reader = opened.await?;
             Ok(Changes {
                 handle,
-                shared,
-                position: Position(reader.position().0),
-                reading: Reading::Not(Some(reader)),
-                at_hand: VecDeque::new(),
+                cursor: Cursor::new(shared, reader),
+                task: None,
                 is_over: false,
             })
         }
@@ -183,52 +259,30 @@ impl Changes {
 
     /// That of the last transaction handed out; before that, where the stream began.
     pub fn position(&self) -> Position {
-        self.position
+        self.cursor.position
     }
 
     fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Result<ChangedTransaction>> {
         loop {
-            if let Some(transaction) = self.at_hand.pop_front() {
-                self.position = Position(transaction.timestamp().0);
-                let database = Arc::downgrade(&self.shared.engine);
-                return Poll::Ready(Ok(ChangedTransaction::new(transaction, database)));
+            if let Some(transaction) = self.cursor.next_at_hand() {
+                return Poll::Ready(Ok(transaction));
             }
-            match &mut self.reading {
-                Reading::Not(reader) => {
-                    self.shared.check_open()?;
-                    let (reader, position) = (reader.take(), Timestamp(self.position.0));
-                    self.reading = Reading::Task(self.handle.submit(move |state| {
-                        let session = state.session.clone();
-                        async move { read(&session, reader, position).await }
+            match &mut self.task {
+                None => {
+                    let lent = self.cursor.lend()?;
+                    self.task = Some(self.handle.submit(move |state| {
+                        // It waits for what is to come.
+                        lent.read(state.session.clone(), Timestamp(u64::MAX))
                     }));
                 }
-                Reading::Task(task) => {
+                Some(task) => {
                     let ended = ready!(Pin::new(task).poll(context));
-                    self.reading = Reading::Not(None);
-                    let (reader, batch) = ended?;
-                    self.reading = Reading::Not(reader);
-                    self.at_hand.extend(batch?);
+                    self.task = None;
+                    self.cursor.take_back(ended?)?;
                 }
             }
         }
     }
-}
-
-/// The next batch, by a reader that is there or a new one.
-async fn read(
-    session: &std::rc::Rc<engine::Session>,
-    reader: Option<Box<ChangeReader>>,
-    position: Timestamp,
-) -> (Option<Box<ChangeReader>>, Batch) {
-    let mut reader = match reader {
-        Some(reader) => reader,
-        None => match session.changes(engine::ChangesFrom::After(position)).await {
-            Ok(reader) => Box::new(reader),
-            Err(error) => return (None, Err(error)),
-        },
-    };
-    let batch = reader.next(session).await;
-    (Some(reader), batch)
 }
 
 /// Ends after an error that would only be repeated.
@@ -251,8 +305,8 @@ impl Stream for Changes {
 impl fmt::Debug for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Changes")
-            .field("position", &self.position)
-            .field("at_hand", &self.at_hand.len())
+            .field("position", &self.cursor.position)
+            .field("at_hand", &self.cursor.at_hand.len())
             .finish_non_exhaustive()
     }
 }

@@ -188,7 +188,7 @@ impl Database {
         names.find(|name| {
             engine
                 .table(name)
-                .is_some_and(|table| table.number() == number)
+                .is_some_and(|table| table.object_number() == number)
         })
     }
 

@@ -174,7 +174,8 @@
 //!
 //! ## What others have committed
 //! [`Database::changes`] streams what transactions commit, in commit order, from any
-//! [`Position`] whose log is kept: for replicas, caches, search indexes.
+//! [`Position`] whose log is kept: for replicas, caches, search indexes. It tells of records
+//! and of tables: created, dropped, truncated, renamed.
 //!
 //! ## Without threads
 //! [`Database::open_local`] gives a [`LocalDatabase`] that works on the calling
@@ -219,7 +220,10 @@ mod value;
 mod worker;
 
 pub use backup::{restore, restore_reporting};
-pub use changes::{Change, ChangedTransaction, Changes, ChangesFrom, Position};
+pub use changes::{
+    Change, ChangedRecord, ChangedTransaction, Changes, ChangesFrom, LocalChanges, Position,
+    TableChange, TableChangeKind,
+};
 pub use context::Context;
 pub use database::Database;
 pub use engine::{BuildError, BuildProgress, IndexFlaw, IndexReport};

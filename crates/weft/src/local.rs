@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::{CheckpointReport, IndexReport, RecoveryReport};
+use engine::{CheckpointReport, IndexReport, RecoveryReport, Session};
 use interleave::{Clock, InPlace, Interleaved, JoinHandle, Worker, WorkerConfig};
 
 use crate::{
@@ -184,6 +184,14 @@ impl LocalDatabase {
 
     pub(crate) fn engine(&self) -> &Arc<engine::Database> {
         &self.shared.engine
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn session(&self) -> &Rc<Session> {
+        &self.state.session
     }
 
     /// What opening found in the directory. `None` in memory.

@@ -85,9 +85,10 @@ impl<K, V> Table<K, V> {
         &self.name
     }
 
-    /// The table's number, by which a [`crate::Change`] names it.
+    /// The table's number, by which a [`crate::Change`] names it: for its whole life, and
+    /// no other table's ever.
     pub fn number(&self) -> u32 {
-        self.table.number()
+        self.table.object_number()
     }
 
     /// How long its records live after they were last written. `None`: for ever.

@@ -9,8 +9,8 @@ use std::{
 };
 
 use weft::{
-    Changes, ChangesError, ChangesFrom, Database, Error, Isolation, Options, Position,
-    StorageOptions, Table, Transaction,
+    Change, Changes, ChangesError, ChangesFrom, Database, Error, Isolation, Options, Position,
+    StorageOptions, Table, Transaction, TypeTag,
 };
 
 fn open(path: &Path, change_retention_bytes: u64) -> Database {
@@ -45,8 +45,8 @@ fn transfer(db: &Database, table: &Table<u64, i64>, from: u64, to: u64) {
 type State = BTreeMap<u64, i64>;
 
 fn apply(state: &mut State, table: &Table<u64, i64>, transaction: &weft::ChangedTransaction) {
-    for change in transaction.changes() {
-        match change.for_table(table).unwrap() {
+    for record in transaction.records() {
+        match record.for_table(table).unwrap() {
             Some((key, Some(value))) => drop(state.insert(key, value)),
             Some((key, None)) => drop(state.remove(&key)),
             None => panic!("there is no other table"),
@@ -77,6 +77,11 @@ fn follow(changes: &mut Changes, state: &mut State, table: &Table<u64, i64>, unt
         assert!(transaction.position() > last, "in commit order");
         last = transaction.position();
         assert_eq!(changes.position(), last);
+        if transaction.len() == 0 {
+            // The table's creation.
+            assert_eq!((transaction.changes().count(), before), (1, 0));
+            continue;
+        }
         apply(state, table, &transaction);
         assert_eq!(state[&1000], before + 1, "each once");
         let moved = state.iter().filter(|&(key, _)| *key < 1000);
@@ -177,7 +182,7 @@ async fn is_a_stream_for_any_runtime() {
         while let Some(next) = poll_fn(|cx| Pin::new(&mut changes).poll_next(cx)).await {
             match next {
                 Ok(transaction) => {
-                    for change in transaction.changes() {
+                    for change in transaction.records() {
                         let ours = change.for_table(&ours).unwrap();
                         let names = change.for_table(&names).unwrap();
                         assert!(ours.is_some() != names.is_some());
@@ -272,7 +277,7 @@ fn refusals_say_what_to_do() {
     let mut changes = other.changes_blocking(ChangesFrom::Now).unwrap();
     transfer(&other, &table, 1, 2);
     let transaction = changes.next_blocking().unwrap();
-    let mut found = transaction.changes();
+    let mut found = transaction.records();
     let foreign = found.next().unwrap().for_table(&elsewhere);
     assert!(matches!(foreign, Err(Error::ForeignTable(_))));
     let ahead = other.changes_blocking(ChangesFrom::Position(Position(1 << 40)));
@@ -282,4 +287,148 @@ fn refusals_say_what_to_do() {
         Ok(ours.changes_blocking(ChangesFrom::Now).is_err())
     });
     assert!(inside.wait().unwrap(), "a worker would wait for itself");
+}
+
+/// What a copy of the table would be named, hold, and whether it is there.
+fn told(transaction: &weft::ChangedTransaction, table: &Table<u64, i64>) -> Vec<String> {
+    let told = transaction.changes().map(|change| match change {
+        Change::Record(record) => {
+            let (key, value) = record.for_table(table).unwrap().expect("of this table");
+            format!("{} {key} {value:?}", record.table_name())
+        }
+        Change::Table(change) => {
+            assert!(change.is_of(table).unwrap());
+            assert_eq!(change.table_number(), table.number());
+            assert_eq!(change.types(), Some(TypeTag::of::<u64, i64>()));
+            format!("{} {:?}", change.table_name(), change.kind())
+        }
+        other => panic!("{other:?}"),
+    });
+    told.collect()
+}
+
+const STORY: [&str; 8] = [
+    "a Created",
+    "a 1 Some(1)",
+    "a 2 Some(2)",
+    "a Truncated",
+    "a 3 Some(3)",
+    "b Renamed { from: \"a\" }",
+    "b 3 None",
+    "b Dropped",
+];
+
+/// A table's handle stands for the table whatever becomes of it, and so does its number in
+/// the stream: of whoever opened it when, before it was truncated or after.
+#[test]
+fn a_table_is_the_same_before_and_after_it_was_truncated() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(directory.path(), 1 << 30);
+    let early: Table<u64, i64> = db.create_table("a").unwrap();
+    let put = |key: u64, value: Option<i64>| {
+        let table = early.clone();
+        db.run_blocking(async move |txn: &Transaction| match value {
+            Some(value) => txn.upsert(&table, &key, &value).await,
+            None => txn.delete(&table, &key).await.map(drop),
+        })
+        .unwrap();
+    };
+    put(1, Some(1));
+    let ours = early.clone();
+    db.run_blocking(async move |txn: &Transaction| {
+        txn.insert(&ours, &2, &2).await?;
+        txn.truncate_table("a").await?;
+        txn.insert(&ours, &3, &3).await
+    })
+    .unwrap();
+    let late: Table<u64, i64> = db.open_table("a").unwrap();
+    assert_eq!((late.number(), late.ttl()), (early.number(), None));
+    assert_eq!(db.table_name(late.number()).as_deref(), Some("a"));
+    db.run_blocking(async |txn: &Transaction| txn.rename_table("a", "b").await)
+        .unwrap();
+    put(3, None);
+    db.checkpoint_blocking().unwrap();
+    db.run_blocking(async |txn: &Transaction| txn.drop_table("b").await)
+        .unwrap();
+    let mut positions = Vec::new();
+    for table in [&early, &late] {
+        let mut changes = db.changes_blocking(ChangesFrom::Beginning).unwrap();
+        let mut story = Vec::new();
+        positions.clear();
+        while story.len() < STORY.len() {
+            let transaction = changes.next_blocking().unwrap();
+            story.extend(told(&transaction, table));
+            positions.push((transaction.position(), story.len()));
+        }
+        assert_eq!(story, STORY);
+    }
+    db.close();
+    drop((db, early, late));
+    // The table is gone, its story is not; from any place.
+    let db = open(directory.path(), 1 << 30);
+    for &(position, passed) in &positions {
+        let from = ChangesFrom::Position(position);
+        let mut changes = db.changes_blocking(from).unwrap();
+        let mut names = Vec::new();
+        while passed + names.len() < STORY.len() {
+            let transaction = changes.next_blocking().unwrap();
+            names.extend(transaction.changes().map(|change| match change {
+                Change::Record(record) => record.table_name().to_owned(),
+                Change::Table(change) => change.table_name().to_owned(),
+                other => panic!("{other:?}"),
+            }));
+        }
+        let expected = STORY[passed..].iter().map(|told| &told[..1]);
+        assert!(names.iter().eq(expected), "{names:?} after {passed}");
+    }
+}
+
+#[test]
+fn of_a_database_without_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options {
+        data_dir: Some(directory.path().to_owned()),
+        ..Options::default()
+    };
+    let mut position = Position(0);
+    let mut state = State::new();
+    for round in 0..3_i64 {
+        let db = Database::open_local(options.clone()).unwrap();
+        let table: Table<u64, i64> = match round {
+            0 => db.create_table("t").unwrap(),
+            _ => db.open_table("t").unwrap(),
+        };
+        let mut changes = db.changes(ChangesFrom::Position(position)).unwrap();
+        while let Some(transaction) = changes.next().unwrap() {
+            apply(&mut state, &table, &transaction);
+        }
+        for i in 0..30 {
+            let ours = table.clone();
+            db.run(async move |txn: &Transaction| txn.upsert(&ours, &i, &round).await)
+                .unwrap();
+            // It can be asked as often as one likes, with nothing to tell.
+            if i % 10 == 0 {
+                let transaction = changes.next().unwrap().expect("something was committed");
+                assert_eq!(transaction.len(), 1);
+                apply(&mut state, &table, &transaction);
+                while let Some(transaction) = changes.next().unwrap() {
+                    apply(&mut state, &table, &transaction);
+                }
+                assert_eq!(state[&i], round);
+                assert!(changes.next().unwrap().is_none());
+            }
+        }
+        // What was rolled back is nothing.
+        let rolled_back = db.run(async move |txn: &Transaction| {
+            txn.create_table::<u64, u64>("never").await?;
+            Err::<(), _>(Error::Closed)
+        });
+        rolled_back.unwrap_err();
+        position = changes.position();
+        let inside = db.changes(ChangesFrom::Now).unwrap();
+        assert!(inside.position() > position);
+    }
+    let in_memory = Database::open_local(Options::default()).unwrap();
+    let refused = in_memory.changes(ChangesFrom::Now);
+    assert!(matches!(refused, Err(Error::Changes(_))));
 }

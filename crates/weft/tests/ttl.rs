@@ -105,17 +105,17 @@ fn a_time_to_live_is_the_tables_for_good_and_followers_are_told() {
     let mut changes = db.changes_blocking(ChangesFrom::Now).unwrap();
     fill(&db, &table, 1..2);
     let told = changes.next_blocking().unwrap();
-    let change = told.changes().next().unwrap();
+    let change = told.records().next().unwrap();
     let put = change.for_table(&table).unwrap();
     assert_eq!(put, Some((1, Some("value".to_owned()))));
-    assert_eq!(change.expires_at(&table), Some(WallTime(60_000_000)));
+    assert_eq!(change.expires_at(), Some(WallTime(60_000_000)));
     clock.advance(Duration::from_secs(60));
     assert_eq!(count(&db, &table), 0);
     // Whoever deletes it, when it comes to it.
     let told = changes.next_blocking().unwrap();
-    let change = told.changes().next().unwrap();
+    let change = told.records().next().unwrap();
     assert_eq!(change.for_table(&table).unwrap(), Some((1, None)));
-    assert_eq!(change.expires_at(&table), None);
+    assert_eq!(change.expires_at(), None);
 }
 
 #[test]

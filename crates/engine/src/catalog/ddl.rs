@@ -12,7 +12,7 @@ use interleave::Policy;
 
 use crate::{
     catalog::{
-        Effect, Stage,
+        Effect, Stage, TableEvent, TableEventKind,
         definition::{Definition, Kind, NAME_BYTES_MAX, ObjectKey},
     },
     error::Error,
@@ -124,6 +124,7 @@ impl Transaction {
         let table = self.make_storage(number, key, &definition)?;
         self.insert::<P>(&catalog.objects, &key.encode(), &definition.encode())
             .await?;
+        self.note_event(&table, name, TableEventKind::Created);
         self.note_effect(Effect::Named(name.to_owned(), Some(table.clone())));
         operation.end(Ok(table))
     }
@@ -164,6 +165,7 @@ impl Transaction {
         for index in &indexes {
             self.remove_object::<P>(index).await?;
         }
+        self.note_event(&table, name, TableEventKind::Dropped);
         self.note_gone(table, None);
         self.note_effect(Effect::Named(name.to_owned(), None));
         operation.end(Ok(()))
@@ -197,6 +199,8 @@ impl Transaction {
             ..found.definition
         };
         self.change_object::<P>(found.key, &definition).await?;
+        let storage = old.number();
+        self.note_event(&new, name, TableEventKind::Truncated { storage });
         self.note_gone(old, Some(new.clone()));
         self.note_effect(Effect::Named(name.to_owned(), Some(new.clone())));
         operation.end(Ok(new))
@@ -220,6 +224,8 @@ impl Transaction {
         let found = self.find_table::<P>(from).await?;
         let table = self.storage(&found.definition)?;
         self.rename_object::<P>(&operation, found, from, to).await?;
+        let event = TableEventKind::Renamed { from: from.into() };
+        self.note_event(&table, to, event);
         self.note_effect(Effect::Named(from.to_owned(), None));
         self.note_effect(Effect::Named(to.to_owned(), Some(table)));
         operation.end(Ok(()))
@@ -411,6 +417,19 @@ impl Transaction {
 
     pub(super) fn note_effect(&self, effect: Effect) {
         self.context().effects.borrow_mut().push(effect);
+    }
+
+    /// Notes what the change stream tells of a table that is named so, if there is one.
+    fn note_event(&self, table: &Table, name: &str, kind: TableEventKind) {
+        if self.session().lane().is_none() {
+            return;
+        }
+        if let Some(described) = table.as_changed(name) {
+            let table = Arc::new(described);
+            let event = TableEvent { table, kind };
+            let (key, value) = event.encode();
+            self.note_effect(Effect::Event { event, key, value });
+        }
     }
 
     /// Notes that the transaction drops a storage, after it has written that down.

@@ -16,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    catalog::Stage,
+    catalog::{Stage, event::TableEvent},
     database::Database,
     error::{Abort, Error},
     secondary::{Index, IndexState, derived::is_derived},
@@ -37,6 +37,12 @@ pub(crate) enum Effect {
     },
     /// A name becomes that of a table, or of none.
     Named(String, Option<Arc<Table>>),
+    /// Who follows the change stream is told of it; as it is logged.
+    Event {
+        event: TableEvent,
+        key: [u8; 4],
+        value: Vec<u8>,
+    },
     /// An index is recorded that was built.
     IndexMade(Index),
     /// An index of this number in the catalog is dropped.
@@ -339,8 +345,10 @@ impl EffectsCommit<'_> {
         for effect in &effects {
             effect.change_index(database, timestamp);
         }
+        let mut events = Vec::new();
         for effect in effects {
             match effect {
+                Effect::Event { event, .. } => events.push(event),
                 Effect::Gone { table, .. } => {
                     table.life.set(Stage::Dropped(timestamp));
                     self.last_drop.set(timestamp);
@@ -351,6 +359,7 @@ impl EffectsCommit<'_> {
                 _ => {}
             }
         }
+        database.catalog.events.note(timestamp, events);
     }
 }
 

@@ -3,7 +3,10 @@
 //! 1. The storage is dropped; then, by the first collector that comes by, the clock is
 //!    moved to `beyond`. Whoever may still use it has an older snapshot, or has written
 //!    under one (`Context::anchor`): to load `beyond` or more from the clock is to see
-//!    that it was dropped.
+//!    that it was dropped. Where there is a log, what moves the clock is in it, as an
+//!    empty transaction: who takes a snapshot, and waits until all that is in it is
+//!    durable, would wait for ever. If the log has no room, one follows that is newer
+//!    (`Catalog::owes_commit`).
 //! 2. Once the horizon has reached `beyond`, all of these have ended. A worker takes
 //!    the grave and unregisters the storage: collectors, which go by number, find it no
 //!    longer.
@@ -131,15 +134,15 @@ impl Catalog {
         self.graves.load(Ordering::Relaxed) > 0
     }
 
-    /// The first grave, if the horizon has reached it.
-    fn take_grave(&self, horizon: &Horizon) -> Option<Grave> {
+    /// The first grave, if the horizon has reached it. `tick` moves the clock: SeqCst, as
+    /// in commits.
+    fn take_grave(&self, horizon: &Horizon, tick: impl FnOnce() -> Timestamp) -> Option<Grave> {
         let mut graveyard = self.graveyard();
         if graveyard
             .iter()
             .any(|grave| matches!(grave.step, Step::Fresh))
         {
-            // SeqCst, as in commits: see the module text.
-            let beyond = Timestamp(horizon.clock.fetch_add(1, Ordering::SeqCst) + 1);
+            let beyond = tick();
             for grave in graveyard.iter_mut() {
                 if matches!(grave.step, Step::Fresh) {
                     grave.step = Step::Waits(beyond);
@@ -167,9 +170,9 @@ impl Catalog {
 }
 
 impl Database {
-    fn open_grave(&self, local: &Local) -> Option<Grave> {
+    fn open_grave(&self, local: &Local, tick: impl FnOnce() -> Timestamp) -> Option<Grave> {
         let catalog = &self.catalog;
-        let mut grave = catalog.take_grave(&self.horizon)?;
+        let mut grave = catalog.take_grave(&self.horizon, tick)?;
         if matches!(grave.step, Step::Waits(_)) {
             let number = grave.table.number();
             match is_derived(number) {
@@ -183,10 +186,10 @@ impl Database {
     }
 
     /// Frees a bounded amount of memory of storages that were dropped.
-    pub(crate) fn dig(&self, digging: &Digging, local: &Local) {
+    pub(crate) fn dig(&self, digging: &Digging, local: &Local, tick: impl FnOnce() -> Timestamp) {
         let mut digging = digging.borrow_mut();
         if digging.is_none() && self.catalog.has_graves() {
-            *digging = self.open_grave(local);
+            *digging = self.open_grave(local, tick);
         }
         if let Some(grave) = &mut *digging
             && grave.dig(local)

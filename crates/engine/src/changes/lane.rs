@@ -6,7 +6,7 @@ use io::{Action, BLOCK_BYTES, Buffer, File, OpenMode, Port};
 use memory::Arena;
 
 use super::{
-    ChangedTransaction, ChangesError,
+    ChangedTransaction, ChangesError, Tables,
     transaction::{Next, Piece},
 };
 use crate::{
@@ -108,9 +108,29 @@ impl LaneReader {
         self.lane
     }
 
-    /// Takes the next transaction, if it is known.
-    pub(super) fn take(&mut self) -> Option<ChangedTransaction> {
-        self.next.take()
+    /// Takes the next transaction, which is known: it is its turn, unless it is not newer
+    /// than `position`. `None`, if it has changed nothing.
+    ///
+    /// # Errors
+    /// If it is of tables that there are not. It stays.
+    pub(super) fn take(
+        &mut self,
+        position: Timestamp,
+        tables: &mut Arc<Tables>,
+    ) -> Result<Option<ChangedTransaction>, ChangesError> {
+        let is_new = |next: &ChangedTransaction| next.timestamp() > position;
+        if let Some(next) = self.next.as_mut().filter(|next| is_new(next)) {
+            let entered = next.enter(tables);
+            entered.map_err(|flaw| self.damaged(flaw))?;
+        }
+        let next = self.next.take().filter(is_new);
+        // One that was aborted after it had its timestamp has left nothing.
+        Ok(next.filter(|next| !next.is_empty()))
+    }
+
+    fn damaged(&self, flaw: Flaw) -> ChangesError {
+        let damage = OpenError::corrupt(file_name(self.file), self.offset, flaw);
+        ChangesError::Damaged(damage)
     }
 
     /// What is next, as far as that can be told without the device; `durable` of the
@@ -284,11 +304,7 @@ impl LaneReader {
                 *self = LaneReader::from_start(&first);
                 Ok(())
             }
-            _ => Err(ChangesError::Damaged(OpenError::corrupt(
-                file_name(self.file),
-                self.offset,
-                flaw,
-            ))),
+            _ => Err(self.damaged(flaw)),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The readers of single files.
 
+use std::sync::Arc;
+
 use crate::{
     catalog::{
-        NAMES, NUMBERS_END, OBJECTS,
+        ChangedTable, NAMES, NUMBERS_END, OBJECTS, TableEvent, TableEventKind,
         definition::{self, Definition, Kind, ObjectKey},
         view::CatalogView,
     },
@@ -175,7 +177,21 @@ pub(super) fn manifest() -> Manifest {
                 blocks_end: 7,
                 newest: Timestamp(95),
             }],
+            events: vec![(Timestamp(92), vec![event()])],
         },
+    }
+}
+
+fn event() -> TableEvent {
+    TableEvent {
+        table: Arc::new(ChangedTable {
+            number: 3,
+            storage: 6,
+            name: "accounts".into(),
+            description: Arc::from(*b"u64\0i64"),
+            ttl: Ttl::of_micros(1 << 40),
+        }),
+        kind: TableEventKind::Truncated { storage: 5 },
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 use io::{BLOCK_BYTES, Directory};
 
 use crate::{
-    catalog::view::CatalogView,
+    catalog::{EVENTS, TableEvent, view::CatalogView},
     inspect::{
         blocks::{Blocks, Ending},
         catalog::read_names,
@@ -103,7 +103,7 @@ pub enum DumpEntry<'b> {
     Transaction {
         /// When it committed.
         timestamp: Timestamp,
-        /// Records that it wrote.
+        /// Records that it wrote, those of the catalog included, and events of tables.
         writes: u32,
         /// What becomes of it.
         fate: Fate,
@@ -121,6 +121,12 @@ pub enum DumpEntry<'b> {
         value: Option<&'b [u8]>,
         /// When the record expires, if it does, and the catalog has been read.
         expires: Option<WallTime>,
+    },
+    /// Something was done to a table; those who follow the change stream are told.
+    #[non_exhaustive]
+    Table {
+        /// What, and to which.
+        event: &'b TableEvent,
     },
     /// Something cannot be read; what comes after it in the file is left out.
     #[non_exhaustive]
@@ -343,6 +349,13 @@ impl<E: From<OpenError>> Dumping<'_, E> {
                     Ok(write) => write,
                     Err(flaw) => return self.damage(offset, &flaw.to_string()),
                 };
+                if write.table == EVENTS {
+                    match TableEvent::decode(write.key, write.value) {
+                        Ok(event) => (self.visit)(DumpEntry::Table { event: &event })?,
+                        Err(flaw) => return self.damage(offset, &flaw.to_string()),
+                    }
+                    continue;
+                }
                 let expires = self.names.ttl_of(write.table).is_some();
                 let split = write.value.filter(|_| expires).map(ttl::split);
                 (self.visit)(DumpEntry::Write {

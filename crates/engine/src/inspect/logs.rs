@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use io::BLOCK_BYTES;
 
 use crate::{
-    catalog::{NUMBERS_END, view::CatalogView},
+    catalog::{EVENTS, NUMBERS_END, TableEvent, view::CatalogView},
     inspect::{
         Inspection, LOOK_AT_THE_DEVICE, RESTORE_OR_PUT_BACK, RESTORE_OR_SALVAGE,
         blocks::{Blocks, Ending},
@@ -358,6 +358,13 @@ impl Walked {
                             let value = write.value.map(<[u8]>::to_vec);
                             self.catalog
                                 .push((write.table, write.key.to_vec(), value, timestamp));
+                        }
+                    }
+                    Ok(write) if write.table == EVENTS => {
+                        writes += 1;
+                        if let Err(flaw) = TableEvent::decode(write.key, write.value) {
+                            let timestamp = timestamp.0;
+                            complain(format!("an event of timestamp {timestamp}: {flaw}"));
                         }
                     }
                     Ok(write) => complain(format!("there can be no table {}", write.table)),

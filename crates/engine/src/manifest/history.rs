@@ -5,12 +5,20 @@
 //!          cuts   count u32 × (incarnation u64 | up to u64)
 //!          files  count u32 × (number u64 | incarnation u64 | lane u32
 //!                              | first block u64 | blocks end u64 | newest u64)
+//!          events count u32 × (timestamp u64 | count u32 × (key | value))
+//!                 key and value as in `catalog/event.rs`, behind their lengths, u32s
 //! ```
 //! `oldest` is written before the files that it gives up are used again, so what is
-//! newer than it is complete in the files that are there.
+//! newer than it is complete in the files that are there. The events are those up to the
+//! checkpoint's begin; later ones are found in the log.
 
 use super::{get_all, put_count};
-use crate::{bytes::Reader, log::format::Flaw, timestamp::Timestamp};
+use crate::{
+    bytes::{Reader, put_counted},
+    catalog::event::TableEvent,
+    log::format::Flaw,
+    timestamp::Timestamp,
+};
 
 /// See the module text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +29,8 @@ pub(crate) struct History {
     pub(crate) cuts: Vec<(u64, Timestamp)>,
     /// Files that the checkpoint superseded.
     pub(crate) files: Vec<HistoryFile>,
+    /// What became of tables, by commits in their order.
+    pub(crate) events: Vec<(Timestamp, Vec<TableEvent>)>,
 }
 
 /// A log file that is kept.
@@ -48,6 +58,8 @@ impl History {
     pub(crate) fn begin_at(&mut self, oldest: Timestamp) {
         self.oldest = self.oldest.max(oldest);
         self.files.retain(|file| file.newest > self.oldest);
+        self.events
+            .retain(|&(timestamp, _)| timestamp > self.oldest);
     }
 
     pub(super) fn encode_into(&self, body: &mut Vec<u8>) {
@@ -66,6 +78,16 @@ impl History {
             body.extend_from_slice(&file.blocks_end.to_le_bytes());
             body.extend_from_slice(&file.newest.0.to_le_bytes());
         }
+        put_count(body, self.events.len());
+        for (timestamp, events) in &self.events {
+            body.extend_from_slice(&timestamp.0.to_le_bytes());
+            put_count(body, events.len());
+            for event in events {
+                let (key, value) = event.encode();
+                put_counted(body, &key);
+                put_counted(body, &value);
+            }
+        }
     }
 
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<History, Flaw> {
@@ -83,6 +105,14 @@ impl History {
                     blocks_end: reader.u64()?,
                     newest: Timestamp(reader.u64()?),
                 })
+            })?,
+            events: get_all(reader, |reader| {
+                let timestamp = Timestamp(reader.u64()?);
+                let events = get_all(reader, |reader| {
+                    let (key, value) = (reader.counted()?, reader.counted()?);
+                    TableEvent::decode(key, Some(value))
+                })?;
+                Ok((timestamp, events))
             })?,
         })
     }

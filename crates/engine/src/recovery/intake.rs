@@ -13,7 +13,7 @@ use std::{
 use io::BLOCK_BYTES;
 
 use crate::{
-    catalog::{self, definition},
+    catalog::{self, definition, event::TableEvent},
     checkpoint::{self, format::Chunk},
     log::{
         format::{Block, Flaw, LoggedWrite},
@@ -159,8 +159,13 @@ impl Intake {
                 continue;
             }
             let before = self.entries.len();
+            let mut events = Vec::new();
             for write in transaction.writes() {
                 let write = write?;
+                if write.table == catalog::EVENTS {
+                    events.push(TableEvent::decode(write.key, write.value)?);
+                    continue;
+                }
                 check_table(write.table)?;
                 self.note_numbers(&write);
                 self.entries.push(Entry {
@@ -170,9 +175,14 @@ impl Intake {
                     value: write.value.map(|value| range_of(bytes, value)),
                 });
             }
-            if self.entries.len() - before != transaction.count as usize {
+            if self.entries.len() - before + events.len() != transaction.count as usize {
                 return Err(Flaw::Nonsense);
             }
+            self.recovery
+                .database
+                .catalog
+                .events
+                .note(timestamp, events);
         }
         let counter = &self.recovery.log_records;
         counter.fetch_add(self.entries.len() as u64, Ordering::Relaxed);

@@ -26,13 +26,14 @@
 //! The removals of a call are a group (`interleave::together`): the way to a key that
 //! nobody has asked for in a while is one cache miss after the other.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::atomic::Ordering};
 
 use interleave::{Grouped, Point, Policy, run_inline, together};
 
 use crate::{
     database::Database,
     indirection::{Head, Rid},
+    log::{Durability, format},
     session::{RidStock, Session},
     timestamp::{Begin, Timestamp},
     version::{HEADER_BYTES, Version},
@@ -106,7 +107,9 @@ impl Session {
     pub(super) fn collect(&self) {
         self.database.inherit(self);
         self.reuse_rids();
-        self.database.dig(&self.digging, &self.memory);
+        self.repay_commit();
+        let tick = || self.move_clock();
+        self.database.dig(&self.digging, &self.memory, tick);
         if self.garbage.borrow().is_empty() {
             return;
         }
@@ -114,6 +117,48 @@ impl Session {
         self.collect_versions(horizon);
         let durable = self.database.log().map(|log| log.frontier.reached());
         self.collect_tombstones(durable.map_or(horizon, |durable| durable.min(horizon)));
+    }
+
+    /// Moves the clock. Where there is a log, that is a commit of nothing, so that all that
+    /// the clock counts becomes durable; without room in the log, that follows.
+    fn move_clock(&self) -> Timestamp {
+        if let Some(at) = self.commit_nothing() {
+            return at;
+        }
+        let at = self.next_timestamp();
+        if self.database.storage().is_some() {
+            // Release, after the clock moved: pairs with `repay_commit`, whose commit is newer.
+            let owes_commit = &self.database.catalog.owes_commit;
+            owes_commit.store(true, Ordering::Release);
+        }
+        at
+    }
+
+    /// Commits for a clock that was moved without.
+    fn repay_commit(&self) {
+        let owes_commit = &self.database.catalog.owes_commit;
+        if !owes_commit.load(Ordering::Relaxed) {
+            return;
+        }
+        // Acquire: pairs with `move_clock`.
+        if owes_commit.swap(false, Ordering::Acquire) && self.commit_nothing().is_none() {
+            owes_commit.store(true, Ordering::Release);
+        }
+    }
+
+    /// An empty transaction of the log, if that has room.
+    fn commit_nothing(&self) -> Option<Timestamp> {
+        let lane = self.lane()?;
+        self.database.check_writable().ok()?;
+        let has_room = lane.has_room(format::transaction_bytes());
+        has_room.ok().filter(|&has_room| has_room)?;
+        let (at, ()) = lane.append(Durability::Relaxed, || self.next_timestamp(), |_, _| ());
+        Some(at)
+    }
+
+    fn next_timestamp(&self) -> Timestamp {
+        let clock = &self.database.horizon.clock;
+        Timestamp(clock.fetch_add(1, Ordering::SeqCst) + 1)
     }
 
     fn collect_versions(&self, horizon: Timestamp) {
@@ -229,13 +274,12 @@ impl Database {
         let mut estate = self.estate.lock().unwrap_or_else(|e| e.into_inner());
         estate.garbage.merge(garbage);
         rids.bequeath(&mut estate.rids);
-        self.has_estate
-            .store(true, std::sync::atomic::Ordering::Release);
+        self.has_estate.store(true, Ordering::Release);
     }
 
     /// Hands what ended sessions left to `session`.
     fn inherit(&self, session: &Session) {
-        if !self.has_estate.load(std::sync::atomic::Ordering::Acquire) {
+        if !self.has_estate.load(Ordering::Acquire) {
             return;
         }
         if let Ok(mut estate) = self.estate.try_lock() {
@@ -244,8 +288,7 @@ impl Database {
                 .borrow_mut()
                 .merge(std::mem::take(&mut estate.garbage));
             estate.rids.bequeath(&mut session.rids.borrow_mut());
-            self.has_estate
-                .store(false, std::sync::atomic::Ordering::Release);
+            self.has_estate.store(false, Ordering::Release);
         }
     }
 }

@@ -9,6 +9,7 @@ use std::{
 
 use super::Transaction;
 use crate::{
+    catalog::{EVENTS, Effect},
     error::{Abort, Error},
     log::{Durability, Durable, LaneWriter, format},
     secondary::derived::is_derived,
@@ -186,7 +187,12 @@ impl Transaction {
             let value = write.version.payload().map_or(0, <[u8]>::len);
             format::write_bytes(write.key.len(), value)
         });
-        format::transaction_bytes() + bytes.sum::<usize>()
+        let events = self.context.effects.borrow();
+        let events = events.iter().map(|effect| match effect {
+            Effect::Event { key, value, .. } => format::write_bytes(key.len(), value.len()),
+            _ => 0,
+        });
+        format::transaction_bytes() + bytes.sum::<usize>() + events.sum::<usize>()
     }
 
     /// Counts the transaction as committed.
@@ -234,6 +240,11 @@ impl Transaction {
             }
             Some(lane) => lane.append(self.context.durability.get(), take, |timestamp, log| {
                 let successor = commit(timestamp)?;
+                for effect in self.context.effects.borrow().iter() {
+                    if let Effect::Event { key, value, .. } = effect {
+                        log.write(EVENTS, key, Some(value));
+                    }
+                }
                 for write in writes.iter().filter(|write| !is_derived(write.table)) {
                     log.write(write.table, write.key(&keys), write.version.payload());
                 }

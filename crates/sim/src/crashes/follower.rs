@@ -188,7 +188,7 @@ impl Follower {
 /// What a transaction changed in the tables of the run.
 fn effects(transaction: &ChangedTransaction, world: &World) -> Effects {
     let records = transaction.records();
-    let of_the_run = records.filter(|record| world.has_record(record.table, record.key));
+    let of_the_run = records.filter(|record| world.has_record(record.table.storage, record.key));
     of_the_run
         .map(|record| (record.key.to_vec(), record.value.map(<[u8]>::to_vec)))
         .collect()

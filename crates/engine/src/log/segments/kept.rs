@@ -21,7 +21,7 @@ const FREE_MIN: usize = 4;
 /// What becomes of the segments that a checkpoint makes superfluous.
 #[derive(Debug)]
 pub(crate) struct Retention {
-    /// For the manifest.
+    /// For the manifest; the events in it are the catalog's to add.
     pub(crate) history: History,
     /// Files to be used again.
     free: Vec<u64>,
@@ -145,6 +145,7 @@ impl Segments {
                 oldest: oldest.max(pool.oldest),
                 cuts: cuts.filter(|&(ended, _)| is_kept(ended)).collect(),
                 files: kept.iter().map(|full| full.entry()).collect(),
+                events: Vec::new(),
             },
             free: freed.iter().map(|full| full.number).collect(),
         }
