@@ -14,7 +14,7 @@
 //! | bytes of entries | `entry.rs` |
 //! | which indexes a table's writers maintain | `list.rs` |
 //! | entry tables by number | `derived.rs` |
-//! | building while writers run | `build.rs`, `pace.rs` |
+//! | building while writers run | `build.rs`, `reach.rs`, `pace.rs` |
 //! | comparing an index with its table | `check.rs` |
 //!
 //! # Invariants
@@ -39,6 +39,7 @@ pub(crate) mod list;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod pace;
+mod reach;
 
 use std::{
     collections::BTreeSet,
@@ -49,6 +50,7 @@ use std::{
     },
 };
 
+use self::reach::Reach;
 pub use self::{
     build::{BuildError, BuildProgress, BuildStep, IndexBuild},
     check::{IndexFlaw, IndexReport},
@@ -106,6 +108,8 @@ pub(crate) struct IndexCore {
     pub(crate) extract: Extractor,
     pub(crate) entries: Arc<Table>,
     state: AtomicU8,
+    /// Of the builder.
+    reach: Reach,
     /// Snapshots from here on may read it.
     ready_at: AtomicU64,
 }
@@ -125,6 +129,7 @@ impl IndexCore {
             extract,
             entries,
             state: AtomicU8::new(IndexState::Building as u8),
+            reach: Reach::new(options),
             ready_at: AtomicU64::new(u64::MAX),
         }
     }
@@ -153,6 +158,13 @@ impl IndexCore {
     fn set_state(&self, state: IndexState) {
         // Release: pairs with the Acquire in `state`.
         self.state.store(state as u8, Ordering::Release);
+    }
+
+    /// Whether the writer of a record maintains its entries, which it asks when it has
+    /// written the record.
+    #[inline]
+    pub(crate) fn is_maintained_at(&self, key: &[u8]) -> bool {
+        self.state() != IndexState::Building || self.reach.has(key)
     }
 
     pub(crate) fn set_ready(&self, at: Timestamp) {

@@ -41,6 +41,7 @@ mod read;
 mod restart;
 mod savepoint;
 mod scan;
+mod survey;
 mod undo;
 mod visibility;
 mod write;

@@ -73,6 +73,15 @@ impl Setup {
     /// Steps until records were read whose entries are to be claimed next.
     fn step_to_claim(&self, build: &mut IndexBuild) {
         while self.step(build).unwrap() == BuildStep::Waits {}
+        if !build.index().options().unique {
+            self.extend(build);
+        }
+        assert_eq!(self.step(build), Ok(BuildStep::Advanced));
+    }
+
+    /// Extends the reach of a builder by a stride, in which nobody is writing.
+    fn extend(&self, build: &mut IndexBuild) {
+        assert_eq!(self.step(build), Ok(BuildStep::Advanced));
         assert_eq!(self.step(build), Ok(BuildStep::Advanced));
     }
 
@@ -226,6 +235,59 @@ fn what_was_changed_since_the_builder_read_it_is_read_again() {
     }
 }
 
+/// Before the builder has come by, writers leave the index alone. Whoever has done so and
+/// is still open is waited for, whatever he does meanwhile and in the end.
+#[test]
+fn the_builder_waits_for_those_who_left_a_record_to_it() {
+    type Write = fn(&Setup, &Transaction);
+    let insert: Write = |setup, txn| {
+        run_inline(txn.insert::<Sequential>(&setup.table, b"l", b"b")).unwrap();
+    };
+    let change: Write = |setup, txn| {
+        assert!(run_inline(txn.update::<Sequential>(&setup.table, b"k", b"b")).unwrap());
+    };
+    let change_again: Write = |setup, txn| {
+        assert!(run_inline(txn.update::<Sequential>(&setup.table, b"k", b"c")).unwrap());
+    };
+    let delete: Write = |setup, txn| {
+        assert!(run_inline(txn.delete::<Sequential>(&setup.table, b"k")).unwrap());
+    };
+    let nothing: Write = |_, _| {};
+    for first in [insert, change, delete] {
+        for second in [nothing, insert, change, change_again, delete] {
+            for end in 0..3 {
+                let setup = Setup::new();
+                setup.put(b"k", b"a");
+                let mut build = setup.begin(unique(false));
+                while setup.step(&mut build).unwrap() == BuildStep::Waits {}
+                let writer = setup.session.begin(Isolation::Snapshot).unwrap();
+                first(&setup, &writer);
+                assert_eq!(setup.step(&mut build), Ok(BuildStep::Advanced));
+                assert_eq!(setup.step(&mut build), Ok(BuildStep::Waits));
+                let savepoint = writer.savepoint().unwrap();
+                let is_deleted = std::ptr::fn_addr_eq(first, delete);
+                let is_there = std::ptr::fn_addr_eq(first, insert);
+                let writes_k = !std::ptr::fn_addr_eq(second, insert);
+                // What is gone cannot be changed, what is there cannot be inserted.
+                if !(is_deleted && writes_k || is_there && !writes_k) {
+                    second(&setup, &writer);
+                }
+                assert_eq!(setup.step(&mut build), Ok(BuildStep::Waits));
+                match end {
+                    0 => drop(writer),
+                    _ => {
+                        if end == 1 {
+                            writer.rollback_to(&savepoint).unwrap();
+                        }
+                        run_inline(writer.commit()).unwrap();
+                    }
+                }
+                setup.finish(build);
+            }
+        }
+    }
+}
+
 /// A writer and the builder want the same entry: the later of them gives way.
 #[test]
 fn a_writer_that_the_builder_overtook_is_aborted() {
@@ -318,6 +380,8 @@ fn builders_and_writers_take_their_steps_in_any_order() {
             setup.put(&[key], &[key]);
         }
         let is_unique = rng.below(2) == 0;
+        // Some see the whole table as one stride, others as three.
+        let batch = 1 + rng.below(4) as usize;
         let ready = Cell::new(None);
         let mut futures: Vec<Pin<Box<dyn Future<Output = ()> + '_>>> = Vec::new();
         for writer in 0..3_u8 {
@@ -327,7 +391,7 @@ fn builders_and_writers_take_their_steps_in_any_order() {
             futures.push(Box::pin(write(&setup, rng, own)));
         }
         let build = async {
-            let mut build = setup.begin(unique(is_unique));
+            let mut build = setup.begin(unique(is_unique)).in_batches_of(batch);
             loop {
                 match build.step::<Stepping>().await.unwrap() {
                     BuildStep::Ready => break,

@@ -2,9 +2,10 @@
 //!
 //! 1. The index is added to the table's list, as *building*: writers maintain it.
 //! 2. Wait until every transaction has ended that may go by an earlier list.
-//! 3. Go through the table in small system transactions: each takes a snapshot, reads
-//!    some records and claims their entries. If one meets a conflict, it is aborted
-//!    and tried again at a new snapshot.
+//! 3. Go through the table in strides. At the beginning of each, writers begin to
+//!    maintain the index there (`reach.rs`). Then small system transactions follow: each
+//!    takes a snapshot, reads some records and claims their entries. If one meets a
+//!    conflict, it is aborted and tried again at a new snapshot.
 //! 4. A transaction records the index in the catalog. Its commit makes it *ready*, for
 //!    snapshots from there on. Earlier ones cannot use it: the entries of records that
 //!    were there already have the builder's timestamps. After a crash before this commit
@@ -31,7 +32,7 @@
 //! # Step 3
 //! Let a builder's transaction read record `r` with index key `k` at its snapshot `s`,
 //! and a writer `W` change or delete `r`, committing at `w > s`. `W` maintains the index,
-//! by step 2, and erases the entry of `k`, *even if there is none*: it leaves a
+//! by step 2 and because `r` was within reach when it wrote it, and erases the entry of `k`, *even if there is none*: it leaves a
 //! tombstone. The builder meets `W`'s version at its claim, or `W` meets the builder's:
 //! one of them is uncommitted or too new for the other's snapshot, and aborts. The
 //! tombstone is not collected while `s` is open. So no claim of something out of date
@@ -62,6 +63,7 @@ use crate::{
         Extractor, Index, IndexCore, IndexOptions, IndexState,
         entry::{self, Entry, Gathered, IndexKeys},
         pace::Pace,
+        reach::Extent,
     },
     session::Session,
     table::Table,
@@ -71,6 +73,8 @@ use crate::{
 
 /// Records per system transaction, some ten microseconds' work; fewer after conflicts.
 const BATCH_RECORDS: usize = 64;
+/// Batches per stride.
+const STRIDE_BATCHES: usize = 4;
 /// Bytes of keys and payloads after which a batch ends.
 const BATCH_BYTES: usize = 256 << 10;
 /// How long the builder waits for others at a time.
@@ -163,7 +167,10 @@ enum Stage {
     /// Until nobody can be about to use the list before.
     Grace(Stamp),
     /// Until these have ended.
-    Open(Vec<TransactionId>),
+    Open {
+        after: Option<Vec<u8>>,
+        open: Vec<TransactionId>,
+    },
     /// Records up to this key are done; the next are to be read.
     Reads(Option<Vec<u8>>),
     /// Records were read, and their entries are to be claimed.
@@ -186,7 +193,10 @@ pub struct IndexBuild {
     /// Kept with it in the catalog.
     description: Vec<u8>,
     stage: Stage,
+    /// To the end of the stride.
+    reach: Extent,
     batch_records: usize,
+    batch_records_max: usize,
     progress: BuildProgress,
 }
 
@@ -248,12 +258,15 @@ impl Session {
             return Err(BuildError::Exists);
         }
         let base = table.clone();
+        let reach = core.reach.extent();
         Ok(IndexBuild {
             session: self.clone(),
             index: Index { base, core },
             description: description.to_vec(),
             stage: Stage::Grace(self.memory.stamp()),
+            reach,
             batch_records: BATCH_RECORDS,
+            batch_records_max: BATCH_RECORDS,
             progress: BuildProgress::default(),
         })
     }
@@ -263,6 +276,14 @@ impl IndexBuild {
     /// The index, which cannot be read yet.
     pub fn index(&self) -> &Index {
         &self.index
+    }
+
+    /// Takes fewer records, or more, in one system transaction: at least one.
+    #[must_use]
+    pub fn in_batches_of(mut self, records: usize) -> IndexBuild {
+        self.batch_records_max = records.max(1);
+        self.batch_records = self.batch_records_max;
+        self
     }
 
     /// How far it is.
@@ -333,19 +354,23 @@ impl IndexBuild {
         match &mut self.stage {
             Stage::Grace(stamp) => {
                 if self.session.memory.is_past(*stamp) {
-                    self.stage = Stage::Open(database.statuses.open());
+                    let (after, open) = (None, database.statuses.open());
+                    self.stage = Stage::Open { after, open };
                 }
                 Ok(BuildStep::Waits)
             }
-            Stage::Open(open) => {
+            Stage::Open { after, open } => {
                 open.retain(|&id| database.statuses.is_open(id));
                 if open.is_empty() {
-                    self.stage = Stage::Reads(None);
+                    self.stage = Stage::Reads(after.take());
                     return Ok(BuildStep::Advanced);
                 }
                 Ok(BuildStep::Waits)
             }
-            Stage::Reads(_) => self.read::<P>().await,
+            Stage::Reads(after) => match &self.reach {
+                Extent::UpTo(last) if last == after => self.extend::<P>().await,
+                _ => self.read::<P>().await,
+            },
             Stage::Record => self.record::<P>().await,
             Stage::Claims(_) => match self.claim::<P>().await {
                 Err(BuildError::Engine(Error::Abort(_))) => {
@@ -359,8 +384,36 @@ impl IndexBuild {
         }
     }
 
-    /// Reads the next records at a snapshot of their own, or finds that there are no
-    /// more.
+    /// Begins the next stride.
+    async fn extend<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
+        let Stage::Reads(after) = &self.stage else {
+            unreachable!("the stage was looked at before");
+        };
+        let transaction = self.session.begin(Isolation::Snapshot)?;
+        let Index { base, core } = &self.index;
+        let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let survey = async {
+            let range = (from, Bound::Unbounded);
+            let records = self.batch_records_max * STRIDE_BATCHES;
+            let last = transaction.key_at::<P>(base, range, records).await?;
+            let reach = last.map_or(Extent::All, |last| Extent::UpTo(Some(last)));
+            core.reach.extend(reach.clone());
+            let range = (from, reach.end());
+            let open = transaction.writers_in::<P>(base, range).await?;
+            Ok::<_, Error>((reach, open))
+        };
+        let mut surveyed = None;
+        together::<P, _>([survey], |result| surveyed = Some(result)).await;
+        transaction.release();
+        let (reach, open) = surveyed.expect("`together` ends when all have ended")?;
+        let after = after.clone();
+        self.stage = Stage::Open { after, open };
+        self.reach = reach;
+        Ok(BuildStep::Advanced)
+    }
+
+    /// Reads the next records of the stride at a snapshot of their own, or finds that there
+    /// are no more.
     async fn read<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
         let Stage::Reads(after) = &self.stage else {
             unreachable!("the stage was looked at before");
@@ -373,7 +426,7 @@ impl IndexBuild {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let base = &self.index.base;
         let records_max = self.batch_records;
-        let range = (from, Bound::Unbounded);
+        let range = (from, self.reach.end());
         let scan =
             transaction.scan_records::<P>(base, range, Direction::Forward, |key, rid, stored| {
                 match transaction.is_expired(base, stored) {
@@ -390,7 +443,10 @@ impl IndexBuild {
         scanned?;
         if batch.records == 0 {
             transaction.release();
-            self.stage = Stage::Record;
+            self.stage = match &self.reach {
+                Extent::UpTo(last) => Stage::Reads(last.clone()),
+                Extent::All => Stage::Record,
+            };
             return Ok(BuildStep::Advanced);
         }
         self.stage = Stage::Claims(Box::new(Claims {
@@ -453,7 +509,7 @@ impl IndexBuild {
         all_claimed?;
         transaction.commit().await?;
         self.progress.records_done += batch.records as u64;
-        self.batch_records = (self.batch_records * 2).min(BATCH_RECORDS);
+        self.batch_records = (self.batch_records * 2).min(self.batch_records_max);
         self.stage = Stage::Reads(Some(batch.last_key));
         Ok(BuildStep::Advanced)
     }

@@ -3,6 +3,10 @@
 
 use loom::{sync::Arc, thread};
 
+use super::{
+    IndexOptions,
+    reach::{Extent, Reach},
+};
 use crate::{
     status::{Outcome, Status},
     sync::{AtomicBool, AtomicU64, Ordering, fence},
@@ -189,6 +193,55 @@ fn no_record_is_overlooked_by_the_builder_and_its_writer() {
         // The builder's snapshot.
         if table.record.load(Ordering::Acquire) == 2 {
             table.entry.store(true, Ordering::Release);
+        }
+        writer.join().unwrap();
+        assert!(
+            table.entry.load(Ordering::Relaxed),
+            "a record without an entry"
+        );
+    });
+}
+
+/// `reach.rs`: a record is left to the builder only by a writer that the builder waits
+/// for or whose version it finds.
+#[test]
+fn no_record_is_left_to_a_builder_that_has_come_by() {
+    loom::model(|| {
+        struct Table {
+            world: World,
+            reach: Reach,
+            record: AtomicU64,
+            entry: AtomicBool,
+        }
+        let table = Arc::new(Table {
+            world: World::new(),
+            reach: Reach::new(IndexOptions::default()),
+            record: AtomicU64::new(NOBODY),
+            entry: AtomicBool::new(false),
+        });
+        let writer = {
+            let table = table.clone();
+            thread::spawn(move || {
+                table.record.store(2, Ordering::Release);
+                if table.reach.has(b"record") {
+                    table.entry.store(true, Ordering::Release);
+                }
+                table.world.commit(2);
+            })
+        };
+        table.reach.extend(Extent::All);
+        if table.record.load(Ordering::Acquire) == 2 {
+            let (status, maker) = table.world.status(2);
+            while status.outcome(maker, Timestamp(u64::MAX)) == Outcome::Active {
+                thread::yield_now();
+            }
+        }
+        // The builder's snapshot.
+        if table.record.load(Ordering::Acquire) == 2 {
+            let (status, maker) = table.world.status(2);
+            if let Outcome::Committed { .. } = status.outcome(maker, Timestamp(u64::MAX)) {
+                table.entry.store(true, Ordering::Release);
+            }
         }
         writer.join().unwrap();
         assert!(

@@ -2,7 +2,9 @@
 //!
 //! 1. The record is written. Who loses a conflict over it has not met an entry yet.
 //! 2. For each index, the keys that the record had are compared with those that it
-//!    has: entries of keys that went are erased, entries of new keys are claimed.
+//!    has: entries of keys that went are erased, entries of new keys are claimed. Where
+//!    the builder of an index has still to come by, they are left to it
+//!    (`secondary/reach.rs`).
 //!
 //! Conflicts between different records over one unique key are conflicts over the
 //! entry. A claim that finds another record's entry is a duplicate, unless that record
@@ -125,7 +127,7 @@ impl<'t> Indexed<'t> {
     }
 
     /// Finds the index keys that a record had before a `step` of the operation, and those
-    /// that it has now. `None`: its entries are as they should be.
+    /// that it has now. `None`: its entries are as they should be, or left to the builder.
     #[inline]
     fn compare(
         &self,
@@ -135,6 +137,9 @@ impl<'t> Indexed<'t> {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Option<Difference> {
+        if !index.is_maintained_at(key) {
+            return None;
+        }
         let (old_keys, new_keys) = (&mut scratch.old_keys, &mut scratch.new_keys);
         let (rid, old) = self.statement.transaction.written_by(step);
         let old = old.as_ref().and_then(Version::payload);
