@@ -14,7 +14,7 @@
 //! | bytes of entries | `entry.rs` |
 //! | which indexes a table's writers maintain | `list.rs` |
 //! | entry tables by number | `derived.rs` |
-//! | building while writers run | `build.rs`, `reach.rs`, `pace.rs` |
+//! | building while writers run | `build.rs`, `build/`, `reach.rs`, `pace.rs` |
 //! | comparing an index with its table | `check.rs` |
 //!
 //! # Invariants

@@ -42,6 +42,9 @@
 //! at one snapshot. So the index cannot be unique. Records that have expired do not
 //! count: the builder deletes those that it meets, and those whose entries it does.
 
+mod batch;
+mod outcome;
+
 use std::{
     fmt,
     ops::{Bound, ControlFlow},
@@ -52,18 +55,16 @@ use std::{
 
 use index::Direction;
 use interleave::{Grouped, Policy, together};
-use memory::{Exhausted, Stamp};
+use memory::Stamp;
 
+use self::batch::Batch;
+pub use self::outcome::{BuildError, BuildProgress, BuildStep};
 use crate::{
     catalog::NAME_BYTES_MAX,
     error::Error,
-    indirection::Rid,
     log::Durability,
     secondary::{
-        Extractor, Index, IndexCore, IndexOptions, IndexState,
-        entry::{self, Entry, Gathered, IndexKeys},
-        pace::Pace,
-        reach::Extent,
+        Extractor, Index, IndexCore, IndexOptions, IndexState, entry, pace::Pace, reach::Extent,
     },
     session::Session,
     table::Table,
@@ -80,88 +81,6 @@ const BATCH_BYTES: usize = 256 << 10;
 /// How long the builder waits for others at a time.
 const WAIT_MIN: Duration = Duration::from_micros(50);
 const WAIT_MAX: Duration = Duration::from_millis(10);
-
-/// How far an index is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BuildProgress {
-    /// Records that it has.
-    pub records_done: u64,
-    /// Records that the table has, about: removed ones may be counted.
-    pub records_estimate: u64,
-    /// Batches given up because a writer was in the way.
-    pub conflicts: u64,
-}
-
-/// Why there is no index. It was dropped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// There is a table or index of this name.
-    Exists,
-    /// The catalog records an index of this name that is unique and not to be, or the
-    /// reverse, or has another description.
-    Different,
-    /// The index was to be unique, and two records have this key.
-    Duplicate {
-        /// The index key.
-        key: Box<[u8]>,
-    },
-    /// The index was dropped meanwhile.
-    Dropped,
-    /// The table belongs to another database, a key is too long, memory is exhausted,
-    /// the database is closed.
-    Engine(Error),
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BuildError::Exists => f.write_str(
-                "there is a table or index of this name; use it, drop it, or choose another name",
-            ),
-            BuildError::Different => f.write_str(
-                "the database has this index with other types, or unique where this one is not \
-                 or the reverse; make it as it was, or drop it by its name first",
-            ),
-            BuildError::Duplicate { key } => write!(
-                f,
-                "the index cannot be unique, because two records have the key {:?}; change one \
-                 of them, or make an index that is not unique",
-                key.escape_ascii().to_string()
-            ),
-            BuildError::Dropped => f.write_str("the index was dropped while it was being built"),
-            BuildError::Engine(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
-
-impl From<Error> for BuildError {
-    fn from(error: Error) -> BuildError {
-        BuildError::Engine(error)
-    }
-}
-
-impl From<Exhausted> for BuildError {
-    fn from(_: Exhausted) -> BuildError {
-        BuildError::Engine(Error::MemoryExhausted)
-    }
-}
-
-/// What a step of a build came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BuildStep {
-    /// Transactions that began before the index are still open.
-    Waits,
-    /// A writer was in the way: the batch is tried again by the next step.
-    Conflict,
-    /// Some records were read, or added.
-    Advanced,
-    /// The index is ready.
-    Ready,
-}
 
 enum Stage {
     /// Until nobody can be about to use the list before.
@@ -548,49 +467,5 @@ impl fmt::Debug for IndexBuild {
             .field("index", &self.index)
             .field("progress", &self.progress())
             .finish_non_exhaustive()
-    }
-}
-
-/// Entries to claim.
-#[derive(Default)]
-struct Batch {
-    records: usize,
-    last_key: Vec<u8>,
-    entries: Gathered,
-    /// Keys of records to delete.
-    expired: Vec<Vec<u8>>,
-    keys: IndexKeys,
-    /// Key and payload of one entry.
-    key: Vec<u8>,
-    payload: Vec<u8>,
-}
-
-impl Batch {
-    fn count(&mut self, key: &[u8]) {
-        self.records += 1;
-        self.last_key.clear();
-        self.last_key.extend_from_slice(key);
-    }
-
-    fn add_expired(&mut self, key: &[u8]) {
-        self.count(key);
-        self.expired.push(key.to_vec());
-    }
-
-    fn add(&mut self, Index { base, core: index }: &Index, key: &[u8], rid: Rid, stored: &[u8]) {
-        self.count(key);
-        let (expiry, value) = base.split(stored);
-        self.keys.clear();
-        (index.extract)(key, value, &mut self.keys);
-        for (index_key, covered) in self.keys.iter() {
-            entry::encode_key(index.options, index_key, rid, &mut self.key);
-            let entry = Entry {
-                rid,
-                primary_key: key,
-                covered,
-            };
-            entry.encode(expiry, &mut self.payload);
-            self.entries.push(rid, &self.key, &self.payload);
-        }
     }
 }

@@ -1,0 +1,59 @@
+//! What a builder has read of the table and not yet brought into the index.
+
+use crate::{
+    indirection::Rid,
+    secondary::{
+        Index,
+        entry::{self, Entry, Gathered, IndexKeys},
+    },
+};
+
+/// Entries to claim.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) records: usize,
+    pub(super) last_key: Vec<u8>,
+    pub(super) entries: Gathered,
+    /// Keys of records to delete.
+    pub(super) expired: Vec<Vec<u8>>,
+    keys: IndexKeys,
+    /// Key and payload of one entry.
+    key: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Batch {
+    fn count(&mut self, key: &[u8]) {
+        self.records += 1;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+    }
+
+    pub(super) fn add_expired(&mut self, key: &[u8]) {
+        self.count(key);
+        self.expired.push(key.to_vec());
+    }
+
+    pub(super) fn add(
+        &mut self,
+        Index { base, core: index }: &Index,
+        key: &[u8],
+        rid: Rid,
+        stored: &[u8],
+    ) {
+        self.count(key);
+        let (expiry, value) = base.split(stored);
+        self.keys.clear();
+        (index.extract)(key, value, &mut self.keys);
+        for (index_key, covered) in self.keys.iter() {
+            entry::encode_key(index.options, index_key, rid, &mut self.key);
+            let entry = Entry {
+                rid,
+                primary_key: key,
+                covered,
+            };
+            entry.encode(expiry, &mut self.payload);
+            self.entries.push(rid, &self.key, &self.payload);
+        }
+    }
+}
