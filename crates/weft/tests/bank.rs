@@ -44,9 +44,7 @@ async fn total(txn: &Transaction, accounts: &Table<u64, i64>) -> Result<i64, Err
     Ok(total)
 }
 
-#[test]
-fn the_sum_of_all_accounts_never_changes() {
-    let db = open();
+fn open_accounts(db: &Database) -> Table<u64, i64> {
     let accounts: Table<u64, i64> = db.create_table("accounts").unwrap();
     let ours = accounts.clone();
     db.run_blocking(async move |txn: &Transaction| {
@@ -56,6 +54,13 @@ fn the_sum_of_all_accounts_never_changes() {
         Ok(())
     })
     .unwrap();
+    accounts
+}
+
+#[test]
+fn the_sum_of_all_accounts_never_changes() {
+    let db = open();
+    let accounts = open_accounts(&db);
     let mut transfers = Vec::new();
     let mut totals = Vec::new();
     for number in 0..2000_u64 {
@@ -75,4 +80,34 @@ fn the_sum_of_all_accounts_never_changes() {
     }
     let end = db.run_blocking(async move |txn: &Transaction| total(txn, &accounts).await);
     assert_eq!(end.unwrap(), ACCOUNTS as i64 * BALANCE);
+}
+
+/// Readers that stay open while thousands of transfers take place: what they read last
+/// belongs to what they read first.
+#[test]
+fn long_readers_see_one_sum_beside_writers() {
+    let db = open();
+    let accounts = open_accounts(&db);
+    let readers: Vec<_> = (0..4).map(|_| db.begin_blocking().unwrap()).collect();
+    let mut sums = [0; 4];
+    for account in 0..ACCOUNTS {
+        for (reader, sum) in readers.iter().zip(&mut sums) {
+            *sum += reader.get(&accounts, &account).unwrap().unwrap();
+        }
+        let transfers: Vec<_> = (0..200_u64)
+            .map(|number| {
+                let ours = accounts.clone();
+                let (from, to) = ((account + number) % ACCOUNTS, number * number % ACCOUNTS);
+                db.run(async move |txn: &Transaction| transfer(txn, &ours, from, to).await)
+            })
+            .collect();
+        for transfer in transfers {
+            transfer.wait().unwrap();
+        }
+    }
+    assert_eq!(sums, [ACCOUNTS as i64 * BALANCE; 4]);
+    // Serial at their snapshots, before all transfers.
+    for reader in readers {
+        reader.commit().unwrap();
+    }
 }
