@@ -195,7 +195,7 @@ impl<'t> Indexed<'t> {
                     continue;
                 }
                 entry::encode_key(index.options, old_key, rid, entry_key);
-                statement.erase::<P>(&index.entries, entry_key).await?;
+                statement.erase::<P>(&index.entries, rid, entry_key).await?;
             }
             for (new_key, covered) in new_keys.iter() {
                 if same_expiry && old_keys.find(new_key) == Some(covered) {
@@ -307,11 +307,17 @@ impl Statement<'_> {
     }
 
     /// Removes an entry. If there is none, because the builder has not come to the
-    /// record yet, a tombstone tells him that what he read is out of date.
-    async fn erase<P: Policy>(&self, entries: &Table, entry_key: &[u8]) -> Result<(), Error> {
-        let erased = self.write::<P>(Existing, entries, entry_key, None, Intent::Erase);
+    /// record yet, a tombstone tells him that what he read is out of date. Until he has,
+    /// the entry of a unique index may be another record's, which has the key since; it stays.
+    async fn erase<P: Policy>(
+        &self,
+        entries: &Table,
+        rid: Rid,
+        entry_key: &[u8],
+    ) -> Result<(), Error> {
+        let erased = self.write::<P>(Existing, entries, entry_key, None, Intent::Erase(rid));
         if !erased.await?.is_done() {
-            self.write::<P>(OrNew, entries, entry_key, None, Intent::Erase)
+            self.write::<P>(OrNew, entries, entry_key, None, Intent::Erase(rid))
                 .await?;
         }
         Ok(())

@@ -52,8 +52,8 @@ pub(super) enum Intent {
     /// An entry: only if there is none, or this record's own.
     Claim(Rid),
     /// An entry: if there is one or not, it leaves a tombstone, which conflicts with
-    /// whoever inserts the entry at an older snapshot.
-    Erase,
+    /// whoever inserts the entry at an older snapshot. Unless it is another record's.
+    Erase(Rid),
     /// Only if the record is there and has expired.
     Expire,
 }
@@ -61,7 +61,8 @@ pub(super) enum Intent {
 /// How an attempt to write ended.
 pub(super) enum Written<'t> {
     Done,
-    /// The record is there (for `Intent::Insert`), is another's (for `Intent::Claim`),
+    /// The record is there (for `Intent::Insert`), is another's (for `Intent::Claim`
+    /// and `Intent::Erase`),
     /// or is not there (for `Intent::Change`).
     Refused,
     /// For `Intent::Claim`: the entry is that of an expired record, with this key.

@@ -61,6 +61,7 @@ impl<'t> Statement<'t> {
                 Intent::Change if transaction.is_absent(table, head) => Some(Written::Refused),
                 Intent::Expire if !transaction.has_lapsed(table, head) => Some(Written::Refused),
                 Intent::Claim(rid) => transaction.refuse_claim(table, head, rid),
+                Intent::Erase(rid) if is_anothers(table, head, rid) => Some(Written::Refused),
                 _ => None,
             };
             if let Some(refusal) = refusal {
@@ -217,4 +218,11 @@ impl Statement<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an entry is the one of another record than that with this RID.
+#[inline(always)]
+fn is_anothers(entries: &Table, head: Version, rid: Rid) -> bool {
+    let stored = head.payload();
+    stored.is_some_and(|stored| Entry::rid(entries.split(stored).1) != rid)
 }
