@@ -2,8 +2,10 @@
 //!
 //! A table is loaded once. Each repeat measures a load of reads and updates for some
 //! seconds, then for as long as an index is built beside it, then for some seconds with
-//! the index; compares every record of the table with the index; and drops it.
-//! Ratios are taken within each repeat.
+//! the index; compares every record of the table with the index; drops it; and measures
+//! the load without it once more. A build takes minutes, in which the speed of a shared
+//! machine changes: ratios are taken within each repeat, against the mean of what was
+//! measured without the index on both sides of it.
 
 mod report;
 
@@ -83,10 +85,12 @@ pub struct IndexBuild {
     pub during: Spread,
     /// With the index.
     pub after: Spread,
-    /// `during` against `before`.
-    pub during_to_before: Spread,
-    /// `after` against `before`.
-    pub after_to_before: Spread,
+    /// Without it again, once it was dropped.
+    pub dropped: Spread,
+    /// `during` against the mean of `before` and `dropped`.
+    pub during_to_without: Spread,
+    /// `after` against the same.
+    pub after_to_without: Spread,
     /// Whether every answer was right, and the index agreed with the table.
     pub verified: bool,
 }
@@ -98,7 +102,15 @@ struct Round {
     before: f64,
     during: f64,
     after: f64,
+    dropped: f64,
     verified: bool,
+}
+
+impl Round {
+    /// Operations per second of the load without the index.
+    fn without(&self) -> f64 {
+        (self.before + self.dropped) / 2.0
+    }
 }
 
 /// Measures.
@@ -133,8 +145,9 @@ pub fn measure(settings: &Settings, progress: &Progress) -> Result<IndexBuild> {
         before: of(&|round| round.before),
         during: of(&|round| round.during),
         after: of(&|round| round.after),
-        during_to_before: of(&|round| round.during / round.before),
-        after_to_before: of(&|round| round.after / round.before),
+        dropped: of(&|round| round.dropped),
+        during_to_without: of(&|round| round.during / round.without()),
+        after_to_without: of(&|round| round.after / round.without()),
         verified: rounds.iter().all(|round| round.verified),
     })
 }
@@ -190,7 +203,7 @@ fn round(
 ) -> Result<Round> {
     let records = Arc::new(Records::new(plan.records));
     let run = |phase: u64| {
-        let seed = crate::keys::mix(u64::from(repeat) * 3 + phase);
+        let seed = crate::keys::mix(u64::from(repeat) * 4 + phase);
         Run::new(plan, plan.variants()[0], Arc::clone(&records), seed)
     };
     let before = store.run(&run(0)?)?;
@@ -237,6 +250,7 @@ fn round(
     let agrees = store.agrees(&index)?;
     step.finish();
     store.drop_index(&index)?;
+    let dropped = store.run(&run(3)?)?;
     let rate = |raw: &RawRun| {
         let seconds = raw.elapsed.as_secs_f64();
         match raw.operations {
@@ -252,8 +266,9 @@ fn round(
         before: rate(&before)?,
         during: rate(&during)?,
         after: rate(&after)?,
+        dropped: rate(&dropped)?,
         verified: agrees
-            && [&before, &during, &after]
+            && [&before, &during, &after, &dropped]
                 .iter()
                 .all(|raw| raw.verifier.verified()),
     })

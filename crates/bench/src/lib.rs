@@ -8,7 +8,8 @@
 //!
 //! What is not here: any engine. What is measured stands behind the
 //! [`subject::Subject`] trait, so the same driver serves Weft and the small
-//! models the tests use.
+//! models the tests use. Benchmarks of whole transactions over several tables are
+//! [`application`]s.
 //!
 //! Rules every benchmark follows, and where they live:
 //! - all modes run in one process on one loaded table, alternating, in an
@@ -18,6 +19,7 @@
 //! - results are medians with their spread, ratios are taken within one
 //!   repeat before their median is ([`measure::Summary`]).
 
+pub mod application;
 pub mod distribution;
 pub mod error;
 pub mod hot_row;

@@ -7,8 +7,8 @@ use crate::Result;
 use crate::report::{Format, csv, json, table};
 
 const LEGEND: &str = "\
-Medians over the repeats. Mops/s: operations of the load; x before: taken within each repeat. ±:
-half the range of Mops/s. ok: every answer was right, and every record agreed with the index.
+Medians over the repeats. Mops/s: operations of the load; x without: against the mean of
+before and dropped, taken within each repeat. ±: half the range of Mops/s. ok: every answer was right, and every record agreed with the index.
 ";
 
 /// The result in this form, with a newline at the end.
@@ -40,10 +40,11 @@ struct Line {
     before: f64,
     during: f64,
     after: f64,
-    during_to_before: f64,
-    during_to_before_min: f64,
-    during_to_before_max: f64,
-    after_to_before: f64,
+    dropped: f64,
+    during_to_without: f64,
+    during_to_without_min: f64,
+    during_to_without_max: f64,
+    after_to_without: f64,
     verified: bool,
 }
 
@@ -63,28 +64,30 @@ impl Line {
             before: of.before.median,
             during: of.during.median,
             after: of.after.median,
-            during_to_before: of.during_to_before.median,
-            during_to_before_min: of.during_to_before.min,
-            during_to_before_max: of.during_to_before.max,
-            after_to_before: of.after_to_before.median,
+            dropped: of.dropped.median,
+            during_to_without: of.during_to_without.median,
+            during_to_without_min: of.during_to_without.min,
+            during_to_without_max: of.during_to_without.max,
+            after_to_without: of.after_to_without.median,
             verified: of.verified,
         }
     }
 }
 
 fn text(of: &IndexBuild) -> String {
-    let mut rows = table::table(&["phase", "Mops/s", "±", "x before", "ok"]);
+    let mut rows = table::table(&["phase", "Mops/s", "±", "x without", "ok"]);
     let phases = [
-        ("before", &of.before, 1.0),
-        ("during", &of.during, of.during_to_before.median),
-        ("after", &of.after, of.after_to_before.median),
+        ("before", &of.before, None),
+        ("during", &of.during, Some(of.during_to_without.median)),
+        ("after", &of.after, Some(of.after_to_without.median)),
+        ("dropped", &of.dropped, None),
     ];
     for (phase, rate, ratio) in phases {
         rows.add_row([
             phase.to_owned(),
             format!("{:.3}", rate.median / 1e6),
             table::spread(rate),
-            format!("{ratio:.2}"),
+            ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")),
             if of.verified { "yes" } else { "WRONG" }.to_owned(),
         ]);
     }
