@@ -3,7 +3,11 @@
 //! An [`Application`] has transactions of several kinds over several tables, as programs
 //! that use a database have, and conditions that its tables always meet. It is written
 //! against the public interface only, each transaction once: how it is executed is a
-//! policy that the driver chooses.
+//! policy that the [driver] chooses.
+
+mod client;
+pub mod driver;
+pub mod plan;
 
 use weft::{Database, Policy, Transaction};
 
@@ -87,8 +91,19 @@ pub fn rolled_back() -> weft::Error {
     weft::Error::application(RolledBack)
 }
 
+/// Whether a transaction ended with [`rolled_back`].
+fn is_rolled_back(error: &weft::Error) -> bool {
+    match error {
+        weft::Error::Application(error) => error.is::<RolledBack>(),
+        _ => false,
+    }
+}
+
 /// What a transaction ends with that has not found a `what` that must be there: the
 /// measurement fails.
 pub fn missing(what: &str) -> weft::Error {
     weft::Error::application(format!("the {what} that must exist was not found"))
 }
+
+#[cfg(test)]
+mod tests;

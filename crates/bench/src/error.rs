@@ -21,6 +21,11 @@ impl Error {
         Self::Input(text.into())
     }
 
+    /// What a database under measurement says.
+    pub(crate) fn database(error: weft::Error) -> Self {
+        Self::run(format!("the database says: {error}"))
+    }
+
     /// An error while carrying it out.
     pub fn run(text: impl Into<String>) -> Self {
         Self::Run(text.into())

@@ -15,9 +15,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use weft::{Context, Database, InFlight, Interleaved, OnConflict, Options, Table, Transaction};
+use weft::{Context, Database, InFlight, Interleaved, Options, Table, Transaction};
 
-use crate::measure::{AbortReasons, Isolation, Latencies, LatencyNs, Spread};
+use crate::measure::{AbortReasons, ConflictPolicy, Isolation, Latencies, LatencyNs, Spread};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -25,40 +25,6 @@ pub use report::report;
 
 /// The record.
 const HOT: u64 = 0;
-
-/// What a writer does that meets another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// It waits for the other's end.
-    Wait,
-    /// It aborts, and is run again.
-    Abort,
-}
-
-impl Policy {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Wait, Self::Abort];
-
-    /// The name used on the command line and in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Wait => "wait",
-            Self::Abort => "abort",
-        }
-    }
-}
-
-impl std::str::FromStr for Policy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|policy| policy.name() == text)
-            .ok_or_else(|| Error::input(format!("`{text}` is not known; choose from wait, abort")))
-    }
-}
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +34,7 @@ pub struct Settings {
     /// Worker threads that they are spread over, at least 1.
     pub workers: usize,
     /// What they do when they meet: those to compare.
-    pub on_conflict: Vec<Policy>,
+    pub on_conflict: Vec<ConflictPolicy>,
     /// Isolation levels to compare.
     pub isolations: Vec<Isolation>,
     /// Time for each combination in each repeat.
@@ -83,7 +49,7 @@ pub struct HotRow {
     /// Always `"hot-row"`.
     pub benchmark: &'static str,
     /// What writers did that met another.
-    pub on_conflict: Policy,
+    pub on_conflict: ConflictPolicy,
     /// Their isolation level.
     pub isolation: Isolation,
     /// How many there were.
@@ -135,10 +101,6 @@ struct Writer {
     elapsed: Duration,
 }
 
-fn failed(error: weft::Error) -> Error {
-    Error::run(format!("the database says: {error}"))
-}
-
 /// Measures every combination.
 ///
 /// # Errors
@@ -169,25 +131,22 @@ pub fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<HotRow>> 
 }
 
 /// Runs one combination on a database of its own.
-fn round(settings: &Settings, policy: Policy, isolation: Isolation) -> Result<Round> {
+fn round(settings: &Settings, policy: ConflictPolicy, isolation: Isolation) -> Result<Round> {
     let options = Options {
         workers: settings.workers,
-        on_conflict: match policy {
-            Policy::Wait => OnConflict::Wait,
-            Policy::Abort => OnConflict::Abort,
-        },
+        on_conflict: policy.into(),
         isolation: isolation.into(),
         // Who starves is to be seen, not to fail.
         retries_max: u32::MAX,
         ..Options::default()
     };
     let config = options.worker_config();
-    let database = Database::open(options).map_err(failed)?;
-    let table: Table<u64, u64> = database.create_table("hot").map_err(failed)?;
+    let database = Database::open(options).map_err(Error::database)?;
+    let table: Table<u64, u64> = database.create_table("hot").map_err(Error::database)?;
     let ours = table.clone();
     database
         .run_blocking(async move |txn: &Transaction| txn.insert(&ours, &HOT, &0).await)
-        .map_err(failed)?;
+        .map_err(Error::database)?;
     let before = database.stats();
     let (sender, receiver) = mpsc::channel();
     for (number, worker) in database.workers().iter().enumerate() {
@@ -226,7 +185,7 @@ fn round(settings: &Settings, policy: Policy, isolation: Isolation) -> Result<Ro
         verified: false,
     };
     for writer in receiver {
-        let writer = writer.map_err(failed)?;
+        let writer = writer.map_err(Error::database)?;
         round.seconds = round.seconds.max(writer.elapsed.as_secs_f64());
         round.commits.push(writer.commits);
         round.aborts += writer.aborts;
@@ -242,7 +201,7 @@ fn round(settings: &Settings, policy: Policy, isolation: Isolation) -> Result<Ro
     }
     let counted = database
         .run_blocking(async move |txn: &Transaction| txn.get(&table, &HOT).await)
-        .map_err(failed)?;
+        .map_err(Error::database)?;
     round.verified = counted == Some(round.commits.iter().sum());
     // Workers publish what they counted before they end.
     database.close();
@@ -289,7 +248,7 @@ async fn write_until(
 
 fn summary(
     settings: &Settings,
-    on_conflict: Policy,
+    on_conflict: ConflictPolicy,
     isolation: Isolation,
     rounds: &[Round],
 ) -> HotRow {

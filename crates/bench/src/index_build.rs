@@ -21,7 +21,7 @@ use crate::measure::{InFlight, Isolation, Spread};
 use crate::mode::Mode;
 use crate::plan::{Options, Plan};
 use crate::progress::Progress;
-use crate::subject::store::{Store, failed};
+use crate::subject::store::Store;
 use crate::subject::{RawRun, Run};
 use crate::workload::{Proportions, Selection, Workload};
 use crate::{Error, Result};
@@ -230,7 +230,7 @@ fn round(
     let building = store.create_index(definition);
     let (built, during) = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let built = building.wait().map_err(failed);
+            let built = building.wait().map_err(Error::database);
             let elapsed = start.elapsed();
             // Relaxed: the load looks at it now and then.
             stop.store(true, Ordering::Relaxed);

@@ -20,6 +20,7 @@
 //!   repeat before their median is ([`measure::Summary`]).
 
 pub mod application;
+mod databases;
 pub mod distribution;
 pub mod error;
 pub mod hot_row;

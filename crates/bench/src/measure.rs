@@ -10,13 +10,19 @@ use crate::variant::Variant;
 
 mod aborts;
 mod certifier;
+mod conflict;
+mod kind;
 mod latency;
+mod shape;
 mod spread;
 mod summary;
 
 pub use aborts::AbortReasons;
 pub use certifier::Certifier;
+pub use conflict::ConflictPolicy;
+pub use kind::KindMeasurement;
 pub use latency::{Latencies, LatencyNs, LatencySampler};
+pub use shape::Shape;
 pub use spread::Spread;
 pub use summary::{RepeatSummary, Summary, summarise};
 
@@ -28,9 +34,9 @@ pub const COMMIT: Option<&str> = option_env!("WEFT_COMMIT");
 /// In a [`Summary`] the same fields hold the medians over the repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// The benchmark, `"ycsb"`.
+    /// The benchmark, as `"ycsb"`.
     pub benchmark: &'static str,
-    /// Name of the workload.
+    /// Name of the workload, or of the mix of kinds of transactions.
     pub workload: String,
     /// How it was executed.
     pub mode: Mode,
@@ -41,24 +47,18 @@ pub struct Measurement {
     /// Transactions in flight per worker, as it came out on average, where the
     /// subject says.
     pub in_flight_effective: Option<f64>,
-    /// Records loaded.
-    pub records: u64,
-    /// Operations in each transaction.
-    pub operations_per_transaction: u32,
-    /// Bytes of each key.
-    pub key_bytes: usize,
-    /// Bytes of each value.
-    pub value_bytes: usize,
-    /// Name of the law by which records are chosen.
-    pub distribution: &'static str,
-    /// Its exponent, where it has one.
-    pub theta: Option<f64>,
+    /// What the one table looks like, where there is one.
+    #[serde(flatten)]
+    pub shape: Option<Shape>,
     /// Isolation level of the transactions.
     pub isolation: Isolation,
     /// How they were certified, if they were serializable.
     pub certifier: Option<Certifier>,
     /// Whether those that only read said so when they began.
     pub read_only_declared: bool,
+    /// What they did on meeting others, where that is a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_conflict: Option<ConflictPolicy>,
     /// What their acknowledgement waited for.
     pub durability: Durability,
     /// Seconds measured.
@@ -78,10 +78,6 @@ pub struct Measurement {
     pub aborts_by_reason: AbortReasons,
     /// Whether every answer was the right one.
     pub verified: bool,
-    /// Unique indexes of the table.
-    pub unique_indexes: u32,
-    /// Indexes of the table that are not unique.
-    pub secondary_indexes: u32,
     /// Random independent cache lines the machine loaded per second on as many
     /// threads, in the same repeat.
     pub limit_lines_per_second: f64,
@@ -89,6 +85,9 @@ pub struct Measurement {
     pub lines_per_operation: Option<f64>,
     /// Source version of the program, where known.
     pub commit: Option<&'static str>,
+    /// The kinds of transactions by themselves, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindMeasurement>,
     /// Whatever else the subject reports.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, f64>,
@@ -195,6 +194,17 @@ impl Durability {
             Self::None => "none",
             Self::Relaxed => "relaxed",
             Self::Synchronous => "synchronous",
+        }
+    }
+}
+
+impl From<Durability> for weft::Durability {
+    fn from(asked: Durability) -> weft::Durability {
+        match asked {
+            // Without effect in memory.
+            Durability::Memory | Durability::Synchronous => weft::Durability::Synchronous,
+            Durability::Relaxed => weft::Durability::Relaxed,
+            Durability::None => weft::Durability::None,
         }
     }
 }

@@ -26,11 +26,14 @@ pub enum Mode {
     /// The same transactions written through at least four nested application
     /// `async fn` levels, the scheduler behind a type-erased interface.
     InterleavedNested,
+    /// Interleaved transactions whose reads of known keys are asked for at once, so that
+    /// they overlap within the transaction as well.
+    Hybrid,
 }
 
 impl Mode {
     /// Every mode, in the order reports show them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Bare,
         Self::Sequential,
         Self::Prefetch,
@@ -38,6 +41,15 @@ impl Mode {
         Self::CoroutineMultiget,
         Self::Interleaved,
         Self::InterleavedNested,
+        Self::Hybrid,
+    ];
+
+    /// Those that whole transactions over several tables are executed in.
+    pub const APPLICATION: [Self; 4] = [
+        Self::Sequential,
+        Self::Prefetch,
+        Self::Interleaved,
+        Self::Hybrid,
     ];
 
     /// The name used on the command line and in results.
@@ -50,13 +62,17 @@ impl Mode {
             Self::CoroutineMultiget => "coroutine-multiget",
             Self::Interleaved => "interleaved",
             Self::InterleavedNested => "interleaved-nested",
+            Self::Hybrid => "hybrid",
         }
     }
 
     /// Whether the mode batches plain reads and so says nothing about a
     /// workload without any.
     pub fn needs_reads(self) -> bool {
-        matches!(self, Self::AmacMultiget | Self::CoroutineMultiget)
+        matches!(
+            self,
+            Self::AmacMultiget | Self::CoroutineMultiget | Self::Hybrid
+        )
     }
 
     /// Whether the mode says nothing about a workload that also writes or scans.
@@ -66,7 +82,10 @@ impl Mode {
 
     /// Whether several transactions are in flight on one worker.
     pub fn is_interleaved(self) -> bool {
-        matches!(self, Self::Interleaved | Self::InterleavedNested)
+        matches!(
+            self,
+            Self::Interleaved | Self::InterleavedNested | Self::Hybrid
+        )
     }
 }
 

@@ -164,18 +164,7 @@ impl Options {
             None => records_that_fit(available, self.key_bytes, value_bytes),
         };
         let isolations = each_once(self.isolations, Isolation::Snapshot);
-        let certified = isolations.contains(&Isolation::Serializable);
-        let certifiers = match certified {
-            true => each_once(self.certifiers, Certifier::Ssn),
-            false => {
-                if !self.certifiers.is_empty() {
-                    notes.push(
-                        "--certifier has no effect without --isolation serializable".to_owned(),
-                    );
-                }
-                vec![Certifier::Ssn]
-            }
-        };
+        let certifiers = certifiers(self.certifiers, &isolations, &mut notes);
         let all_records = records.saturating_mul(certifiers.len() as u64);
         check_memory(all_records, self.key_bytes + value_bytes, available)?;
         check_seconds(&format!("--seconds {}", self.seconds), self.seconds)?;
@@ -202,7 +191,23 @@ impl Options {
     }
 }
 
-fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
+/// The certifiers to compare, where a level is certified at all.
+pub(crate) fn certifiers(
+    asked: Vec<Certifier>,
+    isolations: &[Isolation],
+    notes: &mut Vec<String>,
+) -> Vec<Certifier> {
+    if isolations.contains(&Isolation::Serializable) {
+        return each_once(asked, Certifier::Ssn);
+    }
+    if !asked.is_empty() {
+        notes.push("--certifier has no effect without --isolation serializable".to_owned());
+    }
+    vec![Certifier::Ssn]
+}
+
+/// `number`, if it is from 1 to `max`.
+pub(crate) fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
     if (1..=max).contains(&number) {
         Ok(number)
     } else {
@@ -254,7 +259,7 @@ fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Res
 }
 
 /// Each once, in the order asked for; without any, the default.
-fn each_once<T: PartialEq>(asked: Vec<T>, default: T) -> Vec<T> {
+pub(crate) fn each_once<T: PartialEq>(asked: Vec<T>, default: T) -> Vec<T> {
     if asked.is_empty() {
         return vec![default];
     }

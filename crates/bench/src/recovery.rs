@@ -65,10 +65,6 @@ pub struct Recovery {
     pub verified: bool,
 }
 
-fn failed(error: weft::Error) -> Error {
-    Error::run(format!("the database says: {error}"))
-}
-
 /// A database to be recovered.
 struct Bench<'a> {
     settings: &'a Settings,
@@ -110,7 +106,7 @@ pub fn measure(
         .open()?
         .database
         .checkpoint_blocking()
-        .map_err(failed)?;
+        .map_err(Error::database)?;
     let from_checkpoint = bench.repeat("checkpoint", &step)?;
     step.finish();
     Ok(vec![from_log, from_checkpoint])
@@ -132,8 +128,9 @@ impl Bench<'_> {
     }
 
     fn load(&self, step: &Step) -> Result<()> {
-        let database = Database::open(self.options()).map_err(failed)?;
-        let table: Table<Vec<u8>, Vec<u8>> = database.create_table(TABLE).map_err(failed)?;
+        let database = Database::open(self.options()).map_err(Error::database)?;
+        let table: Table<Vec<u8>, Vec<u8>> =
+            database.create_table(TABLE).map_err(Error::database)?;
         let (key_shape, value_shape) = (self.key, self.value);
         self.in_batches(&database, step, |records| {
             let table = table.clone();
@@ -176,7 +173,7 @@ impl Bench<'_> {
             let Some((running, records)) = under_way.pop_front() else {
                 return Ok(all);
             };
-            all &= running.wait().map_err(failed)?;
+            all &= running.wait().map_err(Error::database)?;
             step.advance(records);
         }
     }
@@ -184,9 +181,9 @@ impl Bench<'_> {
     /// Opens the database and compares all records.
     fn open(&self) -> Result<Opening> {
         let start = Instant::now();
-        let database = Database::open(self.options()).map_err(failed)?;
+        let database = Database::open(self.options()).map_err(Error::database)?;
         let seconds = start.elapsed().as_secs_f64();
-        let table: Table<Vec<u8>, Vec<u8>> = database.open_table(TABLE).map_err(failed)?;
+        let table: Table<Vec<u8>, Vec<u8>> = database.open_table(TABLE).map_err(Error::database)?;
         let (key_shape, value_shape) = (self.key, self.value);
         let hidden = Progress::hidden();
         let step = hidden.step("comparing", self.settings.records);

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::distribution::Records;
-use crate::limits::{self, Mapping};
+use crate::limits::{self, Mapping, Region};
 use crate::machine::{self, ProcessorTime};
-use crate::measure::{COMMIT, Measurement, Summary, summarise};
+use crate::measure::{COMMIT, Measurement, Shape, Summary, summarise};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::subject::{RawRun, Run, Subject};
@@ -42,6 +42,97 @@ impl Outcome {
     }
 }
 
+/// What is measured by turns: one thing, in several variants.
+pub trait Alternating {
+    /// What is compared, in the order of the first repeat; at least one.
+    fn variants(&self) -> Vec<Variant>;
+
+    /// Measures one of them. `seed` is the same for all within a repeat, which so are
+    /// asked the same; `last` in the last repeat; `limit` is the machine's, in lines per
+    /// second.
+    ///
+    /// # Errors
+    /// [`Error::Run`] for what is neither an abort (retried) nor a wrong answer (reported).
+    fn measure(
+        &mut self,
+        variant: Variant,
+        seed: u64,
+        last: bool,
+        limit: f64,
+    ) -> Result<Measurement>;
+
+    /// Memory of the store over which to measure the machine's limit; by
+    /// default that is measured on memory of its own.
+    fn memory(&self) -> Option<Region<'_>> {
+        None
+    }
+}
+
+/// How often to measure, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    /// Repeats, at least 1.
+    pub repeats: u32,
+    /// Time for each variant in each repeat.
+    pub duration: Duration,
+    /// Threads, which the limit is measured on as well.
+    pub workers: usize,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// Measures all variants by turns.
+///
+/// # Errors
+/// Whatever the subject reports.
+pub fn alternate(
+    subject: &mut impl Alternating,
+    turns: Turns,
+    progress: &Progress,
+) -> Result<Outcome> {
+    let own = match subject.memory() {
+        Some(_) => None,
+        None => {
+            let available = machine::memory_available_bytes().unwrap_or(u64::MAX);
+            Some(Mapping::new(LIMIT_BYTES.min(available / 8))?)
+        }
+    };
+    let limit_duration = (turns.duration / 5).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
+    let mut repeats = Vec::new();
+    let variants = subject.variants();
+    let step = progress.step(
+        "measuring",
+        u64::from(turns.repeats) * (variants.len() as u64 + 1),
+    );
+    for repeat in 0..turns.repeats {
+        step.say(format!("repeat {}: limit", repeat + 1));
+        let region = own
+            .as_ref()
+            .map(Mapping::region)
+            .or_else(|| subject.memory());
+        let region = region.ok_or_else(|| {
+            Error::run("the engine no longer lends the memory it lent before; report this")
+        })?;
+        let limit = limits::lines_per_second(region, turns.workers, limit_duration);
+        step.advance(1);
+        let mut variants = variants.clone();
+        let first = repeat as usize % variants.len();
+        variants.rotate_left(first);
+        let mut measurements = Vec::new();
+        for variant in variants {
+            step.say(format!("repeat {}: {}", repeat + 1, variant.mode));
+            let seed = crate::keys::mix(turns.seed).wrapping_add(repeat.into());
+            let last = repeat + 1 == turns.repeats;
+            measurements.push(subject.measure(variant, seed, last, limit)?);
+            step.advance(1);
+        }
+        repeats.push(measurements);
+    }
+    step.finish();
+    let summaries = summarise(&repeats);
+    Ok(Outcome { repeats, summaries })
+}
+
 /// Runs the plan on `subject`.
 ///
 /// # Errors
@@ -57,64 +148,73 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     );
     subject.index(&step)?;
     step.finish();
-
-    let own = match subject.memory() {
-        Some(_) => None,
-        None => {
-            let available = machine::memory_available_bytes().unwrap_or(u64::MAX);
-            Some(Mapping::new(LIMIT_BYTES.min(available / 8))?)
-        }
+    let turns = Turns {
+        repeats: plan.repeats,
+        duration: plan.duration,
+        workers: plan.workers,
+        seed: plan.seed,
     };
-    let limit_duration = (plan.duration / 5).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
     let records = Arc::new(Records::new(plan.records));
-    let mut repeats = Vec::new();
-    let variants = plan.variants();
-    let step = progress.step(
-        "measuring",
-        u64::from(plan.repeats) * (variants.len() as u64 + 1),
-    );
-    for repeat in 0..plan.repeats {
-        step.say(format!("repeat {}: limit", repeat + 1));
-        let region = own
-            .as_ref()
-            .map(Mapping::region)
-            .or_else(|| subject.memory());
-        let region = region.ok_or_else(|| {
-            Error::run("the engine no longer lends the memory it lent before; report this")
-        })?;
-        let limit = limits::lines_per_second(region, plan.workers, limit_duration);
-        step.advance(1);
-        let mut variants = variants.clone();
-        let first = repeat as usize % variants.len();
-        variants.rotate_left(first);
-        let mut measurements = Vec::new();
-        for variant in variants {
-            step.say(format!("repeat {}: {}", repeat + 1, variant.mode));
-            let seed = crate::keys::mix(plan.seed).wrapping_add(repeat.into());
-            let run = Run::new(plan, variant, Arc::clone(&records), seed)?;
-            let before = ProcessorTime::now();
-            let mut raw = subject.run(&run)?;
-            if let (Some(before), Some(after)) = (before, ProcessorTime::now()) {
-                let stolen = after.stolen_since(before);
-                raw.extra.insert(STOLEN.to_owned(), stolen);
-            }
-            let mut measurement = measurement(plan, variant, raw, limit)?;
-            // Comparing takes long, and what was wrong once mostly stays so.
-            if repeat + 1 == plan.repeats {
-                measurement.verified &= subject.check(&run)?;
-            }
-            measurements.push(measurement);
-            if records.end() > records.loaded() {
-                subject.restore(records.loaded()..records.end())?;
-                records.reset();
-            }
-            step.advance(1);
-        }
-        repeats.push(measurements);
+    alternate(
+        &mut Planned {
+            subject,
+            plan,
+            records,
+        },
+        turns,
+        progress,
+    )
+}
+
+/// A subject with what is planned for it.
+struct Planned<'a, S> {
+    subject: &'a mut S,
+    plan: &'a Plan,
+    records: Arc<Records>,
+}
+
+impl<S: Subject> Alternating for Planned<'_, S> {
+    fn variants(&self) -> Vec<Variant> {
+        self.plan.variants()
     }
-    step.finish();
-    let summaries = summarise(&repeats);
-    Ok(Outcome { repeats, summaries })
+
+    fn measure(
+        &mut self,
+        variant: Variant,
+        seed: u64,
+        last: bool,
+        limit: f64,
+    ) -> Result<Measurement> {
+        let run = Run::new(self.plan, variant, Arc::clone(&self.records), seed)?;
+        let raw = with_stolen(|| self.subject.run(&run))?;
+        let mut measurement = measurement(self.plan, variant, raw, limit)?;
+        // Comparing takes long, and what was wrong once mostly stays so.
+        if last {
+            measurement.verified &= self.subject.check(&run)?;
+        }
+        let records = &self.records;
+        if records.end() > records.loaded() {
+            self.subject.restore(records.loaded()..records.end())?;
+            records.reset();
+        }
+        Ok(measurement)
+    }
+
+    fn memory(&self) -> Option<Region<'_>> {
+        self.subject.memory()
+    }
+}
+
+/// What `run` finds, and beside it how much of the processors' time others had
+/// meanwhile.
+pub(crate) fn with_stolen(run: impl FnOnce() -> Result<RawRun>) -> Result<RawRun> {
+    let before = ProcessorTime::now();
+    let mut raw = run()?;
+    if let (Some(before), Some(after)) = (before, ProcessorTime::now()) {
+        let stolen = after.stolen_since(before);
+        raw.extra.insert(STOLEN.to_owned(), stolen);
+    }
+    Ok(raw)
 }
 
 fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result<Measurement> {
@@ -132,15 +232,20 @@ fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result
         workers: plan.workers,
         in_flight: plan.in_flight,
         in_flight_effective: raw.in_flight,
-        records: plan.records,
-        operations_per_transaction: plan.operations_per_transaction,
-        key_bytes: plan.key.bytes(),
-        value_bytes: plan.value.bytes(),
-        distribution: plan.workload.distribution.name(),
-        theta: plan.workload.distribution.theta(),
+        shape: Some(Shape {
+            records: plan.records,
+            operations_per_transaction: plan.operations_per_transaction,
+            key_bytes: plan.key.bytes(),
+            value_bytes: plan.value.bytes(),
+            distribution: plan.workload.distribution.name(),
+            theta: plan.workload.distribution.theta(),
+            unique_indexes: plan.unique_indexes,
+            secondary_indexes: plan.secondary_indexes,
+        }),
         isolation: variant.isolation,
         certifier: variant.certifier,
         read_only_declared: plan.declare_read_only,
+        on_conflict: None,
         durability: variant.durability,
         seconds,
         transactions_per_second: raw.transactions as f64 / seconds,
@@ -150,14 +255,13 @@ fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result
         aborts_per_transaction: raw.aborts as f64 / raw.transactions as f64,
         aborts_by_reason: raw.aborts_by_reason,
         verified: raw.verifier.verified(),
-        unique_indexes: plan.unique_indexes,
-        secondary_indexes: plan.secondary_indexes,
         limit_lines_per_second: limit,
         lines_per_operation: raw
             .lines_touched
             .filter(|_| raw.operations > 0)
             .map(|lines| lines as f64 / raw.operations as f64),
         commit: COMMIT,
+        kinds: Vec::new(),
         extra: raw.extra,
     })
 }

@@ -68,6 +68,24 @@ impl Variant {
     }
 }
 
+/// The mode, the isolation level unless it is the usual one, and, for a database in a
+/// directory, the durability.
+impl std::fmt::Display for Variant {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.mode.name())?;
+        if self.isolation != Isolation::Snapshot {
+            write!(formatter, " {}", self.isolation.name())?;
+        }
+        if let Some(certifier) = self.certifier {
+            write!(formatter, " {}", certifier.name())?;
+        }
+        if self.durability != Durability::Memory {
+            write!(formatter, " {}", self.durability.name())?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bench::hot_row::{Policy, Settings, measure, report};
-use bench::measure::Isolation;
+use bench::hot_row::{Settings, measure, report};
+use bench::measure::{ConflictPolicy, Isolation};
 use bench::number::parse_seconds;
 use bench::progress::Progress;
 
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
         value_delimiter = ',',
         default_value = "wait,abort"
     )]
-    on_conflict: Vec<Policy>,
+    on_conflict: Vec<ConflictPolicy>,
 
     /// What transactions see of each other: read-committed, snapshot or serializable;
     /// several, separated by commas, are compared.

@@ -15,6 +15,7 @@ mod check;
 mod check_history;
 mod checkpoint;
 mod directory;
+mod execution;
 mod hot_row;
 mod index_build;
 mod limits;

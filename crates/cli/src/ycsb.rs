@@ -1,17 +1,11 @@
 //! `weft bench ycsb`: the standard key-value workloads in every execution mode.
 
-use std::path::PathBuf;
-
-use bench::measure::{Certifier, Durability, InFlight, Isolation};
-use bench::mode::Mode;
-use bench::number::{parse_count, parse_seconds};
+use bench::number::parse_count;
 use bench::plan::{Options, Plan};
 use bench::progress::Progress;
-use bench::report;
 use bench::workload::Workload;
 
-use crate::place::Place;
-use crate::series::Series;
+use crate::execution::Execution;
 
 const EXAMPLES: &str = "\
 Workloads, and the operations in each of their transactions:
@@ -30,6 +24,7 @@ Modes:
   coroutine-multiget  reads of a transaction as a batch of coroutines
   interleaved         many transactions in flight on each worker
   interleaved-nested  the same through nested application functions
+  hybrid              interleaved, and the reads of a transaction as a batch
 
 Examples:
   Compare all modes on plain reads, as much data as fits comfortably:
@@ -104,46 +99,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     scan_length: Option<u64>,
 
-    /// Worker threads.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_count)]
-    workers: u64,
-
-    /// Transactions in flight on each worker in the interleaved modes: a number,
-    /// or auto to let the engine adapt.
-    #[arg(long, value_name = "N|auto", default_value = "auto")]
-    in_flight: InFlight,
-
     /// Transactions open on each worker, those that wait for the device included: as
     /// many as clients would have under way [default: 65536].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     clients: Option<u32>,
-
-    /// Modes to compare, separated by commas [default: all; those that batch
-    /// reads are skipped where there are none].
-    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
-    modes: Vec<Mode>,
-
-    /// What transactions see of each other: read-committed, snapshot or serializable;
-    /// several, separated by commas, are compared. The default is snapshot, not that of
-    /// the library (serializable), so that figures stay comparable with older ones.
-    #[arg(
-        long,
-        value_name = "A,B,..",
-        value_delimiter = ',',
-        default_value = "snapshot"
-    )]
-    isolation: Vec<Isolation>,
-
-    /// How serializable transactions are certified when they commit: ssn (the serial
-    /// safety net) or validation (what was read is still current); several, separated by
-    /// commas, are compared, each on a database of its own [default: ssn].
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    certifier: Vec<Certifier>,
-
-    /// Begin transactions without writes as read-only, as an application would that
-    /// knows. Serializable ones then keep track of nothing and cannot abort.
-    #[arg(long)]
-    declare_read_only: bool,
 
     /// Unique secondary indexes of the table. Their keys do not change with the values.
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=64))]
@@ -155,56 +114,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=64))]
     secondary_indexes: u32,
 
-    /// Keep the database in this directory, made anew and removed afterwards,
-    /// instead of in memory only.
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-
-    /// What acknowledgements wait for, with --data-dir: synchronous (until it is on
-    /// the device), relaxed or none; several, separated by commas, are compared
-    /// [default: synchronous].
-    #[arg(
-        long,
-        value_name = "A,B,..",
-        value_delimiter = ',',
-        requires = "data_dir"
-    )]
-    durability: Vec<Durability>,
-
-    /// How long a commit may wait for others to share a write with, in
-    /// microseconds, with --data-dir [default: 200].
-    #[arg(long, value_name = "US", requires = "data_dir")]
-    group_commit_us: Option<u32>,
-
-    /// Take a checkpoint whenever this much was logged, with --data-dir
-    /// [default: never while measuring].
-    #[arg(long, value_name = "BYTES", value_parser = parse_count, requires = "data_dir")]
-    checkpoint_log_bytes: Option<u64>,
-
-    /// Seconds for each mode in each repeat.
-    #[arg(
-        long,
-        value_name = "S",
-        default_value = "2",
-        allow_negative_numbers = true,
-        value_parser = parse_seconds
-    )]
-    seconds: f64,
-
     #[command(flatten)]
-    series: Series,
-
-    /// Also draw a bar chart into this file.
-    #[arg(long, value_name = "FILE.svg")]
-    chart: Option<PathBuf>,
-
-    /// Seed of every random choice; equal seeds ask for the same records.
-    #[arg(long, value_name = "N", default_value = "1")]
-    seed: u64,
+    execution: Execution,
 }
 
 impl Arguments {
     fn plan(&self) -> bench::Result<Plan> {
+        let execution = &self.execution;
         Options {
             workload: Workload::named_or_file(&self.workload)?,
             records: self.records,
@@ -214,44 +130,20 @@ impl Arguments {
             distribution: self.distribution.clone(),
             theta: self.theta,
             scan_length: self.scan_length,
-            workers: self.workers,
-            in_flight: self.in_flight,
-            modes: self.modes.clone(),
-            isolations: self.isolation.clone(),
-            certifiers: self.certifier.clone(),
-            declare_read_only: self.declare_read_only,
+            workers: execution.workers,
+            in_flight: execution.in_flight,
+            modes: execution.modes.clone(),
+            isolations: execution.isolation.clone(),
+            certifiers: execution.certifier.clone(),
+            declare_read_only: execution.declare_read_only,
             unique_indexes: self.unique_indexes,
             secondary_indexes: self.secondary_indexes,
-            durabilities: match &self.data_dir {
-                None => Vec::new(),
-                Some(_) if self.durability.is_empty() => vec![Durability::Synchronous],
-                Some(_) => self.durability.clone(),
-            },
-            seconds: self.seconds,
-            repeats: self.series.repeats.into(),
-            seed: self.seed,
+            durabilities: execution.durabilities(),
+            seconds: execution.seconds,
+            repeats: execution.series.repeats.into(),
+            seed: execution.seed,
         }
         .plan()
-    }
-
-    /// Where and how the database is kept.
-    fn options(&self, place: Option<&Place>) -> weft::Options {
-        let default = weft::StorageOptions::default();
-        weft::Options {
-            open_transactions_max: self
-                .clients
-                .map_or(weft::Options::default().open_transactions_max, |n| {
-                    n as usize
-                }),
-            data_dir: place.map(|place| place.path().to_owned()),
-            storage: weft::StorageOptions {
-                group_commit_us: self.group_commit_us.unwrap_or(default.group_commit_us),
-                checkpoint_log_bytes: self.checkpoint_log_bytes.unwrap_or(0),
-                checkpoint_interval: std::time::Duration::ZERO,
-                ..default
-            },
-            ..weft::Options::default()
-        }
     }
 
     pub(crate) fn run(self) -> bench::Result<()> {
@@ -260,20 +152,15 @@ impl Arguments {
         for note in &plan.notes {
             progress.note(note);
         }
-        let place = self.data_dir.as_deref().map(Place::make).transpose()?;
-        let mut subject = bench::subject::weft_subject_with(&plan, self.options(place.as_ref()))?;
+        let place = self.execution.place()?;
+        let mut options = self.execution.options(place.as_ref());
+        if let Some(clients) = self.clients {
+            options.open_transactions_max = clients as usize;
+        }
+        let mut subject = bench::subject::weft_subject_with(&plan, options)?;
         progress.note(&plan.description());
         let outcome = bench::runner::run(&mut subject, &plan, &progress)?;
-        crate::write_results(&self.series.format.outcome(&outcome)?)?;
-        if let Some(path) = &self.chart {
-            let svg = report::chart(&plan.description(), &outcome.summaries)?;
-            std::fs::write(path, svg).map_err(|error| {
-                bench::Error::run(format!(
-                    "cannot write the chart to {}: {error}; choose another --chart file",
-                    path.display()
-                ))
-            })?;
-        }
+        self.execution.show(&plan.description(), &outcome)?;
         if outcome.verified() {
             Ok(())
         } else {

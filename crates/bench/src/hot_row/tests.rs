@@ -6,7 +6,7 @@ fn every_commit_is_counted_whatever_writers_do_when_they_meet() {
     let settings = Settings {
         writers: 3,
         workers: 2,
-        on_conflict: Policy::ALL.to_vec(),
+        on_conflict: ConflictPolicy::ALL.to_vec(),
         isolations: Isolation::ALL.to_vec(),
         duration: Duration::from_millis(10),
         repeats: 2,
@@ -17,11 +17,11 @@ fn every_commit_is_counted_whatever_writers_do_when_they_meet() {
         assert!(result.verified, "{result:?}");
         assert!(result.fairness.min > 0.0 && result.fairness.max <= 1.0);
         let attempts_max = match (result.on_conflict, result.isolation) {
-            (Policy::Abort, _) => continue,
+            (ConflictPolicy::Abort, _) => continue,
             // It goes on with the new version.
-            (Policy::Wait, Isolation::ReadCommitted) => 1,
+            (ConflictPolicy::Wait, Isolation::ReadCommitted) => 1,
             // The retry has the record before it has its snapshot.
-            (Policy::Wait, _) => 2,
+            (ConflictPolicy::Wait, _) => 2,
         };
         assert!(result.attempts_max <= attempts_max, "{result:?}");
     }
@@ -32,7 +32,7 @@ fn every_commit_is_counted_whatever_writers_do_when_they_meet() {
 
 #[test]
 fn unknown_policies_are_refused() {
-    let error = "sleep".parse::<Policy>().unwrap_err().to_string();
+    let error = "sleep".parse::<ConflictPolicy>().unwrap_err().to_string();
     assert!(
         error.contains("sleep") && error.contains("abort"),
         "{error}"

@@ -26,6 +26,15 @@ impl Certifier {
     }
 }
 
+impl From<Certifier> for weft::Certifier {
+    fn from(certifier: Certifier) -> weft::Certifier {
+        match certifier {
+            Certifier::Ssn => weft::Certifier::Ssn,
+            Certifier::Validation => weft::Certifier::Validation,
+        }
+    }
+}
+
 impl std::str::FromStr for Certifier {
     type Err = crate::Error;
 

@@ -5,6 +5,8 @@ use std::time::Instant;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use super::Spread;
+
 /// Longest time told apart, in nanoseconds; longer ones count as this.
 const NS_MAX: u64 = 60_000_000_000;
 /// Decimal digits kept.
@@ -77,6 +79,21 @@ pub struct LatencyNs {
     pub p99: u64,
     /// 99.9 %.
     pub p999: u64,
+}
+
+impl LatencyNs {
+    /// The median of each percentile on its own, of at least one.
+    pub(super) fn median(of: impl Iterator<Item = Self> + Clone) -> Self {
+        let median = |percentile: fn(&Self) -> u64| {
+            let all: Vec<f64> = of.clone().map(|one| percentile(&one) as f64).collect();
+            Spread::of(&all).median as u64
+        };
+        Self {
+            p50: median(|one| one.p50),
+            p99: median(|one| one.p99),
+            p999: median(|one| one.p999),
+        }
+    }
 }
 
 /// Chooses which transactions to time: one in [`INTERVAL`](Self::INTERVAL),

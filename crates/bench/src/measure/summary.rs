@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{AbortReasons, LatencyNs, Measurement, Spread};
+use super::{AbortReasons, KindMeasurement, LatencyNs, Measurement, Spread};
 use crate::variant::Variant;
 
 /// One mode over all repeats.
@@ -111,6 +111,10 @@ fn summary(runs: &[&Measurement]) -> Summary {
             .collect();
         (key.clone(), Spread::of(&values).median)
     });
+    let kinds = (0..runs[0].kinds.len()).map(|kind| {
+        let of_kind: Vec<_> = runs.iter().map(|run| &run.kinds[kind]).collect();
+        KindMeasurement::median(&of_kind)
+    });
     let operations_per_second_spread = spread(|run| run.operations_per_second);
     Summary {
         median: Measurement {
@@ -118,11 +122,7 @@ fn summary(runs: &[&Measurement]) -> Summary {
             in_flight_effective: median_of_known(|run| run.in_flight_effective),
             transactions_per_second: median(|run| run.transactions_per_second),
             operations_per_second: operations_per_second_spread.median,
-            latency_ns: LatencyNs {
-                p50: median(|run| run.latency_ns.p50 as f64) as u64,
-                p99: median(|run| run.latency_ns.p99 as f64) as u64,
-                p999: median(|run| run.latency_ns.p999 as f64) as u64,
-            },
+            latency_ns: LatencyNs::median(runs.iter().map(|run| run.latency_ns)),
             aborts: median(|run| run.aborts as f64) as u64,
             aborts_per_transaction: median(|run| run.aborts_per_transaction),
             aborts_by_reason: AbortReasons::from_each(std::array::from_fn(|reason| {
@@ -136,6 +136,7 @@ fn summary(runs: &[&Measurement]) -> Summary {
             verified: runs.iter().all(|run| run.verified),
             limit_lines_per_second: median(|run| run.limit_lines_per_second),
             lines_per_operation: median_of_known(|run| run.lines_per_operation),
+            kinds: kinds.collect(),
             extra: extra.collect(),
             ..runs[0].clone()
         },

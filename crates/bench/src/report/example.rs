@@ -1,7 +1,7 @@
 //! Made-up measurements for tests.
 
 use crate::measure::{
-    AbortReasons, Durability, InFlight, Isolation, LatencyNs, Measurement, summarise,
+    AbortReasons, Durability, InFlight, Isolation, LatencyNs, Measurement, Shape, summarise,
 };
 use crate::mode::Mode;
 use crate::runner::Outcome;
@@ -15,15 +15,20 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
         workers: 2,
         in_flight: InFlight::Auto,
         in_flight_effective: Some(16.0),
-        records: 1000,
-        operations_per_transaction: 10,
-        key_bytes: 8,
-        value_bytes: 8,
-        distribution: "uniform",
-        theta: None,
+        shape: Some(Shape {
+            records: 1000,
+            operations_per_transaction: 10,
+            key_bytes: 8,
+            value_bytes: 8,
+            distribution: "uniform",
+            theta: None,
+            unique_indexes: 0,
+            secondary_indexes: 0,
+        }),
         isolation: Isolation::Snapshot,
         certifier: None,
         read_only_declared: false,
+        on_conflict: None,
         durability: Durability::Memory,
         seconds: 1.0,
         transactions_per_second: operations_per_second / 10.0,
@@ -41,11 +46,10 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
             ..AbortReasons::default()
         },
         verified: true,
-        unique_indexes: 0,
-        secondary_indexes: 0,
         limit_lines_per_second: 60e6,
         lines_per_operation: Some(8.0),
         commit: None,
+        kinds: Vec::new(),
         extra: Default::default(),
     }
 }

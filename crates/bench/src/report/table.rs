@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle, presets};
 
 use crate::limits::Limit;
-use crate::measure::{Durability, Isolation, Measurement, Spread, Summary};
+use crate::measure::{Durability, Spread, Summary};
 use crate::number::bytes_text;
 use crate::runner::STOLEN;
 use crate::subject::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES};
@@ -23,6 +23,11 @@ of a transaction in microseconds. ok: every answer was verified.
 
 const LEGEND_LEVELS: &str = "\
 x snap: operations per second against snapshot isolation in the same mode.
+";
+
+const LEGEND_KINDS: &str = "\
+aborts/1000: attempts given up, for 1000 transactions done. rolled back: as their requests asked.
+frame bytes: of the coroutine of one transaction.
 ";
 
 const LEGEND_ABORTS: &str = "\
@@ -45,7 +50,7 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
         let median = &summary.median;
         let micros = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
         let mut row = vec![
-            variant(median),
+            median.variant().to_string(),
             format!("{:.1}", median.transactions_per_second / 1e3),
             format!("{:.3}", median.operations_per_second / 1e6),
             spread(&summary.operations_per_second_spread),
@@ -86,7 +91,8 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
     };
     let levels = if levels { LEGEND_LEVELS } else { "" };
     format!(
-        "{table}\n{}{limit}{}{}{LEGEND}{levels}",
+        "{table}\n{}{}{limit}{}{}{LEGEND}{levels}",
+        kinds(summaries),
         aborts(summaries),
         device(summaries),
         host(summaries)
@@ -96,6 +102,47 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
 /// A ratio, if there is one.
 fn times(ratio: Option<f64>) -> String {
     ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
+}
+
+/// The kinds of transactions, if there are several.
+fn kinds(summaries: &[Summary]) -> String {
+    if summaries.iter().all(|one| one.median.kinds.is_empty()) {
+        return String::new();
+    }
+    let mut table = table(&[
+        "kind",
+        "mode",
+        "ktxn/s",
+        "p50",
+        "p99",
+        "p99.9",
+        "aborts/1000",
+        "rolled back",
+        "frame bytes",
+    ]);
+    let count = summaries[0].median.kinds.len();
+    for kind in 0..count {
+        for summary in summaries {
+            let of = &summary.median.kinds[kind];
+            if of.transactions_per_second == 0.0 {
+                continue;
+            }
+            let micros = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
+            table.add_row([
+                of.kind.to_owned(),
+                summary.median.variant().to_string(),
+                format!("{:.2}", of.transactions_per_second / 1e3),
+                micros(of.latency_ns.p50),
+                micros(of.latency_ns.p99),
+                micros(of.latency_ns.p999),
+                format!("{:.3}", of.aborts_per_transaction * 1e3),
+                format!("{:.2} %", of.rolled_back * 100.0),
+                of.frame_bytes.to_string(),
+            ]);
+        }
+    }
+    align(&mut table, 2);
+    format!("{table}\n{LEGEND_KINDS}")
 }
 
 /// Aborts by reason, if there were any.
@@ -117,7 +164,7 @@ fn aborts(summaries: &[Summary]) -> String {
         let median = &summary.median;
         let commits = median.transactions_per_second * median.seconds;
         let mut row = vec![
-            variant(median),
+            median.variant().to_string(),
             format!("{:.3}", median.aborts_per_transaction * 1e3),
         ];
         let reasons = median.aborts_by_reason.each();
@@ -169,26 +216,6 @@ fn device(summaries: &[Summary]) -> String {
             "Log: {bytes:.0} bytes per record written, {blocks:.0} writes to the device per \
              second.\n"
         );
-    }
-    text
-}
-
-/// The mode, the isolation level unless it is the usual one, and, for a database in a
-/// directory, the durability.
-fn variant(of: &Measurement) -> String {
-    let mut text = of.mode.name().to_owned();
-    let mut add = |name: &str| {
-        text.push(' ');
-        text.push_str(name);
-    };
-    if of.isolation != Isolation::Snapshot {
-        add(of.isolation.name());
-    }
-    if let Some(certifier) = of.certifier {
-        add(certifier.name());
-    }
-    if of.durability != Durability::Memory {
-        add(of.durability.name());
     }
     text
 }

@@ -51,6 +51,7 @@ impl Client {
             }
             Mode::Interleaved => self.supply(worker, flat::<Interleaved>),
             Mode::InterleavedNested => self.supply(worker, nested),
+            Mode::Hybrid => self.supply(worker, hybrid),
         }
     }
 
@@ -236,6 +237,17 @@ async fn nested(work: Rc<Work>, buffers: Box<Buffers>) {
         buffers,
         async |txn: &Transaction<Interleaved>, buffers: &mut Buffers| {
             application.nested(txn, buffers).await
+        },
+    )
+    .await;
+}
+
+async fn hybrid(work: Rc<Work>, buffers: Box<Buffers>) {
+    let application = &work.application;
+    work.transaction(
+        buffers,
+        async |txn: &Transaction<Interleaved>, buffers: &mut Buffers| {
+            application.hybrid(txn, buffers).await
         },
     )
     .await;

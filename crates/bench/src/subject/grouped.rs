@@ -1,7 +1,7 @@
 //! Transactions whose reads are asked for at once: what a multi-get interface
 //! makes of an application. Other operations follow one by one.
 
-use weft::{Sequential, Transaction};
+use weft::{Interleaved, Policy, Sequential, Transaction};
 
 use super::transaction::{Application, Buffers};
 use crate::workload::OperationKind;
@@ -23,6 +23,38 @@ impl Application {
         group: Group,
     ) -> weft::Result<()> {
         self.read_group(txn, buffers, group)?;
+        self.others(txn, buffers).await
+    }
+
+    /// The same among interleaved transactions, through the public interface.
+    pub(super) async fn hybrid(
+        &self,
+        txn: &Transaction<Interleaved>,
+        buffers: &mut Buffers,
+    ) -> weft::Result<()> {
+        let loaded_reads = self.collect_reads(buffers);
+        let keys = keys(buffers, self.key.bytes());
+        let mut found = 0;
+        for (&word, value) in buffers
+            .words
+            .iter()
+            .zip(txn.multi_get(&self.table, &keys).await?)
+        {
+            if let Some(value) = value {
+                self.verifier.borrow_mut().check(word, &value);
+                found += 1;
+            }
+        }
+        self.must_have_found(found, loaded_reads);
+        self.others(txn, buffers).await
+    }
+
+    /// Everything but the reads.
+    async fn others<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+        buffers: &mut Buffers,
+    ) -> weft::Result<()> {
         for position in 0..buffers.operations.len() {
             let operation = buffers.operations[position];
             if operation.kind != OperationKind::Read {
@@ -39,6 +71,30 @@ impl Application {
         buffers: &mut Buffers,
         group: Group,
     ) -> weft::Result<()> {
+        let loaded_reads = self.collect_reads(buffers);
+        let keys = keys(buffers, self.key.bytes());
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let mut verifier = self.verifier.borrow_mut();
+        let mut found = 0;
+        let check = |index: usize, value: &[u8]| {
+            verifier.check(buffers.words[index], value);
+            found += 1;
+        };
+        let (transaction, table) = (txn.engine(), self.table.engine());
+        match group {
+            Group::Amac => transaction.multi_get_amac(table, &keys, check)?,
+            Group::Coroutines => transaction.multi_get_coroutines(table, &keys, check)?,
+        }
+        drop(verifier);
+        self.must_have_found(found, loaded_reads);
+        Ok(())
+    }
+
+    /// Writes the keys and key words of all reads into the buffers. Returns how many are
+    /// of records that are always there.
+    fn collect_reads(&self, buffers: &mut Buffers) -> u64 {
         let bytes = self.key.bytes();
         let Buffers {
             operations,
@@ -62,24 +118,21 @@ impl Application {
             );
             loaded_reads += u64::from(operation.record < self.loaded);
         }
-        if words.is_empty() {
-            return Ok(());
-        }
-        let keys: Vec<&[u8]> = keys.chunks_exact(bytes).take(words.len()).collect();
-        let mut verifier = self.verifier.borrow_mut();
-        let mut found = 0;
-        let check = |index: usize, value: &[u8]| {
-            verifier.check(words[index], value);
-            found += 1;
-        };
-        let (transaction, table) = (txn.engine(), self.table.engine());
-        match group {
-            Group::Amac => transaction.multi_get_amac(table, &keys, check)?,
-            Group::Coroutines => transaction.multi_get_coroutines(table, &keys, check)?,
-        }
-        for _ in found..loaded_reads {
-            verifier.missing();
-        }
-        Ok(())
+        loaded_reads
     }
+
+    fn must_have_found(&self, found: u64, loaded_reads: u64) {
+        for _ in found..loaded_reads {
+            self.verifier.borrow_mut().missing();
+        }
+    }
+}
+
+/// The keys of the reads that were collected, of `bytes` each.
+fn keys(buffers: &Buffers, bytes: usize) -> Vec<&[u8]> {
+    buffers
+        .keys
+        .chunks_exact(bytes)
+        .take(buffers.words.len())
+        .collect()
 }

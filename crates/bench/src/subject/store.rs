@@ -12,6 +12,7 @@
 //! | amac-multiget, coroutine-multiget | sequential | 1 | reads as one group |
 //! | interleaved | interleaved | as asked | flat |
 //! | interleaved-nested | interleaved | as asked | five application levels |
+//! | hybrid | interleaved | as asked | reads as one multi-get |
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -24,6 +25,7 @@ use super::closed_loop::Client;
 use super::counting::Counting;
 use super::transaction::{Application, Buffers, Bytes};
 use super::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES, RawRun, Run};
+use crate::databases;
 use crate::indexes::{self, Definition, Index};
 use crate::limits::{Device, Region};
 use crate::measure::{AbortReasons, Durability, InFlight};
@@ -52,18 +54,6 @@ pub(crate) struct Store {
     device: Option<Device>,
 }
 
-fn durability(asked: Durability) -> weft::Durability {
-    match asked {
-        Durability::Memory | Durability::Synchronous => weft::Durability::Synchronous,
-        Durability::Relaxed => weft::Durability::Relaxed,
-        Durability::None => weft::Durability::None,
-    }
-}
-
-pub(crate) fn failed(error: weft::Error) -> Error {
-    Error::run(format!("the database says: {error}"))
-}
-
 impl Store {
     /// Opens an empty one.
     pub(crate) fn open(plan: &Plan, options: Options) -> Result<Self> {
@@ -74,8 +64,8 @@ impl Store {
         };
         let config = options.worker_config();
         let directory = options.data_dir.clone();
-        let database = Database::open(options).map_err(failed)?;
-        let table: Bytes = database.create_table("ycsb").map_err(failed)?;
+        let database = Database::open(options).map_err(Error::database)?;
+        let table: Bytes = database.create_table("ycsb").map_err(Error::database)?;
         Ok(Self {
             database,
             table,
@@ -120,7 +110,7 @@ impl Store {
         // Enough at once to keep every worker's slots busy.
         let mut open = std::collections::VecDeque::new();
         let wait = |(running, records): (weft::Running<()>, u64)| {
-            running.wait().map_err(failed)?;
+            running.wait().map_err(Error::database)?;
             if let Some(step) = step {
                 step.advance(records);
             }
@@ -175,7 +165,7 @@ impl Store {
                 mode,
                 isolation: run.variant.isolation.into(),
                 declare_read_only: run.declare_read_only,
-                durability: durability(run.variant.durability),
+                durability: run.variant.durability.into(),
                 source: run.source(number),
                 duration: run.duration,
                 stop: run.stop.clone(),
@@ -187,7 +177,7 @@ impl Store {
         let mut whole = RawRun::default();
         let mut workers = 0;
         for part in receiver {
-            whole.merge(&part.map_err(failed)?);
+            whole.merge(&part.map_err(Error::database)?);
             workers += 1;
         }
         if workers != self.plan.workers {
@@ -236,7 +226,10 @@ impl Store {
         let grouped = (0..self.plan.secondary_indexes)
             .map(|number| indexes::grouped(number, self.plan.records));
         for definition in unique.chain(grouped) {
-            let index = self.create_index(definition).wait().map_err(failed)?;
+            let index = self
+                .create_index(definition)
+                .wait()
+                .map_err(Error::database)?;
             self.indexes.push(index);
             step.advance(1);
         }
@@ -260,13 +253,17 @@ impl Store {
     /// Whether each record of the table has its one entry in the index, and the index
     /// no others.
     pub(crate) fn agrees(&self, index: &Index) -> Result<bool> {
-        let report = self.database.check_index(index).wait().map_err(failed)?;
+        let report = self
+            .database
+            .check_index(index)
+            .wait()
+            .map_err(Error::database)?;
         Ok(report.flaw_count == 0 && report.entries == report.records)
     }
 
     /// Drops an index.
     pub(crate) fn drop_index(&self, index: &Index) -> Result<()> {
-        self.database.drop_index(index).map_err(failed)?;
+        self.database.drop_index(index).map_err(Error::database)?;
         Ok(())
     }
 
@@ -286,11 +283,7 @@ impl Store {
 
     /// See [`Subject::memory`](super::Subject::memory).
     pub(crate) fn memory(&self) -> Option<Region<'_>> {
-        let (start, bytes) = self.database.arena().claimed();
-        // SAFETY: claimed memory stays mapped as long as the arena, which the
-        // database borrowed here keeps. It is measured between runs, when the
-        // workers sleep and write nothing.
-        unsafe { Region::from_raw(start.as_ptr(), bytes) }
+        databases::memory(&self.database)
     }
 }
 
@@ -356,7 +349,7 @@ impl Store {
             }
         });
         match receiver.recv() {
-            Ok(lines) => Ok(Some(lines.map_err(failed)?)),
+            Ok(lines) => Ok(Some(lines.map_err(Error::database)?)),
             Err(_) => Err(Error::run(
                 "the worker ended while lines were counted; report this",
             )),

@@ -63,7 +63,8 @@ fn indexes_agree_with_their_table_after_every_kind_of_write() {
         });
         assert!(outcome.verified(), "{workload}");
         let median = &outcome.summaries[0].median;
-        assert_eq!((median.unique_indexes, median.secondary_indexes), (3, 2));
+        let shape = median.shape.unwrap();
+        assert_eq!((shape.unique_indexes, shape.secondary_indexes), (3, 2));
     }
 }
 

@@ -1,7 +1,4 @@
 //! Weft under measurement: a database for each certifier that is compared.
-//!
-//! The certifier is a property of a database. Those that are compared have a loaded
-//! database each; while one is measured, the workers of the others sleep.
 
 use std::ops::Range;
 
@@ -11,7 +8,7 @@ use crate::limits::Region;
 use crate::measure::Certifier;
 use crate::plan::Plan;
 use crate::progress::Step;
-use crate::{Error, Result};
+use crate::{Result, databases};
 
 pub(super) struct WeftSubject {
     /// At least one.
@@ -20,33 +17,13 @@ pub(super) struct WeftSubject {
 
 impl WeftSubject {
     pub(super) fn open(plan: &Plan, options: &weft::Options) -> Result<Self> {
-        let several = plan.certifiers.len() > 1;
-        let open = |&certifier: &Certifier| {
-            let options = weft::Options {
-                certifier: match certifier {
-                    Certifier::Ssn => weft::Certifier::Ssn,
-                    Certifier::Validation => weft::Certifier::Validation,
-                },
-                data_dir: options.data_dir.as_ref().map(|directory| match several {
-                    true => directory.join(certifier.name()),
-                    false => directory.clone(),
-                }),
-                ..options.clone()
-            };
-            Ok((certifier, Store::open(plan, options)?))
-        };
-        let stores = plan.certifiers.iter().map(open).collect::<Result<_>>()?;
+        let open = |options| Store::open(plan, options);
+        let stores = databases::for_each(&plan.certifiers, options, open)?;
         Ok(Self { stores })
     }
 
     fn store(&self, certifier: Option<Certifier>) -> Result<&Store> {
-        let found = self
-            .stores
-            .iter()
-            .find(|(of, _)| certifier.is_none_or(|certifier| certifier == *of));
-        found
-            .map(|(_, store)| store)
-            .ok_or_else(|| Error::run("a certifier is measured that was not planned; report this"))
+        databases::of(&self.stores, certifier)
     }
 }
 

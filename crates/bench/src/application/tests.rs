@@ -1,0 +1,244 @@
+//! The driver over a bank of few accounts, honest and dishonest.
+
+use std::ops::ControlFlow;
+
+use weft::{Database, Options, Policy, Table, Transaction};
+
+use super::driver::{Report, measure};
+use super::{Application, Reads, missing, plan, rolled_back};
+use crate::Result;
+use crate::measure::{Certifier, ConflictPolicy, InFlight, Isolation};
+use crate::mode::Mode;
+use crate::progress::{Progress, Step};
+use crate::report::Format;
+
+const ACCOUNTS: u64 = 50;
+const BALANCE: i64 = 100;
+
+#[derive(Clone, Copy)]
+enum Request {
+    Transfer {
+        from: u64,
+        to: u64,
+    },
+    /// A transfer that is rolled back.
+    Regret {
+        from: u64,
+    },
+    Audit,
+}
+
+#[derive(Clone)]
+struct Bank {
+    accounts: Table<u64, i64>,
+    /// Whether transfers lose money.
+    dishonest: bool,
+}
+
+impl Application for Bank {
+    type Settings = bool;
+    type Request = Request;
+    type Source = Box<dyn FnMut() -> Request + Send>;
+
+    const NAME: &'static str = "bank";
+    const KINDS: &'static [&'static str] = &["transfer", "regret", "audit"];
+
+    fn load(&dishonest: &bool, database: &Database, step: &Step) -> Result<Self> {
+        let accounts: Table<u64, i64> = database.create_table("accounts").unwrap();
+        let ours = accounts.clone();
+        let loaded = database.run_blocking(async move |txn: &Transaction| {
+            for account in 0..ACCOUNTS {
+                txn.insert(&ours, &account, &BALANCE).await?;
+            }
+            Ok(())
+        });
+        loaded.unwrap();
+        step.advance(ACCOUNTS);
+        Ok(Self {
+            accounts,
+            dishonest,
+        })
+    }
+
+    fn load_steps(_: &bool) -> u64 {
+        ACCOUNTS
+    }
+
+    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Self::Source {
+        let mut state = seed.wrapping_add(worker as u64);
+        Box::new(move || {
+            state = crate::keys::mix(state.wrapping_add(1));
+            let from = state % ACCOUNTS;
+            match (state >> 32) % 10 {
+                0 => Request::Audit,
+                1 => Request::Regret { from },
+                _ => Request::Transfer {
+                    from,
+                    to: (from + 1 + (state >> 40) % (ACCOUNTS - 1)) % ACCOUNTS,
+                },
+            }
+        })
+    }
+
+    fn kind(request: &Request) -> usize {
+        match request {
+            Request::Transfer { .. } => 0,
+            Request::Regret { .. } => 1,
+            Request::Audit => 2,
+        }
+    }
+
+    fn only_reads(request: &Request) -> bool {
+        matches!(request, Request::Audit)
+    }
+
+    async fn execute<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+        request: &Request,
+        reads: Reads,
+    ) -> weft::Result<u32> {
+        let add = async |account: u64, amount: i64| {
+            let balance = match reads {
+                Reads::Single => txn.get(&self.accounts, &account).await?,
+                Reads::Grouped => txn.multi_get(&self.accounts, &[account]).await?[0],
+            };
+            let balance = balance.ok_or_else(|| missing("account"))?;
+            txn.update(&self.accounts, &account, &(balance + amount))
+                .await
+        };
+        match *request {
+            Request::Transfer { from, to } => {
+                add(from, -1).await?;
+                add(to, if self.dishonest { 0 } else { 1 }).await?;
+                Ok(4)
+            }
+            Request::Regret { from } => {
+                add(from, -1).await?;
+                Err(rolled_back())
+            }
+            Request::Audit => Ok(txn.scan(&self.accounts, ..).count().await? as u32),
+        }
+    }
+
+    fn frame_bytes<P: Policy>(&self, txn: &Transaction<P>) -> Vec<usize> {
+        let of = |request| size_of_val(&self.execute(txn, &request, Reads::Single));
+        let transfer = of(Request::Transfer { from: 0, to: 1 });
+        vec![
+            transfer,
+            of(Request::Regret { from: 0 }),
+            of(Request::Audit),
+        ]
+    }
+
+    async fn inconsistencies<P: Policy>(&self, txn: &Transaction<P>) -> weft::Result<Vec<String>> {
+        let mut sum = 0;
+        let rows = txn.scan(&self.accounts, ..);
+        rows.for_each(|_, balance| {
+            sum += balance;
+            ControlFlow::Continue(())
+        })
+        .await?;
+        let expected = ACCOUNTS as i64 * BALANCE;
+        Ok(match sum == expected {
+            true => Vec::new(),
+            false => vec![format!("the accounts have {sum}, not {expected}")],
+        })
+    }
+}
+
+fn options() -> plan::Options {
+    plan::Options {
+        modes: Vec::new(),
+        isolations: vec![Isolation::Snapshot, Isolation::Serializable],
+        certifiers: Certifier::ALL.to_vec(),
+        durabilities: Vec::new(),
+        declare_read_only: true,
+        on_conflict: ConflictPolicy::Abort,
+        workers: 2,
+        in_flight: InFlight::Fixed(8),
+        offered: None,
+        seconds: 0.02,
+        repeats: 2,
+        seed: 1,
+    }
+}
+
+fn run(dishonest: bool, options: plan::Options) -> Report {
+    let plan = options.plan("usual").unwrap();
+    measure::<Bank>(&dishonest, &plan, &Options::default(), &Progress::hidden()).unwrap()
+}
+
+#[test]
+fn every_kind_is_measured_in_every_variant() {
+    let report = run(false, options());
+    assert_eq!(report.inconsistencies, [""; 0]);
+    assert!(report.outcome.verified());
+    assert_eq!(report.outcome.summaries.len(), Mode::APPLICATION.len() * 3);
+    for summary in &report.outcome.summaries {
+        let [transfer, regret, audit] = &summary.median.kinds[..] else {
+            panic!("three kinds: {summary:?}");
+        };
+        let rates = [transfer, regret, audit].map(|kind| kind.transactions_per_second);
+        assert!(rates.iter().all(|&rate| rate > 0.0), "{rates:?}");
+        assert_eq!((transfer.rolled_back, regret.rolled_back), (0.0, 1.0));
+        assert!(transfer.frame_bytes > 0);
+        let sum: f64 = rates.iter().sum();
+        let all = summary.median.transactions_per_second;
+        // Medians of two repeats each.
+        assert!((sum / all - 1.0).abs() < 0.01, "{sum} of {all}");
+    }
+    for format in [Format::Table, Format::Csv, Format::Json] {
+        let text = format.outcome(&report.outcome).unwrap();
+        assert!(text.contains("hybrid"), "{text}");
+    }
+    let table = Format::Table.outcome(&report.outcome).unwrap();
+    assert!(
+        table.contains("regret") && table.contains("100.00 %"),
+        "{table}"
+    );
+}
+
+#[test]
+fn money_lost_is_told_after_the_run_that_lost_it() {
+    let report = run(
+        true,
+        plan::Options {
+            modes: vec![Mode::Sequential],
+            isolations: Vec::new(),
+            certifiers: Vec::new(),
+            ..options()
+        },
+    );
+    assert!(!report.outcome.verified());
+    assert_eq!(report.inconsistencies.len(), 2, "one for each repeat");
+    let first = &report.inconsistencies[0];
+    assert!(first.contains("after a run of sequential"), "{first}");
+}
+
+#[test]
+fn an_offered_load_is_done_at_its_own_pace() {
+    let rate = 2000.0;
+    let report = run(
+        false,
+        plan::Options {
+            modes: vec![Mode::Sequential, Mode::Interleaved],
+            isolations: Vec::new(),
+            certifiers: Vec::new(),
+            offered: Some(rate),
+            seconds: 0.5,
+            repeats: 1,
+            ..options()
+        },
+    );
+    for summary in &report.outcome.summaries {
+        // Transactions that were due, and no others: the same in every mode. A Poisson
+        // process has 1000 of them, and with this seed as many as it has.
+        let done = summary.median.transactions_per_second * summary.median.seconds;
+        assert!((800.5..1200.0).contains(&done), "{done}");
+        assert_eq!(done.round(), {
+            let first = &report.outcome.summaries[0].median;
+            (first.transactions_per_second * first.seconds).round()
+        });
+    }
+}

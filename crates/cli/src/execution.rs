@@ -1,0 +1,145 @@
+//! How a benchmark is executed: what its commands have in common on the command line.
+
+use std::path::PathBuf;
+
+use bench::measure::{Certifier, Durability, InFlight, Isolation};
+use bench::mode::Mode;
+use bench::number::{parse_count, parse_seconds};
+use bench::report;
+use bench::runner::Outcome;
+
+use crate::place::Place;
+use crate::series::Series;
+
+/// How transactions are executed, and how the result is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Execution {
+    /// Worker threads.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_count)]
+    pub(crate) workers: u64,
+
+    /// Transactions in flight on each worker in the interleaved modes: a number,
+    /// or auto to let the engine adapt.
+    #[arg(long, value_name = "N|auto", default_value = "auto")]
+    pub(crate) in_flight: InFlight,
+
+    /// Modes to compare, separated by commas [default: all that say something about the
+    /// workload].
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    pub(crate) modes: Vec<Mode>,
+
+    /// What transactions see of each other: read-committed, snapshot or serializable;
+    /// several, separated by commas, are compared. The default is snapshot, not that of
+    /// the library (serializable), so that figures stay comparable with older ones.
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        default_value = "snapshot"
+    )]
+    pub(crate) isolation: Vec<Isolation>,
+
+    /// How serializable transactions are certified when they commit: ssn (the serial
+    /// safety net) or validation (what was read is still current); several, separated by
+    /// commas, are compared, each on a database of its own [default: ssn].
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) certifier: Vec<Certifier>,
+
+    /// Begin transactions without writes as read-only, as an application would that
+    /// knows. Serializable ones then keep track of nothing and cannot abort.
+    #[arg(long)]
+    pub(crate) declare_read_only: bool,
+
+    /// Keep the database in this directory, made anew and removed afterwards,
+    /// instead of in memory only.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// What acknowledgements wait for, with --data-dir: synchronous (until it is on
+    /// the device), relaxed or none; several, separated by commas, are compared
+    /// [default: synchronous].
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        requires = "data_dir"
+    )]
+    durability: Vec<Durability>,
+
+    /// How long a commit may wait for others to share a write with, in
+    /// microseconds, with --data-dir [default: 200].
+    #[arg(long, value_name = "US", requires = "data_dir")]
+    group_commit_us: Option<u32>,
+
+    /// Take a checkpoint whenever this much was logged, with --data-dir
+    /// [default: never while measuring].
+    #[arg(long, value_name = "BYTES", value_parser = parse_count, requires = "data_dir")]
+    checkpoint_log_bytes: Option<u64>,
+
+    /// Seconds for each mode in each repeat.
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "2",
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
+    )]
+    pub(crate) seconds: f64,
+
+    #[command(flatten)]
+    pub(crate) series: Series,
+
+    /// Also draw a bar chart into this file.
+    #[arg(long, value_name = "FILE.svg")]
+    chart: Option<PathBuf>,
+
+    /// Seed of every random choice; equal seeds ask for the same.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+}
+
+impl Execution {
+    /// The durabilities to compare; none in memory.
+    pub(crate) fn durabilities(&self) -> Vec<Durability> {
+        match &self.data_dir {
+            None => Vec::new(),
+            Some(_) if self.durability.is_empty() => vec![Durability::Synchronous],
+            Some(_) => self.durability.clone(),
+        }
+    }
+
+    /// The directory for the time of the benchmark, if it has one.
+    pub(crate) fn place(&self) -> bench::Result<Option<Place>> {
+        self.data_dir.as_deref().map(Place::make).transpose()
+    }
+
+    /// Where and how the database is kept.
+    pub(crate) fn options(&self, place: Option<&Place>) -> weft::Options {
+        let default = weft::StorageOptions::default();
+        weft::Options {
+            data_dir: place.map(|place| place.path().to_owned()),
+            storage: weft::StorageOptions {
+                group_commit_us: self.group_commit_us.unwrap_or(default.group_commit_us),
+                checkpoint_log_bytes: self.checkpoint_log_bytes.unwrap_or(0),
+                checkpoint_interval: std::time::Duration::ZERO,
+                ..default
+            },
+            ..weft::Options::default()
+        }
+    }
+
+    /// Writes what came out, and draws it if asked to, `title` above it.
+    pub(crate) fn show(&self, title: &str, outcome: &Outcome) -> bench::Result<()> {
+        crate::write_results(&self.series.format.outcome(outcome)?)?;
+        if let Some(path) = &self.chart {
+            let svg = report::chart(title, &outcome.summaries)?;
+            std::fs::write(path, svg).map_err(|error| {
+                bench::Error::run(format!(
+                    "cannot write the chart to {}: {error}; choose another --chart file",
+                    path.display()
+                ))
+            })?;
+        }
+        Ok(())
+    }
+}
