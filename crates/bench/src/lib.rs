@@ -28,6 +28,7 @@ pub mod index_build;
 pub mod indexes;
 pub mod keys;
 pub mod limits;
+mod loading;
 pub mod machine;
 pub mod measure;
 pub mod mode;

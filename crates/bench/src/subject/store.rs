@@ -28,6 +28,7 @@ use super::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES, RawRun, Run};
 use crate::databases;
 use crate::indexes::{self, Definition, Index};
 use crate::limits::{Device, Region};
+use crate::loading::in_batches;
 use crate::measure::{AbortReasons, Durability, InFlight};
 use crate::mode::Mode;
 use crate::plan::Plan;
@@ -106,25 +107,7 @@ impl Store {
     where
         F: AsyncFn(&weft::Transaction) -> weft::Result<()> + Send + 'static,
     {
-        let mut from = all.start;
-        // Enough at once to keep every worker's slots busy.
-        let mut open = std::collections::VecDeque::new();
-        let wait = |(running, records): (weft::Running<()>, u64)| {
-            running.wait().map_err(Error::database)?;
-            if let Some(step) = step {
-                step.advance(records);
-            }
-            Ok::<_, Error>(())
-        };
-        while from < all.end {
-            let to = all.end.min(from + LOAD_BATCH);
-            open.push_back((self.database.run(batch(from..to)), to - from));
-            from = to;
-            if open.len() >= 256 * self.plan.workers {
-                open.pop_front().map_or(Ok(()), wait)?;
-            }
-        }
-        open.into_iter().try_for_each(wait)
+        in_batches(&self.database, all, LOAD_BATCH, step, batch)
     }
 }
 
