@@ -5,9 +5,14 @@
 //! against the public interface only, each transaction once: how it is executed is a
 //! policy that the [driver] chooses.
 
+pub(crate) mod access;
 mod client;
 pub mod driver;
+pub mod mix;
 pub mod plan;
+#[cfg(test)]
+pub(crate) mod trial;
+pub(crate) mod violations;
 
 use weft::{Database, Policy, Transaction};
 

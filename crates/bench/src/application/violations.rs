@@ -1,0 +1,60 @@
+//! What a check of an application's conditions has found.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Sentences kept of each condition; more would say nothing new.
+const KEPT: usize = 5;
+
+/// Violations of conditions. Of each condition the first few are told, and how many there
+/// are.
+#[derive(Debug, Default)]
+pub(crate) struct Violations {
+    by_condition: BTreeMap<&'static str, (u64, Vec<String>)>,
+}
+
+impl Violations {
+    /// Notes `what` as a violation of `condition`, unless it `holds`.
+    pub(crate) fn unless(&mut self, holds: bool, condition: &'static str, what: fmt::Arguments) {
+        if holds {
+            return;
+        }
+        let (count, kept) = self.by_condition.entry(condition).or_default();
+        *count += 1;
+        if kept.len() < KEPT {
+            kept.push(format!("{condition}: {what}"));
+        }
+    }
+
+    /// A sentence each, with the condition's name first.
+    pub(crate) fn sentences(self) -> Vec<String> {
+        let conditions = self.by_condition.into_iter();
+        let sentences = conditions.flat_map(|(condition, (count, mut kept))| {
+            let more = count - kept.len() as u64;
+            if more > 0 {
+                kept.push(format!("{condition}: and {more} more"));
+            }
+            kept
+        });
+        sentences.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_counted_and_the_first_are_told() {
+        let mut violations = Violations::default();
+        for row in 0..12 {
+            violations.unless(row < 3, "order", format_args!("row {row} is out of place"));
+        }
+        violations.unless(false, "sum", format_args!("it is 1, not 2"));
+        let sentences = violations.sentences();
+        assert_eq!(sentences.len(), KEPT + 2);
+        assert_eq!(sentences[0], "order: row 3 is out of place");
+        assert_eq!(sentences[KEPT], "order: and 4 more");
+        assert_eq!(sentences[KEPT + 1], "sum: it is 1, not 2");
+    }
+}
