@@ -42,6 +42,7 @@ mod row;
 pub mod runner;
 pub mod smallbank;
 pub mod subject;
+pub mod tatp;
 pub mod values;
 pub mod variant;
 pub mod workload;
