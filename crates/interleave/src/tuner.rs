@@ -9,7 +9,10 @@
 //! rarer while nothing changes, so that their cost vanishes (below 0.5 %).
 //!
 //! Work counts when its task ends, and tasks in flight together may end together.
-//! So a window lasts until several times as many have ended as are in flight.
+//! So a window lasts until several times as many have ended as are in flight. After a
+//! change to more, those that were added have begun and not ended; after one to fewer, those
+//! that are too many still end: a window begins when both have, or the larger number would
+//! always look worse than it is. And tasks differ, so a window has some hundred of them.
 //!
 //! Being wrong for a while costs speed, never correctness.
 
@@ -20,11 +23,13 @@ const START: usize = 4;
 /// Length of a window and of the time left out after a change, in nanoseconds.
 const WINDOW_NS: u64 = 400_000;
 const SETTLE_NS: u64 = 100_000;
-/// A window with less work, or fewer tasks ended for each that is in flight, is
-/// prolonged, up to this length.
+/// A window with less work, fewer tasks ended, or fewer for each that is in flight, is
+/// prolonged, up to this length; likewise the time left out.
 const WINDOW_NS_MAX: u64 = 20_000_000;
 const PROGRESS_MIN: u64 = 64;
+const TASKS_MIN: u64 = 128;
 const GENERATIONS_MIN: u64 = 8;
+const GENERATIONS_SETTLE: u64 = 2;
 
 const PAUSE_WINDOWS_MIN: u32 = 2;
 const PAUSE_WINDOWS_MAX: u32 = 256;
@@ -58,7 +63,8 @@ pub(crate) struct Tuner {
     /// Trials since anything changed.
     quiet: u32,
     window_from_ns: u64,
-    settled_at_ns: u64,
+    /// Tasks that have to end before the window begins; none within it.
+    settles_after: Option<u64>,
     from: Totals,
     started: bool,
 }
@@ -82,7 +88,7 @@ impl Tuner {
             won: None,
             quiet: 0,
             window_from_ns: 0,
-            settled_at_ns: 0,
+            settles_after: None,
             from: Totals::default(),
             started: false,
         }
@@ -110,35 +116,46 @@ impl Tuner {
     /// changed.
     pub(crate) fn tick(&mut self, now_ns: u64, totals: Totals) -> bool {
         if !self.started {
-            self.open(now_ns, totals);
-            return false;
-        }
-        if now_ns < self.settled_at_ns {
-            self.from = totals;
-            self.window_from_ns = now_ns;
+            self.open(now_ns, totals, self.in_flight());
             return false;
         }
         let before = self.in_flight();
         let elapsed = now_ns - self.window_from_ns;
         let done = totals.progress.wrapping_sub(self.from.progress);
         let finished = totals.finished.wrapping_sub(self.from.finished);
-        let is_telling = done >= PROGRESS_MIN && finished >= GENERATIONS_MIN * before as u64;
+        if let Some(tasks) = self.settles_after {
+            if elapsed >= WINDOW_NS_MAX || (elapsed >= SETTLE_NS && finished >= tasks) {
+                self.begin(now_ns, totals);
+            }
+            return false;
+        }
+        let is_telling =
+            done >= PROGRESS_MIN && finished >= TASKS_MIN.max(GENERATIONS_MIN * before as u64);
         if elapsed < WINDOW_NS || (!is_telling && elapsed < WINDOW_NS_MAX) {
             return false;
         }
         self.close(done as f64 / elapsed as f64);
         let changed = self.in_flight() != before;
-        self.open(now_ns, totals);
-        if !changed {
-            self.settled_at_ns = now_ns;
+        if changed {
+            self.open(now_ns, totals, before);
+        } else {
+            self.begin(now_ns, totals);
         }
         changed
     }
 
-    fn open(&mut self, now_ns: u64, totals: Totals) {
+    /// Opens a window, when there were `before` in flight, that begins once what runs now
+    /// has come to bear.
+    fn open(&mut self, now_ns: u64, totals: Totals, before: usize) {
         self.started = true;
+        self.begin(now_ns, totals);
+        let most = self.in_flight().max(before) as u64;
+        self.settles_after = Some(GENERATIONS_SETTLE * most);
+    }
+
+    fn begin(&mut self, now_ns: u64, totals: Totals) {
         self.window_from_ns = now_ns;
-        self.settled_at_ns = now_ns + SETTLE_NS;
+        self.settles_after = None;
         self.from = totals;
     }
 
@@ -292,6 +309,44 @@ mod tests {
             assert!([4, 8, 12].contains(&settled), "{work}: {settled}");
             assert!(share > 0.95, "{work}: {share}");
         }
+    }
+
+    /// TPC-C ran one at a time, though four were faster: a larger number in flight begins
+    /// long tasks of which none has ended when the window does, and what a smaller one
+    /// ends it has not begun.
+    #[test]
+    fn long_tasks_among_short_ones_do_not_speak_for_fewer() {
+        let rate = |n: usize| 0.001 * if n == 1 { 0.88 } else { 1.0 };
+        let (mut tuner, mut totals) = (Tuner::new(), Totals::default());
+        // What each task in flight has left, all at the same pace; of eight, one is long.
+        let (mut tasks, mut begun): (Vec<f64>, u64) = (Vec::new(), 0);
+        let mut length = || {
+            begun = begun.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            if begun >> 61 == 0 { 400.0 } else { 10.0 }
+        };
+        let (mut lengths, mut alone, steps) = (Vec::new(), 0, 400_000);
+        for step in 1..=steps {
+            let in_flight = tuner.in_flight();
+            while tasks.len() < in_flight {
+                lengths.push(length());
+                tasks.push(lengths[lengths.len() - 1]);
+            }
+            let pace = rate(tasks.len()) * 10_000.0 / tasks.len() as f64;
+            let mut at = 0;
+            while at < tasks.len() {
+                tasks[at] -= pace;
+                if tasks[at] > 0.0 {
+                    at += 1;
+                    continue;
+                }
+                tasks.swap_remove(at);
+                totals.progress += lengths.swap_remove(at) as u64;
+                totals.finished += 1;
+            }
+            tuner.tick(step * 10_000, totals);
+            alone += u64::from(tuner.settled() == 1);
+        }
+        assert!(alone * 5 < steps, "{alone} of {steps} steps alone");
     }
 
     #[test]
