@@ -1,5 +1,7 @@
 //! A register of few subscribers.
 
+mod conditions;
+
 use std::collections::BTreeSet;
 
 use weft::{Database, Prefix, Transaction};
@@ -7,9 +9,7 @@ use weft::{Database, Prefix, Transaction};
 use super::population::entry;
 use super::source::{requests, spread};
 use super::{CallForwarding, Choice, KINDS, Request, Settings, Tatp, number};
-use crate::application::trial::{
-    assert_violates, execute, inconsistencies, loaded, options, run_together,
-};
+use crate::application::trial::{execute, inconsistencies, loaded, options, run_together};
 use crate::application::{Application, Reads};
 use crate::measure::Isolation;
 
@@ -257,125 +257,6 @@ fn reads_that_find_nothing_are_done() {
         &register,
         Request::GetSubscriberData { s_id: 1 }
     ));
-}
-
-#[test]
-fn a_subscriber_too_many_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
-        async |txn: &Transaction, register: &Tatp| {
-            let s_id = SUBSCRIBERS + 1;
-            let entry = entry(s_id);
-            txn.insert(&register.subscribers, &s_id, &entry.subscriber)
-                .await?;
-            txn.insert(&register.access, &(s_id, 1), &entry.access[0].1)
-                .await?;
-            txn.insert(&register.facilities, &(s_id, 1), &entry.facilities[0].row)
-                .await
-        },
-    );
-    assert_violates(&database, &register, "subscribers");
-}
-
-#[test]
-fn a_wrong_number_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
-        async |txn: &Transaction, register: &Tatp| {
-            let mut subscriber = entry(7).subscriber;
-            subscriber.sub_nbr = number(SUBSCRIBERS + 7);
-            txn.update(&register.subscribers, &7, &subscriber).await
-        },
-    );
-    assert_violates(&database, &register, "numbers");
-}
-
-#[test]
-fn access_of_nobody_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
-        async |txn: &Transaction, register: &Tatp| {
-            let row = entry(1).access[0].1;
-            txn.insert(&register.access, &(SUBSCRIBERS + 1, 1), &row)
-                .await
-        },
-    );
-    assert_violates(&database, &register, "access");
-}
-
-#[test]
-fn a_subscriber_without_access_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
-        async |txn: &Transaction, register: &Tatp| {
-            for ai_type in 1..=4 {
-                txn.delete(&register.access, &(3, ai_type)).await?;
-            }
-            Ok(())
-        },
-    );
-    assert_violates(&database, &register, "access");
-}
-
-#[test]
-fn a_facility_of_no_type_is_found() {
-    let (database, register) = register();
-    let (s_id, sf_type) = facility_with(0);
-    ask(
-        &database,
-        &register,
-        async move |txn: &Transaction, register: &Tatp| {
-            let row = txn.get(&register.facilities, &(s_id, sf_type)).await?;
-            txn.delete(&register.facilities, &(s_id, sf_type)).await?;
-            txn.insert(&register.facilities, &(s_id, 5), &row.unwrap())
-                .await
-        },
-    );
-    assert_violates(&database, &register, "facilities");
-}
-
-#[test]
-fn a_call_forwarding_of_no_facility_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
-        async |txn: &Transaction, register: &Tatp| {
-            let row = CallForwarding {
-                end_time: 12,
-                numberx: number(1),
-            };
-            txn.insert(&register.forwardings, &(1, 5, 8), &row).await
-        },
-    );
-    assert_violates(&database, &register, "forwardings");
-}
-
-#[test]
-fn a_call_forwarding_that_ends_before_it_starts_is_found() {
-    let (database, register) = register();
-    let (s_id, sf_type) = facility_with(0);
-    ask(
-        &database,
-        &register,
-        async move |txn: &Transaction, register: &Tatp| {
-            let row = CallForwarding {
-                end_time: 7,
-                numberx: number(1),
-            };
-            txn.insert(&register.forwardings, &(s_id, sf_type, 8), &row)
-                .await
-        },
-    );
-    assert_violates(&database, &register, "forwardings");
 }
 
 #[test]
