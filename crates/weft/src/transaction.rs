@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | begin, end, isolation | here |
 //! | `get`, `get_with`, `contains` | `read.rs` |
-//! | `multi_get` | `multi_get.rs` |
+//! | `multi_get`, `multi_get_with` | `multi_get.rs` |
 //! | `insert`, `update`, `upsert`, `delete` | `write.rs` |
 //! | `lock`, `get_for_update`, what to do about conflicts | `lock.rs` |
 //! | savepoints | `savepoint.rs` |

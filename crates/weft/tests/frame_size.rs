@@ -28,6 +28,10 @@ fn typed_operations_add_little_to_the_engines_frames() {
             ("delete u64", size_of_val(&txn.delete(&table, &1))),
             ("scan", size_of_val(&txn.scan(&table, ..).count())),
             ("multi_get", size_of_val(&txn.multi_get(&table, &[1, 2]))),
+            (
+                "multi_get_with",
+                size_of_val(&txn.multi_get_with(&bytes, &[b"key"], |_, _| ())),
+            ),
         ];
         sender.send(sizes).unwrap();
         || None::<fn() -> std::future::Ready<()>>
