@@ -43,6 +43,7 @@ pub mod runner;
 pub mod smallbank;
 pub mod subject;
 pub mod tatp;
+pub mod tpcc;
 pub mod values;
 pub mod variant;
 pub mod workload;

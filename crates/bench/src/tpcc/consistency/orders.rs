@@ -1,0 +1,160 @@
+//! Orders, and what is merged with them in the order of its keys: open orders and order
+//! lines.
+
+use super::books::Place;
+use super::violations::Violations;
+use crate::tpcc::schema::{NO_CARRIER, NO_DATE, Order, OrderKey, OrderLine, OrderLineKey};
+
+/// All orders, in the order of their keys.
+#[derive(Default)]
+pub(super) struct Orders(Vec<Kept>);
+
+/// What is kept of an order.
+struct Kept {
+    key: OrderKey,
+    customer: u16,
+    has_carrier: bool,
+    lines: u8,
+}
+
+impl Orders {
+    /// Adds the next.
+    pub(super) fn push(&mut self, key: OrderKey, row: &Order) {
+        self.0.push(Kept {
+            key,
+            customer: row.customer.get(),
+            has_carrier: row.carrier != NO_CARRIER,
+            lines: row.lines,
+        });
+    }
+}
+
+/// Compares open orders with all orders (condition 5).
+pub(super) struct Open<'o> {
+    /// Those that are not behind the last open order.
+    rest: std::slice::Iter<'o, Kept>,
+}
+
+impl<'o> Open<'o> {
+    pub(super) fn of(orders: &'o Orders) -> Self {
+        Self {
+            rest: orders.0.iter(),
+        }
+    }
+
+    /// The next open order.
+    pub(super) fn order(&mut self, key: OrderKey, found: &mut Violations) {
+        while let Some(order) = self.rest.as_slice().first() {
+            if order.key > key {
+                break;
+            }
+            self.rest.next();
+            if order.key == key {
+                if order.has_carrier {
+                    let (number, place) = named(key);
+                    let how = format_args!("order {number} of {place} has a carrier, but is open");
+                    found.add("5", how);
+                }
+                return;
+            }
+            closed(order, found);
+        }
+        let (number, place) = named(key);
+        let how = format_args!("order {number} of {place} is open, but there is no such order");
+        found.add("5", how);
+    }
+
+    /// There is none any more.
+    pub(super) fn end(self, found: &mut Violations) {
+        self.rest.for_each(|order| closed(order, found));
+    }
+}
+
+/// An order that is not open.
+fn closed(order: &Kept, found: &mut Violations) {
+    if !order.has_carrier {
+        let (number, place) = named(order.key);
+        let how = format_args!("order {number} of {place} has no carrier, but is not open");
+        found.add("5", how);
+    }
+}
+
+/// Compares order lines with orders (conditions 6 and 7).
+pub(super) struct Lines<'o> {
+    /// From the order of the last line on.
+    rest: std::slice::Iter<'o, Kept>,
+    /// Lines of the first of them so far.
+    count: u32,
+}
+
+impl<'o> Lines<'o> {
+    pub(super) fn of(orders: &'o Orders) -> Self {
+        Self {
+            rest: orders.0.iter(),
+            count: 0,
+        }
+    }
+
+    /// The next line. Whose order it is of, if there is one.
+    pub(super) fn line(
+        &mut self,
+        (warehouse, district, number, line): OrderLineKey,
+        row: &OrderLine,
+        found: &mut Violations,
+    ) -> Option<u16> {
+        let key = (warehouse, district, number);
+        while let Some(order) = self.rest.as_slice().first() {
+            if order.key > key {
+                break;
+            }
+            if order.key < key {
+                self.next(found);
+                continue;
+            }
+            self.count += 1;
+            if order.has_carrier != (row.delivered != NO_DATE) {
+                let (number, place) = named(key);
+                let (has, carrier) = match order.has_carrier {
+                    true => ("no delivery date", "one"),
+                    false => ("a delivery date", "none"),
+                };
+                let how = format_args!(
+                    "line {line} of order {number} of {place} has {has}, but of carriers the \
+                     order has {carrier}"
+                );
+                found.add("7", how);
+            }
+            return Some(order.customer);
+        }
+        let place = Place((warehouse, district));
+        let how = format_args!("line {line} is of order {number} of {place}, which there is not");
+        found.add("6", how);
+        None
+    }
+
+    /// Goes on to the next order.
+    fn next(&mut self, found: &mut Violations) {
+        let Some(order) = self.rest.next() else {
+            return;
+        };
+        let (number, place) = named(order.key);
+        let count = std::mem::take(&mut self.count);
+        found.compare(
+            "6",
+            format_args!("order {number} of {place}"),
+            ("O_OL_CNT", order.lines.into()),
+            ("the number of lines", count.into()),
+        );
+    }
+
+    /// There is none any more.
+    pub(super) fn end(mut self, found: &mut Violations) {
+        while !self.rest.as_slice().is_empty() {
+            self.next(found);
+        }
+    }
+}
+
+fn named((warehouse, district, number): OrderKey) -> (u32, Place) {
+    (number, Place((warehouse, district)))
+}

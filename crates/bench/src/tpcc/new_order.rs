@@ -1,0 +1,342 @@
+//! NewOrder: a customer orders some items (clause 2.4).
+//!
+//! The district comes first, because all orders of a district meet there: who finds it
+//! taken or changed has done nothing yet. Then, in no order that the standard cares about,
+//! warehouse and customer are read, the order is entered, and for each line the item is
+//! read, its stock is reduced, and the line is entered. An order with an unused item, always
+//! the last, does all that for the other lines and is rolled back.
+//!
+//! Reads that can be grouped: those of all items, and those of all stock records, of which
+//! one may stand in several lines. Under read committed the latter are read one by one,
+//! since each is locked before.
+
+use weft::{Isolation, Policy, Result, Transaction};
+use zerocopy::FromZeros;
+
+use super::Tpcc;
+use super::random::ORIGINAL;
+use super::records::{change, read, write};
+use super::schema::{
+    CustomerKey, Date, District, Item, NO_CARRIER, NO_DATE, Order, OrderLine, Stock, StockKey, Text,
+};
+use super::terminal::UNUSED_ITEM;
+use crate::application::{Reads, missing, rolled_back};
+
+/// Lines of an order at most.
+const LINES_MAX: usize = 15;
+
+/// An order to enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewOrder {
+    customer: CustomerKey,
+    date: Date,
+    count: u8,
+    items: [u32; LINES_MAX],
+    supply_warehouses: [u16; LINES_MAX],
+    quantities: [u8; LINES_MAX],
+}
+
+/// A line of it.
+#[derive(Clone, Copy)]
+struct Line {
+    number: u8,
+    item: u32,
+    supply_warehouse: u16,
+    quantity: u8,
+}
+
+/// What the terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entered {
+    /// The order's number.
+    pub(super) order: u32,
+    /// What it costs, in cents.
+    pub(super) total: i64,
+    /// Lines of which item and stock are original.
+    pub(super) brands: u8,
+    pub(super) records: u32,
+}
+
+/// What an order needs to know of its item.
+#[derive(Clone, Copy)]
+struct Offer {
+    price: i64,
+    is_original: bool,
+}
+
+impl Offer {
+    fn of(item: &Item) -> Self {
+        Self {
+            price: item.price.get(),
+            is_original: item.data.contains(ORIGINAL),
+        }
+    }
+}
+
+impl NewOrder {
+    /// An order without lines.
+    pub(super) fn new(customer: CustomerKey, date: Date) -> Self {
+        Self {
+            customer,
+            date,
+            count: 0,
+            items: [0; LINES_MAX],
+            supply_warehouses: [0; LINES_MAX],
+            quantities: [0; LINES_MAX],
+        }
+    }
+
+    /// Adds a line, of fifteen at most.
+    pub(super) fn add(&mut self, item: u32, supply_warehouse: u16, quantity: u8) {
+        let at = usize::from(self.count);
+        self.items[at] = item;
+        self.supply_warehouses[at] = supply_warehouse;
+        self.quantities[at] = quantity;
+        self.count += 1;
+    }
+
+    fn line(&self, at: usize) -> Line {
+        Line {
+            number: at as u8 + 1,
+            item: self.items[at],
+            supply_warehouse: self.supply_warehouses[at],
+            quantity: self.quantities[at],
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = Line> {
+        (0..usize::from(self.count)).map(|at| self.line(at))
+    }
+
+    #[cfg(test)]
+    pub(super) fn customer(&self) -> CustomerKey {
+        self.customer
+    }
+
+    /// Item, supplying warehouse and quantity of each line.
+    #[cfg(test)]
+    pub(super) fn ordered(&self) -> Vec<(u32, u16, u8)> {
+        let lines = self.lines();
+        lines
+            .map(|line| (line.item, line.supply_warehouse, line.quantity))
+            .collect()
+    }
+}
+
+/// An order being entered.
+struct Entry<'e, P: Policy> {
+    tpcc: &'e Tpcc,
+    txn: &'e Transaction<P>,
+    request: &'e NewOrder,
+    /// Its number.
+    order: u32,
+    /// What the lines cost together.
+    amount: i64,
+    brands: u8,
+}
+
+impl Tpcc {
+    pub(super) async fn new_order<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+        request: &NewOrder,
+        reads: Reads,
+    ) -> Result<Entered> {
+        let tables = &self.tables;
+        let (warehouse, district, customer) = request.customer;
+        let key = (warehouse, district);
+        let take_number = |row: &mut District| {
+            let order = row.next_order.get();
+            row.next_order = (order + 1).into();
+            (order, row.tax.get())
+        };
+        let (order, district_tax) =
+            change(txn, &tables.districts, &key, "district", take_number).await?;
+        let warehouse_tax = read(txn, &tables.warehouses, &warehouse, "warehouse", |row| {
+            row.tax.get()
+        })
+        .await?;
+        let key = (warehouse, district, customer);
+        let discount = read(txn, &tables.customers, &key, "customer", |row| {
+            row.discount.get()
+        })
+        .await?;
+
+        let mut entry = Entry {
+            tpcc: self,
+            txn,
+            request,
+            order,
+            amount: 0,
+            brands: 0,
+        };
+        entry.head().await?;
+        match reads {
+            Reads::Single => entry.lines_one_by_one().await?,
+            Reads::Grouped => entry.lines_grouped().await?,
+        }
+        let lines = u32::from(request.count);
+        if request.lines().any(|line| line.item == UNUSED_ITEM) {
+            return Err(rolled_back());
+        }
+        // Ten-thousandths, of ten-thousandths.
+        let (discount, tax) = (
+            10_000 - i64::from(discount),
+            10_000 + i64::from(warehouse_tax) + i64::from(district_tax),
+        );
+        Ok(Entered {
+            order,
+            total: (entry.amount * discount * tax + 50_000_000) / 100_000_000,
+            brands: entry.brands,
+            // District, warehouse, customer, order and new-order; and of each line, item,
+            // stock and line.
+            records: 2 + 1 + 1 + 2 + lines * 4,
+        })
+    }
+}
+
+impl<P: Policy> Entry<'_, P> {
+    /// Enters the order itself.
+    async fn head(&self) -> Result<()> {
+        let (warehouse, district, customer) = self.request.customer;
+        let key = (warehouse, district, self.order);
+        let local = |line: Line| line.supply_warehouse == warehouse;
+        let row = Order {
+            customer: customer.into(),
+            entered: self.request.date,
+            carrier: NO_CARRIER,
+            lines: self.request.count,
+            all_local: self.request.lines().all(local).into(),
+        };
+        let tables = &self.tpcc.tables;
+        self.txn.insert(&tables.orders, &key, &row).await?;
+        self.txn.insert(&tables.new_orders, &key, &()).await
+    }
+
+    async fn lines_one_by_one(&mut self) -> Result<()> {
+        let tables = &self.tpcc.tables;
+        for at in 0..usize::from(self.request.count) {
+            let line = self.request.line(at);
+            let offer = self.txn.get_with(&tables.items, &line.item, Offer::of);
+            let Some(offer) = found(line.item, offer.await?)? else {
+                continue;
+            };
+            self.enter_changing_stock(line, offer).await?;
+        }
+        Ok(())
+    }
+
+    async fn enter_changing_stock(&mut self, line: Line, offer: Offer) -> Result<()> {
+        let stock = &self.tpcc.tables.stock;
+        let key = (line.supply_warehouse, line.item);
+        let take = |stock: &mut Stock| take(stock, self.request, line);
+        let taken = change(self.txn, stock, &key, "stock", take).await?;
+        self.enter(line, offer, taken).await
+    }
+
+    async fn lines_grouped(&mut self) -> Result<()> {
+        let (request, tables) = (self.request, &self.tpcc.tables);
+        let count = usize::from(request.count);
+        let mut offers = [None; LINES_MAX];
+        let items = &request.items[..count];
+        self.txn
+            .multi_get_with(&tables.items, items, |at, item| {
+                offers[at] = Some(Offer::of(item));
+            })
+            .await?;
+        let one_by_one = self.txn.isolation() == Isolation::ReadCommitted;
+        let mut stock = match one_by_one {
+            true => Vec::new(),
+            false => self.read_stock().await?,
+        };
+        for (at, offer) in offers.into_iter().enumerate().take(count) {
+            let line = request.line(at);
+            let Some(offer) = found(line.item, offer)? else {
+                continue;
+            };
+            if one_by_one {
+                self.enter_changing_stock(line, offer).await?;
+                continue;
+            }
+            // What an earlier line has left of the same stock.
+            let key = (line.supply_warehouse, line.item);
+            let same = |line: Line| (line.supply_warehouse, line.item) == key;
+            let first = request.lines().position(same).unwrap_or(at);
+            let row = &mut stock[first];
+            let taken = take(row, request, line);
+            write(self.txn, &tables.stock, &key, "stock", row).await?;
+            self.enter(line, offer, taken).await?;
+        }
+        Ok(())
+    }
+
+    /// The stock of each line.
+    async fn read_stock(&self) -> Result<Vec<Stock>> {
+        let lines = self.request.lines();
+        let keys: Vec<StockKey> = lines
+            .filter(|line| line.item != UNUSED_ITEM)
+            .map(|line| (line.supply_warehouse, line.item))
+            .collect();
+        let mut stock = vec![Stock::new_zeroed(); keys.len()];
+        let table = &self.tpcc.tables.stock;
+        let read = self
+            .txn
+            .multi_get_with(table, &keys, |at, row| stock[at] = *row);
+        match read.await? == keys.len() {
+            true => Ok(stock),
+            false => Err(missing("stock")),
+        }
+    }
+
+    /// Enters one line.
+    async fn enter(&mut self, line: Line, offer: Offer, taken: Taken) -> Result<()> {
+        let (warehouse, district, _) = self.request.customer;
+        let amount = i64::from(line.quantity) * offer.price;
+        self.amount += amount;
+        self.brands += u8::from(offer.is_original && taken.is_original);
+        let key = (warehouse, district, self.order, line.number);
+        let row = OrderLine {
+            item: line.item.into(),
+            supply_warehouse: line.supply_warehouse.into(),
+            delivered: NO_DATE,
+            quantity: line.quantity,
+            amount: amount.into(),
+            district_info: taken.district_info,
+        };
+        let table = &self.tpcc.tables.order_lines;
+        self.txn.insert(table, &key, &row).await
+    }
+}
+
+/// An item that may be missing only if it is the unused one.
+fn found(item: u32, offer: Option<Offer>) -> Result<Option<Offer>> {
+    match offer {
+        None if item != UNUSED_ITEM => Err(missing("item")),
+        offer => Ok(offer),
+    }
+}
+
+/// What an order line needs to know of its stock.
+#[derive(Clone, Copy)]
+struct Taken {
+    district_info: Text<24>,
+    is_original: bool,
+}
+
+/// Takes what `line` orders from the stock, which is filled up before it runs short.
+fn take(stock: &mut Stock, request: &NewOrder, line: Line) -> Taken {
+    let (warehouse, district, _) = request.customer;
+    let (left, quantity) = (stock.quantity.get(), u16::from(line.quantity));
+    stock.quantity = match left >= quantity + 10 {
+        true => left - quantity,
+        false => left + 91 - quantity,
+    }
+    .into();
+    stock.ytd += u64::from(quantity);
+    stock.orders += 1;
+    stock.remote_orders += u32::from(line.supply_warehouse != warehouse);
+    Taken {
+        district_info: stock.districts[usize::from(district) - 1],
+        is_original: stock.data.contains(ORIGINAL),
+    }
+}

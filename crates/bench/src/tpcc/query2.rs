@@ -1,0 +1,125 @@
+//! Query2: of the suppliers of a region, what each has least of (CoroBase, section 5.2).
+//!
+//! After query 2 of TPC-H, as CH-benCHmark maps it to the tables of TPC-C and ERMIA made a
+//! transaction of it that also writes. It reads the region and all nations; of the first
+//! suppliers (as many as the settings say) it reads each, and for each whose nation is in
+//! the region:
+//! - all stock that the supplier supplies, of which the application keeps a list, and
+//!   remembers the record with the lowest quantity, the first of several;
+//! - the item of that record;
+//! - if the quantity is below [`THRESHOLD`], raises it by [`SUPPLY`].
+//!
+//! Reads that can be grouped: those of the stock of one supplier.
+
+use std::ops::ControlFlow;
+
+use weft::{Policy, Result, Transaction};
+
+use super::Tpcc;
+use super::records::{change, read};
+use super::schema::{Stock, StockKey};
+use crate::application::{Reads, missing};
+
+/// Stock below this is supplied.
+pub(super) const THRESHOLD: u16 = 15;
+/// By how much.
+pub(super) const SUPPLY: u16 = 50;
+
+/// Which region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Query2 {
+    pub(super) region: u8,
+}
+
+/// What it found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Suppliers of the region, of those looked at.
+    pub(super) suppliers: u32,
+    /// Stock records that were raised.
+    pub(super) supplied: u32,
+    /// What the items with the lowest quantities cost together, in cents.
+    pub(super) prices: i64,
+    pub(super) records: u32,
+}
+
+impl Tpcc {
+    pub(super) async fn query2<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+        request: &Query2,
+        reads: Reads,
+    ) -> Result<Found> {
+        let tables = &self.tables;
+        let region = request.region;
+        read(txn, &tables.regions, &region, "region", |_| ()).await?;
+        // A bit for each of the 62.
+        let mut nations = 0_u64;
+        let all = txn.scan(&tables.nations, ..).for_each(|nation, row| {
+            nations |= u64::from(row.region == region) << nation;
+            ControlFlow::Continue(())
+        });
+        let mut found = Found {
+            records: 1 + all.await? as u32,
+            ..Found::default()
+        };
+        for (supplier, supplied) in (0..).zip(&*self.supplied) {
+            let nation = |row: &super::schema::Supplier| row.nation;
+            let nation = read(txn, &tables.suppliers, &supplier, "supplier", nation).await?;
+            found.records += 1;
+            if nations >> nation & 1 == 0 {
+                continue;
+            }
+            found.suppliers += 1;
+            found.records += supplied.len() as u32;
+            let lowest = self.lowest_stock(txn, supplied, reads).await?;
+            let Some((quantity, stock)) = lowest else {
+                continue;
+            };
+            found.prices +=
+                read(txn, &tables.items, &stock.1, "item", |row| row.price.get()).await?;
+            found.records += 1;
+            if quantity < THRESHOLD {
+                let supply = |row: &mut Stock| row.quantity += SUPPLY;
+                change(txn, &tables.stock, &stock, "stock", supply).await?;
+                found.supplied += 1;
+                found.records += 2;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The stock of which there is least, and how much there is.
+    async fn lowest_stock<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+        stock: &[StockKey],
+        reads: Reads,
+    ) -> Result<Option<(u16, StockKey)>> {
+        let table = &self.tables.stock;
+        let mut lowest: Option<(u16, StockKey)> = None;
+        let mut compare = |key, quantity| {
+            // Of several, that with the lowest key.
+            let lower = |lowest| (quantity, key) < lowest;
+            if lowest.is_none_or(lower) {
+                lowest = Some((quantity, key));
+            }
+        };
+        match reads {
+            Reads::Single => {
+                for key in stock {
+                    let quantity = |row: &Stock| row.quantity.get();
+                    compare(*key, read(txn, table, key, "stock", quantity).await?);
+                }
+            }
+            Reads::Grouped => {
+                let show = |at: usize, row: &Stock| compare(stock[at], row.quantity.get());
+                let found = txn.multi_get_with(table, stock, show).await?;
+                if found != stock.len() {
+                    return Err(missing("stock"));
+                }
+            }
+        }
+        Ok(lowest)
+    }
+}

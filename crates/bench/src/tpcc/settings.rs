@@ -1,0 +1,143 @@
+//! How large the database is, and which transactions are drawn.
+
+use super::mix::Mix;
+use crate::{Error, Result};
+
+/// Suppliers in the table of that name (CH-benCHmark).
+pub(super) const SUPPLIERS: u32 = 10_000;
+
+/// What a TPC-C database is, and what its terminals do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Which transactions are drawn, how often.
+    pub mix: Mix,
+    /// Warehouses, from 1.
+    pub warehouses: u16,
+    /// How much there is in each.
+    pub scale: Scale,
+    /// Where a terminal's transactions are at home.
+    pub home: Home,
+    /// How many suppliers `Query2` looks at, from 1 to 10,000.
+    pub suppliers: u32,
+    /// What all rows and the constants of the distributions follow from.
+    pub seed: u64,
+}
+
+/// How much there is of what the standard gives a fixed number of. The default is the
+/// standard's; smaller ones are for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Items, and stock records of each warehouse. At least 15.
+    pub items: u32,
+    /// Districts of a warehouse, from 1 to 10.
+    pub districts: u8,
+    /// Customers of a district, each of which has placed one order; 10 to 3,000. Of the
+    /// orders, the newest three tenths are open.
+    pub customers: u16,
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self {
+            items: 100_000,
+            districts: 10,
+            customers: 3_000,
+        }
+    }
+}
+
+impl Scale {
+    /// Orders of a district once it is loaded: one for each customer.
+    pub(super) fn orders(&self) -> u32 {
+        self.customers.into()
+    }
+
+    /// How many of them, the first, are delivered.
+    pub(super) fn delivered(&self) -> u32 {
+        self.orders() - self.orders() * 3 / 10
+    }
+
+    /// Last names that somebody in each district has.
+    pub(super) fn names(&self) -> u16 {
+        self.customers.min(1_000)
+    }
+}
+
+/// Where the transactions of a worker are at home.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Home {
+    /// Each in a warehouse drawn for it.
+    #[default]
+    Random,
+    /// All in one warehouse, as long as there are as many as workers one of its own.
+    Bound,
+}
+
+impl Settings {
+    /// The standard's, with this many warehouses.
+    pub fn standard(mix: Mix, warehouses: u16) -> Self {
+        Self {
+            mix,
+            warehouses,
+            scale: Scale::default(),
+            home: Home::default(),
+            suppliers: 100,
+            seed: 1,
+        }
+    }
+
+    /// Whether there can be such a database.
+    ///
+    /// # Errors
+    /// [`Error::Input`], which says what to change.
+    pub fn check(&self) -> Result<()> {
+        let Scale {
+            items,
+            districts,
+            customers,
+        } = self.scale;
+        within("warehouses", self.warehouses.into(), 1, u16::MAX.into())?;
+        within("items", items, 15, Scale::default().items)?;
+        within("districts", districts.into(), 1, 10)?;
+        within("customers", customers.into(), 10, 3_000)?;
+        within("suppliers", self.suppliers, 1, SUPPLIERS)
+    }
+}
+
+fn within(what: &str, asked: u32, least: u32, most: u32) -> Result<()> {
+    if (least..=most).contains(&asked) {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "{asked} {what} are out of range; give a number from {least} to {most}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_s_numbers_are_the_default() {
+        let settings = Settings::standard(Mix::Tpcc, 20);
+        settings.check().unwrap();
+        let scale = settings.scale;
+        assert_eq!((scale.items, scale.districts), (100_000, 10));
+        assert_eq!((scale.orders(), scale.delivered()), (3_000, 2_100));
+        assert_eq!(scale.names(), 1_000);
+    }
+
+    #[test]
+    fn settings_out_of_range_say_what_is_in_range() {
+        let mut settings = Settings::standard(Mix::Tpcc, 0);
+        let error = settings.check().unwrap_err().to_string();
+        assert!(error.contains("0 warehouses"), "{error}");
+        settings.warehouses = 1;
+        settings.suppliers = 10_001;
+        let error = settings.check().unwrap_err().to_string();
+        assert!(error.contains("1 to 10000"), "{error}");
+        settings.suppliers = 1;
+        settings.scale.districts = 11;
+        assert!(settings.check().is_err());
+    }
+}
