@@ -325,6 +325,16 @@ impl Plan {
         )
     }
 
+    /// Whether a database loaded and set up for `other` is as this plan wants it too: they
+    /// differ at most in what is asked of it.
+    pub fn same_tables(&self, other: &Self) -> bool {
+        let tables = |plan: &Self| {
+            let indexes = (plan.unique_indexes, plan.secondary_indexes);
+            (plan.records, plan.key, plan.value, plan.workers, indexes)
+        };
+        tables(self) == tables(other) && self.certifiers == other.certifiers
+    }
+
     /// One line that says what will be run.
     pub fn description(&self) -> String {
         let law = match self.workload.distribution.theta() {

@@ -133,12 +133,21 @@ pub fn alternate(
     Ok(Outcome { repeats, summaries })
 }
 
-/// Runs the plan on `subject`.
+/// Runs the plan on `subject`: loads and measures it.
 ///
 /// # Errors
 /// Whatever the subject reports, and [`Error::Run`] when a mode commits
 /// nothing at all. Wrong answers are no error here but `verified: false`.
 pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<Outcome> {
+    load(subject, plan, progress)?;
+    measure(subject, plan, progress)
+}
+
+/// Loads the plan's records into `subject` and builds its indexes.
+///
+/// # Errors
+/// Whatever the subject reports.
+pub fn load(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<()> {
     let step = progress.step("loading", plan.records * plan.certifiers.len() as u64);
     subject.load(&step)?;
     step.finish();
@@ -148,6 +157,15 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
     );
     subject.index(&step)?;
     step.finish();
+    Ok(())
+}
+
+/// Measures a loaded `subject`. It may have been loaded for another plan, as long as that
+/// [says the same of the tables](Plan::same_tables).
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<Outcome> {
     let turns = Turns {
         repeats: plan.repeats,
         duration: plan.duration,

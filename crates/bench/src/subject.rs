@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::distribution::Records;
 use crate::limits::Region;
-use crate::measure::{AbortReasons, Latencies};
+use crate::measure::{AbortReasons, InFlight, Latencies};
 use crate::operations::OperationSource;
 use crate::plan::Plan;
 use crate::progress::Step;
@@ -98,6 +98,10 @@ pub struct Run {
     pub seed: u64,
     /// How transactions are executed.
     pub variant: Variant,
+    /// How many are in flight on each worker, in modes that have several.
+    pub in_flight: InFlight,
+    /// Whether they neither change nor add records.
+    pub only_reads: bool,
     /// Whether those that only read say so when they begin.
     pub declare_read_only: bool,
     /// Ends the run before its time, once it is true.
@@ -123,6 +127,8 @@ impl Run {
             records,
             seed,
             variant,
+            in_flight: plan.in_flight,
+            only_reads: plan.workload.only_reads(),
             declare_read_only: plan.declare_read_only,
             stop: None,
             source,

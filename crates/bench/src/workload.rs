@@ -192,6 +192,14 @@ impl Workload {
     pub fn has(&self, kind: OperationKind) -> bool {
         self.proportions.share(kind) > 0.0
     }
+
+    /// Whether transactions neither change nor add records.
+    pub fn only_reads(&self) -> bool {
+        use OperationKind::{Insert, ReadModifyWrite, Update};
+        ![Update, Insert, ReadModifyWrite]
+            .into_iter()
+            .any(|kind| self.has(kind))
+    }
 }
 
 #[cfg(test)]

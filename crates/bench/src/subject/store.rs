@@ -30,10 +30,8 @@ use crate::indexes::{self, Definition, Index};
 use crate::limits::{Device, Region};
 use crate::loading::in_batches;
 use crate::measure::{AbortReasons, Durability, InFlight};
-use crate::mode::Mode;
 use crate::plan::Plan;
 use crate::progress::Step;
-use crate::workload::OperationKind;
 use crate::{Error, Result};
 
 /// Records per transaction while loading and removing.
@@ -77,14 +75,6 @@ impl Store {
                 .map(|directory| Device::new(&directory, DEVICE_BYTES))
                 .transpose()?,
         })
-    }
-
-    fn in_flight(&self, mode: Mode) -> weft::InFlight {
-        match self.plan.in_flight {
-            _ if !mode.is_interleaved() => weft::InFlight::Fixed(1),
-            InFlight::Auto => weft::InFlight::Auto,
-            InFlight::Fixed(n) => weft::InFlight::Fixed(n as usize),
-        }
     }
 
     fn application(&self, loaded: u64) -> Application {
@@ -140,7 +130,7 @@ impl Store {
         let before = self.database.stats();
         for (number, worker) in self.database.workers().iter().enumerate() {
             worker.configure(WorkerConfig {
-                in_flight: self.in_flight(mode),
+                in_flight: in_flight(run),
                 ..self.config
             });
             let client = Client {
@@ -270,20 +260,21 @@ impl Store {
     }
 }
 
+/// How many transactions a worker has in flight.
+fn in_flight(run: &Run) -> weft::InFlight {
+    match run.in_flight {
+        _ if !run.variant.mode.is_interleaved() => weft::InFlight::Fixed(1),
+        InFlight::Auto => weft::InFlight::Auto,
+        InFlight::Fixed(n) => weft::InFlight::Fixed(n as usize),
+    }
+}
+
 impl Store {
     /// Lines that an operation of this workload touches, by running some of them
     /// under a counting policy. Reads and scans only: what writes would add
     /// cannot be had without changing the table.
     fn lines_per_operation(&self, run: &Run) -> Result<Option<f64>> {
-        let only_reads = [
-            OperationKind::Update,
-            OperationKind::Insert,
-            OperationKind::ReadModifyWrite,
-        ];
-        if only_reads
-            .into_iter()
-            .any(|kind| self.plan.workload.has(kind))
-        {
+        if !run.only_reads {
             return Ok(None);
         }
         let Some(worker) = self.database.workers().first() else {
