@@ -10,9 +10,11 @@ use crate::{Error, Result};
 mod chart;
 pub mod csv;
 pub mod json;
+mod line_chart;
 pub mod table;
 
 pub use chart::chart;
+pub use line_chart::{Line, LineChart, line_chart};
 
 /// How results are written to standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

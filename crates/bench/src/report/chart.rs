@@ -6,14 +6,14 @@ use plotters::prelude::*;
 use crate::measure::Summary;
 use crate::{Error, Result};
 
-const SIZE: (u32, u32) = (900, 480);
+pub(super) const SIZE: (u32, u32) = (900, 480);
 /// Half of a bar's width, where 1 is the distance of two bars.
 const HALF_BAR: f64 = 0.32;
 /// Half the width of the ticks at the ends of an error bar.
 const HALF_TICK: f64 = 0.06;
 const BAR: RGBColor = RGBColor(70, 110, 160);
 /// The mode the others are compared with.
-const BASE: RGBColor = RGBColor(150, 150, 150);
+pub(super) const BASE: RGBColor = RGBColor(150, 150, 150);
 
 /// Draws the chart, `title` above it.
 ///
@@ -109,7 +109,7 @@ fn label(summary: &Summary) -> String {
 }
 
 /// The title cut to what fits the width.
-fn shortened(title: &str) -> String {
+pub(super) fn shortened(title: &str) -> String {
     const CHARACTERS: usize = 140;
     if title.chars().count() <= CHARACTERS {
         return title.to_owned();

@@ -128,7 +128,56 @@ fn the_chart_is_well_formed_svg_with_every_mode() {
 }
 
 #[test]
+fn the_line_chart_has_a_path_per_series_and_leaves_gaps() {
+    let line = |name: &str, values: &[Option<f64>]| Line {
+        name: name.to_owned(),
+        values: values
+            .iter()
+            .map(|value| value.map(|value| Spread::of(&[value, value * 2.0])))
+            .collect(),
+    };
+    let svg = line_chart(&LineChart {
+        title: "size <of> tables".to_owned(),
+        x_title: "records".to_owned(),
+        x_labels: vec!["10k".to_owned(), "1M".to_owned()],
+        y_title: "speed".to_owned(),
+        lines: vec![
+            line("first", &[Some(1.0), Some(2.0)]),
+            line("second", &[Some(3.0), None]),
+        ],
+    })
+    .unwrap();
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let texts: Vec<_> = document
+        .descendants()
+        .filter_map(|node| node.text())
+        .map(str::trim)
+        .collect();
+    for word in [
+        "size <of> tables",
+        "records",
+        "10k",
+        "1M",
+        "speed",
+        "first",
+        "second",
+    ] {
+        assert!(texts.contains(&word), "{word}: {texts:?}");
+    }
+    // A dot for each value and for each name.
+    assert_eq!(svg.matches("<circle").count(), 3 + 2);
+}
+
+#[test]
 fn an_empty_chart_is_an_error() {
+    let nothing = LineChart {
+        title: String::new(),
+        x_title: String::new(),
+        x_labels: Vec::new(),
+        y_title: String::new(),
+        lines: Vec::new(),
+    };
+    assert!(line_chart(&nothing).is_err());
     assert!(chart("nothing", &[]).is_err());
 }
 
