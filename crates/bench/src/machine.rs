@@ -9,7 +9,7 @@ use std::fs;
 pub fn memory_available_bytes() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
-    let system = memory_available_in(&read("/proc/meminfo")?)?;
+    let system = kibibytes_in(&read("/proc/meminfo")?, "MemAvailable:")?;
     // Inside a container the group's own files are at the root of the mount;
     // "max", or a number beyond the machine, means no limit.
     let left = |max: &str, used: &str| Some(number(max)?.saturating_sub(number(used)?));
@@ -22,10 +22,9 @@ pub fn memory_available_bytes() -> Option<u64> {
     Some(group.map_or(system, |group| group.min(system)))
 }
 
-fn memory_available_in(meminfo: &str) -> Option<u64> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// A line of the system's table of memory, in bytes.
+fn kibibytes_in(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -33,6 +32,64 @@ fn memory_available_in(meminfo: &str) -> Option<u64> {
 /// Hardware threads the process may use, at least 1.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What results were measured on, as far as the system says. Nothing that tells one machine
+/// from another of its kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// What the processor calls itself.
+    pub processor: Option<String>,
+    /// Hardware threads the process may use.
+    pub cores: usize,
+    /// Bytes of the largest cache that the first of them has.
+    pub cache_bytes: Option<u64>,
+    /// Bytes of memory.
+    pub memory_bytes: Option<u64>,
+    /// Name and version of the operating system's kernel.
+    pub kernel: Option<String>,
+    /// Whether memory lies on huge pages without being asked for (`always`), on request
+    /// (`madvise`) or not at all (`never`).
+    pub huge_pages: Option<String>,
+}
+
+impl Description {
+    /// Of this machine.
+    pub fn here() -> Self {
+        let read = |path: &str| fs::read_to_string(path).ok();
+        let caches = (0..8).filter_map(|number| {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{number}/size");
+            parse_size::Config::new()
+                .with_binary()
+                .parse_size(read(&path)?.trim())
+                .ok()
+        });
+        let kernel = |name| Some(read(&format!("/proc/sys/kernel/{name}"))?.trim().to_owned());
+        Self {
+            processor: read("/proc/cpuinfo").and_then(|table| processor_in(&table)),
+            cores: cores(),
+            cache_bytes: caches.max(),
+            memory_bytes: read("/proc/meminfo").and_then(|table| kibibytes_in(&table, "MemTotal:")),
+            kernel: kernel("ostype")
+                .zip(kernel("osrelease"))
+                .map(|(name, release)| format!("{name} {release}")),
+            huge_pages: read("/sys/kernel/mm/transparent_hugepage/enabled")
+                .and_then(|choices| chosen_in(&choices)),
+        }
+    }
+}
+
+fn processor_in(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// The word in brackets.
+fn chosen_in(choices: &str) -> Option<String> {
+    let (_, rest) = choices.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
 }
 
 /// What became of the processors' time since the machine was started.
@@ -89,7 +146,18 @@ mod tests {
     #[test]
     fn the_available_memory_is_read_from_the_systems_table() {
         let table = "MemTotal:       24 kB\nMemFree: 1 kB\nMemAvailable:   23456 kB\n";
-        assert_eq!(memory_available_in(table), Some(23456 * 1024));
-        assert_eq!(memory_available_in("nothing"), None);
+        assert_eq!(kibibytes_in(table, "MemAvailable:"), Some(23456 * 1024));
+        assert_eq!(kibibytes_in(table, "MemTotal:"), Some(24 * 1024));
+        assert_eq!(kibibytes_in("nothing", "MemAvailable:"), None);
+    }
+
+    #[test]
+    fn the_machine_is_described_from_the_systems_tables() {
+        let table = "processor\t: 0\nmodel name\t: Fast: 3 GHz\nmodel name\t: Other\n";
+        assert_eq!(processor_in(table).unwrap(), "Fast: 3 GHz");
+        assert_eq!(processor_in("processor : 0\n"), None);
+        assert_eq!(chosen_in("always [madvise] never\n").unwrap(), "madvise");
+        assert_eq!(chosen_in("always"), None);
+        assert_eq!(Description::here().cores, cores());
     }
 }
