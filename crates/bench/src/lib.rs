@@ -9,7 +9,7 @@
 //! What is not here: any engine. What is measured stands behind the
 //! [`subject::Subject`] trait, so the same driver serves Weft and the small
 //! models the tests use. Benchmarks of whole transactions over several tables are
-//! [`application`]s.
+//! [`application`]s; experiments of publications are in [`paper`].
 //!
 //! Rules every benchmark follows, and where they live:
 //! - all modes run in one process on one loaded table, alternating, in an
@@ -34,6 +34,7 @@ pub mod measure;
 pub mod mode;
 pub mod number;
 pub mod operations;
+pub mod paper;
 pub mod plan;
 pub mod progress;
 pub mod recovery;

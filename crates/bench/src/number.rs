@@ -76,6 +76,18 @@ pub fn with_commas(number: u64) -> String {
     text
 }
 
+/// Writes a count with the suffix that [`parse_count`] reads, if it is a multiple of it.
+pub fn short_count(count: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let unit = UNITS
+        .into_iter()
+        .find(|(unit, _)| count >= *unit && count.is_multiple_of(*unit));
+    unit.map_or_else(
+        || with_commas(count),
+        |(unit, name)| format!("{}{name}", count / unit),
+    )
+}
+
 /// Writes a size in bytes in the largest binary unit that divides it.
 pub fn bytes_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -132,5 +144,19 @@ mod tests {
         assert_eq!(with_commas(50_000_000), "50,000,000");
         assert_eq!(bytes_text(512 << 20), "512 MiB");
         assert_eq!(bytes_text(1000), "1,000 bytes");
+    }
+
+    #[test]
+    fn counts_are_shortened_where_nothing_is_lost() {
+        for (count, text) in [
+            (0, "0"),
+            (100, "100"),
+            (10_000, "10k"),
+            (20_000_000, "20M"),
+            (1_500, "1,500"),
+            (3_000_000_000, "3G"),
+        ] {
+            assert_eq!(short_count(count), text);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `weft bench`: which benchmark.
 
-use crate::{hot_row, index_build, limits, recovery, ycsb};
+use crate::{hot_row, index_build, limits, paper, recovery, ycsb};
 
 /// Measures the engine, or the machine it runs on.
 #[derive(Debug, clap::Subcommand)]
@@ -9,6 +9,7 @@ pub(crate) enum Command {
     Recovery(recovery::Arguments),
     IndexBuild(index_build::Arguments),
     HotRow(hot_row::Arguments),
+    Paper(paper::Arguments),
     Limits(limits::Arguments),
 }
 
@@ -19,6 +20,7 @@ impl Command {
             Self::Recovery(arguments) => arguments.run(),
             Self::IndexBuild(arguments) => arguments.run(),
             Self::HotRow(arguments) => arguments.run(),
+            Self::Paper(arguments) => arguments.run(),
             Self::Limits(arguments) => arguments.run(),
         }
     }

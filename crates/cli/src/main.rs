@@ -20,6 +20,7 @@ mod hot_row;
 mod index_build;
 mod limits;
 mod log;
+mod paper;
 mod place;
 mod recovery;
 mod salvage;

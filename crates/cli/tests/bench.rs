@@ -60,7 +60,8 @@ fn help_names_every_flag_and_shows_examples() {
         contains("ycsb")
             .and(contains("limits"))
             .and(contains("hot-row"))
-            .and(contains("index-build")),
+            .and(contains("index-build"))
+            .and(contains("paper")),
     );
 }
 
@@ -129,6 +130,63 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         .assert()
         .code(2)
         .stderr(contains("--seconds"));
+}
+
+#[test]
+fn published_experiments_are_listed_run_and_reported() {
+    weft("bench paper").assert().success().stdout(
+        contains("000-5.2")
+            .and(contains("001-12"))
+            .and(contains("figure 5.3"))
+            .and(contains("minutes")),
+    );
+    weft("bench paper 000-5.4cd 5.4")
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(
+            contains("`5.4`")
+                .and(contains("000-5.4cd"))
+                .and(contains("001-7")),
+        );
+    weft("bench paper --scale 0")
+        .assert()
+        .code(2)
+        .stderr(contains("--scale 0"));
+    let directory = tempfile::tempdir().unwrap();
+    let (pages, charts) = (
+        directory.path().join("pages"),
+        directory.path().join("charts"),
+    );
+    let output = weft("bench paper 001-11 --scale 0.0002 --seconds 0.01 --repeats 1")
+        .args(["--format", "json", "--report"])
+        .arg(&pages)
+        .arg("--charts")
+        .arg(&charts)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("experiment 1 of 1: 001-11"), "{errors}");
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Two series on one and on two workers.
+    assert_eq!(rows.as_array().unwrap().len(), 4);
+    assert_eq!(rows[3]["x_name"], "workers");
+    assert_eq!(rows[3]["x"], 2.0);
+    assert_eq!(rows[3]["mode"], "interleaved-nested");
+    let page = std::fs::read_to_string(pages.join("mosaicdb.md")).unwrap();
+    assert!(
+        page.contains("0.82") && page.contains("001-11.svg"),
+        "{page}"
+    );
+    let index = std::fs::read_to_string(pages.join("README.md")).unwrap();
+    assert!(index.contains("(mosaicdb.md#001-11"), "{index}");
+    // Nothing that tells where it was made.
+    let place = directory.path().display().to_string();
+    assert!(!page.contains(&place) && !index.contains(&place));
+    for directory in [&pages, &charts] {
+        assert!(directory.join("001-11.svg").exists());
+    }
 }
 
 #[test]

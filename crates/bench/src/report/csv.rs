@@ -72,6 +72,36 @@ pub(super) fn outcome(outcome: &Outcome) -> Result<String> {
     text(&lines)
 }
 
+/// The same of many outcomes: each with further columns of its own before the others.
+///
+/// # Errors
+/// [`Error::Run`] when one cannot be written as CSV.
+pub fn outcomes<const N: usize>(
+    columns: [&str; N],
+    of: impl IntoIterator<Item = ([String; N], impl std::borrow::Borrow<Outcome>)>,
+) -> Result<String> {
+    let failed =
+        |error: csv::Error| Error::run(format!("cannot write the results as CSV: {error}"));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut header = Some(columns);
+    for (fields, one) in of {
+        let text = outcome(one.borrow())?;
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        if let Some(columns) = header.take() {
+            let others = reader.headers().map_err(failed)?;
+            let all = columns.into_iter().chain(others);
+            writer.write_record(all).map_err(failed)?;
+        }
+        for record in reader.records() {
+            let record = record.map_err(failed)?;
+            let own = fields.iter().map(String::as_str);
+            let all = own.chain(&record);
+            writer.write_record(all).map_err(failed)?;
+        }
+    }
+    finished(writer)
+}
+
 /// One line per limit.
 pub(super) fn limits(limits: &[Limit]) -> Result<String> {
     #[derive(Serialize)]
@@ -162,6 +192,14 @@ pub fn text(lines: &[impl Serialize]) -> Result<String> {
     for line in lines {
         writer.serialize(line).map_err(|error| failed(&error))?;
     }
+    finished(writer)
+}
+
+/// What was written.
+fn finished(writer: csv::Writer<Vec<u8>>) -> Result<String> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::run(format!("cannot write the results as CSV: {error}"))
+    };
     let bytes = writer.into_inner().map_err(|error| failed(&error))?;
     String::from_utf8(bytes).map_err(|error| failed(&error))
 }

@@ -1,0 +1,368 @@
+//! The published experiments that Weft can be put to: those of CoroBase (paper 000) and of
+//! MosaicDB (paper 001).
+//!
+//! An [`Experiment`] is data: what is varied ([`Axis`]), what is compared ([`Series`]), how
+//! large it is on a small machine ([`Experiment::plans`]), and what its authors published
+//! ([`Published`]). [`run()`] puts Weft to it and gives [`Findings`], which are written as
+//! tables and rows ([`output`]), drawn ([`drawing`]) and set beside the published figures
+//! on a page ([`report`]).
+//!
+//! Published are numbers of other engines on larger machines. Ratios between series are
+//! therefore what is compared; they are taken within each repeat. Where a figure of the
+//! paper shows a curve whose values its text does not give, nothing is quoted but what the
+//! text says.
+
+use crate::measure::{InFlight, Isolation, Measurement};
+use crate::mode::Mode;
+use crate::number::{bytes_text, short_count};
+use crate::plan::{Options, Plan};
+use crate::{Error, Result};
+
+mod corobase;
+pub mod drawing;
+mod findings;
+mod mosaicdb;
+pub mod output;
+mod published;
+pub mod report;
+mod run;
+mod settings;
+
+pub use findings::{Findings, Point};
+pub use published::{At, Published, Value};
+pub use run::run;
+pub use settings::Settings;
+
+/// A publication with experiments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    /// High-performance in-memory transactions as coroutines.
+    CoroBase,
+    /// Four latencies hidden.
+    MosaicDb,
+}
+
+impl Paper {
+    /// Every paper, in the order of their numbers.
+    pub const ALL: [Self; 2] = [Self::CoroBase, Self::MosaicDb];
+
+    /// What its engine is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CoroBase => "CoroBase",
+            Self::MosaicDb => "MosaicDB",
+        }
+    }
+
+    /// The number that experiments are named after.
+    pub fn number(self) -> &'static str {
+        match self {
+            Self::CoroBase => "000",
+            Self::MosaicDb => "001",
+        }
+    }
+
+    /// Who published it, and where.
+    pub fn citation(self) -> &'static str {
+        match self {
+            Self::CoroBase => {
+                "Yongjun He: High-Performance In-Memory OLTP via Coroutine-to-Transaction. \
+                 Thesis, Simon Fraser University, 2021"
+            }
+            Self::MosaicDb => {
+                "Kaisong Huang, Tianzheng Wang, Qingqing Zhou, Qingzhong Meng: The Art of \
+                 Latency Hiding in Modern Database Engines. PVLDB 17(3), 2023"
+            }
+        }
+    }
+
+    /// What it was measured on.
+    pub fn machine(self) -> &'static str {
+        match self {
+            Self::CoroBase => {
+                "two Intel Xeon Gold 6252, 48 cores in all, 2.1 GHz (3.7 GHz boosted), 35.75 MB \
+                 of last-level cache each, 384 GB of memory (section 5.1)"
+            }
+            Self::MosaicDb => {
+                "two Intel Xeon Gold 6342, 48 cores in all, 2.8 GHz (3.5 GHz boosted), 36 MB of \
+                 last-level cache each, 256 GB of memory, no hyperthreading (section 6.1)"
+            }
+        }
+    }
+
+    /// Figures and tables of its evaluation that are no experiment here, and why.
+    pub fn left_out(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::CoroBase => corobase::LEFT_OUT,
+            Self::MosaicDb => mosaicdb::LEFT_OUT,
+        }
+    }
+}
+
+/// Which of the measured numbers an experiment is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Operations per second.
+    Operations,
+    /// Time of half the transactions.
+    Latency,
+}
+
+impl Quantity {
+    /// Its value in one measurement.
+    pub fn of(self, measurement: &Measurement) -> f64 {
+        match self {
+            Self::Operations => measurement.operations_per_second,
+            Self::Latency => measurement.latency_ns.p50 as f64,
+        }
+    }
+
+    /// What it is called, with the unit that people read it in.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Operations => "million operations per second",
+            Self::Latency => "time of a transaction in microseconds (p50)",
+        }
+    }
+
+    /// A value in that unit.
+    pub fn readable(self, value: f64) -> f64 {
+        match self {
+            Self::Operations => value / 1e6,
+            Self::Latency => value / 1e3,
+        }
+    }
+}
+
+/// What is varied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    /// Its name in rows.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its values, ascending.
+    pub values: &'static [f64],
+}
+
+/// The name of the axis whose values grow and shrink with the experiment.
+const RECORDS: &str = "records";
+
+impl Axis {
+    /// The values for an experiment of this scale, ascending, each once.
+    pub fn points(&self, scale: f64) -> Vec<f64> {
+        let mut points = self.values.to_vec();
+        if self.name == RECORDS {
+            for point in &mut points {
+                *point = settings::scaled(*point as u64, scale) as f64;
+            }
+            points.dedup();
+        }
+        points
+    }
+
+    /// A value as people write it.
+    pub fn label(&self, value: f64) -> String {
+        match self.name {
+            RECORDS => short_count(value as u64),
+            "value_bytes" | "key_bytes" => bytes_text(value as u64),
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// One of the things an experiment compares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Series {
+    /// What its counterpart is called in the paper, if it has one.
+    pub paper: Option<&'static str>,
+    /// How transactions are executed.
+    pub mode: Mode,
+    /// What they see of each other.
+    pub isolation: Isolation,
+    /// How many are in flight, where that is not the experiment's.
+    pub in_flight: Option<u32>,
+}
+
+impl Series {
+    const fn of(mode: Mode, paper: &'static str) -> Self {
+        Self {
+            paper: Some(paper),
+            mode,
+            isolation: Isolation::Snapshot,
+            in_flight: None,
+        }
+    }
+
+    const fn new(mode: Mode) -> Self {
+        Self {
+            paper: None,
+            mode,
+            isolation: Isolation::Snapshot,
+            in_flight: None,
+        }
+    }
+
+    const fn serializable(self) -> Self {
+        Self {
+            isolation: Isolation::Serializable,
+            ..self
+        }
+    }
+
+    const fn in_flight(self, in_flight: u32) -> Self {
+        Self {
+            in_flight: Some(in_flight),
+            ..self
+        }
+    }
+
+    /// Its name in results: the mode, and what else tells it from others.
+    pub fn name(&self) -> String {
+        let mut name = self.mode.name().to_owned();
+        if self.isolation != Isolation::Snapshot {
+            name = format!("{name} {}", self.isolation.name());
+        }
+        if let Some(in_flight) = self.in_flight {
+            name = format!("{name}, {in_flight} in flight");
+        }
+        name
+    }
+
+    /// Whether a measurement of the experiment is one of this series.
+    pub fn has(&self, measurement: &Measurement) -> bool {
+        self.mode == measurement.mode
+            && self.isolation == measurement.isolation
+            && self.runs_in(measurement.in_flight)
+    }
+
+    /// Whether it is measured where so many transactions are in flight.
+    fn runs_in(&self, in_flight: InFlight) -> bool {
+        self.in_flight
+            .is_none_or(|own| in_flight == InFlight::Fixed(own))
+    }
+}
+
+/// One figure or table of a paper as a benchmark.
+#[derive(Debug)]
+pub struct Experiment {
+    /// What it is asked for by: the paper's number and the figure's.
+    pub id: &'static str,
+    /// Where it was published.
+    pub paper: Paper,
+    /// The section that describes it.
+    pub section: &'static str,
+    /// Where its results stand there.
+    pub figure: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// What is varied.
+    pub x: Axis,
+    /// What is compared, in the order of reports; the first is what others are measured
+    /// against.
+    pub series: &'static [Series],
+    /// What is looked at.
+    pub quantity: Quantity,
+    /// Whether the paper shows it as a multiple of the first series.
+    pub relative: bool,
+    /// What the paper found, in a sentence.
+    pub finding: &'static str,
+    /// The numbers that its text gives.
+    pub published: &'static [Published],
+    /// How our set-up differs, beside the machine, in a sentence or two.
+    pub differences: &'static str,
+    /// What is asked of the engine at a value of the axis, at scale 1, but for the series.
+    options: fn(f64) -> Result<Options>,
+}
+
+/// Every experiment, in the order of the papers.
+pub fn all() -> impl Iterator<Item = &'static Experiment> {
+    corobase::EXPERIMENTS.iter().chain(mosaicdb::EXPERIMENTS)
+}
+
+/// The experiments asked for by id, in the order of the papers, each once; all of them for
+/// `all`.
+///
+/// # Errors
+/// [`Error::Input`] that lists the known ones, for an unknown id.
+pub fn named(ids: &[String]) -> Result<Vec<&'static Experiment>> {
+    if let Some(unknown) = ids
+        .iter()
+        .find(|id| *id != "all" && all().all(|experiment| experiment.id != **id))
+    {
+        let known: Vec<_> = all().map(|experiment| experiment.id).collect();
+        return Err(Error::input(format!(
+            "there is no experiment `{unknown}`; choose from all, {}",
+            known.join(", ")
+        )));
+    }
+    let asked = |id: &str| ids.iter().any(|asked| asked == id || asked == "all");
+    Ok(all().filter(|experiment| asked(experiment.id)).collect())
+}
+
+impl Experiment {
+    /// What is run at each value of the axis. Series that differ in the number in flight
+    /// need a run for each; those that have one transaction in flight are in all of these, so
+    /// that ratios against them can be taken within each repeat.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for settings out of range, and where the machine is too small.
+    pub fn plans(&self, settings: &Settings) -> Result<Vec<(f64, Vec<Plan>)>> {
+        settings.check()?;
+        let mut depths: Vec<_> = self.series.iter().map(|series| series.in_flight).collect();
+        depths.retain(Option::is_some);
+        depths.dedup();
+        if depths.is_empty() {
+            depths.push(None);
+        }
+        let points = self.x.points(settings.scale).into_iter();
+        let plans = points.map(|x| {
+            let plans = depths
+                .iter()
+                .map(|&in_flight| self.plan(settings, x, in_flight));
+            Ok((x, plans.collect::<Result<_>>()?))
+        });
+        plans.collect()
+    }
+
+    fn plan(&self, settings: &Settings, x: f64, in_flight: Option<u32>) -> Result<Plan> {
+        let options = (self.options)(x)?;
+        let in_flight = in_flight.map_or(options.in_flight, InFlight::Fixed);
+        let series: Vec<_> = self
+            .series
+            .iter()
+            .filter(|series| series.runs_in(in_flight))
+            .collect();
+        let records = match self.x.name {
+            // Scaled already.
+            RECORDS => options.records,
+            _ => options
+                .records
+                .map(|records| settings::scaled(records, settings.scale)),
+        };
+        Options {
+            records,
+            in_flight,
+            modes: series.iter().map(|series| series.mode).collect(),
+            isolations: series.iter().map(|series| series.isolation).collect(),
+            seconds: settings.seconds,
+            repeats: settings.repeats.into(),
+            seed: settings.seed,
+            ..options
+        }
+        .plan()
+    }
+
+    /// The place in the paper that it is from.
+    pub fn source(&self) -> String {
+        format!(
+            "{}, {} (section {})",
+            self.paper.name(),
+            self.figure,
+            self.section
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! A number that a paper gives, and what stands beside it here.
+
+use super::{Findings, Series};
+
+/// A number as the text of a paper has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// This number, rounded as its authors did.
+    About(f64),
+    /// The greatest of several.
+    UpTo(f64),
+    /// Several, from the least to the greatest.
+    Between(f64, f64),
+    /// More than this: the text says that one is ahead, not by how much.
+    Above(f64),
+    /// Less than this.
+    Below(f64),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::About(value) => write!(formatter, "{value}"),
+            Self::UpTo(value) => write!(formatter, "up to {value}"),
+            Self::Between(low, high) => write!(formatter, "{low} to {high}"),
+            Self::Above(value) => write!(formatter, "above {value}"),
+            Self::Below(value) => write!(formatter, "below {value}"),
+        }
+    }
+}
+
+/// Which values of the axis a published number belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// All of them.
+    Every,
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The one where it is greatest.
+    Greatest,
+    /// The one where it is least.
+    Least,
+}
+
+/// How much one series is of another.
+#[derive(Clone, Copy, Debug)]
+pub struct Published {
+    /// What is divided.
+    pub of: Series,
+    /// By what.
+    pub by: Series,
+    /// The paper's ratio.
+    pub value: Value,
+    /// Where on our axis to look for its counterpart.
+    pub at: At,
+    /// What the paper's number holds for, and where it stands.
+    pub setting: &'static str,
+}
+
+impl Published {
+    /// What is compared, in the paper's words.
+    pub fn what(&self) -> String {
+        let name = |series: &Series| match series.paper {
+            Some(paper) => paper.to_owned(),
+            None => series.name(),
+        };
+        format!("{} / {}", name(&self.of), name(&self.by))
+    }
+
+    /// The same in ours.
+    pub fn ours(&self) -> String {
+        format!("{} / {}", self.of.name(), self.by.name())
+    }
+
+    /// What was found here, with the place on the axis.
+    pub fn found(&self, findings: &Findings) -> String {
+        let axis = &findings.experiment.x;
+        let quantity = findings.experiment.quantity;
+        let ratios: Vec<_> = findings
+            .points
+            .iter()
+            .filter_map(|point| Some((point.x, point.ratio(quantity, &self.of, &self.by)?.median)))
+            .collect();
+        let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let greatest = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let one = |found: Option<&(f64, f64)>| {
+            found.map_or("-".to_owned(), |&(x, ratio)| {
+                format!("{ratio:.2} ({} {})", axis.title, axis.label(x))
+            })
+        };
+        match self.at {
+            At::First => one(ratios.first()),
+            At::Last => one(ratios.last()),
+            At::Greatest => one(greatest),
+            At::Least => one(least),
+            At::Every => match (least, greatest) {
+                (Some(least), Some(greatest)) if ratios.len() > 1 => {
+                    format!("{:.2} to {:.2}", least.1, greatest.1)
+                }
+                _ => one(least),
+            },
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! How large experiments are, and how long they take.
+
+use std::time::Duration;
+
+use super::Experiment;
+use crate::number::check_seconds;
+use crate::plan::within;
+use crate::{Error, Result};
+
+/// Fewest records of a scaled table.
+const RECORDS_MIN: u64 = 100;
+/// Records loaded in a second, roughly, for the expected duration.
+const LOADED_PER_SECOND: f64 = 600_000.0;
+
+/// What is asked of all experiments alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Size of the tables, 1 for those that suit two cores and some gigabytes.
+    pub scale: f64,
+    /// Seconds for each series, in each repeat, at each value of the axis.
+    pub seconds: f64,
+    /// Repeats.
+    pub repeats: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            scale: 1.0,
+            seconds: 1.0,
+            repeats: 3,
+            seed: 1,
+        }
+    }
+}
+
+/// A number of records at a scale.
+pub(super) fn scaled(records: u64, scale: f64) -> u64 {
+    ((records as f64 * scale) as u64).max(RECORDS_MIN)
+}
+
+impl Settings {
+    /// Largest scale: a hundred times what the papers have.
+    pub const SCALE_MAX: f64 = 10_000.0;
+
+    /// Refuses what cannot be carried out.
+    ///
+    /// # Errors
+    /// [`Error::Input`] that says which value to change.
+    pub fn check(&self) -> Result<()> {
+        if !(self.scale > 0.0 && self.scale <= Self::SCALE_MAX) {
+            return Err(Error::input(format!(
+                "--scale {} is out of range; give a number above 0 and up to {}",
+                self.scale,
+                Self::SCALE_MAX
+            )));
+        }
+        check_seconds(&format!("--seconds {}", self.seconds), self.seconds)?;
+        within("--repeats", self.repeats.into(), 1000)?;
+        Ok(())
+    }
+
+    /// How long an experiment takes, roughly.
+    ///
+    /// # Errors
+    /// [`Error::Input`] as [`Experiment::plans`].
+    pub fn duration(&self, experiment: &Experiment) -> Result<Duration> {
+        let mut seconds = 0.0;
+        let mut loaded = None;
+        for plan in experiment.plans(self)?.into_iter().flat_map(|(_, all)| all) {
+            let variants = plan.variants().len() as f64;
+            // The machine's limit takes part of a variant's time beside them.
+            seconds += (variants + 0.2) * self.seconds * f64::from(self.repeats);
+            if loaded.as_ref().is_none_or(|other| !plan.same_tables(other)) {
+                seconds += plan.records as f64 / LOADED_PER_SECOND;
+            }
+            loaded = Some(plan);
+        }
+        Ok(Duration::from_secs_f64(seconds))
+    }
+}

@@ -1,0 +1,142 @@
+//! `weft bench paper`: the experiments of published papers.
+
+use std::path::{Path, PathBuf};
+
+use bench::machine::Description;
+use bench::number::parse_seconds;
+use bench::paper::{self, Findings, Settings, output, report};
+use bench::progress::Progress;
+
+use crate::series::Series;
+
+const EXAMPLES: &str = "\
+Examples:
+  What there is, and how long it takes:
+    weft bench paper
+  Two experiments, as tables with the published figures beside ours:
+    weft bench paper 000-5.2 000-5.7
+  All of them on tables ten times as large, as pages with charts:
+    weft bench paper all --scale 10 --report docs/results
+  A look at one within seconds, for further processing:
+    weft bench paper 000-5.3 --scale 0.1 --seconds 0.1 --repeats 1 --format json";
+
+/// Repeats published experiments with Weft in the place of their engines.
+///
+/// Without arguments it lists the experiments. Each runs its series by turns on one loaded
+/// table and sets the ratios between them beside the published ones. Every answer is
+/// verified.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Experiments to run, as listed, or all.
+    #[arg(value_name = "ID")]
+    experiments: Vec<String>,
+
+    /// Size of the tables, as a multiple of what suits a small machine.
+    #[arg(
+        long,
+        value_name = "X",
+        default_value = "1",
+        allow_negative_numbers = true
+    )]
+    scale: f64,
+
+    /// Seconds for each series in each repeat, at each value of what is varied.
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "1",
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
+    )]
+    seconds: f64,
+
+    #[command(flatten)]
+    series: Series,
+
+    /// Also draw each experiment into a file of its own, ID.svg, in this directory.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
+
+    /// Also write a page for each paper, with charts, and an index into this directory.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+
+    /// Seed of every random choice; equal seeds ask for the same.
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        let settings = Settings {
+            scale: self.scale,
+            seconds: self.seconds,
+            repeats: self.series.repeats,
+            seed: self.seed,
+        };
+        settings.check()?;
+        let format = self.series.format;
+        if self.experiments.is_empty() {
+            let all: Vec<_> = paper::all().collect();
+            return crate::write_results(&output::list(format, &all, &settings)?);
+        }
+        let experiments = paper::named(&self.experiments)?;
+        for directory in [&self.charts, &self.report].into_iter().flatten() {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                bench::Error::input(format!(
+                    "cannot make the directory {}: {error}; choose another",
+                    directory.display()
+                ))
+            })?;
+        }
+        let progress = Progress::stderr();
+        let mut findings = Vec::new();
+        for (number, experiment) in (1..).zip(&experiments) {
+            progress.note(&format!(
+                "experiment {number} of {}: {}, {}; about {} s",
+                experiments.len(),
+                experiment.id,
+                experiment.title,
+                settings.duration(experiment)?.as_secs()
+            ));
+            findings.push(paper::run(experiment, &settings, &progress)?);
+            // After each one: who interrupts a long series keeps what there is.
+            self.write_files(&findings, &settings)?;
+        }
+        crate::write_results(&output::results(format, &findings)?)?;
+        let wrong = findings.iter().filter(|one| !one.verified());
+        let wrong: Vec<_> = wrong.map(|one| one.experiment.id).collect();
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(bench::Error::run(format!(
+                "answers were wrong in {}; these numbers mean nothing, please report it",
+                wrong.join(", ")
+            )))
+        }
+    }
+
+    fn write_files(&self, findings: &[Findings], settings: &Settings) -> bench::Result<()> {
+        if let Some(directory) = &self.charts {
+            write_all(directory, report::charts(findings)?)?;
+        }
+        if let Some(directory) = &self.report {
+            let machine = Description::here();
+            write_all(directory, report::files(findings, settings, &machine)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_all(directory: &Path, files: Vec<report::File>) -> bench::Result<()> {
+    files.into_iter().try_for_each(|file| {
+        let path = directory.join(file.name);
+        std::fs::write(&path, file.text).map_err(|error| {
+            bench::Error::run(format!(
+                "cannot write {}: {error}; choose another directory",
+                path.display()
+            ))
+        })
+    })
+}
