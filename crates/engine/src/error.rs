@@ -16,7 +16,8 @@ pub enum Abort {
     /// Another open transaction has written the record first, or has it locked.
     WriteConflict,
     /// A transaction that committed after this one's snapshot has written the
-    /// record.
+    /// record, and the snapshot could not move there: this one has read something that
+    /// has changed since, or more than is noted.
     SnapshotTooOld,
     /// It would have had to wait for a transaction that waits for it.
     Deadlock,
@@ -42,7 +43,8 @@ impl fmt::Display for Abort {
                  run the transaction again"
             }
             Abort::SnapshotTooOld => {
-                "the record was changed after this transaction began; run the transaction again"
+                "the record was changed after this transaction began, which has read something \
+                 before; run the transaction again"
             }
             Abort::Deadlock => {
                 "transactions wait for each other in a circle, and this one gave way; run it \

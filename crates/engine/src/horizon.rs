@@ -8,7 +8,8 @@
 //! transaction). Each announces a *floor* now and then: no transaction that is
 //! open in the session, or will begin in it, has an older snapshot. Snapshots
 //! are loads of the clock, which only grows, so a floor that once was the clock's
-//! value, or the oldest open snapshot, stays right until it is raised.
+//! value, or the oldest open snapshot, stays right until it is raised. (A snapshot that
+//! moves, moves forward, and leaves the old one open besides: `transaction/refresh.rs`.)
 //!
 //! Leaving idleness is the exception: the floor goes from `IDLE` down to the
 //! clock's value, and is followed by a SeqCst fence and a new load of the clock

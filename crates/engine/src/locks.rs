@@ -115,8 +115,9 @@ pub enum OnConflict {
     #[default]
     Abort,
     /// Waits for the end of the other, behind those who came before. Under read
-    /// committed it then goes on with the newest version; on a snapshot it aborts
-    /// with [`crate::Abort::SnapshotTooOld`] if the other has committed a change.
+    /// committed it then goes on with the newest version. So it does on a snapshot, if
+    /// nothing that the transaction has read has changed; else, if the other has committed
+    /// a change, it aborts with [`crate::Abort::SnapshotTooOld`].
     Wait,
 }
 

@@ -41,6 +41,8 @@ counters! {
     aborts_snapshot_too_old,
     /// Aborts because the transaction would have waited for itself.
     aborts_deadlock,
+    /// Snapshots that moved to the present instead of an abort.
+    snapshots_moved,
     /// Waits for the end of another transaction.
     lock_waits,
     /// Waits that were given up because they took too long.

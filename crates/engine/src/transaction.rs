@@ -9,6 +9,7 @@
 //! | insert, update, upsert, delete | `write.rs` |
 //! | ordered scans | `scan.rs` |
 //! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs` |
+//! | a snapshot that moves instead of a conflict | `refresh.rs` |
 //! | running again after an abort | `restart.rs` |
 //! | commit | `commit.rs` |
 //! | certification of serializable transactions | `certify.rs` |
@@ -38,6 +39,7 @@ mod held;
 mod lock;
 mod maintain;
 mod read;
+mod refresh;
 mod restart;
 mod savepoint;
 mod scan;
@@ -72,7 +74,9 @@ pub enum Isolation {
     /// later commits; an uncommitted write of another aborts.
     ReadCommitted,
     /// All operations see what was committed when the transaction began. A write
-    /// of a record that was changed since aborts (first updater wins).
+    /// of a record that was changed since aborts (first updater wins), unless the
+    /// transaction has read nothing that has changed: then it goes on as if it had begun
+    /// just now.
     Snapshot,
     /// As a snapshot; besides, the transaction aborts when it commits unless all
     /// serializable transactions together are as if they had run one after the other
@@ -174,10 +178,14 @@ impl Transaction {
         &self.session
     }
 
-    /// The transaction's snapshot; under read committed, the present.
+    /// The transaction's snapshot, which does not move from now on; under read committed,
+    /// the present.
     pub fn snapshot(&self) -> Timestamp {
         match self.isolation() {
-            Isolation::Snapshot | Isolation::Serializable => self.context.snapshot(),
+            Isolation::Snapshot | Isolation::Serializable => {
+                self.context.dependencies.settle();
+                self.context.snapshot()
+            }
             Isolation::ReadCommitted => self.session.database.now(),
         }
     }
@@ -297,34 +305,45 @@ impl Transaction {
         Ok(statement)
     }
 
-    /// Notes what the transaction saw of a record, if it is serializable: `version`, or
-    /// none.
+    /// Notes what the transaction saw of a record: `version`, or none.
     #[inline(always)]
     fn note(&self, slot: &Slot, version: Option<Version>) {
         let dependencies = &self.context.dependencies;
         if dependencies.is_active() && !version.is_some_and(|version| self.is_own(version)) {
-            if dependencies.will_grow() && !self.may_remember_reads() {
+            if dependencies.is_full() && !self.may_remember_reads() {
                 return;
             }
             dependencies.saw(slot, version);
         }
     }
 
-    /// Notes that the transaction relied on what is not in a node of an index, if it is
-    /// serializable.
+    /// Notes that the transaction relied on what is not in a node of an index.
     #[inline(always)]
     fn note_absence(&self, node: Option<NodeVersion>) {
         let dependencies = &self.context.dependencies;
-        if dependencies.is_active()
-            && let Some(node) = node
-        {
+        if !dependencies.is_for_certification() {
+            dependencies.settle();
+        } else if let Some(node) = node {
             dependencies.missed(node);
         }
     }
 
-    /// Before the list of what was read grows. If it may not, the transaction is over.
+    /// Notes that the transaction reads a range.
+    #[inline(always)]
+    fn note_range(&self) {
+        let dependencies = &self.context.dependencies;
+        if !dependencies.is_for_certification() {
+            dependencies.settle();
+        }
+    }
+
+    /// Before the list of what was read grows. If it may not, the snapshot is settled, or
+    /// the transaction is over.
     #[cold]
     fn may_remember_reads(&self) -> bool {
+        if !self.context.dependencies.has_room() {
+            return false;
+        }
         self.session.account.charge(&self.context);
         if Account::refuses_reads(&self.context, &self.session.database.arena) {
             self.doom(Abort::TooMuchRead);
@@ -337,7 +356,7 @@ impl Transaction {
     #[inline(always)]
     fn tracker(&self) -> Tracker<'_> {
         let dependencies = &self.context.dependencies;
-        Tracker(dependencies.is_active().then_some(dependencies))
+        Tracker(dependencies.is_for_certification().then_some(dependencies))
     }
 
     #[inline(always)]

@@ -505,6 +505,32 @@ fn writers_that_read_nothing_commit_at_every_level() {
     });
 }
 
+/// One overwrites what the other has committed since both began. Neither has read
+/// anything, so the later one may as well have begun later.
+#[test]
+fn writers_of_one_record_that_have_read_nothing_commit_at_every_level() {
+    check(&LEVELS, |s| {
+        let (a, b) = (s.txn(), s.txn());
+        s.put(&a, "x", "a").unwrap();
+        let first = commits(a);
+        s.put(&b, "x", "b").unwrap();
+        first & commits(b) && s.now("x") == "b"
+    });
+}
+
+/// As before, after reads of what stays as it is.
+#[test]
+fn a_writer_that_has_read_what_is_current_commits_at_every_level() {
+    check(&LEVELS, |s| {
+        let (a, b) = (s.txn(), s.txn());
+        s.value(&b, "y");
+        s.put(&a, "x", "a").unwrap();
+        let first = commits(a);
+        s.put(&b, "x", "b").unwrap();
+        first & commits(b) && s.now("x") == "b"
+    });
+}
+
 /// Own insertions change the nodes that were read.
 #[test]
 fn own_insertions_are_no_phantoms() {

@@ -305,16 +305,29 @@ fn the_builder_waits_for_those_who_left_a_record_to_it() {
     }
 }
 
-/// A writer and the builder want the same entry: the later of them gives way.
+/// A writer and the builder want the same entry: the later of them gives way, or takes a
+/// newer snapshot.
 #[test]
-fn a_writer_that_the_builder_overtook_is_aborted() {
-    let setup = Setup::new();
-    setup.put(b"k", b"a");
-    let writer = setup.session.begin(Isolation::Snapshot).unwrap();
-    let build = setup.begin(UNIQUE);
-    setup.finish(build);
-    let write = writer.upsert::<Sequential>(&setup.table, b"k", b"b");
-    assert_eq!(run_inline(write), Err(Error::Abort(Abort::SnapshotTooOld)));
+fn a_writer_that_the_builder_overtook_gives_way_or_takes_a_newer_snapshot() {
+    for may_move in [false, true] {
+        let setup = Setup::new();
+        setup.put(b"k", b"a");
+        let writer = setup.session.begin(Isolation::Snapshot).unwrap();
+        if !may_move {
+            writer.snapshot();
+        }
+        let build = setup.begin(UNIQUE);
+        let index = setup.finish(build);
+        let write = writer.upsert::<Sequential>(&setup.table, b"k", b"b");
+        match may_move {
+            true => {
+                assert_eq!(run_inline(write), Ok(()));
+                run_inline(writer.commit()).unwrap();
+                setup.check(&index);
+            }
+            false => assert_eq!(run_inline(write), Err(Error::Abort(Abort::SnapshotTooOld))),
+        }
+    }
 }
 
 #[test]

@@ -128,6 +128,23 @@ struct Open {
     writes: BTreeMap<Name, Content>,
     /// With what had been written then.
     savepoints: Vec<(Savepoint, BTreeMap<Name, Content>)>,
+    /// What it has read of others, as long as its snapshot may move.
+    reads: Option<Vec<Name>>,
+}
+
+/// Records that a transaction may have read when its snapshot moves.
+const READS_TO_MOVE_MAX: usize = 8;
+
+impl Open {
+    /// Reads what is stored.
+    fn note(&mut self, name: &Name) {
+        if !self.writes.contains_key(name) {
+            if let Some(reads) = &mut self.reads {
+                reads.push(name.clone());
+            }
+            self.reads.take_if(|reads| reads.len() > READS_TO_MOVE_MAX);
+        }
+    }
 }
 
 impl Model {
@@ -256,8 +273,9 @@ impl<P: Policy> Run<P> {
         (until > self.present(open)).then_some(content)
     }
 
-    /// The abort that a write by transaction `me` must meet.
-    fn conflict(&self, me: usize, name: &Name) -> Option<Abort> {
+    /// The abort that a write by transaction `me` must meet, if its snapshot does not move
+    /// instead.
+    fn conflict(&mut self, me: usize, name: &Name) -> Option<Abort> {
         let open = &self.open[me];
         if open.writes.contains_key(name) {
             return None;
@@ -267,7 +285,23 @@ impl<P: Policy> Run<P> {
             return Some(Abort::WriteConflict);
         }
         let snapshot = self.snapshot_of(open);
-        (self.model.changed_since(name, snapshot)).then_some(Abort::SnapshotTooOld)
+        if !self.model.changed_since(name, snapshot) {
+            return None;
+        }
+        let is_current = |name: &Name| !self.model.changed_since(name, snapshot);
+        if !(open.reads.as_ref()).is_some_and(|reads| reads.iter().all(is_current)) {
+            return Some(Abort::SnapshotTooOld);
+        }
+        self.open[me].snapshot = self.model.commits;
+        None
+    }
+
+    /// What reading a name by transaction `me` means for its snapshot.
+    fn note(&mut self, me: usize, name: &Name) {
+        match self.stored(&self.open[me], name) {
+            Some(_) => self.open[me].note(name),
+            None => self.open[me].reads = None,
+        }
     }
 
     fn step(&mut self) {
@@ -282,6 +316,7 @@ impl<P: Policy> Run<P> {
                 snapshot: self.model.commits,
                 writes: BTreeMap::new(),
                 savepoints: Vec::new(),
+                reads: Some(Vec::new()),
             });
             return;
         }
@@ -320,6 +355,8 @@ impl<P: Policy> Run<P> {
             snapshot: self.model.commits,
             writes: BTreeMap::new(),
             savepoints: Vec::new(),
+            // It scans.
+            reads: None,
         });
         let me = self.open.len() - 1;
         let names: Vec<Name> = self.model.history.keys().cloned().collect();
@@ -369,6 +406,7 @@ impl<P: Policy> Run<P> {
             open.savepoints.truncate(at + 1);
             open.txn.rollback_to(&open.savepoints[at].0).unwrap();
             open.writes = open.savepoints[at].1.clone();
+            open.reads = None;
         }
     }
 
@@ -378,6 +416,7 @@ impl<P: Policy> Run<P> {
         let read = open.txn.get::<P, _>(&self.table, &key, <[u8]>::to_vec);
         let expected = self.sees(open, &Name::Record(key.clone()));
         assert_eq!(run_inline(read).unwrap(), expected, "read of {key:?}");
+        self.note(me, &Name::Record(key));
     }
 
     fn read_by(&mut self, me: usize) {
@@ -389,13 +428,16 @@ impl<P: Policy> Run<P> {
         let open = &self.open[me];
         let pair = |key: &[u8], value: &[u8]| (key.to_vec(), value.to_vec());
         let read = open.txn.get_by::<P, _>(&self.indexes[index], &key, pair);
-        let expected = self
-            .sees(open, &entry(index, &key, &[]))
-            .map(|primary_key| {
-                let value = self.sees(open, &Name::Record(primary_key.clone()));
-                (primary_key, value.expect("entries lead to records"))
-            });
+        let name = entry(index, &key, &[]);
+        let expected = self.sees(open, &name).map(|primary_key| {
+            let value = self.sees(open, &Name::Record(primary_key.clone()));
+            (primary_key, value.expect("entries lead to records"))
+        });
         assert_eq!(run_inline(read).unwrap(), expected, "read by {key:?}");
+        self.note(me, &name);
+        if let Some((primary_key, _)) = expected {
+            self.note(me, &Name::Record(primary_key));
+        }
     }
 
     fn scan_by(&mut self, me: usize) {
@@ -481,6 +523,7 @@ impl<P: Policy> Run<P> {
                 assert_eq!(rows, expected);
             }
         }
+        self.open[me].reads = None;
     }
 
     /// What a write must come to; the transaction's writes are changed accordingly.
@@ -501,6 +544,7 @@ impl<P: Policy> Run<P> {
             Ok(()) => Outcome::Done(true),
             Err(Outcome::DuplicateIn(index)) => {
                 self.open[me].writes = before;
+                self.open[me].reads = None;
                 Outcome::DuplicateIn(index)
             }
             Err(outcome) => outcome,
@@ -562,6 +606,7 @@ impl<P: Policy> Run<P> {
                     if other_until > present {
                         return Err(Outcome::DuplicateIn(index));
                     }
+                    self.note(me, &name);
                     self.expired += 1;
                     if let Some(failure) = self.predict_expiry(me, &other) {
                         return Err(failure);
@@ -595,9 +640,14 @@ impl<P: Policy> Run<P> {
             _ => run_inline(txn.delete::<P>(table, &key)),
         };
         assert_eq!(result, expected, "write kind {kind} of {key:?}");
-        if let Err(Error::Abort(abort)) = result {
-            let open = self.open.swap_remove(me);
-            assert_eq!(run_inline(open.txn.commit()), Err(Error::Abort(abort)));
+        match result {
+            Err(Error::Abort(abort)) => {
+                let open = self.open.swap_remove(me);
+                assert_eq!(run_inline(open.txn.commit()), Err(Error::Abort(abort)));
+            }
+            Err(Error::DuplicateKey) => self.note(me, &Name::Record(key)),
+            Ok(false) => self.open[me].reads = None,
+            _ => {}
         }
     }
 

@@ -51,6 +51,23 @@ struct Open {
     isolation: Isolation,
     snapshot: u64,
     writes: BTreeMap<Key, Option<Value>>,
+    /// What it has read of others, as long as its snapshot may move.
+    reads: Option<Vec<Key>>,
+}
+
+/// Records that a transaction may have read when its snapshot moves.
+const READS_TO_MOVE_MAX: usize = 8;
+
+impl Open {
+    /// Reads a record that is there.
+    fn note(&mut self, key: &Key) {
+        if !self.writes.contains_key(key) {
+            if let Some(reads) = &mut self.reads {
+                reads.push(key.clone());
+            }
+            self.reads.take_if(|reads| reads.len() > READS_TO_MOVE_MAX);
+        }
+    }
 }
 
 impl Model {
@@ -79,6 +96,8 @@ struct Run {
     catalog_bytes: u64,
     model: Model,
     open: Vec<Open>,
+    /// Snapshots that moved.
+    moves: u64,
 }
 
 impl Run {
@@ -92,6 +111,7 @@ impl Run {
             table,
             model: Model::default(),
             open: Vec::new(),
+            moves: 0,
         }
     }
 
@@ -109,8 +129,9 @@ impl Run {
         }
     }
 
-    /// The abort that a write of `key` by transaction `me` must meet.
-    fn conflict(&self, me: usize, key: &Key) -> Option<Abort> {
+    /// The abort that a write of `key` by transaction `me` must meet, if its snapshot does
+    /// not move instead.
+    fn conflict(&mut self, me: usize, key: &Key) -> Option<Abort> {
         let open = &self.open[me];
         if open.writes.contains_key(key) {
             return None;
@@ -123,9 +144,17 @@ impl Run {
         {
             return Some(Abort::WriteConflict);
         }
-        self.model
-            .changed_since(key, self.snapshot_of(open))
-            .then_some(Abort::SnapshotTooOld)
+        let snapshot = self.snapshot_of(open);
+        if !self.model.changed_since(key, snapshot) {
+            return None;
+        }
+        let is_current = |key: &Key| !self.model.changed_since(key, snapshot);
+        if !(open.reads.as_ref()).is_some_and(|reads| reads.iter().all(is_current)) {
+            return Some(Abort::SnapshotTooOld);
+        }
+        self.open[me].snapshot = self.model.commits;
+        self.moves += 1;
+        None
     }
 
     fn step(&mut self) {
@@ -142,6 +171,7 @@ impl Run {
                 isolation,
                 snapshot,
                 writes: BTreeMap::new(),
+                reads: Some(Vec::new()),
             });
             return;
         }
@@ -180,6 +210,10 @@ impl Run {
         )
         .unwrap();
         assert_eq!(read.as_ref(), self.sees(open, &key), "read of {key:?}");
+        match read {
+            Some(_) => self.open[me].note(&key),
+            None => self.open[me].reads = None,
+        }
     }
 
     fn scan(&mut self, me: usize) {
@@ -246,6 +280,7 @@ impl Run {
         }
         expected.truncate(limit);
         assert_eq!(rows, expected);
+        self.open[me].reads = None;
     }
 
     fn write(&mut self, me: usize) {
@@ -299,18 +334,21 @@ impl Run {
                 let open = self.open.swap_remove(me);
                 assert_eq!(run_inline(open.txn.commit()), Err(Error::Abort(abort)));
             }
-            _ => {}
+            Err(_) => self.open[me].note(&key),
+            Ok(false) => self.open[me].reads = None,
         }
     }
 
-    /// Ends everything and checks that nothing but the live records remains.
-    fn finish(mut self) {
+    /// Ends everything and checks that nothing but the live records remains. Returns how
+    /// many snapshots moved.
+    fn finish(mut self) -> u64 {
         while !self.open.is_empty() {
             self.commit(0);
         }
         for _ in 0..20 {
             self.session.tend();
         }
+        assert_eq!(self.session.database().stats().snapshots_moved, self.moves);
         let live: Vec<&Value> = self
             .model
             .history
@@ -332,16 +370,22 @@ impl Run {
         if live.is_empty() {
             assert_eq!(used, 0);
         }
+        self.moves
     }
 }
 
 #[test]
 fn every_result_of_concurrent_transactions_is_as_the_model_predicts() {
-    for seed in 1..=60 {
+    let mut moves = 0;
+    for seed in 1..=300 {
         let mut run = Run::new(seed * 0x9e37_79b9);
         for _ in 0..1500 {
             run.step();
         }
-        run.finish();
+        moves += run.finish();
     }
+    assert!(
+        moves > 300,
+        "{moves} snapshots moved: it does not reach what it is for"
+    );
 }

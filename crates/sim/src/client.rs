@@ -71,7 +71,7 @@ impl<'w> Client<'w> {
             label,
             isolation,
             durability: transaction.durability(),
-            snapshot: transaction.snapshot().0,
+            snapshot: world.database.now().0,
             events: Vec::new(),
             claims: Vec::new(),
             outcome: Outcome::Unfinished,
@@ -325,6 +325,7 @@ impl<'w> Client<'w> {
 
     /// Commits.
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
+        self.note_snapshot();
         let transaction = self.transaction.take().expect("only the end takes it");
         let database = &self.world.database;
         let tells = database.directory().is_some();
@@ -368,8 +369,19 @@ impl<'w> Client<'w> {
     /// Rolls back.
     pub(crate) fn rollback(mut self) {
         let ended = self.world.recorder.next();
+        self.note_snapshot();
         self.transaction.take();
         self.hand_in(Outcome::RolledBack, ended);
+    }
+
+    /// Notes the snapshot, at the end: until then it may move.
+    fn note_snapshot(&self) {
+        if let Some(transaction) = &self.transaction
+            && transaction.isolation() != Isolation::ReadCommitted
+        {
+            let snapshot = transaction.snapshot().0;
+            self.with_record(|record| record.snapshot = snapshot);
+        }
     }
 
     fn transaction(&self) -> &Transaction {
@@ -463,6 +475,7 @@ impl Drop for Client<'_> {
             Outcome::Unfinished
         };
         let ended = self.world.recorder.next();
+        self.note_snapshot();
         self.transaction.take();
         self.hand_in(outcome, ended);
     }

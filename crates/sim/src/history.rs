@@ -162,7 +162,7 @@ pub struct Record {
     pub durability: Durability,
     /// The order before it began.
     pub begun: u64,
-    /// Its snapshot (under read committed: the clock when it began).
+    /// Its snapshot, at the end (under read committed: the clock when it began).
     pub snapshot: u64,
     /// Its operations in the order in which they ended.
     pub events: Vec<Event>,

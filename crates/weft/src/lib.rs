@@ -151,7 +151,12 @@
 //! expect; circles of waiting transactions are found and one of them is aborted. A
 //! record can be locked before it is read ([`Transaction::get_for_update`],
 //! [`Transaction::lock`], [`Scan::lock`]), so that nobody changes it meanwhile. And a
-//! transaction can undo its last part and go on:
+//! transaction can undo its last part and go on.
+//!
+//! What others have *committed* since a transaction began is in the way of its writes only if
+//! it has read something that has changed. (At [`Isolation::Snapshot`] ranges, keys that were
+//! not there and more than eight records count as changed.) Else it goes on at a newer
+//! snapshot. So begin with the record that many write, and lock it before you read it:
 //!
 //! ```
 //! # use weft::*;

@@ -36,6 +36,9 @@ pub struct Stats {
     pub aborts_table_dropped: u64,
     /// All of these.
     aborts: u64,
+    /// Transactions whose snapshot moved to the present, because they had read nothing that
+    /// had changed: each time, instead of an abort.
+    pub snapshots_moved: u64,
     /// Waits of operations for the end of another transaction.
     pub lock_waits: u64,
     /// Of these, how many were given up because they took too long.
@@ -97,6 +100,7 @@ impl Stats {
             aborts_too_much_read: transactions.aborts_too_much_read,
             aborts_table_dropped: transactions.aborts_table_dropped,
             aborts: transactions.aborts(),
+            snapshots_moved: transactions.snapshots_moved,
             lock_waits: transactions.lock_waits,
             lock_timeouts: transactions.lock_timeouts,
             panics: workers.tasks_panicked,

@@ -79,7 +79,8 @@ impl<P: Policy> Transaction<P> {
 
     /// What it sees: everything committed up to here, and nothing later; under read
     /// committed, the present. A change stream can go on from here
-    /// ([`crate::Database::changes`]).
+    /// ([`crate::Database::changes`]). So the snapshot stays where it is from now on, and a
+    /// write that meets a later commit aborts.
     pub fn snapshot(&self) -> Position {
         Position(self.inner.snapshot().0)
     }

@@ -44,11 +44,17 @@ fn until_waiting(db: &Database, waits: u64) {
 }
 
 /// Every transaction commits, the second time at the latest: the retry has the record
-/// before it has its snapshot.
+/// before it has its snapshot. Who locks the record before reading it, and has read nothing
+/// before that has changed, commits the first time.
 #[test]
 fn writers_of_one_record_all_get_their_turn() {
     const TIMES: u64 = 2000;
-    for (isolation, attempts_max) in [(Isolation::Snapshot, 2), (Isolation::ReadCommitted, 1)] {
+    for (isolation, locks, attempts_max) in [
+        (Isolation::Snapshot, false, 2),
+        (Isolation::Snapshot, true, 1),
+        (Isolation::Serializable, true, 1),
+        (Isolation::ReadCommitted, true, 1),
+    ] {
         for in_flight in [InFlight::Fixed(1), InFlight::Fixed(32)] {
             let db = open(Options {
                 in_flight,
@@ -57,19 +63,23 @@ fn writers_of_one_record_all_get_their_turn() {
             });
             let table: Table<u8, u64> = db.create_table("counters").unwrap();
             let ours = table.clone();
-            db.run_blocking(async move |txn: &Transaction| txn.insert(&ours, &0, &0).await)
-                .unwrap();
+            db.run_blocking(async move |txn: &Transaction| {
+                txn.insert(&ours, &0, &0).await?;
+                txn.insert(&ours, &1, &1).await
+            })
+            .unwrap();
             let running: Vec<_> = (0..TIMES)
                 .map(|_| {
                     let table = table.clone();
                     let attempts = AtomicU32::new(0);
                     db.run(async move |txn: &Transaction| {
                         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
-                        let count = match txn.isolation() {
-                            Isolation::ReadCommitted => txn.get_for_update(&table, &0).await?,
-                            _ => txn.get(&table, &0).await?,
+                        let step = txn.get(&table, &1).await?.unwrap();
+                        let count = match locks {
+                            true => txn.get_for_update(&table, &0).await?,
+                            false => txn.get(&table, &0).await?,
                         };
-                        txn.update(&table, &0, &(count.unwrap() + 1)).await?;
+                        txn.update(&table, &0, &(count.unwrap() + step)).await?;
                         Ok(attempt)
                     })
                 })
@@ -78,7 +88,7 @@ fn writers_of_one_record_all_get_their_turn() {
                 let attempts = running.wait().unwrap();
                 assert!(
                     attempts <= attempts_max,
-                    "{isolation:?}: {attempts} attempts"
+                    "{isolation:?}, locks {locks}: {attempts} attempts"
                 );
             }
             let count = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &0).await);

@@ -144,7 +144,7 @@ impl Transaction {
     pub fn current(&self, table: &Arc<Table>) -> Result<Arc<Table>, Error> {
         let mut table = table.clone();
         loop {
-            if self.use_at(&table, self.snapshot()) != Use::Gone {
+            if self.use_at(&table, self.context().snapshot()) != Use::Gone {
                 return Ok(table);
             }
             let own = self.own_successor(&table);
@@ -201,7 +201,7 @@ impl Transaction {
         if numbers.any(|number| last.replace(number) != Some(number) && is_gone(number)) {
             return Err(Abort::TableDropped);
         }
-        if self.context().dependencies.is_empty() {
+        if self.context().dependencies.has_nothing_to_certify() {
             return Ok(at);
         }
         let mut first = at;

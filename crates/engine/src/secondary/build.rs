@@ -34,7 +34,9 @@
 //! and a writer `W` change or delete `r`, committing at `w > s`. `W` maintains the index,
 //! by step 2 and because `r` was within reach when it wrote it, and erases the entry of `k`, *even if there is none*: it leaves a
 //! tombstone. The builder meets `W`'s version at its claim, or `W` meets the builder's:
-//! one of them is uncommitted or too new for the other's snapshot, and aborts. The
+//! one of them is uncommitted or too new for the other's snapshot. The builder then aborts
+//! (it has scanned, so its snapshot cannot move: `transaction/refresh.rs`); `W` aborts, or
+//! goes on at a snapshot that has the builder's entry, and erases that. The
 //! tombstone is not collected while `s` is open. So no claim of something out of date
 //! takes effect (`tests/index_build.rs`, `loom_tests.rs`).
 //!

@@ -15,7 +15,7 @@ use crate::{
     indirection::{Rid, Slot},
     locks::{OnConflict, Place, Strength},
     log::Durability,
-    session::{Account, Dependencies, KeptKey, Saved, Savepoints},
+    session::{Account, Dependencies, KeptKey, Purpose, Saved, Savepoints},
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{Isolation, TransactionOptions},
     ttl::WallTime,
@@ -78,7 +78,7 @@ pub(crate) struct Context {
     pub(crate) waits: Cell<u32>,
     /// Why it was aborted, if a retry is to begin with that record.
     pub(crate) lost: RefCell<Option<Lost>>,
-    /// What it read, if it is serializable and may write.
+    /// What it read, if it may write.
     pub(crate) dependencies: Dependencies,
     /// Bytes of the lists here that were charged ([`super::Account`]).
     pub(super) charged_bytes: Cell<usize>,
@@ -227,8 +227,12 @@ impl Context {
         } = options;
         self.isolation.set(isolation);
         self.read_only.set(read_only);
-        self.dependencies
-            .activate(isolation == Isolation::Serializable && !read_only);
+        self.dependencies.begin(match isolation {
+            _ if read_only => Purpose::None,
+            Isolation::ReadCommitted => Purpose::None,
+            Isolation::Snapshot => Purpose::Move,
+            Isolation::Serializable => Purpose::Certification,
+        });
         self.state.set(State::Open);
         self.durability.set(durability);
         self.seen.set(Timestamp(0));
@@ -304,9 +308,9 @@ impl Context {
         open == 0
     }
 
-    /// Whether an operation is under way.
-    pub(crate) fn has_statement(&self) -> bool {
-        self.statements.get() > 0
+    /// Operations that are under way.
+    pub(crate) fn statements(&self) -> u32 {
+        self.statements.get()
     }
 
     /// Counts an operation out; whether it was the last one.

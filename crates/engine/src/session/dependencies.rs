@@ -1,5 +1,8 @@
-//! What a serializable transaction has read: records and, for what it did not find,
-//! nodes of indexes.
+//! What a transaction has read: records and, for what it did not find, nodes of indexes.
+//!
+//! A serializable one notes everything, because it is certified when it commits. One at
+//! snapshot isolation notes the first few records only, so that its snapshot can move
+//! while they are current (`transaction/refresh.rs`).
 
 use std::{
     cell::{Cell, RefCell},
@@ -10,6 +13,10 @@ use index::{NodeId, NodeVersion, Observer};
 use memory::Arena;
 
 use crate::{indirection::Slot, version::Version};
+
+/// Records that are noted only so that a snapshot can move. Each is looked at when it is
+/// to: this is for transactions that read a few records before they write a hot one.
+const RECORDS_TO_MOVE_MAX: usize = 8;
 
 /// Set in the word of a version that is a tombstone. Versions are 16-byte aligned.
 const TOMBSTONE: u64 = 1;
@@ -36,29 +43,67 @@ impl RecordRead {
     }
 }
 
+/// What for a transaction notes what it reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It notes nothing.
+    #[default]
+    None,
+    /// So that its snapshot can move.
+    Move,
+    /// For its certification, too.
+    Certification,
+}
+
 /// See the module text.
 #[derive(Default)]
 pub(crate) struct Dependencies {
-    /// Whether anything is noted at all.
-    active: Cell<bool>,
+    purpose: Cell<Purpose>,
+    /// Something depends on the snapshot that is not noted here: it stays.
+    settled: Cell<bool>,
     pub(crate) records: RefCell<Vec<RecordRead>>,
     nodes: RefCell<HashMap<NodeId, u64>>,
 }
 
 impl Dependencies {
-    pub(crate) fn activate(&self, active: bool) {
-        self.active.set(active);
+    #[inline(always)]
+    pub(crate) fn begin(&self, purpose: Purpose) {
+        self.purpose.set(purpose);
+        self.settled.set(purpose == Purpose::None);
     }
 
+    /// Whether anything is noted.
     #[inline(always)]
     pub(crate) fn is_active(&self) -> bool {
-        self.active.get()
+        self.purpose.get() != Purpose::None
     }
 
-    /// Nothing is noted, or nothing was read.
+    /// Whether the transaction is certified by what is noted.
     #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.active.get() || (self.records.borrow().is_empty() && self.nodes.borrow().is_empty())
+    pub(crate) fn is_for_certification(&self) -> bool {
+        self.purpose.get() == Purpose::Certification
+    }
+
+    /// Whether there is nothing that a certification would have to look at.
+    #[inline(always)]
+    pub(crate) fn has_nothing_to_certify(&self) -> bool {
+        !self.is_for_certification()
+            || (self.records.borrow().is_empty() && self.nodes.borrow().is_empty())
+    }
+
+    /// Whether everything that depends on the snapshot is noted here.
+    pub(crate) fn may_move(&self) -> bool {
+        !self.settled.get()
+    }
+
+    /// From now on something depends on the snapshot that is not noted here.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        self.settled.set(true);
+        if self.purpose.get() == Purpose::Move {
+            self.purpose.set(Purpose::None);
+            self.records.borrow_mut().clear();
+        }
     }
 
     /// The transaction saw `version` of a record, which it has not made itself, or none.
@@ -78,11 +123,26 @@ impl Dependencies {
         nodes.entry(node.node).or_insert(node.version);
     }
 
-    /// Whether the next record will make the list grow.
+    /// Whether the next record will make the list grow, or be one too many.
     #[inline(always)]
-    pub(crate) fn will_grow(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         let records = self.records.borrow();
-        records.len() == records.capacity()
+        records.len() == records.capacity() || self.has_noted_enough(records.len())
+    }
+
+    #[inline(always)]
+    fn has_noted_enough(&self, records: usize) -> bool {
+        records >= RECORDS_TO_MOVE_MAX && self.purpose.get() == Purpose::Move
+    }
+
+    /// Before the next record, when the list is full. If that is noted only so that the
+    /// snapshot can move, and is one too many, the snapshot is settled: whether it is not.
+    pub(crate) fn has_room(&self) -> bool {
+        let has_room = !self.has_noted_enough(self.records.borrow().len());
+        if !has_room {
+            self.settle();
+        }
+        has_room
     }
 
     pub(super) fn list_bytes(&self) -> usize {
@@ -105,7 +165,7 @@ impl Dependencies {
     /// Forgets everything.
     #[inline]
     pub(crate) fn clear(&self) {
-        if !self.active.replace(false) {
+        if self.purpose.take() == Purpose::None {
             return;
         }
         // One huge transaction should not keep its memory for ever.
@@ -120,7 +180,7 @@ impl Dependencies {
     }
 }
 
-/// Notes nodes for a transaction that is serializable, or for none.
+/// Notes nodes for a transaction that is certified, or for none.
 #[derive(Clone, Copy)]
 pub(crate) struct Tracker<'t>(pub(crate) Option<&'t Dependencies>);
 

@@ -96,7 +96,7 @@ enum Place {
 }
 
 /// Who overwrote what was read, and when.
-enum Overwriter {
+pub(super) enum Overwriter {
     /// Nobody, or somebody who commits later and sees the mark.
     None,
     Committed {
@@ -115,8 +115,7 @@ impl Transaction {
     /// # Errors
     /// Why it must abort.
     pub(super) fn certify(&self, at: Timestamp, first_drop: Timestamp) -> Result<Timestamp, Abort> {
-        let dependencies = &self.context.dependencies;
-        if dependencies.is_empty() {
+        if self.context.dependencies.has_nothing_to_certify() {
             return Ok(at);
         }
         let marks = self.session.database.certifier() == Certifier::Ssn;
@@ -153,7 +152,7 @@ impl Transaction {
     /// Why it must abort.
     pub(super) fn certify_reads(&self) -> Result<(), Abort> {
         let validates = self.session.database.certifier() == Certifier::Validation;
-        if validates || self.context.dependencies.is_empty() {
+        if validates || self.context.dependencies.has_nothing_to_certify() {
             return Ok(());
         }
         let at = self.context.snapshot();
@@ -197,7 +196,7 @@ impl Transaction {
 
     /// Calls `visit` with the overwriter of each record that was read, until it breaks.
     /// Transactions that are committing not later than `bound` are waited for.
-    fn each_overwriter(
+    pub(super) fn each_overwriter(
         &self,
         bound: Timestamp,
         mut visit: impl FnMut(Overwriter) -> ControlFlow<()>,
@@ -279,7 +278,7 @@ impl Transaction {
         }
     }
 
-    fn check_nodes(&self) -> Result<(), Abort> {
+    pub(super) fn check_nodes(&self) -> Result<(), Abort> {
         let arena = &self.session.database.arena;
         let are_current = self.context.dependencies.nodes_are_current(arena);
         are_current.then_some(()).ok_or(Abort::Phantom)

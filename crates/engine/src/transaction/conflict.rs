@@ -21,7 +21,8 @@ use crate::{
 pub(super) enum Standing {
     /// The slot holds no version.
     Gone,
-    /// There is nothing there for this snapshot, hence nothing to conflict about.
+    /// There is nothing there for this snapshot, which cannot move, hence nothing to
+    /// conflict about.
     Unseen,
     /// Another open transaction has made the head.
     Owned(Version, TransactionId),
@@ -98,6 +99,14 @@ impl<'t> Statement<'t> {
             if sight == Sight::Newer && (takes_newer || !head.is_committed()) {
                 let_others_go::<P>(Point::new("engine: ending maker"), slot).await;
                 continue;
+            }
+            if sight == Sight::Newer && transaction.move_snapshot(table) {
+                if slot.head() != Head::Version(head) {
+                    continue;
+                }
+                // It was committed before the present.
+                let sight = transaction.sight(head, transaction.context.snapshot());
+                return Ok(Standing::Free(head, sight));
             }
             if absent {
                 let visible = transaction.find_visible::<P>(slot, head).await;

@@ -37,7 +37,8 @@ impl Transaction {
     /// skipped.
     ///
     /// Under read committed it reads the newest committed version, as it is once the
-    /// lock is held. On a snapshot the record must not have been changed since.
+    /// lock is held. On a snapshot the record must not have been changed since; if it was,
+    /// and nothing that the transaction has read was, the snapshot moves to the present.
     ///
     /// # Errors
     /// [`Error::Locked`] with [`IfLocked::Fail`], [`Error::LockTimeout`],

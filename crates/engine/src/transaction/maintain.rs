@@ -354,6 +354,10 @@ impl Drop for Operation<'_> {
         // If the transaction was aborted, all its writes were taken back.
         let is_open = context.state.get() == State::Open;
         let mut journal = context.journal.borrow_mut();
+        if !self.is_complete && !journal.is_empty() {
+            // That it came so far tells of records that others can change again.
+            context.dependencies.settle();
+        }
         while let Some(step) = journal.pop() {
             match step.before {
                 None if self.is_complete || !is_open => {}

@@ -6,7 +6,9 @@
 //! suspends. Other transactions see nothing of all this: whatever they meet is
 //! uncommitted, before and after.
 //!
-//! What was read since the savepoint stays read: certification goes on to count it.
+//! What was read since the savepoint stays read: certification goes on to count it. What
+//! a write has told of a record is noted nowhere, as long as nobody else can change the
+//! record; so once it is taken back, the snapshot cannot move any more.
 
 use super::Transaction;
 use crate::{error::Error, session::Saved, timestamp::TransactionId};
@@ -50,6 +52,7 @@ impl Transaction {
         let number = self.check_savepoint(savepoint)?;
         let mark = self.context.savepoints.borrow_mut().return_to(number);
         let mark = mark.ok_or(Error::NoSuchSavepoint)?;
+        self.context.dependencies.settle();
         self.undo_effects(mark.effects);
         loop {
             let saved = self.context.savepoints.borrow_mut().saved_after(&mark);
@@ -80,7 +83,7 @@ impl Transaction {
 
     fn check_between_operations(&self) -> Result<(), Error> {
         self.check_open()?;
-        if self.context.has_statement() {
+        if self.context.statements() > 0 {
             return Err(Error::OperationUnderWay);
         }
         Ok(())

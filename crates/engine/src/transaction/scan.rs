@@ -80,6 +80,7 @@ impl Statement<'_> {
         mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
     ) -> u64 {
         let transaction = self.transaction;
+        transaction.note_range();
         let session = &*transaction.session;
         let mut batch = session.batches.lend();
         let mut scan = table.index.scan(range, direction);

@@ -41,8 +41,9 @@ impl<P: Policy> Transaction<P> {
     /// none, or if it was skipped.
     ///
     /// At [`crate::Isolation::ReadCommitted`] the newest committed value is read, as it is
-    /// once the lock is held; at other levels the record must not have been changed since
-    /// the transaction began.
+    /// once the lock is held. So it is at other levels, if nothing that the transaction has
+    /// read has changed since: it is best to lock a record that many write before reading
+    /// it. Else the record must not have been changed since the transaction began.
     ///
     /// ```
     /// # use weft::*;

@@ -97,6 +97,8 @@ impl Transaction {
         mut read: impl FnMut(usize, &[u8]),
     ) -> Result<(), Error> {
         let _statement = self.statement(table)?;
+        // What it reads is not noted.
+        self.context.dependencies.settle();
         let pin = self.session.memory.pin();
         let snapshot = self.context.snapshot();
         let mut group: Vec<Read<'_, '_>> = keys
