@@ -46,15 +46,17 @@ mod settings;
 mod source;
 mod transactions;
 
-use weft::{Database, Policy, Table, Transaction};
+use weft::{Database, Options, Policy, Table, Transaction};
 use zerocopy::little_endian::{I64, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Hotspot, Settings};
 pub use self::source::{Request, Stripe};
 use crate::Result;
+use crate::application::driver::{self, Report};
+use crate::application::plan::Plan;
 use crate::application::{Application, Reads};
-use crate::progress::Step;
+use crate::progress::{Progress, Step};
 use crate::row::row_values;
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
@@ -138,6 +140,19 @@ struct Seen {
 row_values! {
     Holding = "smallbank.holding";
     Seen = "smallbank.seen";
+}
+
+/// Measures it. As [`driver::measure`], compiled here.
+///
+/// # Errors
+/// As for [`driver::measure`].
+pub fn measure(
+    settings: &Settings,
+    plan: &Plan,
+    options: &Options,
+    progress: &Progress,
+) -> Result<Report> {
+    driver::measure::<SmallBank>(settings, plan, options, progress)
 }
 
 impl Application for SmallBank {

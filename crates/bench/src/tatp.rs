@@ -29,15 +29,17 @@ mod settings;
 mod source;
 mod transactions;
 
-use weft::{Database, Index, Policy, Table, Transaction};
+use weft::{Database, Index, Options, Policy, Table, Transaction};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Choice, Settings};
 pub use self::source::Request;
 use crate::Result;
+use crate::application::driver::{self, Report};
+use crate::application::plan::Plan;
 use crate::application::{Application, Reads};
-use crate::progress::Step;
+use crate::progress::{Progress, Step};
 use crate::row::row_values;
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
@@ -122,6 +124,19 @@ rows! {
         end_time: u8,
         numberx: Number,
     }
+}
+
+/// Measures it. As [`driver::measure`], compiled here.
+///
+/// # Errors
+/// As for [`driver::measure`].
+pub fn measure(
+    settings: &Settings,
+    plan: &Plan,
+    options: &Options,
+    progress: &Progress,
+) -> Result<Report> {
+    driver::measure::<Tatp>(settings, plan, options, progress)
 }
 
 impl Application for Tatp {

@@ -40,7 +40,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft::{Database, Policy, Transaction};
+use weft::{Database, Options, Policy, Transaction};
 
 pub use self::delivery::Delivery;
 use self::mix::Kind;
@@ -54,8 +54,10 @@ use self::schema::{Indexes, StockKey, Tables};
 pub use self::settings::{Home, Scale, Settings};
 pub use self::stock_level::StockLevel;
 use self::terminal::{Terminal, terminal_of};
+use crate::application::driver::{self, Report};
+use crate::application::plan::Plan;
 use crate::application::{Application, Reads};
-use crate::progress::Step;
+use crate::progress::{Progress, Step};
 use crate::{Error, Result};
 
 /// A loaded TPC-C database. Each worker has a clone.
@@ -148,6 +150,19 @@ impl Tpcc {
         let number = self.next_terminal.fetch_add(1, Ordering::Relaxed);
         Terminal::new(&self.settings, self.population, number, worker, seed)
     }
+}
+
+/// Measures it. As [`driver::measure`], compiled here.
+///
+/// # Errors
+/// As for [`driver::measure`].
+pub fn measure(
+    settings: &Settings,
+    plan: &Plan,
+    options: &Options,
+    progress: &Progress,
+) -> Result<Report> {
+    driver::measure::<Tpcc>(settings, plan, options, progress)
 }
 
 impl Application for Tpcc {

@@ -1,11 +1,14 @@
 //! `weft bench`: which benchmark.
 
-use crate::{hot_row, index_build, limits, paper, recovery, ycsb};
+use crate::{hot_row, index_build, limits, paper, recovery, smallbank, tatp, tpcc, ycsb};
 
 /// Measures the engine, or the machine it runs on.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Ycsb(Box<ycsb::Arguments>),
+    Tpcc(Box<tpcc::Arguments>),
+    Smallbank(Box<smallbank::Arguments>),
+    Tatp(Box<tatp::Arguments>),
     Recovery(recovery::Arguments),
     IndexBuild(index_build::Arguments),
     HotRow(hot_row::Arguments),
@@ -17,6 +20,9 @@ impl Command {
     pub(crate) fn run(self) -> bench::Result<()> {
         match self {
             Self::Ycsb(arguments) => arguments.run(),
+            Self::Tpcc(arguments) => arguments.run(),
+            Self::Smallbank(arguments) => arguments.run(),
+            Self::Tatp(arguments) => arguments.run(),
             Self::Recovery(arguments) => arguments.run(),
             Self::IndexBuild(arguments) => arguments.run(),
             Self::HotRow(arguments) => arguments.run(),

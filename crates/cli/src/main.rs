@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod application;
 mod backup;
 mod bench;
 mod check;
@@ -25,6 +26,9 @@ mod place;
 mod recovery;
 mod salvage;
 mod series;
+mod smallbank;
+mod tatp;
+mod tpcc;
 mod ycsb;
 
 /// Weft, a transactional database engine that never waits.

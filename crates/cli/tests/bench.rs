@@ -61,8 +61,38 @@ fn help_names_every_flag_and_shows_examples() {
             .and(contains("limits"))
             .and(contains("hot-row"))
             .and(contains("index-build"))
-            .and(contains("paper")),
+            .and(contains("paper"))
+            .and(contains("tpcc"))
+            .and(contains("smallbank"))
+            .and(contains("tatp")),
     );
+}
+
+#[test]
+fn applications_report_every_kind_in_the_form_of_ycsb() {
+    for (benchmark, kind) in [
+        (
+            "tpcc --warehouses 1 --items 1000 --customers 30",
+            "new-order",
+        ),
+        ("smallbank --accounts 1000", "write_check"),
+        ("tatp --subscribers 1000", "update_location"),
+    ] {
+        let mut output = weft(&format!(
+            "bench {benchmark} --seconds 0.05 --repeats 1 --format json"
+        ));
+        let output = output.assert().success().get_output().clone();
+        let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let results = results.as_array().unwrap();
+        let modes: Vec<_> = results.iter().map(|one| &one["mode"]).collect();
+        assert_eq!(modes, ["sequential", "prefetch", "interleaved", "hybrid"]);
+        for result in results {
+            assert_eq!(result["verified"], true, "{benchmark}: {result}");
+            assert!(result["transactions_per_second"].as_f64().unwrap() > 0.0);
+            let kinds = result["kinds"].as_array().unwrap();
+            assert!(kinds.iter().any(|one| one["kind"] == kind), "{result}");
+        }
+    }
 }
 
 #[test]
@@ -118,6 +148,24 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--seconds 0", "'0' for '--seconds"),
     ] {
         weft(&format!("bench index-build {arguments}"))
+            .assert()
+            .code(2)
+            .stderr(contains(word));
+    }
+    for (arguments, word) in [
+        ("tpcc --warehouses 0", "--warehouses"),
+        ("tpcc --mix tpcc-x", "tpcc-ch"),
+        ("tpcc --home away", "bound"),
+        ("tpcc --items 3", "3 items"),
+        ("smallbank --accounts 1", "accounts"),
+        ("smallbank --hotspot warm", "0.9:1000"),
+        ("smallbank --mix balance=many", "balance"),
+        ("smallbank --modes bare", "bare"),
+        ("smallbank --offered 0", "--offered 0"),
+        ("tatp --subscribers 0", "subscribers"),
+        ("tatp --mix sleep=100", "sleep"),
+    ] {
+        weft(&format!("bench {arguments}"))
             .assert()
             .code(2)
             .stderr(contains(word));

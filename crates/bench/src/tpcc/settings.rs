@@ -73,6 +73,35 @@ pub enum Home {
     Bound,
 }
 
+impl Home {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Random, Self::Bound];
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Bound => "bound",
+        }
+    }
+}
+
+impl std::str::FromStr for Home {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|home| home.name() == text)
+            .ok_or_else(|| {
+                Error::input(format!(
+                    "`{text}` is not a home; choose from {}",
+                    Self::ALL.map(Self::name).join(", ")
+                ))
+            })
+    }
+}
+
 impl Settings {
     /// The standard's, with this many warehouses.
     pub fn standard(mix: Mix, warehouses: u16) -> Self {

@@ -1,0 +1,73 @@
+//! What the commands of benchmarks of whole transactions have in common.
+
+use bench::application::driver::Report;
+use bench::application::plan::{Options, Plan};
+use bench::measure::ConflictPolicy;
+use bench::progress::Progress;
+
+use crate::execution::Execution;
+
+/// How clients behave that run an application.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Clients {
+    #[command(flatten)]
+    execution: Execution,
+
+    /// Transactions per second that are due, of all workers together, at random times;
+    /// latency then counts from when one was due. Without: a closed loop, in which the
+    /// next transaction begins when one has ended.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    offered: Option<f64>,
+
+    /// What a transaction does that meets another's uncommitted write: abort (and run
+    /// again) or wait for its end.
+    #[arg(long, value_name = "abort|wait", default_value = "abort")]
+    on_conflict: ConflictPolicy,
+}
+
+impl Clients {
+    /// Runs an application with the mix of this name, described so. `measure` is that of
+    /// the application, which is compiled where it is.
+    ///
+    /// # Errors
+    /// Those of the measurement, and when a condition did not hold.
+    pub(crate) fn run(
+        &self,
+        mix: &str,
+        description: &str,
+        measure: impl FnOnce(&Plan, &weft::Options, &Progress) -> bench::Result<Report>,
+    ) -> bench::Result<()> {
+        let execution = &self.execution;
+        let plan = Options {
+            modes: execution.modes.clone(),
+            isolations: execution.isolation.clone(),
+            certifiers: execution.certifier.clone(),
+            durabilities: execution.durabilities(),
+            declare_read_only: execution.declare_read_only,
+            workers: execution.workers,
+            in_flight: execution.in_flight,
+            on_conflict: self.on_conflict,
+            offered: self.offered,
+            seconds: execution.seconds,
+            repeats: execution.series.repeats.into(),
+            seed: execution.seed,
+        };
+        let plan = plan.plan(mix)?;
+        let progress = Progress::stderr();
+        for note in &plan.notes {
+            progress.note(note);
+        }
+        progress.note(description);
+        let place = execution.place()?;
+        let options = execution.options(place.as_ref());
+        let report = measure(&plan, &options, &progress)?;
+        execution.show(description, &report.outcome)?;
+        if report.inconsistencies.is_empty() {
+            return Ok(());
+        }
+        Err(bench::Error::run(format!(
+            "the tables do not meet the conditions; please report it:\n{}",
+            report.inconsistencies.join("\n")
+        )))
+    }
+}

@@ -1,0 +1,100 @@
+//! `weft bench tpcc`: orders, payments and deliveries of a wholesale supplier.
+
+use bench::number::parse_count;
+use bench::tpcc::{Home, Mix, Scale, Settings, measure};
+
+use crate::application::Clients;
+
+const EXAMPLES: &str = "\
+Mixes:
+  tpcc     45 % NewOrder, 43 % Payment, 4 % each OrderStatus, Delivery, StockLevel
+  tpcc-cr  50 % StockLevel, 50 % OrderStatus
+  tpcc-ch  10 % Query2, 40 % NewOrder, 38 % Payment, 4 % each of the others
+
+Modes:
+  sequential   one transaction after the other, no prefetch
+  prefetch     the same, with prefetch instructions
+  interleaved  many transactions in flight on each worker
+  hybrid       the same, and reads of several known keys (items and stock) as a batch
+
+Examples:
+  All modes on twenty warehouses:
+    weft bench tpcc
+  Every worker bound to a warehouse of its own, where its transactions meet:
+    weft bench tpcc --home bound --on-conflict wait --workers 2
+  What serializable and durable cost:
+    weft bench tpcc --modes interleaved --isolation snapshot,serializable
+    weft bench tpcc --modes interleaved --data-dir DIR --durability synchronous,none
+  Latency where each mode has the same to do:
+    weft bench tpcc --modes sequential,interleaved --offered 20000";
+
+/// Runs TPC-C: five kinds of transactions over nine tables, and two relatives of it.
+///
+/// The database is loaded once. Then each repeat runs every mode for some seconds, without
+/// keying and thinking times; after each run the twelve consistency conditions of the
+/// specification (clause 3.3.2) are checked. Results go to standard output, progress and
+/// notes to standard error. This is no audited TPC-C result, and is not comparable with
+/// those.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Which kinds of transactions there are, and how many of each: see the list below.
+    #[arg(long, value_name = "NAME", default_value = "tpcc")]
+    mix: Mix,
+
+    /// Warehouses; each takes about 110 MiB.
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u16).range(1..))]
+    warehouses: u16,
+
+    /// Where the transactions of a worker are at home: in a warehouse drawn for each
+    /// (random) or all in one (bound).
+    #[arg(long, value_name = "random|bound", default_value = "random")]
+    home: Home,
+
+    /// Suppliers that Query2 looks at, up to 10000.
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    suppliers: u32,
+
+    /// Items, and stock records of each warehouse; fewer than the specification's for a
+    /// quick look.
+    #[arg(long, value_name = "N", default_value = "100k", value_parser = parse_count)]
+    items: u64,
+
+    /// Customers of each district, and orders that they have placed; fewer than the
+    /// specification's for a quick look.
+    #[arg(long, value_name = "N", default_value = "3000", value_parser = clap::value_parser!(u16).range(1..))]
+    customers: u16,
+
+    #[command(flatten)]
+    clients: Clients,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        let settings = Settings {
+            scale: Scale {
+                items: u32::try_from(self.items).unwrap_or(u32::MAX),
+                customers: self.customers,
+                ..Scale::default()
+            },
+            home: self.home,
+            suppliers: self.suppliers,
+            ..Settings::standard(self.mix, self.warehouses)
+        };
+        settings.check()?;
+        let description = format!(
+            "TPC-C: mix {}, {} warehouses, home {}",
+            self.mix.name(),
+            self.warehouses,
+            self.home.name(),
+        );
+        let mix = match self.home {
+            Home::Random => self.mix.name().to_owned(),
+            Home::Bound => format!("{} bound", self.mix.name()),
+        };
+        self.clients
+            .run(&mix, &description, |plan, options, progress| {
+                measure(&settings, plan, options, progress)
+            })
+    }
+}
