@@ -15,9 +15,9 @@
 //! | table | key | value |
 //! | --- | --- | --- |
 //! | account | name, 16 bytes | number of the customer |
-//! | savings, checking | number of the customer | [`Holding`]: money, number of changes |
+//! | savings, checking | number of the customer | `Holding`: money, number of changes |
 //! | ledger | worker, stripe | money that came in from outside, less what went out |
-//! | statement, check | number of the customer | [`Seen`] by the last one |
+//! | statement, check | number of the customer | `Seen` by the last one |
 //!
 //! # The ledger
 //! The bank's money must at any time be what came in from outside less what went out, so

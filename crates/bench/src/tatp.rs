@@ -6,10 +6,10 @@
 //! # Tables
 //! | table | key | value |
 //! | --- | --- | --- |
-//! | subscriber | `s_id`, from 1 | [`Subscriber`], found by `sub_nbr` through a unique index |
-//! | access_info | `s_id`, `ai_type` 1 to 4 | [`AccessInfo`] |
-//! | special_facility | `s_id`, `sf_type` 1 to 4 | [`SpecialFacility`] |
-//! | call_forwarding | `s_id`, `sf_type`, `start_time` 0, 8 or 16 | [`CallForwarding`] |
+//! | subscriber | `s_id`, from 1 | `Subscriber`, found by `sub_nbr` through a unique index |
+//! | access_info | `s_id`, `ai_type` 1 to 4 | `AccessInfo` |
+//! | special_facility | `s_id`, `sf_type` 1 to 4 | `SpecialFacility` |
+//! | call_forwarding | `s_id`, `sf_type`, `start_time` 0, 8 or 16 | `CallForwarding` |
 //!
 //! # Transactions that find nothing
 //! By design of the benchmark many do: three of eight keys of access_info, for example, are

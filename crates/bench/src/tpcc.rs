@@ -108,7 +108,7 @@ impl Tpcc {
     /// opened again, or recovered: opens its tables and attaches its indexes.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when the database refuses.
+    /// [`Error::Run`] when the database refuses.
     pub fn open(settings: &Settings, database: &Database) -> Result<Self> {
         let tables = Tables::open(database).map_err(Error::database)?;
         let history = tables.history.clone();

@@ -73,7 +73,7 @@ impl<const N: usize> Mix<N> {
 }
 
 impl<const N: usize> fmt::Display for Mix<N> {
-    /// As [`parse`](Self::parse) reads it.
+    /// As `parse` reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         for (kind, weight) in self.kinds.iter().zip(&self.weights) {
