@@ -90,7 +90,12 @@ impl Transaction {
         match self.use_at(table, self.context().snapshot()) {
             Use::Allowed => Ok(()),
             Use::TooNew => Err(self.doom(Abort::SnapshotTooOld)),
-            Use::Gone => Err(Error::TableDropped),
+            Use::Gone => {
+                // An answer, of which nothing is noted: another transaction may just be
+                // making the table, and the snapshot must not move to where it is.
+                self.context().dependencies.settle();
+                Err(Error::TableDropped)
+            }
         }
     }
 
