@@ -318,6 +318,69 @@ fn g2_write_skew_by_an_insert_that_finds_a_duplicate() {
     });
 }
 
+/// Once a write was taken back others can change the record again, and what the write has
+/// told (there was one) was noted nowhere.
+#[test]
+fn g2_write_skew_by_an_update_that_was_taken_back() {
+    check(BELOW_SERIALIZABLE, |s| {
+        let (a, b) = (s.txn(), s.txn());
+        for (txn, key) in [(&a, "x"), (&b, "y")] {
+            let savepoint = txn.savepoint().unwrap();
+            assert_eq!(s.update(txn, key, "1"), Ok(true));
+            txn.rollback_to(&savepoint).unwrap();
+        }
+        s.delete(&a, "y").unwrap();
+        s.delete(&b, "x").unwrap();
+        commits(a) & commits(b)
+    });
+}
+
+/// As above: there was none, be it that the index does not know the key or that the record
+/// was deleted.
+#[test]
+fn g2_phantom_write_skew_by_an_insertion_that_was_taken_back() {
+    for keys in [["a", "b"], ["x", "y"]] {
+        check(BELOW_SERIALIZABLE, |s| {
+            s.delete_at_once("x");
+            s.delete_at_once("y");
+            let (a, b) = (s.txn(), s.txn());
+            for (txn, key) in [(&a, keys[0]), (&b, keys[1])] {
+                let savepoint = txn.savepoint().unwrap();
+                s.insert(txn, key, "1").unwrap();
+                txn.rollback_to(&savepoint).unwrap();
+            }
+            s.insert(&a, keys[1], "a").unwrap();
+            s.insert(&b, keys[0], "b").unwrap();
+            commits(a) & commits(b)
+        });
+    }
+}
+
+/// What was noted of a write that was taken back must not look like another's change.
+#[test]
+fn who_takes_writes_back_commits_at_every_level() {
+    for level in LEVELS {
+        let s = &At::new(level);
+        s.delete_at_once("y");
+        let a = s.txn();
+        for _ in 0..2 {
+            let savepoint = a.savepoint().unwrap();
+            assert_eq!(s.update(&a, "x", "1"), Ok(true));
+            s.insert(&a, "y", "1").unwrap();
+            // The last two make a layer of the index, which goes with them.
+            for key in ["a", "b", "12345678a", "12345678b"] {
+                s.insert(&a, key, "1").unwrap();
+            }
+            a.rollback_to(&savepoint).unwrap();
+        }
+        s.insert(&a, "12345678c", "2").unwrap();
+        assert_eq!(s.update(&a, "x", "2"), Ok(true));
+        s.insert(&a, "y", "2").unwrap();
+        assert!(commits(a), "{level:?}");
+        assert_eq!(s.now("x") + &s.now("y"), "22");
+    }
+}
+
 #[test]
 fn g2_phantom_write_skew_by_deletions() {
     check(BELOW_SERIALIZABLE, |s| {

@@ -209,6 +209,27 @@ fn clean_up_after_abort() {
     setup.check();
 }
 
+/// An insertion that fails over its index keys has told that the key is free; what it had
+/// done by then is taken back, and others can insert it.
+#[test]
+fn what_a_failed_operation_has_told_is_certified() {
+    let setup = Setup::new();
+    let txn = setup.begin();
+    setup.insert(&txn, "z", "1a.").unwrap();
+    setup.commit(txn);
+    let begin = || setup.session.begin(Isolation::Serializable).unwrap();
+    let (a, b) = (begin(), begin());
+    assert_eq!(setup.insert(&a, "x", "21."), Ok(()));
+    assert_eq!(setup.insert(&a, "p", "3a."), Err(setup.duplicate_in(1)));
+    assert_eq!(setup.insert(&b, "q", "4a."), Err(setup.duplicate_in(1)));
+    setup.insert(&a, "q", "5b.").unwrap();
+    setup.insert(&b, "p", "6c.").unwrap();
+    // Neither does: phantoms are as coarse as nodes of the index.
+    let committed = [a, b].map(|txn| run_inline(txn.commit()).is_ok());
+    assert_ne!(committed, [true; 2], "write skew");
+    setup.check();
+}
+
 #[test]
 fn a_unique_key_passes_from_one_record_to_another_in_one_transaction() {
     let setup = Setup::new();

@@ -342,6 +342,21 @@ fn a_dropped_table_holds_the_snapshot() {
     });
 }
 
+/// Seed 687 of the simulated crashes: told that there is no such table, because another was
+/// just making it, a transaction moved its snapshot to where there is one.
+#[test]
+fn a_table_that_was_not_there_yet_holds_the_snapshot() {
+    at_each_level(|s| {
+        let (maker, late) = (s.txn(), s.txn());
+        let made = run_inline(maker.create_table::<Sequential>("other", b"")).unwrap();
+        let read = || run_inline(late.get::<Sequential, _>(&made, b"k", |_| ()));
+        assert_eq!(read(), Err(Error::TableDropped));
+        commit(maker).unwrap();
+        s.put_at_once("x", "1");
+        assert_eq!(s.put(&late, "x", "2"), Err(TOO_OLD));
+    });
+}
+
 /// What snapshot isolation notes is bounded; a serializable transaction notes all.
 #[test]
 fn many_reads_hold_the_snapshot_where_only_a_few_are_noted() {

@@ -25,7 +25,7 @@ use crate::{
     descend::SUFFIX_POINT,
     key::{KEY_BYTES_MAX, PIECE_BYTES, Piece},
     node::{BORDER_BYTES, BORDER_SLOTS, Border, Code, Entry, Version},
-    observe::{NodeVersion, Observer},
+    observe::Observer,
     tree::Tree,
 };
 
@@ -184,7 +184,6 @@ impl Tree {
         if before.has_moved_since(version) {
             return Ok(None);
         }
-        let id = self.nodes.border_id(border);
         let piece = newcomer.piece;
         if let Some(slot) = border.find(piece) {
             let entry = border.entry(slot);
@@ -199,7 +198,7 @@ impl Tree {
                     latch.inserting();
                     border.replace(slot, Code::LAYER, root.0.into());
                     if O::ACTIVE {
-                        self.report_layer(id, root, observer);
+                        self.report_layer(self.nodes.border_id(border), root, observer);
                     }
                     self.nodes.retire_suffix(local, entry.suffix());
                 }
@@ -217,12 +216,7 @@ impl Tree {
             latch.inserting();
             border.insert(border.rank(piece), entry);
         }
-        if O::ACTIVE {
-            observer.changed(
-                NodeVersion::new(id, before),
-                NodeVersion::new(id, latch.next_version()),
-            );
-        }
+        self.report_change(border, before, &latch, observer);
         Ok(Some(Inserted::New))
     }
 

@@ -4,13 +4,16 @@
 //! on the border nodes it looked at: every insertion, removal or split that
 //! could change the answer changes the version of one of them. A transaction
 //! that wants to be serializable keeps the pairs and asks at commit whether they
-//! are current ([`NodeVersion::is_current`]). Its own insertions change versions
+//! are current ([`NodeVersion::is_current`]). Its own changes change versions
 //! too; they are reported as before and after, so that it can bring its notes up
 //! to date.
 
 use memory::Arena;
 
-use crate::node::{NodeId, Nodes, Version};
+use crate::{
+    node::{Border, Latch, NodeId, Nodes, Version},
+    tree::Tree,
+};
 
 /// A border node at one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +59,10 @@ pub trait Observer {
     /// The operation's change of `from` moved part of its range to a new node, beside
     /// it or in a layer below: who depended on `from` depends on `node` too.
     fn divided(&mut self, from: NodeId, node: NodeVersion);
+
+    /// The operation unlinked `gone`, which was empty, and gave its range to `into`: who
+    /// depended on `gone` depends on `into` now.
+    fn absorbed(&mut self, gone: NodeVersion, into: NodeVersion);
 }
 
 impl Observer for () {
@@ -66,6 +73,8 @@ impl Observer for () {
     fn changed(&mut self, _: NodeVersion, _: NodeVersion) {}
     #[inline(always)]
     fn divided(&mut self, _: NodeId, _: NodeVersion) {}
+    #[inline(always)]
+    fn absorbed(&mut self, _: NodeVersion, _: NodeVersion) {}
 }
 
 impl<O: Observer> Observer for &mut O {
@@ -81,5 +90,29 @@ impl<O: Observer> Observer for &mut O {
     #[inline(always)]
     fn divided(&mut self, from: NodeId, node: NodeVersion) {
         (**self).divided(from, node);
+    }
+    #[inline(always)]
+    fn absorbed(&mut self, gone: NodeVersion, into: NodeVersion) {
+        (**self).absorbed(gone, into);
+    }
+}
+
+impl Tree {
+    /// Reports a change of `border` since `before`, which its latch is about to publish.
+    #[inline(always)]
+    pub(crate) fn report_change<O: Observer>(
+        &self,
+        border: &Border,
+        before: Version,
+        latch: &Latch<'_>,
+        observer: &mut O,
+    ) {
+        if O::ACTIVE {
+            let id = self.nodes.border_id(border);
+            observer.changed(
+                NodeVersion::new(id, before),
+                NodeVersion::new(id, latch.next_version()),
+            );
+        }
     }
 }

@@ -38,8 +38,8 @@ impl Tree {
         self.remove_observed::<P, ()>(local, pin, key, expected, ())
     }
 
-    /// [`Tree::remove`] that reports the node version it changed. (A border that
-    /// is unlinked because it became empty is dead for every observer.)
+    /// [`Tree::remove`] that reports the node versions it changed. (A border that is
+    /// unlinked because it became empty is dead for every other observer.)
     ///
     /// # Suspension
     /// As for [`Tree::remove`].
@@ -146,19 +146,13 @@ impl Tree {
         latch.inserting();
         border.remove(slot);
         let is_empty = border.permutation().len() == 0;
-        if O::ACTIVE {
-            let id = self.nodes.border_id(border);
-            observer.changed(
-                NodeVersion::new(id, before),
-                NodeVersion::new(id, latch.next_version()),
-            );
-        }
+        self.report_change(border, before, &latch, observer);
         drop(latch);
         if entry.code == Code::SUFFIX {
             self.nodes.retire_suffix(local, entry.suffix());
         }
         if is_empty {
-            self.unlink_empty(local, key, depth, border);
+            self.unlink_empty(local, key, depth, border, observer);
         }
         Removal::Done(Some(value))
     }

@@ -120,12 +120,9 @@ impl Tree {
             root.fill_pair(highest, separator, named);
         }
         self.name(top, new_root, separator, named, observer);
+        self.report_change(border, before, &latch, observer);
         if O::ACTIVE {
             let id = self.nodes.border_id(border);
-            observer.changed(
-                NodeVersion::new(id, before),
-                NodeVersion::new(id, latch.next_version()),
-            );
             observer.divided(id, NodeVersion::new(right_id, right_latch.next_version()));
         }
         Ok(())
@@ -188,13 +185,7 @@ impl Tree {
                 link.latch.inserting();
                 let id = self.nodes.interior_id(root);
                 link.border.replace(link.slot, Code::LAYER, id.0.into());
-                if O::ACTIVE {
-                    let id = self.nodes.border_id(link.border);
-                    observer.changed(
-                        NodeVersion::new(id, before),
-                        NodeVersion::new(id, link.latch.next_version()),
-                    );
-                }
+                self.report_change(link.border, before, &link.latch, observer);
             }
             (Top::Tree | Top::Layer(_), None) => unreachable!("phase 2 made a root"),
         }

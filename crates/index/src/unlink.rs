@@ -30,12 +30,17 @@
 //! The outermost layer keeps its last border, as a root without entries. A
 //! deeper layer goes as a whole: the entry that names it is removed from the
 //! upper layer's border, which may thereby become empty itself.
+//!
+//! # Observers
+//! The remover's own is told who has taken the range over, and of every border whose
+//! version changes on the way. For all others the unlinked border is a change.
 
 use memory::Local;
 
 use crate::{
-    climb::Parent,
-    node::{Border, HEIGHT_MAX, Latch, NodeId},
+    climb::{Link, Parent},
+    node::{Border, Code, HEIGHT_MAX, Latch, NodeId, Version},
+    observe::{NodeVersion, Observer},
     tree::Tree,
 };
 
@@ -52,36 +57,39 @@ type Chain<'t> = [Option<Parent<'t>>; HEIGHT_MAX];
 impl Tree {
     /// Unlinks `border` of the layer at `depth` on the way of `key`, if it is
     /// still empty and linked.
-    pub(crate) fn unlink_empty<'t>(
+    pub(crate) fn unlink_empty<'t, O: Observer>(
         &'t self,
         local: &Local,
         key: &[u8],
         depth: usize,
         border: &'t Border,
+        observer: &mut O,
     ) {
         let (mut border, mut depth) = (border, depth);
-        while let Some(upper) = self.unlink_one(local, key, depth, border) {
+        while let Some(upper) = self.unlink_one(local, key, depth, border, observer) {
             border = upper;
             depth -= 1;
         }
     }
 
     /// Returns the border of the upper layer if that has become empty.
-    fn unlink_one<'t>(
+    fn unlink_one<'t, O: Observer>(
         &'t self,
         local: &Local,
         key: &[u8],
         depth: usize,
         border: &'t Border,
+        observer: &mut O,
     ) -> Option<&'t Border> {
         let id = self.nodes.border_id(border);
         let (left, mut latch) = self.latch_with_left(border, id)?;
+        let before = latch.version();
         let mut right = border.next().some().map(|right| {
             // Linked as long as its left neighbour is latched.
             let right = self.nodes.at(right).border();
             (right, right.word.latch())
         });
-        if left.is_none() && right.is_none() && depth == 0 && latch.version().is_root() {
+        if left.is_none() && right.is_none() && depth == 0 && before.is_root() {
             return None;
         }
         let mut chain: Chain<'_> = [const { None }; HEIGHT_MAX];
@@ -91,8 +99,13 @@ impl Tree {
                 if survivor.index == 0
                     && let Some((right, right_latch)) = &mut right
                 {
+                    let right_before = right_latch.version();
                     right_latch.splitting();
                     right.set_lowest(border.lowest());
+                    self.report_change(right, right_before, right_latch, observer);
+                    self.report_absorbed((border, before), (right, right_latch), observer);
+                } else if let Some((left, left_latch)) = &left {
+                    self.report_absorbed((border, before), (left, left_latch), observer);
                 }
                 survivor
                     .interior
@@ -106,7 +119,7 @@ impl Tree {
                 }
                 drop(latch);
                 drop((left, right));
-                self.lower_root(local, key, depth, survivor);
+                self.lower_root(local, key, depth, survivor, observer);
                 self.nodes.retire_border(local, border);
                 self.retire_chain(local, chain);
                 None
@@ -115,6 +128,7 @@ impl Tree {
                 latch.set_root(true);
                 self.delete_chain(&mut chain);
                 self.set_root(id);
+                self.report_change(border, before, &latch, observer);
                 drop(latch);
                 self.retire_chain(local, chain);
                 None
@@ -123,8 +137,11 @@ impl Tree {
                 let mut link = self.latch_link(key, depth, root);
                 latch.delete();
                 self.delete_chain(&mut chain);
+                let link_before = link.latch.version();
                 link.latch.inserting();
                 link.border.remove(link.slot);
+                self.report_change(link.border, link_before, &link.latch, observer);
+                self.report_absorbed((border, before), (link.border, &link.latch), observer);
                 let is_empty = link.border.permutation().len() == 0;
                 drop(latch);
                 drop(link.latch);
@@ -212,11 +229,33 @@ impl Tree {
         }
     }
 
+    /// Reports that the range of `gone`, which was empty at this version, is the other
+    /// border's now, whose latch is about to publish that.
+    fn report_absorbed<O: Observer>(
+        &self,
+        (gone, before): (&Border, Version),
+        (into, latch): (&Border, &Latch<'_>),
+        observer: &mut O,
+    ) {
+        if O::ACTIVE {
+            let gone = NodeVersion::new(self.nodes.border_id(gone), before);
+            let into = self.nodes.border_id(into);
+            observer.absorbed(gone, NodeVersion::new(into, latch.next_version()));
+        }
+    }
+
     /// If the survivor is a root with one child left, that child becomes the
     /// root. It is below the survivor in the order of latches, so it is only
     /// tried; when somebody else has it, the layer stays one level taller than
     /// it need be.
-    fn lower_root(&self, local: &Local, key: &[u8], depth: usize, survivor: Parent<'_>) {
+    fn lower_root<O: Observer>(
+        &self,
+        local: &Local,
+        key: &[u8],
+        depth: usize,
+        survivor: Parent<'_>,
+        observer: &mut O,
+    ) {
         let Parent {
             interior,
             mut latch,
@@ -225,21 +264,31 @@ impl Tree {
         if !latch.version().is_root() || latch.next_version().count() > 0 {
             return;
         }
-        let child = interior.child(0);
-        let Some(mut child_latch) = self.nodes.at(child).word().try_latch() else {
+        let child_id = interior.child(0);
+        let child = self.nodes.at(child_id);
+        let Some(mut child_latch) = child.word().try_latch() else {
             return;
         };
+        let child_before = child_latch.version();
         if depth == 0 {
             child_latch.set_root(true);
             latch.delete();
-            self.set_root(child);
+            self.set_root(child_id);
         } else {
-            let mut link = self.latch_link(key, depth, self.nodes.interior_id(interior));
+            let Link {
+                border,
+                latch: mut link_latch,
+                slot,
+            } = self.latch_link(key, depth, self.nodes.interior_id(interior));
+            let link_before = link_latch.version();
             child_latch.set_root(true);
             latch.delete();
-            link.latch.inserting();
-            link.border
-                .replace(link.slot, crate::node::Code::LAYER, child.0.into());
+            link_latch.inserting();
+            border.replace(slot, Code::LAYER, child_id.0.into());
+            self.report_change(border, link_before, &link_latch, observer);
+        }
+        if child_before.is_border() {
+            self.report_change(child.border(), child_before, &child_latch, observer);
         }
         drop(child_latch);
         drop(latch);

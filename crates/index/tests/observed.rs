@@ -1,6 +1,6 @@
 //! What an observer is told suffices: whoever keeps the node versions that he depended
-//! on, and brings them up to date with his own insertions, notices every insertion by
-//! others of what he did not find.
+//! on, and brings them up to date with his own insertions and removals, notices every
+//! insertion by others of what he did not find.
 
 #[path = "support/common.rs"]
 mod common;
@@ -38,6 +38,13 @@ impl Observer for Notes {
             self.0.entry(node.node).or_insert(node.version);
         }
     }
+
+    fn absorbed(&mut self, gone: NodeVersion, into: NodeVersion) {
+        if self.0.get(&gone.node) == Some(&gone.version) {
+            self.0.remove(&gone.node);
+            self.0.entry(into.node).or_insert(into.version);
+        }
+    }
 }
 
 impl Notes {
@@ -63,6 +70,13 @@ fn insert(setup: &Setup, key: &[u8], notes: Option<&mut Notes>) -> bool {
     inserted.unwrap() == Inserted::New
 }
 
+fn remove(setup: &Setup, key: &[u8], notes: &mut Notes) -> bool {
+    let pin = setup.local.pin();
+    let remove =
+        (setup.tree).remove_observed::<Sequential, _>(&setup.local, &pin, key, None, notes);
+    run_inline(remove).is_some()
+}
+
 fn scan(setup: &Setup, low: &[u8], high: &[u8], direction: Direction, notes: &mut Notes) {
     let pin = setup.local.pin();
     let range = (Bound::Included(low), Bound::Included(high));
@@ -82,9 +96,11 @@ fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
     }
     let mut notes = Notes::default();
     let (mut ranges, mut missed) = (Vec::new(), BTreeSet::new());
-    for _ in 0..1 + rng.below(30) {
+    // What the observer has inserted, and may remove again.
+    let mut own: BTreeSet<Vec<u8>> = BTreeSet::new();
+    for _ in 0..1 + rng.below(60) {
         let key = mix.key(rng, span);
-        match rng.below(6) {
+        match rng.below(8) {
             0 => {
                 let other = mix.key(rng, span);
                 let (low, high) = (key.clone().min(other.clone()), key.max(other));
@@ -106,10 +122,26 @@ fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
                     missed.insert(key);
                 }
             }
+            2..=3 => {
+                if let Some(key) = own.pop_first() {
+                    assert!(remove(&setup, &key, &mut notes));
+                    there.remove(&key);
+                }
+            }
             _ => {
                 let new = insert(&setup, &key, Some(&mut notes));
                 assert_eq!(new, there.insert(key.clone()));
+                if new {
+                    own.insert(key);
+                }
             }
+        }
+    }
+    // Mostly all of them, so that nodes and layers go.
+    if rng.below(3) > 0 {
+        for key in std::mem::take(&mut own) {
+            assert!(remove(&setup, &key, &mut notes));
+            there.remove(&key);
         }
     }
     assert!(notes.are_current(&setup), "nobody else has been here");
@@ -117,7 +149,8 @@ fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
         let key = mix.key(rng, span);
         let was_expected_absent =
             missed.contains(&key) || ranges.iter().any(|(low, high)| *low <= key && key <= *high);
-        if was_expected_absent && insert(&setup, &key, None) {
+        // What the observer has inserted itself it did not miss.
+        if was_expected_absent && !own.contains(&key) && insert(&setup, &key, None) {
             assert!(
                 !notes.are_current(&setup),
                 "{mix:?}: {key:?} went unnoticed"
@@ -143,7 +176,35 @@ fn what_was_absent_is_noticed_when_others_insert_it() {
     }
 }
 
-/// The same in three lines, without chance.
+/// Who inserts and removes again has changed nothing for himself. Levels of trees and whole layers come and go with them.
+#[test]
+fn a_wave_of_own_keys_that_comes_and_goes_is_no_change() {
+    for mix in MIXES {
+        for backwards in [false, true] {
+            let setup = setup(64 << 20);
+            let mut notes = Notes::default();
+            scan(&setup, b"", &[0xff; 40], Direction::Forward, &mut notes);
+            let mut rng = Rng(1);
+            let mut keys: Vec<_> = (0..600).map(|_| mix.key(&mut rng, 1000)).collect();
+            keys.sort();
+            keys.dedup();
+            for key in &keys {
+                assert!(insert(&setup, key, Some(&mut notes)));
+            }
+            if backwards {
+                keys.reverse();
+            }
+            for key in &keys {
+                assert!(remove(&setup, key, &mut notes));
+                assert!(notes.are_current(&setup), "{mix:?}: {key:?}");
+            }
+            assert!(insert(&setup, &keys[0], None));
+            assert!(!notes.are_current(&setup), "{mix:?}");
+        }
+    }
+}
+
+/// As `what_was_absent_is_noticed_when_others_insert_it`, in three lines, without chance.
 #[test]
 fn a_layer_made_by_the_observer_belongs_to_what_it_observed() {
     let setup = setup(64 << 20);

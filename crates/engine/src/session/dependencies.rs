@@ -214,4 +214,15 @@ impl Observer for Tracker<'_> {
             }
         }
     }
+
+    fn absorbed(&mut self, gone: NodeVersion, into: NodeVersion) {
+        if let Some(dependencies) = self.0 {
+            let mut nodes = dependencies.nodes.borrow_mut();
+            // Else others have changed it, and shall be noticed.
+            if nodes.get(&gone.node) == Some(&gone.version) {
+                nodes.remove(&gone.node);
+                nodes.entry(into.node).or_insert(into.version);
+            }
+        }
+    }
 }

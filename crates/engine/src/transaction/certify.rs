@@ -51,6 +51,10 @@
 //! (`certifier.rs`). They are raised, and read, on the same sides of the fences as
 //! marks.
 //!
+//! # Writes that are taken back
+//! alone, by a return to a savepoint or by an operation on several indexes that fails, leave
+//! what they have told (there was such a record, or none) among the reads: `savepoint.rs`.
+//!
 //! # Tables that are dropped
 //! or truncated have a successor in whoever does that, for all who have used them. The
 //! dropper knows nothing of its predecessors and passes only without a successor

@@ -351,13 +351,16 @@ impl<'t> Operation<'t> {
 impl Drop for Operation<'_> {
     fn drop(&mut self) {
         let context = &self.transaction.context;
+        let journal = context.journal.borrow();
+        if !self.is_complete && !journal.is_empty() && context.state.get() == State::Open {
+            // That it came so far tells of records that others can change again.
+            let new = journal.iter().filter(|step| step.before.is_none());
+            (self.transaction).note_what_was_told(new.map(|step| step.write));
+        }
+        drop(journal);
         // If the transaction was aborted, all its writes were taken back.
         let is_open = context.state.get() == State::Open;
         let mut journal = context.journal.borrow_mut();
-        if !self.is_complete && !journal.is_empty() {
-            // That it came so far tells of records that others can change again.
-            context.dependencies.settle();
-        }
         while let Some(step) = journal.pop() {
             match step.before {
                 None if self.is_complete || !is_open => {}

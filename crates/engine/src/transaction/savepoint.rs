@@ -6,12 +6,21 @@
 //! suspends. Other transactions see nothing of all this: whatever they meet is
 //! uncommitted, before and after.
 //!
-//! What was read since the savepoint stays read: certification goes on to count it. What
-//! a write has told of a record is noted nowhere, as long as nobody else can change the
-//! record; so once it is taken back, the snapshot cannot move any more.
+//! What was read since the savepoint stays read: certification goes on to count it. So
+//! does what writes have told (an update: that there was such a record; an insertion: that
+//! there was none). It is noted nowhere as long as the write stands, because nobody else
+//! can change the record; so it is noted before the write is taken back, for the
+//! certification. The snapshot does not move any more.
 
-use super::Transaction;
-use crate::{error::Error, session::Saved, timestamp::TransactionId};
+use index::look_up;
+use interleave::{Policy, Sequential, run_inline};
+
+use super::{Transaction, read::INDEX_POINT};
+use crate::{
+    error::Error,
+    session::{Saved, State},
+    timestamp::TransactionId,
+};
 
 /// A point within a transaction to which it can return: see
 /// [`Transaction::savepoint`].
@@ -47,12 +56,15 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::NoSuchSavepoint`], [`Error::OperationUnderWay`]; [`Error::Abort`] and
-    /// [`Error::Ended`] if the transaction is over.
+    /// [`Error::Ended`] if the transaction is over, as it is if there is no memory to
+    /// note what the writes have told.
     pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<(), Error> {
         let number = self.check_savepoint(savepoint)?;
         let mark = self.context.savepoints.borrow_mut().return_to(number);
         let mark = mark.ok_or(Error::NoSuchSavepoint)?;
-        self.context.dependencies.settle();
+        let writes = self.context.writes.borrow().len();
+        self.note_what_was_told(mark.writes..writes);
+        self.check_open()?;
         self.undo_effects(mark.effects);
         loop {
             let saved = self.context.savepoints.borrow_mut().saved_after(&mark);
@@ -95,6 +107,45 @@ impl Transaction {
             return Err(Error::NoSuchSavepoint);
         }
         Ok(savepoint.number)
+    }
+
+    /// Notes what writes have told, given by their places in the list, before they are
+    /// taken back alone. That may be too much to note: then the transaction is aborted.
+    pub(super) fn note_what_was_told(&self, writes: impl IntoIterator<Item = usize>) {
+        self.context.dependencies.settle();
+        if !self.context.dependencies.is_for_certification() {
+            return;
+        }
+        for at in writes {
+            self.note_told_by(at);
+            if self.context.state.get() != State::Open {
+                return;
+            }
+        }
+    }
+
+    fn note_told_by(&self, at: usize) {
+        let session = &*self.session;
+        let pin = session.memory.pin();
+        let writes = self.context.writes.borrow();
+        let write = &writes[at];
+        let old = write.old.map(|(old, _)| old);
+        // A tombstone may be collected once it is bare: then only the node tells.
+        if old.is_none_or(|old| old.is_tombstone())
+            && let Some(table) = session.database.table_by_number(write.table)
+        {
+            let keys = self.context.keys.borrow();
+            let mut lookup = table.index.lookup(&pin, write.key(&keys));
+            run_inline(async { look_up!(Sequential, INDEX_POINT, lookup) });
+            // With the own key in it: to take that out is a change of one's own.
+            self.note_absence(lookup.found_in());
+        }
+        let slot = write.slot;
+        drop(writes);
+        if let Some(old) = old {
+            // SAFETY: tables live as long as the database, and their slots never move.
+            self.note(unsafe { &*slot }, Some(old));
+        }
     }
 
     /// Puts the version back that a record had at a savepoint, or before an operation.
