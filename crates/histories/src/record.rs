@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use isolation::history::{Action, Operation, Outcome, Transaction, Version};
+use isolation::history::{Action, Operation, Outcome, Transaction, Value, Version};
 
 /// What all clients of a run share.
 #[derive(Debug, Default)]
@@ -61,6 +61,23 @@ impl Recorder {
         }
         all.sort_by_key(|transaction| transaction.number);
         all
+    }
+}
+
+/// What an operation has told of others' writes, as a read or an attempt without effect, if
+/// that can be said: an update or a deletion that succeeded does not know of what.
+fn told_by(action: Action) -> Option<Action> {
+    match action {
+        Action::Read { .. } | Action::Scan { .. } => Some(action),
+        Action::Insert { done: false, .. }
+        | Action::Update { done: false, .. }
+        | Action::Delete { done: false, .. } => Some(action),
+        Action::Insert { key, .. } => Some(Action::Read { key, found: None }),
+        Action::Append { key, onto, .. } => onto.map(|onto| Action::Read {
+            key,
+            found: (!onto.is_empty()).then_some(Value::List(onto)),
+        }),
+        Action::Write { .. } | Action::Update { .. } | Action::Delete { .. } => None,
     }
 }
 
@@ -115,11 +132,18 @@ impl Attempts {
             .map_or(0, |last| last.operations.len())
     }
 
-    /// What was done since `mark` was undone. What was read meanwhile is not told.
+    /// What was done since `mark` was undone. What it has told stays.
     pub(crate) fn undone(&self, mark: usize) {
         let mut made = lock(&self.made);
         if let Some(last) = made.last_mut() {
-            last.operations.truncate(mark);
+            let undone = last.operations.split_off(mark);
+            let told = undone
+                .into_iter()
+                .filter_map(|Operation { action, ended }| {
+                    let action = told_by(action)?;
+                    Some(Operation { action, ended })
+                });
+            last.operations.extend(told);
         }
     }
 
