@@ -74,6 +74,8 @@ pub struct Session {
     pub(crate) batches: Spares<index::Batch>,
     /// Memory for what operations by index gather.
     pub(crate) scratch: Spares<Scratch>,
+    /// Where values are made.
+    pub(crate) values: Spares<Vec<u8>>,
     pub(crate) counters: Counters,
     /// This thread's way to the device, if the database has a directory.
     port: Option<Rc<Port>>,
@@ -186,6 +188,7 @@ impl Session {
             gone: Cell::default(),
             batches: Spares::default(),
             scratch: Spares::default(),
+            values: Spares::default(),
             counters: Counters::default(),
             floor: database.horizon.register(),
             idle: Cell::new(true),

@@ -47,7 +47,7 @@ pub use self::clock::{WallClock, WallTime};
 pub(crate) use self::collect::Walk;
 use crate::{error::Error, table::Table, transaction::Transaction};
 
-const EXPIRY_BYTES: usize = 8;
+pub(crate) const EXPIRY_BYTES: usize = 8;
 
 /// What a table is created with besides its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -620,7 +620,11 @@ impl<P: Policy> Run<P> {
 
     fn write(&mut self, me: usize) {
         let (key, value) = (self.rng.key(), self.rng.value());
-        let kind = self.rng.below(4);
+        let kind = self.rng.below(5);
+        // What is there, where the snapshot moves to if it does.
+        let record = Name::Record(key.clone());
+        self.conflict(me, &record);
+        let before = self.sees(&self.open[me], &record);
         let predicted = self.predict(me, &key, (kind != 3).then_some(&value), kind);
         let expected = match predicted {
             Outcome::Done(done) => Ok(done),
@@ -637,7 +641,12 @@ impl<P: Policy> Run<P> {
             0 => run_inline(txn.insert::<P>(table, &key, &value)).map(|()| true),
             1 => run_inline(txn.upsert::<P>(table, &key, &value)).map(|()| true),
             2 => run_inline(txn.update::<P>(table, &key, &value)),
-            _ => run_inline(txn.delete::<P>(table, &key)),
+            3 => run_inline(txn.delete::<P>(table, &key)),
+            _ => run_inline(txn.modify::<P>(table, &key, |old, new| {
+                assert_eq!(Some(old), before.as_deref(), "{key:?}");
+                new.extend_from_slice(&value);
+                ControlFlow::Continue(())
+            })),
         };
         assert_eq!(result, expected, "write kind {kind} of {key:?}");
         match result {

@@ -285,10 +285,11 @@ impl Run {
 
     fn write(&mut self, me: usize) {
         let (key, value) = (self.rng.key(), self.rng.value());
-        let kind = self.rng.below(4);
+        let kind = self.rng.below(5);
         let conflict = self.conflict(me, &key);
         let open = &self.open[me];
-        let seen = self.sees(open, &key).is_some();
+        let before = self.sees(open, &key);
+        let seen = before.is_some();
         let (table, txn) = (&self.table, &open.txn);
         // What happened, as an error or the new content of the key.
         let (result, expected) = match kind {
@@ -316,10 +317,18 @@ impl Run {
                     Some(abort) if seen => Err(Error::Abort(abort)),
                     _ => Ok(seen),
                 };
-                let result = if kind == 2 {
-                    run_inline(txn.update::<Sequential>(table, &key, &value))
-                } else {
-                    run_inline(txn.delete::<Sequential>(table, &key))
+                let result = match kind {
+                    2 => run_inline(txn.update::<Sequential>(table, &key, &value)),
+                    3 => run_inline(txn.delete::<Sequential>(table, &key)),
+                    _ => run_inline(txn.modify::<Sequential>(table, &key, |old, new| {
+                        assert_eq!(
+                            Some(old),
+                            before.as_ref().map(|value| &value[..]),
+                            "{key:?}"
+                        );
+                        new.extend_from_slice(&value);
+                        ControlFlow::Continue(())
+                    })),
                 };
                 (result, expected)
             }

@@ -244,6 +244,40 @@ impl<'w> Client<'w> {
         })
     }
 
+    /// Has a record changed, by what it holds, on a snapshot; whether there is one. In the
+    /// history that is a read and an update.
+    pub(crate) async fn modify<P: Policy>(
+        &self,
+        key: &[u8],
+        change: impl Fn(&mut Value),
+    ) -> Result<bool, Error> {
+        let start = self.start();
+        let table = &self.table(key);
+        let mut last = None;
+        let modify = self.transaction().modify::<P>(table, key, |old, new| {
+            let before = old.to_vec();
+            let mut after = before.clone();
+            change(&mut after);
+            new.extend_from_slice(&after);
+            last = Some((before, after));
+            ControlFlow::Continue(())
+        });
+        let result = modify.await;
+        let (found, value) = last.filter(|_| result == Ok(true)).unzip();
+        let key = key.to_vec();
+        let result = self.finish(start, Some(&key), result, |_| Action::Get {
+            key: key.clone(),
+            found,
+        });
+        let Some(value) = value else { return result };
+        let start = self.start();
+        self.finish(start, Some(&key), result, |&done| Action::Update {
+            key: key.clone(),
+            value,
+            done,
+        })
+    }
+
     /// Writes a record.
     pub(crate) async fn upsert<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let start = self.start();

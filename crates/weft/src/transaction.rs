@@ -5,7 +5,7 @@
 //! | begin, end, isolation | here |
 //! | `get`, `get_with`, `contains` | `read.rs` |
 //! | `multi_get`, `multi_get_with` | `multi_get.rs` |
-//! | `insert`, `update`, `upsert`, `delete` | `write.rs` |
+//! | `insert`, `update`, `upsert`, `modify`, `delete` | `write.rs` |
 //! | `lock`, `get_for_update`, what to do about conflicts | `lock.rs` |
 //! | savepoints | `savepoint.rs` |
 //! | `scan` | `scan.rs` |

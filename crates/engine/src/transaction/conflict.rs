@@ -14,7 +14,7 @@ use crate::{
     locks::{Acquired, IfLocked, OnConflict, Place, Request, Strength, Waiting},
     table::Table,
     timestamp::{Begin, TransactionId},
-    version::{HEADER_BYTES, Version},
+    version::Version,
 };
 
 /// What stands in the way of a change, if anything.
@@ -50,8 +50,9 @@ pub(super) async fn let_others_go<P: Policy>(point: Point, slot: &Slot) {
 }
 
 impl<'t> Statement<'t> {
-    /// Looks at the head of `slot`, which must have been touched. `absent` is whether
-    /// a record that the snapshot does not see counts as absent.
+    /// Looks at the head of `slot`, which must have been touched, and of which so many
+    /// `bytes` are wanted. `absent` is whether a record that the snapshot does not see
+    /// counts as absent.
     ///
     /// # Errors
     /// The transaction's snapshot is too old; or it is over.
@@ -61,6 +62,7 @@ impl<'t> Statement<'t> {
         table: &Table,
         slot: &Slot,
         key: &[u8],
+        bytes: usize,
         absent: bool,
     ) -> Result<Standing, Error> {
         let transaction = self.transaction;
@@ -68,12 +70,7 @@ impl<'t> Statement<'t> {
             let Head::Version(head) = slot.head() else {
                 return Ok(Standing::Gone);
             };
-            P::touch(
-                Point::new("engine: head to replace"),
-                head.address(),
-                HEADER_BYTES,
-            )
-            .await;
+            P::touch(Point::new("engine: head to replace"), head.address(), bytes).await;
             // The operation may have been suspended while a sibling under the
             // same `join` aborted the transaction.
             transaction.check_open()?;

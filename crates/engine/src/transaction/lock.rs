@@ -172,8 +172,9 @@ impl<'t> Statement<'t> {
         let found_in = lookup.found_in();
         let slot = table.records.slot(Rid(rid));
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+        let bytes = table.prefetch_bytes();
         loop {
-            let (head, owner) = match self.examine::<P>(table, slot, key, true).await? {
+            let (head, owner) = match self.examine::<P>(table, slot, key, bytes, true).await? {
                 Standing::Gone | Standing::Unseen => {
                     transaction.note_absence(found_in);
                     return Ok(Locked::Absent);

@@ -43,7 +43,7 @@ use interleave::Policy;
 
 use super::{
     Statement, Transaction,
-    write::{Existing, Intent, OrNew, Seek, Written},
+    write::{Content, Existing, Intent, OrNew, Seek, Written},
 };
 use crate::{
     error::Error,
@@ -95,7 +95,7 @@ impl<'t> Indexed<'t> {
         &self,
         seek: impl Seek,
         key: &[u8],
-        value: Option<&[u8]>,
+        content: impl Content,
         intent: Intent,
     ) -> Result<bool, Error> {
         // What has expired violates nothing when it goes, and builders remove it.
@@ -110,16 +110,16 @@ impl<'t> Indexed<'t> {
         // Others had their turn before.
         transaction.check_open()?;
         let (statement, table) = (&self.statement, self.table);
-        let written = statement.write::<P>(seek, table, key, value, intent);
+        let written = statement.write::<P>(seek, table, key, content, intent);
         let written = written.await?;
         if written.is_done() {
             let scratch = &mut operation.scratch;
             let first = (self.indexes.attached.iter())
-                .position(|index| self.compare(0, index, scratch, key, value).is_some());
+                .position(|index| self.compare(0, index, scratch, key).is_some());
             if let Some(first) = first {
                 // Boxed: a write that leaves the index keys as they are, and one of a
                 // table without indexes, should not carry the frame along.
-                Box::pin(self.maintain::<P>(0, first, scratch, key, value)).await?;
+                Box::pin(self.maintain::<P>(0, first, scratch, key)).await?;
             }
             operation.complete();
         }
@@ -135,16 +135,15 @@ impl<'t> Indexed<'t> {
         index: &IndexCore,
         scratch: &mut Scratch,
         key: &[u8],
-        value: Option<&[u8]>,
     ) -> Option<Difference> {
         if !index.is_maintained_at(key) {
             return None;
         }
         let (old_keys, new_keys) = (&mut scratch.old_keys, &mut scratch.new_keys);
-        let (rid, old) = self.statement.transaction.written_by(step);
+        let (rid, old, new) = self.statement.transaction.written_by(step);
         let old = old.as_ref().and_then(Version::payload);
         let old = old.map(|old| self.table.split(old));
-        let new = value.map(|new| self.table.split(new));
+        let new = new.payload().map(|new| self.table.split(new));
         old_keys.clear();
         new_keys.clear();
         if let Some((_, old)) = old {
@@ -170,7 +169,6 @@ impl<'t> Indexed<'t> {
         first: usize,
         scratch: &mut Scratch,
         key: &[u8],
-        value: Option<&[u8]>,
     ) -> Result<(), Error> {
         let statement = &self.statement;
         for index in &self.indexes.attached[first..] {
@@ -180,7 +178,7 @@ impl<'t> Indexed<'t> {
                 rid,
                 expiry,
                 same_expiry,
-            }) = self.compare(step, index, scratch, key, value)
+            }) = self.compare(step, index, scratch, key)
             else {
                 continue;
             };
@@ -235,10 +233,10 @@ impl<'t> Indexed<'t> {
             let step = transaction.context.journal.borrow().len();
             let deleted =
                 self.statement
-                    .write::<P>(Existing, self.table, key, None, Intent::Expire);
+                    .write::<P>(Existing, self.table, key, None::<&[u8]>, Intent::Expire);
             if deleted.await?.is_done() {
                 let mut scratch = Scratch::default();
-                let entries = self.maintain::<P>(step, 0, &mut scratch, key, None);
+                let entries = self.maintain::<P>(step, 0, &mut scratch, key);
                 entries.await?;
             }
             Ok(())
@@ -315,9 +313,15 @@ impl Statement<'_> {
         rid: Rid,
         entry_key: &[u8],
     ) -> Result<(), Error> {
-        let erased = self.write::<P>(Existing, entries, entry_key, None, Intent::Erase(rid));
+        let erased = self.write::<P>(
+            Existing,
+            entries,
+            entry_key,
+            None::<&[u8]>,
+            Intent::Erase(rid),
+        );
         if !erased.await?.is_done() {
-            self.write::<P>(OrNew, entries, entry_key, None, Intent::Erase(rid))
+            self.write::<P>(OrNew, entries, entry_key, None::<&[u8]>, Intent::Erase(rid))
                 .await?;
         }
         Ok(())
@@ -376,10 +380,11 @@ impl Drop for Operation<'_> {
 }
 
 impl Transaction {
-    /// The record that a step of the operation has written, and the version that it
-    /// replaced. That stays in place until the operation ends: it is committed and
-    /// superseded by an uncommitted one, or it is the transaction's own and kept.
-    fn written_by(&self, step: usize) -> (Rid, Option<Version>) {
+    /// The record that a step of the operation has written, the version that it replaced
+    /// and the one that it made. They stay in place until the operation ends: the one is
+    /// committed and superseded by an uncommitted one, or the transaction's own and kept;
+    /// the other nobody else may change.
+    fn written_by(&self, step: usize) -> (Rid, Option<Version>, Version) {
         let context = &self.context;
         let step = context.journal.borrow()[step];
         let write = &context.writes.borrow()[step.write];
@@ -387,7 +392,7 @@ impl Transaction {
             Some(saved) => Some(saved.version),
             None => write.version.next(),
         };
-        (write.rid, replaced)
+        (write.rid, replaced, write.version)
     }
 
     /// Takes back one write of an operation, the newest of it that is left. Those that

@@ -1,4 +1,4 @@
-//! Insert, update, upsert, delete.
+//! Insert, update, upsert, modify, delete.
 //!
 //! On a table with indexes each of them is one *operation* of several writes:
 //! `maintain.rs`.
@@ -8,6 +8,7 @@
 //! | the operations | here |
 //! | to the record's slot, which `insert` and `upsert` make if the index does not know the key; waits | `seek.rs` |
 //! | a new version in front of the chain in the slot | `install.rs` |
+//! | what is in it: given, or made of what is there | `content.rs` |
 //!
 //! # Races
 //! Two writers of one record: both read the head, one compare-and-swap wins, the
@@ -26,13 +27,20 @@
 //!   yields, tries again                 retires r
 //! ```
 
+mod content;
 mod install;
 mod seek;
 
+use std::ops::ControlFlow;
+
 use interleave::Policy;
 
-pub(super) use self::seek::{Existing, OrNew, Seek};
-use super::Transaction;
+use self::content::Changed;
+pub(super) use self::{
+    content::Content,
+    seek::{Existing, OrNew, Seek},
+};
+use super::{Statement, Transaction};
 use crate::{
     error::{Abort, Error},
     indirection::Rid,
@@ -65,6 +73,8 @@ pub(super) enum Written<'t> {
     /// and `Intent::Erase`),
     /// or is not there (for `Intent::Change`).
     Refused,
+    /// The record is there, and its content is to stay.
+    Left,
     /// For `Intent::Claim`: the entry is that of an expired record, with this key.
     Lapsed(Box<[u8]>),
     /// The record is being removed; its key will be free in a moment.
@@ -146,6 +156,38 @@ impl Transaction {
         self.write::<P, _>(Existing, table, key, Some(value), Intent::Change, Ok)
     }
 
+    /// Replaces a record's value by one that `change` makes of it: it is given the value and
+    /// appends the new one to memory that it is given. Whether there is such a record; false,
+    /// too, if `change` breaks, which leaves the record as it is.
+    ///
+    /// This is [`Transaction::get`] and [`Transaction::update`] with nobody in between:
+    /// under read committed no update is lost, and a record that has been changed since the
+    /// snapshot was taken is no conflict as long as the snapshot can move to the present.
+    /// If another transaction comes in between all the same, `change` is called again.
+    ///
+    /// # Errors
+    /// As for [`Transaction::insert`], without duplicates in the table.
+    ///
+    /// # Suspension
+    /// As for [`Transaction::insert`]; never while `change` runs.
+    #[inline]
+    #[allow(clippy::manual_async_fn, reason = "an argument would be kept twice")]
+    pub fn modify<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        change: impl FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+    ) -> impl Future<Output = Result<bool, Error>> {
+        async move {
+            check(key, None)?;
+            let content = Changed::new(self, table, change);
+            let statement = self.statement_to_write(table)?;
+            let written =
+                self.carry_out::<P>(statement, Existing, table, key, &content, Intent::Change);
+            written.await
+        }
+    }
+
     /// Deletes a record; whether there was one.
     ///
     /// # Errors
@@ -192,15 +234,33 @@ impl Transaction {
                 Some(value) => Some(self.to_store(table, value, &mut room)?),
                 None => None,
             };
+            let is_written = self.carry_out::<P>(statement, seek, table, key, value, intent);
+            answer(is_written.await?)
+        }
+    }
+
+    /// The same, for what is to be stored.
+    #[inline(always)]
+    #[allow(clippy::manual_async_fn, reason = "an argument would be kept twice")]
+    fn carry_out<'t, P: Policy>(
+        &'t self,
+        statement: Statement<'t>,
+        seek: impl Seek,
+        table: &'t Table,
+        key: &[u8],
+        content: impl Content,
+        intent: Intent,
+    ) -> impl Future<Output = Result<bool, Error>> {
+        async move {
             let indexes = self.indexes_of(table);
             let is_written = match indexes {
                 None => {
-                    let written = statement.write::<P>(seek, table, key, value, intent);
+                    let written = statement.write::<P>(seek, table, key, content, intent);
                     written.await?.is_done()
                 }
                 Some(indexes) => {
                     let indexed = statement.indexed(table, indexes);
-                    indexed.write::<P>(seek, key, value, intent).await?
+                    indexed.write::<P>(seek, key, content, intent).await?
                 }
             };
             // A sibling under the same `join` may have aborted the transaction: what
@@ -212,7 +272,7 @@ impl Transaction {
                 }
                 self.context.count_write();
             }
-            answer(is_written)
+            Ok(is_written)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Lists that grow by unique elements. Whoever reads a list sees the order in
 //! which its elements were appended, so every read tells a lot.
 
-use engine::Error;
+use engine::{Error, Isolation};
 use interleave::Policy;
 
 use super::Mood;
@@ -19,6 +19,13 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
     for _ in 0..mood.dice.between(1, 4) {
         let list = mood.dice.below(mood.world.parameters.lists) as u8;
         let key = [PREFIX, list];
+        if client.isolation() != Isolation::ReadCommitted && mood.dice.chance(200) {
+            let element = client.unique().to_be_bytes();
+            let append = |value: &mut Vec<u8>| value.extend(element);
+            client.modify::<P>(&key, append).await?;
+            mood.pause().await;
+            continue;
+        }
         let found = client.get::<P>(&key).await?;
         mood.pause().await;
         if mood.dice.chance(250) {

@@ -1,4 +1,6 @@
-//! Insert, update, upsert, delete.
+//! Insert, update, upsert, modify, delete.
+
+use std::ops::ControlFlow;
 
 use interleave::Policy;
 
@@ -86,6 +88,74 @@ impl<P: Policy> Transaction<P> {
             .inner
             .upsert::<P>(&engine_table, key.as_ref(), value.as_ref());
         upsert.await.map_err(|error| explain(&engine_table, error))
+    }
+
+    /// Has `change` change a record's value; what it returns, or `None` if there is no such
+    /// record.
+    ///
+    /// This is [`Transaction::get`] and [`Transaction::update`] in one, which finds the
+    /// record once, and with nobody in between: under read committed no change is lost, and
+    /// one by another transaction since this one began is no conflict, unless this one has
+    /// read what has changed. `change` is called again if another transaction comes in
+    /// between all the same; what it did last counts.
+    ///
+    /// ```
+    /// # fn main() -> weft::Result<()> {
+    /// # let db = weft::Database::open(weft::Options::default())?;
+    /// let counters = db.create_table::<u64, u64>("counters")?;
+    /// let counted = db.run_blocking(async move |txn: &weft::Transaction| {
+    ///     txn.insert(&counters, &1, &41).await?;
+    ///     txn.modify(&counters, &1, |count| { *count += 1; *count }).await
+    /// })?;
+    /// assert_eq!(counted, Some(42));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Transaction::update`] and [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::insert`]; never while `change` runs.
+    // Not an `async fn`: that would copy the arguments when it is first polled.
+    #[inline]
+    #[allow(clippy::manual_async_fn, reason = "see above")]
+    pub fn modify<K, V, Q, R>(
+        &self,
+        table: &Table<K, V>,
+        key: &Q,
+        mut change: impl FnMut(&mut V) -> R,
+    ) -> impl Future<Output = Result<Option<R>>>
+    where
+        K: Key,
+        V: Value,
+        Q: AsKey<K> + ?Sized,
+    {
+        async move {
+            let engine_table = self.checked(table)?;
+            let key = key.encode_key();
+            let mut changed = None;
+            let change = |old: &[u8], new: &mut Vec<u8>| match V::decode(old) {
+                Ok(mut value) => {
+                    changed = Some(Ok(change(&mut value)));
+                    new.extend_from_slice(value.encode().as_ref());
+                    ControlFlow::Continue(())
+                }
+                Err(error) => {
+                    changed = Some(Err(error));
+                    ControlFlow::Break(())
+                }
+            };
+            let modify = self.inner.modify::<P>(&engine_table, key.as_ref(), change);
+            let is_changed = modify
+                .await
+                .map_err(|error| explain(&engine_table, error))?;
+            match changed {
+                Some(Err(error)) => Err(error.into()),
+                Some(Ok(returned)) if is_changed => Ok(Some(returned)),
+                _ => Ok(None),
+            }
+        }
     }
 
     /// Removes a record; false if there is no such record.

@@ -8,7 +8,7 @@ use super::{
         conflict::{Seized, Standing, let_others_go},
         visibility::Sight,
     },
-    Intent, Written,
+    Content, Intent, Written,
 };
 use crate::{
     error::Error,
@@ -17,7 +17,7 @@ use crate::{
     session::{KeptKey, Saved, Step, Write, WriteKind},
     table::Table,
     timestamp::Begin,
-    version::Version,
+    version::{HEADER_BYTES, Version},
 };
 
 /// While the transaction that made the head ends.
@@ -27,19 +27,25 @@ impl<'t> Statement<'t> {
     /// Puts a new version in front of the chain in `slot`, if `intent` allows.
     /// The slot must have been touched.
     #[inline(always)]
-    pub(super) async fn write_record<P: Policy>(
+    pub(super) async fn write_record<P: Policy, C: Content>(
         &self,
         table: &Table,
         rid: Rid,
         slot: &Slot,
         key: &[u8],
-        value: Option<&[u8]>,
+        content: C,
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
         let transaction = self.transaction;
+        let absent = intent == Intent::Change;
+        let bytes = if C::READS_OLD {
+            table.prefetch_bytes()
+        } else {
+            HEADER_BYTES
+        };
         loop {
-            let absent = intent == Intent::Change;
-            let (head, sight) = match self.examine::<P>(table, slot, key, absent).await? {
+            let standing = self.examine::<P>(table, slot, key, bytes, absent).await?;
+            let (head, sight) = match standing {
                 Standing::Free(head, sight) => (head, sight),
                 Standing::Unseen => return Ok(Written::Refused),
                 Standing::Gone => {
@@ -73,8 +79,9 @@ impl<'t> Statement<'t> {
                 return Ok(refusal);
             }
             if sight == Sight::Own {
-                self.rewrite(slot, head, key, value)?;
-                return Ok(Written::Done);
+                let rewritten =
+                    content.with(head.payload(), |new| self.rewrite(slot, head, key, new));
+                return Ok(rewritten?.map_or(Written::Left, |()| Written::Done));
             }
             let is_locked = slot.is_marked();
             if is_locked {
@@ -85,7 +92,14 @@ impl<'t> Statement<'t> {
                 }
             }
             let memory = &transaction.session.memory;
-            let version = Version::create(memory, transaction.id(), value, Some(head))?;
+            let id = transaction.id();
+            let version = content.with(head.payload(), |new| {
+                Ok(Version::create(memory, id, new, Some(head))?)
+            })?;
+            let Some(version) = version else {
+                transaction.note(slot, Some(head));
+                return Ok(Written::Left);
+            };
             let replaced = if is_locked {
                 slot.replace_own(head, version);
                 true
@@ -97,7 +111,7 @@ impl<'t> Statement<'t> {
                 // Commit needs the key of a deletion, undo that of a tombstone, the
                 // log all.
                 let logs = transaction.session.lane().is_some() && !is_derived(table.number());
-                let key = (logs || value.is_none() || head.is_tombstone()).then_some(key);
+                let key = (logs || content.is_deletion() || head.is_tombstone()).then_some(key);
                 self.remember(
                     WriteKind::Version,
                     table,

@@ -7,7 +7,7 @@ use interleave::{Point, Policy, leaf};
 
 use super::{
     super::{Statement, Transaction, conflict::let_others_go, read::INDEX_POINT},
-    Intent, Written,
+    Content, Intent, Written,
 };
 use crate::{
     error::Error, indirection::Rid, locks::Waited, session::WriteKind, table::Table,
@@ -25,7 +25,7 @@ pub(in super::super) trait Seek: Copy {
         statement: &Statement<'t>,
         table: &Table,
         key: &[u8],
-        value: Option<&[u8]>,
+        content: impl Content,
         intent: Intent,
     ) -> Result<Written<'t>, Error>;
 }
@@ -51,13 +51,13 @@ impl<'t> Statement<'t> {
         seek: impl Seek,
         table: &Table,
         key: &[u8],
-        value: Option<&[u8]>,
+        content: impl Content,
         intent: Intent,
     ) -> impl Future<Output = Result<Written<'t>, Error>> {
         async move {
             let mut handed: Option<Waited> = None;
             loop {
-                let written = leaf!(P, seek.attempt(self, table, key, value, intent))?;
+                let written = leaf!(P, seek.attempt(self, table, key, content, intent))?;
                 if let Written::Blocked(waiting) = written {
                     handed = Some(waiting.await?);
                     continue;
@@ -81,7 +81,7 @@ impl Seek for Existing {
         statement: &Statement<'t>,
         table: &Table,
         key: &[u8],
-        value: Option<&[u8]>,
+        content: impl Content,
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
         let pin = statement.transaction.session.memory.pin();
@@ -95,7 +95,7 @@ impl Seek for Existing {
         let slot = table.records.slot(rid);
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
         let written = statement
-            .write_record::<P>(table, rid, slot, key, value, intent)
+            .write_record::<P, _>(table, rid, slot, key, content, intent)
             .await?;
         if matches!(written, Written::Refused) {
             statement.transaction.note_absence(found_in);
@@ -111,7 +111,7 @@ impl Seek for OrNew {
         statement: &Statement<'t>,
         table: &Table,
         key: &[u8],
-        value: Option<&[u8]>,
+        content: impl Content,
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
         let transaction = statement.transaction;
@@ -119,14 +119,16 @@ impl Seek for OrNew {
         loop {
             let pin = session.memory.pin();
             let rid = session.rids.borrow_mut().take(table, &session.memory)?;
-            let version = match Version::create(&session.memory, transaction.id(), value, None) {
-                Ok(version) => version,
-                Err(exhausted) => {
+            let (memory, id) = (&session.memory, transaction.id());
+            let version = content.with(None, |new| Ok(Version::create(memory, id, new, None)?));
+            let version = match version {
+                Ok(Some(version)) => version,
+                failed => {
                     session.rids.borrow_mut().put_back(table.number(), rid);
-                    return Err(exhausted.into());
+                    return failed.map(|_| Written::Left);
                 }
             };
-            if value.is_some() {
+            if !content.is_deletion() {
                 let hint = &table.version_bytes_hint;
                 hint.store(version.block_bytes(), Ordering::Relaxed);
             }
@@ -172,7 +174,7 @@ impl Seek for OrNew {
                     let slot = table.records.slot(rid);
                     P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
                     let written = statement
-                        .write_record::<P>(table, rid, slot, key, value, intent)
+                        .write_record::<P, _>(table, rid, slot, key, content, intent)
                         .await?;
                     if !matches!(written, Written::Dying) {
                         return Ok(written);

@@ -1,0 +1,104 @@
+//! What a write puts into a record.
+
+use std::{cell::RefCell, ops::ControlFlow};
+
+use super::super::Transaction;
+use crate::{
+    error::Error,
+    table::Table,
+    ttl::{EXPIRY_BYTES, put_expiry},
+};
+
+/// What is stored in place of what a record holds; nothing, if it is deleted.
+pub(in super::super) trait Content: Copy {
+    /// Whether what is stored there is read for it.
+    const READS_OLD: bool;
+
+    /// Has `make` make a version with it, in place of one with `old`. Not if the record is
+    /// to be left as it is. If the version cannot be put in its place, this is called again.
+    ///
+    /// # Errors
+    /// What `make` returns; [`Error::ValueTooLong`].
+    fn with<R>(
+        self,
+        old: Option<&[u8]>,
+        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+    ) -> Result<Option<R>, Error>;
+
+    /// Whether it is nothing.
+    fn is_deletion(self) -> bool;
+}
+
+/// Given beforehand.
+impl Content for Option<&[u8]> {
+    const READS_OLD: bool = false;
+
+    #[inline(always)]
+    fn with<R>(
+        self,
+        _old: Option<&[u8]>,
+        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+    ) -> Result<Option<R>, Error> {
+        make(self).map(Some)
+    }
+
+    #[inline(always)]
+    fn is_deletion(self) -> bool {
+        self.is_none()
+    }
+}
+
+/// Made of the value that the record has, by a `change` that appends it to memory that it
+/// is given.
+pub(super) struct Changed<'t, F> {
+    transaction: &'t Transaction,
+    table: &'t Table,
+    change: RefCell<F>,
+}
+
+impl<'t, F> Changed<'t, F>
+where
+    F: FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+{
+    pub(super) fn new(transaction: &'t Transaction, table: &'t Table, change: F) -> Self {
+        Changed {
+            transaction,
+            table,
+            change: RefCell::new(change),
+        }
+    }
+}
+
+impl<F> Content for &Changed<'_, F>
+where
+    F: FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+{
+    const READS_OLD: bool = true;
+
+    #[inline]
+    fn with<R>(
+        self,
+        old: Option<&[u8]>,
+        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+    ) -> Result<Option<R>, Error> {
+        let (transaction, table) = (self.transaction, self.table);
+        let old = old.expect("only a record that is there is changed");
+        let mut new = transaction.session.values.lend();
+        new.clear();
+        let ttl = table.time_to_live();
+        put_expiry(&mut new, ttl.map(|ttl| transaction.present().after(ttl)));
+        let change = &mut *self.change.borrow_mut();
+        if change(table.split(old).1, &mut new).is_break() {
+            return Ok(None);
+        }
+        if new.len() > crate::VALUE_BYTES_MAX {
+            let bytes = new.len() - ttl.map_or(0, |_| EXPIRY_BYTES);
+            return Err(Error::ValueTooLong { bytes });
+        }
+        make(Some(&new)).map(Some)
+    }
+
+    fn is_deletion(self) -> bool {
+        false
+    }
+}
