@@ -69,7 +69,10 @@ pub(crate) fn assert_violates<A: Application>(
     let found = inconsistencies(database, application);
     assert!(!found.is_empty(), "{condition} holds");
     for sentence in &found {
-        assert!(sentence.starts_with(&format!("{condition}: ")), "{found:?}");
+        assert!(
+            sentence.starts_with(&format!("condition {condition}: ")),
+            "{found:?}"
+        );
     }
 }
 

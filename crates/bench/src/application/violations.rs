@@ -1,7 +1,7 @@
 //! What a check of an application's conditions has found.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{Arguments, Display};
 
 /// Sentences kept of each condition; more would say nothing new.
 const KEPT: usize = 5;
@@ -14,16 +14,35 @@ pub(crate) struct Violations {
 }
 
 impl Violations {
-    /// Notes `what` as a violation of `condition`, unless it `holds`.
-    pub(crate) fn unless(&mut self, holds: bool, condition: &'static str, what: fmt::Arguments) {
-        if holds {
-            return;
-        }
+    /// Notes `what` as a violation of `condition`.
+    pub(crate) fn add(&mut self, condition: &'static str, what: Arguments) {
         let (count, kept) = self.by_condition.entry(condition).or_default();
         *count += 1;
         if kept.len() < KEPT {
-            kept.push(format!("{condition}: {what}"));
+            kept.push(format!("condition {condition}: {what}"));
         }
+    }
+
+    /// Notes `what` as a violation of `condition`, unless it `holds`.
+    pub(crate) fn unless(&mut self, holds: bool, condition: &'static str, what: Arguments) {
+        if !holds {
+            self.add(condition, what);
+        }
+    }
+
+    /// Two numbers, each with what it is, that must be the same at `place`.
+    pub(crate) fn compare(
+        &mut self,
+        condition: &'static str,
+        place: impl Display,
+        (one, one_number): (&str, i64),
+        (other, other_number): (&str, i64),
+    ) {
+        self.unless(
+            one_number == other_number,
+            condition,
+            format_args!("of {place}, {one} is {one_number}, but {other} is {other_number}"),
+        );
     }
 
     /// A sentence each, with the condition's name first.
@@ -32,7 +51,7 @@ impl Violations {
         let sentences = conditions.flat_map(|(condition, (count, mut kept))| {
             let more = count - kept.len() as u64;
             if more > 0 {
-                kept.push(format!("{condition}: and {more} more"));
+                kept.push(format!("condition {condition}: and {more} more"));
             }
             kept
         });
@@ -50,11 +69,14 @@ mod tests {
         for row in 0..12 {
             violations.unless(row < 3, "order", format_args!("row {row} is out of place"));
         }
-        violations.unless(false, "sum", format_args!("it is 1, not 2"));
+        for number in 0..4 {
+            violations.compare("sum", "warehouse 1", ("this", number), ("that", 2));
+        }
         let sentences = violations.sentences();
-        assert_eq!(sentences.len(), KEPT + 2);
-        assert_eq!(sentences[0], "order: row 3 is out of place");
-        assert_eq!(sentences[KEPT], "order: and 4 more");
-        assert_eq!(sentences[KEPT + 1], "sum: it is 1, not 2");
+        assert_eq!(sentences.len(), KEPT + 1 + 3);
+        assert_eq!(sentences[0], "condition order: row 3 is out of place");
+        assert_eq!(sentences[KEPT], "condition order: and 4 more");
+        let last = "condition sum: of warehouse 1, this is 3, but that is 2";
+        assert_eq!(sentences[KEPT + 3], last);
     }
 }

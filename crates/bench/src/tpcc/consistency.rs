@@ -30,7 +30,6 @@
 
 mod books;
 mod orders;
-mod violations;
 
 use std::ops::ControlFlow;
 
@@ -38,13 +37,14 @@ use weft::{Key, Policy, Result, Table, Transaction, Value};
 
 use self::books::Books;
 use self::orders::{Lines, Open, Orders};
-use self::violations::Violations;
 use super::Tpcc;
+use crate::application::violations::Violations;
 
 /// Which conditions do not hold, and where: a sentence each.
 pub(super) async fn check<P: Policy>(tpcc: &Tpcc, txn: &Transaction<P>) -> Result<Vec<String>> {
     let (tables, population) = (&tpcc.tables, &tpcc.population);
-    let found = &mut Violations::default();
+    let mut violations = Violations::default();
+    let found = &mut violations;
     let mut books = Books::new(population);
     all(txn, &tables.warehouses, |key, row| {
         books.warehouse(key, &row, found);
@@ -100,7 +100,7 @@ pub(super) async fn check<P: Policy>(tpcc: &Tpcc, txn: &Transaction<P>) -> Resul
         ("items loaded", population.scale.items.into()),
     );
     books.balance(found);
-    Ok(found.sentences())
+    Ok(violations.sentences())
 }
 
 /// Shows `visit` all records of a table.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::violations::Violations;
+use crate::application::violations::Violations;
 use crate::tpcc::population::Population;
 use crate::tpcc::schema::{
     Customer, CustomerKey, District, DistrictKey, History, HistoryKey, NO_DATE, Order, OrderKey,

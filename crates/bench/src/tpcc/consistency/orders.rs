@@ -2,7 +2,7 @@
 //! lines.
 
 use super::books::Place;
-use super::violations::Violations;
+use crate::application::violations::Violations;
 use crate::tpcc::schema::{NO_CARRIER, NO_DATE, Order, OrderKey, OrderLine, OrderLineKey};
 
 /// All orders, in the order of their keys.
