@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::comparison::Asked;
 use crate::distribution::Records;
 use crate::indexes;
 use crate::measure::{InFlight, Isolation, Spread};
@@ -126,7 +127,7 @@ pub fn measure(settings: &Settings, progress: &Progress) -> Result<IndexBuild> {
     store.load(&step)?;
     step.finish();
     let mut rounds = Vec::new();
-    for repeat in 0..plan.repeats {
+    for repeat in 0..plan.comparison.repeats {
         rounds.push(round(&store, &plan, settings, repeat, progress)?);
     }
     let of =
@@ -135,7 +136,7 @@ pub fn measure(settings: &Settings, progress: &Progress) -> Result<IndexBuild> {
         benchmark: "index-build",
         unique: settings.unique,
         isolation: settings.isolation,
-        workers: plan.workers,
+        workers: plan.comparison.workers,
         records: plan.records,
         value_bytes: plan.value.bytes(),
         update_share: settings.update_share,
@@ -170,26 +171,19 @@ fn plan(settings: &Settings) -> Result<Plan> {
         ..Workload::named_or_file("read-only")?
     };
     Options {
-        workload,
         records: Some(settings.records),
         operations: Some(settings.operations),
-        key_bytes: 8,
         value_bytes: Some(settings.value_bytes),
-        distribution: None,
-        theta: None,
-        scan_length: None,
-        workers: settings.workers,
-        in_flight: settings.in_flight,
-        modes: vec![Mode::Interleaved],
-        isolations: vec![settings.isolation],
-        certifiers: Vec::new(),
-        declare_read_only: false,
-        unique_indexes: 0,
-        secondary_indexes: 0,
-        durabilities: Vec::new(),
-        seconds: settings.seconds,
-        repeats: settings.repeats,
-        seed: 1,
+        asked: Asked {
+            modes: vec![Mode::Interleaved],
+            isolations: vec![settings.isolation],
+            workers: settings.workers,
+            in_flight: settings.in_flight,
+            seconds: settings.seconds,
+            repeats: settings.repeats,
+            ..Asked::default()
+        },
+        ..Options::of(workload)
     }
     .plan()
 }
@@ -204,7 +198,12 @@ fn round(
     let records = Arc::new(Records::new(plan.records));
     let run = |phase: u64| {
         let seed = crate::keys::mix(u64::from(repeat) * 4 + phase);
-        Run::new(plan, plan.variants()[0], Arc::clone(&records), seed)
+        Run::new(
+            plan,
+            plan.comparison.variants()[0],
+            Arc::clone(&records),
+            seed,
+        )
     };
     let before = store.run(&run(0)?)?;
 

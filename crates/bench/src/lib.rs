@@ -20,6 +20,7 @@
 //!   repeat before their median is ([`measure::Summary`]).
 
 pub mod application;
+pub mod comparison;
 mod databases;
 pub mod distribution;
 pub mod error;

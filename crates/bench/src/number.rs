@@ -54,6 +54,17 @@ pub(crate) fn check_seconds(what: &str, seconds: f64) -> Result<()> {
     }
 }
 
+/// `number`, if it is from 1 to `max`.
+pub(crate) fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
+    if (1..=max).contains(&number) {
+        Ok(number)
+    } else {
+        Err(Error::input(format!(
+            "{flag} {number} is out of range; give a number from 1 to {max}"
+        )))
+    }
+}
+
 /// Reads a duration in seconds: above 0, up to a day.
 ///
 /// # Errors

@@ -12,6 +12,7 @@
 //! paper shows a curve whose values its text does not give, nothing is quoted but what the
 //! text says.
 
+use crate::comparison::Asked;
 use crate::measure::{InFlight, Isolation, Measurement};
 use crate::mode::Mode;
 use crate::number::{bytes_text, short_count};
@@ -327,7 +328,7 @@ impl Experiment {
 
     fn plan(&self, settings: &Settings, x: f64, in_flight: Option<u32>) -> Result<Plan> {
         let options = (self.options)(x)?;
-        let in_flight = in_flight.map_or(options.in_flight, InFlight::Fixed);
+        let in_flight = in_flight.map_or(options.asked.in_flight, InFlight::Fixed);
         let series: Vec<_> = self
             .series
             .iter()
@@ -342,12 +343,15 @@ impl Experiment {
         };
         Options {
             records,
-            in_flight,
-            modes: series.iter().map(|series| series.mode).collect(),
-            isolations: series.iter().map(|series| series.isolation).collect(),
-            seconds: settings.seconds,
-            repeats: settings.repeats.into(),
-            seed: settings.seed,
+            asked: Asked {
+                modes: series.iter().map(|series| series.mode).collect(),
+                isolations: series.iter().map(|series| series.isolation).collect(),
+                in_flight,
+                seconds: settings.seconds,
+                repeats: settings.repeats.into(),
+                seed: settings.seed,
+                ..options.asked
+            },
             ..options
         }
         .plan()

@@ -1,16 +1,14 @@
 //! What to run: the request as given ([`Options`]) and, checked and completed,
 //! as carried out ([`Plan`]).
 
-use std::time::Duration;
-
+use crate::comparison::{Asked, Comparison};
 use crate::distribution::Distribution;
 use crate::keys::KeyShape;
 use crate::machine;
-use crate::measure::{Certifier, Durability, InFlight, Isolation};
+use crate::measure::{Durability, Isolation};
 use crate::mode::Mode;
-use crate::number::{bytes_text, check_seconds, with_commas};
+use crate::number::{bytes_text, with_commas, within};
 use crate::values::ValueShape;
-use crate::variant::Variant;
 use crate::workload::{OperationKind, Workload};
 use crate::{Error, Result};
 
@@ -45,30 +43,12 @@ pub struct Options {
     pub theta: Option<f64>,
     /// Greatest number of records of a scan.
     pub scan_length: Option<u64>,
-    /// Worker threads.
-    pub workers: u64,
-    /// Transactions in flight per worker.
-    pub in_flight: InFlight,
-    /// Modes to compare; all when empty.
-    pub modes: Vec<Mode>,
-    /// Isolation levels to compare; snapshot when empty.
-    pub isolations: Vec<Isolation>,
-    /// Certifiers to compare; the serial safety net when empty.
-    pub certifiers: Vec<Certifier>,
-    /// Whether transactions that only read say so when they begin.
-    pub declare_read_only: bool,
     /// Unique indexes of the table.
     pub unique_indexes: u32,
     /// Indexes of the table that are not unique.
     pub secondary_indexes: u32,
-    /// Durabilities to compare, for a database in a directory; none in memory.
-    pub durabilities: Vec<Durability>,
-    /// Seconds for each mode in each repeat.
-    pub seconds: f64,
-    /// Repeats.
-    pub repeats: u64,
-    /// Seed of every random choice.
-    pub seed: u64,
+    /// What is compared, and how often.
+    pub asked: Asked,
 }
 
 /// A YCSB run as it will be carried out. Every value is within its bounds.
@@ -84,30 +64,12 @@ pub struct Plan {
     pub key: KeyShape,
     /// Shape of the values.
     pub value: ValueShape,
-    /// Worker threads, at least 1.
-    pub workers: usize,
-    /// Transactions in flight per worker.
-    pub in_flight: InFlight,
-    /// Modes to compare, each once, at least one.
-    pub modes: Vec<Mode>,
-    /// Isolation levels to compare, each once, at least one.
-    pub isolations: Vec<Isolation>,
-    /// Certifiers to compare, each once, at least one.
-    pub certifiers: Vec<Certifier>,
-    /// Whether transactions that only read say so when they begin.
-    pub declare_read_only: bool,
     /// Unique indexes of the table.
     pub unique_indexes: u32,
     /// Indexes of the table that are not unique.
     pub secondary_indexes: u32,
-    /// Durabilities to compare, each once, at least one.
-    pub durabilities: Vec<Durability>,
-    /// Time for each mode in each repeat.
-    pub duration: Duration,
-    /// Repeats, at least 1.
-    pub repeats: u32,
-    /// Seed of every random choice.
-    pub seed: u64,
+    /// What is compared, and how often.
+    pub comparison: Comparison,
     /// What the reader should know about the request; a sentence each.
     pub notes: Vec<String>,
 }
@@ -125,6 +87,23 @@ pub fn records_that_fit(available_bytes: Option<u64>, key_bytes: u64, value_byte
 }
 
 impl Options {
+    /// A request for the workload as it is, on keys of 8 bytes, compared as by default.
+    pub fn of(workload: Workload) -> Self {
+        Self {
+            workload,
+            records: None,
+            operations: None,
+            key_bytes: KeyShape::BYTES_MIN as u64,
+            value_bytes: None,
+            distribution: None,
+            theta: None,
+            scan_length: None,
+            unique_indexes: 0,
+            secondary_indexes: 0,
+            asked: Asked::default(),
+        }
+    }
+
     /// Checks the request and completes it.
     ///
     /// # Errors
@@ -163,57 +142,21 @@ impl Options {
             Some(records) => within("--records", records, u64::MAX)?,
             None => records_that_fit(available, self.key_bytes, value_bytes),
         };
-        let isolations = each_once(self.isolations, Isolation::Snapshot);
-        let certifiers = certifiers(self.certifiers, &isolations, &mut notes);
-        let all_records = records.saturating_mul(certifiers.len() as u64);
+        let modes = modes(&self.asked, &workload, &mut notes)?;
+        let comparison = self.asked.check(modes, &mut notes)?;
+        let all_records = records.saturating_mul(comparison.certifiers.len() as u64);
         check_memory(all_records, self.key_bytes + value_bytes, available)?;
-        check_seconds(&format!("--seconds {}", self.seconds), self.seconds)?;
         Ok(Plan {
             records,
             operations_per_transaction: operations as u32,
             key,
             value,
-            workers: within("--workers", self.workers, 1024)? as usize,
-            in_flight: self.in_flight,
-            modes: modes(self.modes, &workload, &mut notes)?,
-            isolations,
-            certifiers,
-            declare_read_only: self.declare_read_only,
             unique_indexes: self.unique_indexes,
             secondary_indexes: self.secondary_indexes,
-            durabilities: each_once(self.durabilities, Durability::Memory),
-            duration: Duration::from_secs_f64(self.seconds),
-            repeats: within("--repeats", self.repeats, 1000)? as u32,
-            seed: self.seed,
+            comparison,
             workload,
             notes,
         })
-    }
-}
-
-/// The certifiers to compare, where a level is certified at all.
-pub(crate) fn certifiers(
-    asked: Vec<Certifier>,
-    isolations: &[Isolation],
-    notes: &mut Vec<String>,
-) -> Vec<Certifier> {
-    if isolations.contains(&Isolation::Serializable) {
-        return each_once(asked, Certifier::Ssn);
-    }
-    if !asked.is_empty() {
-        notes.push("--certifier has no effect without --isolation serializable".to_owned());
-    }
-    vec![Certifier::Ssn]
-}
-
-/// `number`, if it is from 1 to `max`.
-pub(crate) fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
-    if (1..=max).contains(&number) {
-        Ok(number)
-    } else {
-        Err(Error::input(format!(
-            "{flag} {number} is out of range; give a number from 1 to {max}"
-        )))
     }
 }
 
@@ -258,20 +201,6 @@ fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Res
     }
 }
 
-/// Each once, in the order asked for; without any, the default.
-pub(crate) fn each_once<T: PartialEq>(asked: Vec<T>, default: T) -> Vec<T> {
-    if asked.is_empty() {
-        return vec![default];
-    }
-    let mut kept = Vec::new();
-    for one in asked {
-        if !kept.contains(&one) {
-            kept.push(one);
-        }
-    }
-    kept
-}
-
 fn names<T: Copy>(of: &[T], name: fn(T) -> &'static str) -> String {
     let names: Vec<_> = of.iter().map(|&one| name(one)).collect();
     names.join(" and ")
@@ -279,14 +208,8 @@ fn names<T: Copy>(of: &[T], name: fn(T) -> &'static str) -> String {
 
 /// The modes that say something about the workload, in canonical order, each
 /// once.
-fn modes(asked: Vec<Mode>, workload: &Workload, notes: &mut Vec<String>) -> Result<Vec<Mode>> {
-    let mut modes = if asked.is_empty() {
-        Mode::ALL.to_vec()
-    } else {
-        asked
-    };
-    modes.sort();
-    modes.dedup();
+fn modes(asked: &Asked, workload: &Workload, notes: &mut Vec<String>) -> Result<Vec<Mode>> {
+    let mut modes = asked.modes_of(&Mode::ALL);
     if !workload.has(OperationKind::Read) {
         let (skipped, kept): (Vec<_>, Vec<_>) =
             modes.into_iter().partition(|mode| mode.needs_reads());
@@ -315,24 +238,15 @@ fn modes(asked: Vec<Mode>, workload: &Workload, notes: &mut Vec<String>) -> Resu
 }
 
 impl Plan {
-    /// What is compared, in the order of the first repeat.
-    pub fn variants(&self) -> Vec<Variant> {
-        Variant::all(
-            &self.modes,
-            &self.isolations,
-            &self.certifiers,
-            &self.durabilities,
-        )
-    }
-
     /// Whether a database loaded and set up for `other` is as this plan wants it too: they
     /// differ at most in what is asked of it.
     pub fn same_tables(&self, other: &Self) -> bool {
         let tables = |plan: &Self| {
             let indexes = (plan.unique_indexes, plan.secondary_indexes);
-            (plan.records, plan.key, plan.value, plan.workers, indexes)
+            let workers = plan.comparison.workers;
+            (plan.records, plan.key, plan.value, workers, indexes)
         };
-        tables(self) == tables(other) && self.certifiers == other.certifiers
+        tables(self) == tables(other) && self.comparison.certifiers == other.comparison.certifiers
     }
 
     /// One line that says what will be run.
@@ -359,10 +273,10 @@ impl Plan {
             bytes_text(self.key.bytes() as u64),
             bytes_text(self.value.bytes() as u64),
             plural(self.operations_per_transaction.into(), "operation"),
-            plural(self.workers as u64, "worker"),
-            self.in_flight,
-            names(&self.isolations, Isolation::name),
-            names(&self.durabilities, Durability::name),
+            plural(self.comparison.workers as u64, "worker"),
+            self.comparison.in_flight,
+            names(&self.comparison.isolations, Isolation::name),
+            names(&self.comparison.durabilities, Durability::name),
         )
     }
 }

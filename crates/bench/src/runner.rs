@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::comparison::Comparison;
 use crate::distribution::Records;
 use crate::limits::{self, Mapping, Region};
 use crate::machine::{self, ProcessorTime};
@@ -44,9 +45,6 @@ impl Outcome {
 
 /// What is measured by turns: one thing, in several variants.
 pub trait Alternating {
-    /// What is compared, in the order of the first repeat; at least one.
-    fn variants(&self) -> Vec<Variant>;
-
     /// Measures one of them. `seed` is the same for all within a repeat, which so are
     /// asked the same; `last` in the last repeat; `limit` is the machine's, in lines per
     /// second.
@@ -68,26 +66,13 @@ pub trait Alternating {
     }
 }
 
-/// How often to measure, and how long.
-#[derive(Clone, Copy, Debug)]
-pub struct Turns {
-    /// Repeats, at least 1.
-    pub repeats: u32,
-    /// Time for each variant in each repeat.
-    pub duration: Duration,
-    /// Threads, which the limit is measured on as well.
-    pub workers: usize,
-    /// Seed of every random choice.
-    pub seed: u64,
-}
-
-/// Measures all variants by turns.
+/// Measures all that is compared, by turns.
 ///
 /// # Errors
 /// Whatever the subject reports.
 pub fn alternate(
     subject: &mut impl Alternating,
-    turns: Turns,
+    comparison: &Comparison,
     progress: &Progress,
 ) -> Result<Outcome> {
     let own = match subject.memory() {
@@ -97,14 +82,14 @@ pub fn alternate(
             Some(Mapping::new(LIMIT_BYTES.min(available / 8))?)
         }
     };
-    let limit_duration = (turns.duration / 5).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
+    let limit_duration = (comparison.duration / 5).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
     let mut repeats = Vec::new();
-    let variants = subject.variants();
+    let variants = comparison.variants();
     let step = progress.step(
         "measuring",
-        u64::from(turns.repeats) * (variants.len() as u64 + 1),
+        u64::from(comparison.repeats) * (variants.len() as u64 + 1),
     );
-    for repeat in 0..turns.repeats {
+    for repeat in 0..comparison.repeats {
         step.say(format!("repeat {}: limit", repeat + 1));
         let region = own
             .as_ref()
@@ -113,7 +98,7 @@ pub fn alternate(
         let region = region.ok_or_else(|| {
             Error::run("the engine no longer lends the memory it lent before; report this")
         })?;
-        let limit = limits::lines_per_second(region, turns.workers, limit_duration);
+        let limit = limits::lines_per_second(region, comparison.workers, limit_duration);
         step.advance(1);
         let mut variants = variants.clone();
         let first = repeat as usize % variants.len();
@@ -121,8 +106,8 @@ pub fn alternate(
         let mut measurements = Vec::new();
         for variant in variants {
             step.say(format!("repeat {}: {}", repeat + 1, variant.mode));
-            let seed = crate::keys::mix(turns.seed).wrapping_add(repeat.into());
-            let last = repeat + 1 == turns.repeats;
+            let seed = crate::keys::mix(comparison.seed).wrapping_add(repeat.into());
+            let last = repeat + 1 == comparison.repeats;
             measurements.push(subject.measure(variant, seed, last, limit)?);
             step.advance(1);
         }
@@ -148,12 +133,16 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
 /// # Errors
 /// Whatever the subject reports.
 pub fn load(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<()> {
-    let step = progress.step("loading", plan.records * plan.certifiers.len() as u64);
+    let step = progress.step(
+        "loading",
+        plan.records * plan.comparison.certifiers.len() as u64,
+    );
     subject.load(&step)?;
     step.finish();
     let step = progress.step(
         "building indexes",
-        u64::from(plan.unique_indexes + plan.secondary_indexes) * plan.certifiers.len() as u64,
+        u64::from(plan.unique_indexes + plan.secondary_indexes)
+            * plan.comparison.certifiers.len() as u64,
     );
     subject.index(&step)?;
     step.finish();
@@ -166,12 +155,6 @@ pub fn load(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Res
 /// # Errors
 /// As [`run`].
 pub fn measure(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<Outcome> {
-    let turns = Turns {
-        repeats: plan.repeats,
-        duration: plan.duration,
-        workers: plan.workers,
-        seed: plan.seed,
-    };
     let records = Arc::new(Records::new(plan.records));
     alternate(
         &mut Planned {
@@ -179,7 +162,7 @@ pub fn measure(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> 
             plan,
             records,
         },
-        turns,
+        &plan.comparison,
         progress,
     )
 }
@@ -192,10 +175,6 @@ struct Planned<'a, S> {
 }
 
 impl<S: Subject> Alternating for Planned<'_, S> {
-    fn variants(&self) -> Vec<Variant> {
-        self.plan.variants()
-    }
-
     fn measure(
         &mut self,
         variant: Variant,
@@ -247,8 +226,8 @@ fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result
         benchmark: "ycsb",
         workload: plan.workload.name.clone(),
         mode,
-        workers: plan.workers,
-        in_flight: plan.in_flight,
+        workers: plan.comparison.workers,
+        in_flight: plan.comparison.in_flight,
         in_flight_effective: raw.in_flight,
         shape: Some(Shape {
             records: plan.records,
@@ -262,7 +241,7 @@ fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result
         }),
         isolation: variant.isolation,
         certifier: variant.certifier,
-        read_only_declared: plan.declare_read_only,
+        read_only_declared: plan.comparison.declare_read_only,
         on_conflict: None,
         durability: variant.durability,
         seconds,

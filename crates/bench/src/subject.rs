@@ -123,13 +123,13 @@ impl Run {
             0,
         )?;
         Ok(Self {
-            duration: plan.duration,
+            duration: plan.comparison.duration,
             records,
             seed,
             variant,
-            in_flight: plan.in_flight,
+            in_flight: plan.comparison.in_flight,
             only_reads: plan.workload.only_reads(),
-            declare_read_only: plan.declare_read_only,
+            declare_read_only: plan.comparison.declare_read_only,
             stop: None,
             source,
         })

@@ -39,18 +39,9 @@ impl Clients {
     ) -> bench::Result<()> {
         let execution = &self.execution;
         let plan = Options {
-            modes: execution.modes.clone(),
-            isolations: execution.isolation.clone(),
-            certifiers: execution.certifier.clone(),
-            durabilities: execution.durabilities(),
-            declare_read_only: execution.declare_read_only,
-            workers: execution.workers,
-            in_flight: execution.in_flight,
+            asked: execution.asked(),
             on_conflict: self.on_conflict,
             offered: self.offered,
-            seconds: execution.seconds,
-            repeats: execution.series.repeats.into(),
-            seed: execution.seed,
         };
         let plan = plan.plan(mix)?;
         let progress = Progress::stderr();

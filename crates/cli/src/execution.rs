@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bench::comparison::Asked;
 use bench::measure::{Certifier, Durability, InFlight, Isolation};
 use bench::mode::Mode;
 use bench::number::{parse_count, parse_seconds};
@@ -16,17 +17,17 @@ use crate::series::Series;
 pub(crate) struct Execution {
     /// Worker threads.
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_count)]
-    pub(crate) workers: u64,
+    workers: u64,
 
     /// Transactions in flight on each worker in the interleaved modes: a number,
     /// or auto to let the engine adapt.
     #[arg(long, value_name = "N|auto", default_value = "auto")]
-    pub(crate) in_flight: InFlight,
+    in_flight: InFlight,
 
     /// Modes to compare, separated by commas [default: all that say something about the
     /// workload].
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
-    pub(crate) modes: Vec<Mode>,
+    modes: Vec<Mode>,
 
     /// What transactions see of each other: read-committed, snapshot or serializable;
     /// several, separated by commas, are compared. The default is snapshot, not that of
@@ -37,23 +38,23 @@ pub(crate) struct Execution {
         value_delimiter = ',',
         default_value = "snapshot"
     )]
-    pub(crate) isolation: Vec<Isolation>,
+    isolation: Vec<Isolation>,
 
     /// How serializable transactions are certified when they commit: ssn (the serial
     /// safety net) or validation (what was read is still current); several, separated by
     /// commas, are compared, each on a database of its own [default: ssn].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) certifier: Vec<Certifier>,
+    certifier: Vec<Certifier>,
 
     /// Begin transactions without writes as read-only, as an application would that
     /// knows. Serializable ones then keep track of nothing and cannot abort.
     #[arg(long)]
-    pub(crate) declare_read_only: bool,
+    declare_read_only: bool,
 
     /// Keep the database in this directory, made anew and removed afterwards,
     /// instead of in memory only.
     #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
 
     /// What acknowledgements wait for, with --data-dir: synchronous (until it is on
     /// the device), relaxed or none; several, separated by commas, are compared
@@ -84,10 +85,10 @@ pub(crate) struct Execution {
         allow_negative_numbers = true,
         value_parser = parse_seconds
     )]
-    pub(crate) seconds: f64,
+    seconds: f64,
 
     #[command(flatten)]
-    pub(crate) series: Series,
+    series: Series,
 
     /// Also draw a bar chart into this file.
     #[arg(long, value_name = "FILE.svg")]
@@ -95,12 +96,28 @@ pub(crate) struct Execution {
 
     /// Seed of every random choice; equal seeds ask for the same.
     #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seed: u64,
+    seed: u64,
 }
 
 impl Execution {
+    /// What is compared, and how often.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked {
+            modes: self.modes.clone(),
+            isolations: self.isolation.clone(),
+            certifiers: self.certifier.clone(),
+            durabilities: self.durabilities(),
+            declare_read_only: self.declare_read_only,
+            workers: self.workers,
+            in_flight: self.in_flight,
+            seconds: self.seconds,
+            repeats: self.series.repeats.into(),
+            seed: self.seed,
+        }
+    }
+
     /// The durabilities to compare; none in memory.
-    pub(crate) fn durabilities(&self) -> Vec<Durability> {
+    fn durabilities(&self) -> Vec<Durability> {
         match &self.data_dir {
             None => Vec::new(),
             Some(_) if self.durability.is_empty() => vec![Durability::Synchronous],

@@ -120,7 +120,6 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     fn plan(&self) -> bench::Result<Plan> {
-        let execution = &self.execution;
         Options {
             workload: Workload::named_or_file(&self.workload)?,
             records: self.records,
@@ -130,18 +129,9 @@ impl Arguments {
             distribution: self.distribution.clone(),
             theta: self.theta,
             scan_length: self.scan_length,
-            workers: execution.workers,
-            in_flight: execution.in_flight,
-            modes: execution.modes.clone(),
-            isolations: execution.isolation.clone(),
-            certifiers: execution.certifier.clone(),
-            declare_read_only: execution.declare_read_only,
             unique_indexes: self.unique_indexes,
             secondary_indexes: self.secondary_indexes,
-            durabilities: execution.durabilities(),
-            seconds: execution.seconds,
-            repeats: execution.series.repeats.into(),
-            seed: execution.seed,
+            asked: self.execution.asked(),
         }
         .plan()
     }

@@ -45,16 +45,16 @@ pub fn measure<A: Application>(
     progress: &Progress,
 ) -> Result<Report> {
     let options = Options {
-        workers: plan.turns.workers,
+        workers: plan.comparison.workers,
         pin_workers: true,
         on_conflict: plan.on_conflict.into(),
         // Who starves is to be seen, not to fail.
         retries_max: u32::MAX,
         ..options.clone()
     };
-    let steps = A::load_steps(settings) * plan.certifiers.len() as u64;
+    let steps = A::load_steps(settings) * plan.comparison.certifiers.len() as u64;
     let step = progress.step("loading", steps);
-    let loaded = databases::for_each(&plan.certifiers, &options, |options| {
+    let loaded = databases::for_each(&plan.comparison.certifiers, &options, |options| {
         let database = Database::open(options).map_err(Error::database)?;
         let application = A::load(settings, &database, &step)?;
         Ok(Loaded {
@@ -70,7 +70,7 @@ pub fn measure<A: Application>(
         inconsistencies: Vec::new(),
     };
     driver.check_all()?;
-    let outcome = alternate(&mut driver, plan.turns, progress)?;
+    let outcome = alternate(&mut driver, &plan.comparison, progress)?;
     Ok(Report {
         outcome,
         inconsistencies: driver.inconsistencies,
@@ -104,7 +104,7 @@ impl<A: Application> Driver<'_, A> {
     }
 
     fn in_flight(&self, mode: Mode) -> weft::InFlight {
-        match self.plan.in_flight {
+        match self.plan.comparison.in_flight {
             _ if !mode.is_interleaved() => weft::InFlight::Fixed(1),
             InFlight::Auto => weft::InFlight::Auto,
             InFlight::Fixed(n) => weft::InFlight::Fixed(n as usize),
@@ -114,7 +114,7 @@ impl<A: Application> Driver<'_, A> {
     /// Runs one variant on all workers.
     fn run(&self, variant: Variant, seed: u64) -> Result<(Findings, RawRun)> {
         let loaded = databases::of(&self.loaded, variant.certifier)?;
-        let workers = self.plan.turns.workers;
+        let workers = self.plan.comparison.workers;
         let (sender, receiver) = mpsc::channel();
         let before = loaded.database.stats();
         for (number, worker) in loaded.database.workers().iter().enumerate() {
@@ -133,9 +133,9 @@ impl<A: Application> Driver<'_, A> {
                 mode: variant.mode,
                 isolation: variant.isolation.into(),
                 durability: variant.durability.into(),
-                declare_read_only: self.plan.declare_read_only,
+                declare_read_only: self.plan.comparison.declare_read_only,
                 offered: offered.map(|rate| (rate, seed.wrapping_add(number as u64))),
-                duration: self.plan.turns.duration,
+                duration: self.plan.comparison.duration,
                 sender: sender.clone(),
             };
             client.start(worker);
@@ -190,10 +190,6 @@ impl<A: Application> Driver<'_, A> {
 }
 
 impl<A: Application> Alternating for Driver<'_, A> {
-    fn variants(&self) -> Vec<Variant> {
-        self.plan.variants()
-    }
-
     fn measure(
         &mut self,
         variant: Variant,
@@ -226,13 +222,13 @@ impl<A: Application> Alternating for Driver<'_, A> {
             benchmark: A::NAME,
             workload: self.plan.mix.clone(),
             mode,
-            workers: self.plan.turns.workers,
-            in_flight: self.plan.in_flight,
+            workers: self.plan.comparison.workers,
+            in_flight: self.plan.comparison.in_flight,
             in_flight_effective: raw.in_flight,
             shape: None,
             isolation: variant.isolation,
             certifier: variant.certifier,
-            read_only_declared: self.plan.declare_read_only,
+            read_only_declared: self.plan.comparison.declare_read_only,
             on_conflict: Some(self.plan.on_conflict),
             durability: variant.durability,
             seconds,

@@ -7,6 +7,7 @@ use weft::{Database, Options, Policy, Table, Transaction};
 use super::driver::{Report, measure};
 use super::{Application, Reads, missing, plan, rolled_back};
 use crate::Result;
+use crate::comparison::Asked;
 use crate::measure::{Certifier, ConflictPolicy, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::progress::{Progress, Step};
@@ -147,20 +148,23 @@ impl Application for Bank {
     }
 }
 
-fn options() -> plan::Options {
+fn options(asked: Asked) -> plan::Options {
     plan::Options {
-        modes: Vec::new(),
-        isolations: vec![Isolation::Snapshot, Isolation::Serializable],
-        certifiers: Certifier::ALL.to_vec(),
-        durabilities: Vec::new(),
-        declare_read_only: true,
+        asked,
         on_conflict: ConflictPolicy::Abort,
+        offered: None,
+    }
+}
+
+/// Two workers, for a moment.
+fn asked() -> Asked {
+    Asked {
+        declare_read_only: true,
         workers: 2,
         in_flight: InFlight::Fixed(8),
-        offered: None,
         seconds: 0.02,
         repeats: 2,
-        seed: 1,
+        ..Asked::default()
     }
 }
 
@@ -171,7 +175,14 @@ fn run(dishonest: bool, options: plan::Options) -> Report {
 
 #[test]
 fn every_kind_is_measured_in_every_variant() {
-    let report = run(false, options());
+    let report = run(
+        false,
+        options(Asked {
+            isolations: vec![Isolation::Snapshot, Isolation::Serializable],
+            certifiers: Certifier::ALL.to_vec(),
+            ..asked()
+        }),
+    );
     assert_eq!(report.inconsistencies, [""; 0]);
     assert!(report.outcome.verified());
     assert_eq!(report.outcome.summaries.len(), Mode::APPLICATION.len() * 3);
@@ -203,12 +214,10 @@ fn every_kind_is_measured_in_every_variant() {
 fn money_lost_is_told_after_the_run_that_lost_it() {
     let report = run(
         true,
-        plan::Options {
+        options(Asked {
             modes: vec![Mode::Sequential],
-            isolations: Vec::new(),
-            certifiers: Vec::new(),
-            ..options()
-        },
+            ..asked()
+        }),
     );
     assert!(!report.outcome.verified());
     assert_eq!(report.inconsistencies.len(), 2, "one for each repeat");
@@ -222,13 +231,13 @@ fn an_offered_load_is_done_at_its_own_pace() {
     let report = run(
         false,
         plan::Options {
-            modes: vec![Mode::Sequential, Mode::Interleaved],
-            isolations: Vec::new(),
-            certifiers: Vec::new(),
             offered: Some(rate),
-            seconds: 0.5,
-            repeats: 1,
-            ..options()
+            ..options(Asked {
+                modes: vec![Mode::Sequential, Mode::Interleaved],
+                seconds: 0.5,
+                repeats: 1,
+                ..asked()
+            })
         },
     );
     for summary in &report.outcome.summaries {

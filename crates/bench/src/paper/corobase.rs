@@ -43,36 +43,16 @@ const THETA: Axis = Axis {
 /// A built-in workload on a table of the usual size, on one worker.
 pub(super) fn ycsb(workload: &str) -> Result<Options> {
     Ok(Options {
-        workload: Workload::named_or_file(workload)?,
         records: Some(RECORDS_DEFAULT),
-        operations: None,
-        key_bytes: 8,
-        value_bytes: None,
-        distribution: None,
-        theta: None,
-        scan_length: None,
-        workers: 1,
-        in_flight: InFlight::Auto,
-        modes: Vec::new(),
-        isolations: Vec::new(),
-        certifiers: Vec::new(),
-        declare_read_only: false,
-        unique_indexes: 0,
-        secondary_indexes: 0,
-        durabilities: Vec::new(),
-        // The settings' in all experiments.
-        seconds: 1.0,
-        repeats: 1,
-        seed: 1,
+        ..Options::of(Workload::named_or_file(workload)?)
     })
 }
 
 /// The same on so many workers.
 pub(super) fn on_workers(workload: &str, workers: f64) -> Result<Options> {
-    Ok(Options {
-        workers: workers as u64,
-        ..ycsb(workload)?
-    })
+    let mut options = ycsb(workload)?;
+    options.asked.workers = workers as u64;
+    Ok(options)
 }
 
 /// The same with few hot records, spread over the table.
@@ -454,10 +434,9 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         published: &[],
         differences: "The paper shows means with asynchronous commit; ours are medians, in memory.",
         options: |in_flight| {
-            Ok(Options {
-                in_flight: InFlight::Fixed(in_flight as u32),
-                ..ycsb("rmw")?
-            })
+            let mut options = ycsb("rmw")?;
+            options.asked.in_flight = InFlight::Fixed(in_flight as u32);
+            Ok(options)
         },
     },
     Experiment {

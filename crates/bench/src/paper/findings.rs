@@ -70,8 +70,8 @@ impl Findings {
             format!(
                 "{}; {} s for each series, {} repeats",
                 plan.description(),
-                plan.duration.as_secs_f64(),
-                plan.repeats
+                plan.comparison.duration.as_secs_f64(),
+                plan.comparison.repeats
             )
         })
     }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::Experiment;
-use crate::number::check_seconds;
-use crate::plan::within;
+use crate::number::{check_seconds, within};
 use crate::{Error, Result};
 
 /// Fewest records of a scaled table.
@@ -70,7 +69,7 @@ impl Settings {
         let mut seconds = 0.0;
         let mut loaded = None;
         for plan in experiment.plans(self)?.into_iter().flat_map(|(_, all)| all) {
-            let variants = plan.variants().len() as f64;
+            let variants = plan.comparison.variants().len() as f64;
             // The machine's limit takes part of a variant's time beside them.
             seconds += (variants + 0.2) * self.seconds * f64::from(self.repeats);
             if loaded.as_ref().is_none_or(|other| !plan.same_tables(other)) {

@@ -75,12 +75,12 @@ fn plans_have_all_series_at_all_values() {
                 let mut measured = Vec::new();
                 for plan in plans {
                     assert!(plan.notes.is_empty(), "{id}: {:?}", plan.notes);
-                    let variants = plan.variants().into_iter();
+                    let variants = plan.comparison.variants().into_iter();
                     let run = variants.map(|variant| Series {
                         paper: None,
                         mode: variant.mode,
                         isolation: variant.isolation,
-                        in_flight: match plan.in_flight {
+                        in_flight: match plan.comparison.in_flight {
                             InFlight::Fixed(n) if variant.mode.is_interleaved() => Some(n),
                             _ => None,
                         },

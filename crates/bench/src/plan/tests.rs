@@ -1,29 +1,23 @@
 use super::*;
+use crate::measure::Certifier;
 
 /// A small request that is right in every respect.
 pub(crate) fn options(workload: &str) -> Options {
     Options {
-        workload: Workload::named_or_file(workload).unwrap(),
         records: Some(1000),
-        operations: None,
-        key_bytes: 8,
-        value_bytes: None,
-        distribution: None,
-        theta: None,
-        scan_length: None,
-        workers: 1,
-        in_flight: InFlight::Auto,
-        modes: Vec::new(),
-        durabilities: Vec::new(),
-        isolations: Vec::new(),
-        certifiers: Vec::new(),
-        declare_read_only: false,
-        unique_indexes: 0,
-        secondary_indexes: 0,
-        seconds: 0.01,
-        repeats: 3,
-        seed: 1,
+        asked: Asked {
+            seconds: 0.01,
+            ..Asked::default()
+        },
+        ..Options::of(Workload::named_or_file(workload).unwrap())
     }
+}
+
+/// The same, with some of it compared.
+pub(crate) fn asking(workload: &str, ask: impl FnOnce(&mut Asked)) -> Options {
+    let mut options = options(workload);
+    ask(&mut options.asked);
+    options
 }
 
 fn refusal(change: impl FnOnce(&mut Options)) -> String {
@@ -37,7 +31,7 @@ fn the_workload_says_what_the_request_leaves_open() {
     let plan = options("read-only").plan().unwrap();
     assert_eq!(plan.operations_per_transaction, 10);
     assert_eq!(plan.value.bytes(), 8);
-    assert_eq!(plan.modes, Mode::ALL);
+    assert_eq!(plan.comparison.modes, Mode::ALL);
     let plan = Options {
         records: None,
         ..options("read-only")
@@ -78,17 +72,14 @@ fn the_request_overrides_the_workload() {
 #[test]
 fn multiget_modes_are_skipped_with_a_note_when_there_are_no_reads() {
     let plan = options("update-only").plan().unwrap();
-    assert!(plan.modes.iter().all(|mode| !mode.needs_reads()));
-    assert_eq!(plan.modes.len(), 4);
+    assert!(plan.comparison.modes.iter().all(|mode| !mode.needs_reads()));
+    assert_eq!(plan.comparison.modes.len(), 4);
     let skipped = ["amac-multiget", "coroutine-multiget", "hybrid"];
     assert_eq!(plan.notes.len(), skipped.len());
     for (note, mode) in plan.notes.iter().zip(skipped) {
         assert!(note.contains(mode), "{note}");
     }
-    let only = Options {
-        modes: vec![Mode::AmacMultiget],
-        ..options("scan")
-    };
+    let only = asking("scan", |it| it.modes = vec![Mode::AmacMultiget]);
     assert!(
         only.plan()
             .unwrap_err()
@@ -100,13 +91,8 @@ fn multiget_modes_are_skipped_with_a_note_when_there_are_no_reads() {
 #[test]
 fn modes_run_once_each_in_canonical_order() {
     let modes = vec![Mode::Interleaved, Mode::Sequential, Mode::Interleaved];
-    let plan = Options {
-        modes,
-        ..options("a")
-    }
-    .plan()
-    .unwrap();
-    assert_eq!(plan.modes, [Mode::Sequential, Mode::Interleaved]);
+    let plan = asking("a", |it| it.modes = modes).plan().unwrap();
+    assert_eq!(plan.comparison.modes, [Mode::Sequential, Mode::Interleaved]);
 }
 
 #[test]
@@ -115,10 +101,10 @@ fn values_out_of_range_are_refused_by_name() {
         (refusal(|it| it.key_bytes = 7), "keys of 7 bytes"),
         (refusal(|it| it.value_bytes = Some(0)), "values of 0 bytes"),
         (refusal(|it| it.operations = Some(0)), "--operations 0"),
-        (refusal(|it| it.workers = 0), "--workers 0"),
-        (refusal(|it| it.repeats = 0), "--repeats 0"),
-        (refusal(|it| it.seconds = 0.0), "--seconds 0"),
-        (refusal(|it| it.seconds = f64::NAN), "--seconds NaN"),
+        (refusal(|it| it.asked.workers = 0), "--workers 0"),
+        (refusal(|it| it.asked.repeats = 0), "--repeats 0"),
+        (refusal(|it| it.asked.seconds = 0.0), "--seconds 0"),
+        (refusal(|it| it.asked.seconds = f64::NAN), "--seconds NaN"),
         (refusal(|it| it.records = Some(0)), "--records 0"),
         (refusal(|it| it.records = Some(u64::MAX)), "do not fit"),
         (refusal(|it| it.scan_length = Some(0)), "--scan-length 0"),
@@ -168,18 +154,18 @@ fn the_description_names_what_matters() {
 
 #[test]
 fn levels_and_certifiers_are_compared_each_once() {
-    let plan = Options {
-        isolations: vec![
+    let plan = asking("rmw", |it| {
+        it.isolations = vec![
             Isolation::Serializable,
             Isolation::Snapshot,
             Isolation::Snapshot,
-        ],
-        certifiers: vec![Certifier::Validation, Certifier::Ssn],
-        modes: vec![Mode::Interleaved],
-        ..options("rmw")
-    };
+        ];
+        it.certifiers = vec![Certifier::Validation, Certifier::Ssn];
+        it.modes = vec![Mode::Interleaved];
+    });
     let plan = plan.plan().unwrap();
     let compared: Vec<_> = plan
+        .comparison
         .variants()
         .iter()
         .map(|variant| (variant.isolation, variant.certifier))
@@ -192,11 +178,8 @@ fn levels_and_certifiers_are_compared_each_once() {
             (Isolation::Snapshot, None),
         ]
     );
-    let plan = Options {
-        certifiers: vec![Certifier::Validation],
-        ..options("rmw")
-    };
+    let plan = asking("rmw", |it| it.certifiers = vec![Certifier::Validation]);
     let plan = plan.plan().unwrap();
-    assert_eq!(plan.isolations, [Isolation::Snapshot]);
+    assert_eq!(plan.comparison.isolations, [Isolation::Snapshot]);
     assert!(plan.notes[0].contains("--certifier"), "{:?}", plan.notes);
 }

@@ -9,7 +9,7 @@ use crate::keys::KeyShape;
 use crate::measure::LatencySampler;
 use crate::mode::Mode;
 use crate::operations::Operation;
-use crate::plan::tests::options;
+use crate::plan::tests::{asking, options};
 use crate::progress::Step;
 use crate::values::ValueShape;
 use crate::workload::OperationKind;
@@ -127,7 +127,7 @@ fn every_workload_runs_and_verifies() {
         let outcome = run(&mut tree, &plan, &Progress::hidden()).unwrap();
         assert!(outcome.verified(), "{name}");
         assert_eq!(outcome.repeats.len(), 3);
-        assert_eq!(outcome.summaries.len(), plan.modes.len());
+        assert_eq!(outcome.summaries.len(), plan.comparison.modes.len());
         assert_eq!(tree.records.len(), 1000, "{name}: inserts are taken back");
         assert_eq!(
             tree.restored > 0,
@@ -146,12 +146,7 @@ fn every_workload_runs_and_verifies() {
 #[test]
 fn modes_rotate_and_share_the_seed_of_a_repeat() {
     let modes = vec![Mode::Sequential, Mode::Prefetch, Mode::Interleaved];
-    let plan = crate::plan::Options {
-        modes,
-        ..options("c")
-    }
-    .plan()
-    .unwrap();
+    let plan = asking("c", |it| it.modes = modes).plan().unwrap();
     let mut tree = Tree::new(&plan);
     run(&mut tree, &plan, &Progress::hidden()).unwrap();
     let (s, p, i) = (Mode::Sequential, Mode::Prefetch, Mode::Interleaved);
@@ -206,12 +201,7 @@ impl Subject for Broken<'_> {
 }
 
 fn broken(mode: Mode) -> Result<Outcome> {
-    let plan = crate::plan::Options {
-        modes: vec![mode],
-        ..options("c")
-    }
-    .plan()
-    .unwrap();
+    let plan = asking("c", |it| it.modes = vec![mode]).plan().unwrap();
     run(&mut Broken(Tree::new(&plan)), &plan, &Progress::hidden())
 }
 

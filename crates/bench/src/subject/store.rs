@@ -57,7 +57,7 @@ impl Store {
     /// Opens an empty one.
     pub(crate) fn open(plan: &Plan, options: Options) -> Result<Self> {
         let options = Options {
-            workers: plan.workers,
+            workers: plan.comparison.workers,
             pin_workers: true,
             ..options
         };
@@ -153,7 +153,7 @@ impl Store {
             whole.merge(&part.map_err(Error::database)?);
             workers += 1;
         }
-        if workers != self.plan.workers {
+        if workers != self.plan.comparison.workers {
             return Err(Error::run(
                 "a worker ended before its measurement did; report this",
             ));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::measure::{Certifier, InFlight, Isolation};
 use crate::mode::Mode;
-use crate::plan::{Options, tests::options};
+use crate::plan::{Options, tests::asking};
 use crate::progress::Progress;
 use crate::runner::{self, Outcome};
 
@@ -17,15 +17,16 @@ fn measured(options: Options) -> Outcome {
 fn levels_and_certifiers_are_compared_in_one_run() {
     let outcome = measured(Options {
         records: Some(300),
-        workers: 2,
-        in_flight: InFlight::Fixed(16),
-        modes: vec![Mode::Sequential, Mode::Interleaved],
-        isolations: Isolation::ALL.to_vec(),
-        certifiers: Certifier::ALL.to_vec(),
         distribution: Some("zipfian".to_owned()),
         theta: Some(0.9),
-        repeats: 1,
-        ..options("rmw")
+        ..asking("rmw", |it| {
+            it.workers = 2;
+            it.in_flight = InFlight::Fixed(16);
+            it.modes = vec![Mode::Sequential, Mode::Interleaved];
+            it.isolations = Isolation::ALL.to_vec();
+            it.certifiers = Certifier::ALL.to_vec();
+            it.repeats = 1;
+        })
     });
     assert!(outcome.verified());
     assert_eq!(outcome.summaries.len(), 2 * 4);
@@ -53,13 +54,14 @@ fn indexes_agree_with_their_table_after_every_kind_of_write() {
     for workload in ["insert", "rmw", "update-only"] {
         let outcome = measured(Options {
             records: Some(500),
-            workers: 2,
-            in_flight: InFlight::Fixed(8),
-            modes: vec![Mode::Sequential, Mode::Interleaved],
             unique_indexes: 3,
             secondary_indexes: 2,
-            repeats: 2,
-            ..options(workload)
+            ..asking(workload, |it| {
+                it.workers = 2;
+                it.in_flight = InFlight::Fixed(8);
+                it.modes = vec![Mode::Sequential, Mode::Interleaved];
+                it.repeats = 2;
+            })
         });
         assert!(outcome.verified(), "{workload}");
         let median = &outcome.summaries[0].median;
@@ -73,11 +75,12 @@ fn declared_readers_never_abort() {
     let outcome = measured(Options {
         records: Some(100),
         operations: Some(2),
-        workers: 2,
-        isolations: vec![Isolation::Serializable],
-        declare_read_only: true,
-        modes: vec![Mode::Interleaved],
-        ..options("read-only")
+        ..asking("read-only", |it| {
+            it.workers = 2;
+            it.isolations = vec![Isolation::Serializable];
+            it.declare_read_only = true;
+            it.modes = vec![Mode::Interleaved];
+        })
     });
     assert!(outcome.verified());
     assert_eq!(outcome.summaries[0].median.aborts, 0);

@@ -18,7 +18,7 @@ pub(super) struct WeftSubject {
 impl WeftSubject {
     pub(super) fn open(plan: &Plan, options: &weft::Options) -> Result<Self> {
         let open = |options| Store::open(plan, options);
-        let stores = databases::for_each(&plan.certifiers, options, open)?;
+        let stores = databases::for_each(&plan.comparison.certifiers, options, open)?;
         Ok(Self { stores })
     }
 

@@ -1,0 +1,154 @@
+//! What a run compares, how often and with how much at once: as asked ([`Asked`]), and
+//! checked ([`Comparison`]).
+
+use std::time::Duration;
+
+use crate::Result;
+use crate::measure::{Certifier, Durability, InFlight, Isolation};
+use crate::mode::Mode;
+use crate::number::{check_seconds, within};
+use crate::variant::Variant;
+
+/// What is compared, as asked for. Empty lists stand for the default.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Modes to compare; all that say something about the workload when empty.
+    pub modes: Vec<Mode>,
+    /// Isolation levels to compare; snapshot when empty.
+    pub isolations: Vec<Isolation>,
+    /// Certifiers to compare; the serial safety net when empty.
+    pub certifiers: Vec<Certifier>,
+    /// Durabilities to compare, for a database in a directory; none in memory.
+    pub durabilities: Vec<Durability>,
+    /// Whether transactions that only read say so when they begin.
+    pub declare_read_only: bool,
+    /// Worker threads.
+    pub workers: u64,
+    /// Transactions in flight per worker, in modes that have several.
+    pub in_flight: InFlight,
+    /// Seconds for each variant in each repeat.
+    pub seconds: f64,
+    /// Repeats.
+    pub repeats: u64,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Default for Asked {
+    /// Every mode on one worker, three repeats of a second.
+    fn default() -> Self {
+        Self {
+            modes: Vec::new(),
+            isolations: Vec::new(),
+            certifiers: Vec::new(),
+            durabilities: Vec::new(),
+            declare_read_only: false,
+            workers: 1,
+            in_flight: InFlight::Auto,
+            seconds: 1.0,
+            repeats: 3,
+            seed: 1,
+        }
+    }
+}
+
+/// What is compared. Lists have at least one element, each once.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Modes to compare.
+    pub modes: Vec<Mode>,
+    /// Isolation levels to compare.
+    pub isolations: Vec<Isolation>,
+    /// Certifiers to compare.
+    pub certifiers: Vec<Certifier>,
+    /// Durabilities to compare.
+    pub durabilities: Vec<Durability>,
+    /// Whether transactions that only read say so when they begin.
+    pub declare_read_only: bool,
+    /// Worker threads, at least 1. The machine's limit is measured on as many.
+    pub workers: usize,
+    /// Transactions in flight per worker, in modes that have several.
+    pub in_flight: InFlight,
+    /// Time for each variant in each repeat.
+    pub duration: Duration,
+    /// Repeats, at least 1.
+    pub repeats: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Asked {
+    /// The modes asked for, or else `all`: in canonical order, each once.
+    pub(crate) fn modes_of(&self, all: &[Mode]) -> Vec<Mode> {
+        let mut modes = match self.modes.is_empty() {
+            true => all.to_vec(),
+            false => self.modes.clone(),
+        };
+        modes.sort();
+        modes.dedup();
+        modes
+    }
+
+    /// Checks the request and completes it. What the reader should know is added to
+    /// `notes`, a sentence each.
+    ///
+    /// # Errors
+    /// [`Error::Input`](crate::Error::Input) that says which value to change.
+    pub(crate) fn check(self, modes: Vec<Mode>, notes: &mut Vec<String>) -> Result<Comparison> {
+        check_seconds(&format!("--seconds {}", self.seconds), self.seconds)?;
+        let isolations = each_once(self.isolations, Isolation::Snapshot);
+        Ok(Comparison {
+            modes,
+            certifiers: certifiers(self.certifiers, &isolations, notes),
+            isolations,
+            durabilities: each_once(self.durabilities, Durability::Memory),
+            declare_read_only: self.declare_read_only,
+            workers: within("--workers", self.workers, 1024)? as usize,
+            in_flight: self.in_flight,
+            duration: Duration::from_secs_f64(self.seconds),
+            repeats: within("--repeats", self.repeats, 1000)? as u32,
+            seed: self.seed,
+        })
+    }
+}
+
+impl Comparison {
+    /// What is compared, in the order of the first repeat.
+    pub fn variants(&self) -> Vec<Variant> {
+        Variant::all(
+            &self.modes,
+            &self.isolations,
+            &self.certifiers,
+            &self.durabilities,
+        )
+    }
+}
+
+/// The certifiers to compare, where a level is certified at all.
+fn certifiers(
+    asked: Vec<Certifier>,
+    isolations: &[Isolation],
+    notes: &mut Vec<String>,
+) -> Vec<Certifier> {
+    if isolations.contains(&Isolation::Serializable) {
+        return each_once(asked, Certifier::Ssn);
+    }
+    if !asked.is_empty() {
+        notes.push("--certifier has no effect without --isolation serializable".to_owned());
+    }
+    vec![Certifier::Ssn]
+}
+
+/// Each once, in the order asked for; without any, the default.
+fn each_once<T: PartialEq>(asked: Vec<T>, default: T) -> Vec<T> {
+    if asked.is_empty() {
+        return vec![default];
+    }
+    let mut kept = Vec::new();
+    for one in asked {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
+}
