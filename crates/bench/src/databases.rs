@@ -3,10 +3,14 @@
 //! The certifier is a property of a database. Those that are compared have a loaded
 //! database each; while one is measured, the workers of the others sleep.
 
-use weft::{Database, Options};
+use std::sync::mpsc;
+
+use weft::{Database, Options, Stats, WorkerConfig, WorkerHandle};
 
 use crate::limits::Region;
-use crate::measure::Certifier;
+use crate::measure::{AbortReasons, Certifier, Durability};
+use crate::subject::{LOG_BLOCKS, LOG_BYTES, RawRun};
+use crate::variant::Variant;
 use crate::{Error, Result};
 
 /// Makes one thing for each certifier, `open`ed with the options of its database. If
@@ -45,6 +49,75 @@ pub(crate) fn of<T>(all: &[(Certifier, T)], certifier: Option<Certifier>) -> Res
     found
         .map(|(_, one)| one)
         .ok_or_else(|| Error::run("a certifier is measured that was not planned; report this"))
+}
+
+/// Has every worker, set up as `config`, `begin` its part of a run, and gives `merge` what
+/// each sends at the end of it.
+///
+/// # Errors
+/// What a worker sends, and [`Error::Run`] if one ends without having sent anything.
+pub(crate) fn run_on_all<T>(
+    database: &Database,
+    config: WorkerConfig,
+    begin: impl Fn(usize, &WorkerHandle, mpsc::Sender<weft::Result<T>>),
+    mut merge: impl FnMut(T),
+) -> Result<Counts> {
+    let (sender, receiver) = mpsc::channel();
+    let before = database.stats();
+    for (number, worker) in database.workers().iter().enumerate() {
+        worker.configure(config);
+        begin(number, worker, sender.clone());
+    }
+    drop(sender);
+    let mut ended = 0;
+    for part in receiver {
+        merge(part.map_err(Error::database)?);
+        ended += 1;
+    }
+    if ended != database.workers().len() {
+        return Err(Error::run(
+            "a worker ended before its measurement did; report this",
+        ));
+    }
+    Ok(Counts {
+        before,
+        after: database.stats(),
+        workers: ended,
+    })
+}
+
+/// What a database has counted before and after a run.
+pub(crate) struct Counts {
+    before: Stats,
+    after: Stats,
+    workers: usize,
+}
+
+impl Counts {
+    /// Adds what they say about a run of `variant` to what its workers have found.
+    pub(crate) fn add_to(&self, raw: &mut RawRun, variant: Variant) {
+        let Self {
+            before,
+            after,
+            workers,
+        } = self;
+        if variant.mode.is_interleaved() {
+            raw.in_flight = Some(after.in_flight as f64 / *workers as f64);
+        }
+        raw.aborts_by_reason = AbortReasons::between(before, after);
+        let per = |count: u64, of: u64| count as f64 / of.max(1) as f64;
+        let waits = per(after.waits_memory - before.waits_memory, raw.transactions);
+        raw.extra
+            .insert("memory_waits_per_transaction".to_owned(), waits);
+        if variant.durability != Durability::Memory {
+            let bytes = after.log_bytes - before.log_bytes;
+            let bytes = per(bytes, after.writes - before.writes);
+            raw.extra.insert(LOG_BYTES.to_owned(), bytes);
+            let blocks = (after.log_blocks - before.log_blocks) as f64;
+            let seconds = raw.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+            raw.extra.insert(LOG_BLOCKS.to_owned(), blocks / seconds);
+        }
+    }
 }
 
 /// The memory a database has claimed, to measure the machine's limit on while its workers

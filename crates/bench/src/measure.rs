@@ -128,6 +128,15 @@ pub enum InFlight {
 impl InFlight {
     /// Most transactions in flight per worker.
     pub const MAX: u32 = 4096;
+
+    /// How many a worker has in flight in a mode: one, unless the mode has several.
+    pub(crate) fn of_mode(self, mode: Mode) -> weft::InFlight {
+        match self {
+            _ if !mode.is_interleaved() => weft::InFlight::Fixed(1),
+            Self::Auto => weft::InFlight::Auto,
+            Self::Fixed(number) => weft::InFlight::Fixed(number as usize),
+        }
+    }
 }
 
 impl std::fmt::Display for InFlight {

@@ -5,7 +5,7 @@ use crate::comparison::{Asked, Comparison};
 use crate::distribution::Distribution;
 use crate::keys::KeyShape;
 use crate::machine;
-use crate::measure::{Durability, Isolation};
+use crate::measure::{Durability, Isolation, Shape};
 use crate::mode::Mode;
 use crate::number::{bytes_text, with_commas, within};
 use crate::values::ValueShape;
@@ -247,6 +247,20 @@ impl Plan {
             (plan.records, plan.key, plan.value, workers, indexes)
         };
         tables(self) == tables(other) && self.comparison.certifiers == other.comparison.certifiers
+    }
+
+    /// What its table looks like, for results.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape {
+            records: self.records,
+            operations_per_transaction: self.operations_per_transaction,
+            key_bytes: self.key.bytes(),
+            value_bytes: self.value.bytes(),
+            distribution: self.workload.distribution.name(),
+            theta: self.workload.distribution.theta(),
+            unique_indexes: self.unique_indexes,
+            secondary_indexes: self.secondary_indexes,
+        }
     }
 
     /// One line that says what will be run.

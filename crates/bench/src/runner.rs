@@ -14,7 +14,7 @@ use crate::comparison::Comparison;
 use crate::distribution::Records;
 use crate::limits::{self, Mapping, Region};
 use crate::machine::{self, ProcessorTime};
-use crate::measure::{COMMIT, Measurement, Shape, Summary, summarise};
+use crate::measure::{COMMIT, Measurement, Summary, summarise};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::subject::{RawRun, Run, Subject};
@@ -184,7 +184,10 @@ impl<S: Subject> Alternating for Planned<'_, S> {
     ) -> Result<Measurement> {
         let run = Run::new(self.plan, variant, Arc::clone(&self.records), seed)?;
         let raw = with_stolen(|| self.subject.run(&run))?;
-        let mut measurement = measurement(self.plan, variant, raw, limit)?;
+        let plan = self.plan;
+        let workload = &plan.workload.name;
+        let mut measurement = measurement("ycsb", workload, &plan.comparison, variant, raw, limit)?;
+        measurement.shape = Some(plan.shape());
         // Comparing takes long, and what was wrong once mostly stays so.
         if last {
             measurement.verified &= self.subject.check(&run)?;
@@ -214,7 +217,18 @@ pub(crate) fn with_stolen(run: impl FnOnce() -> Result<RawRun>) -> Result<RawRun
     Ok(raw)
 }
 
-fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result<Measurement> {
+/// What one run of `variant` says. What only some benchmarks have is left out.
+///
+/// # Errors
+/// [`Error::Run`] if not one transaction committed.
+pub(crate) fn measurement(
+    benchmark: &'static str,
+    workload: &str,
+    comparison: &Comparison,
+    variant: Variant,
+    raw: RawRun,
+    limit: f64,
+) -> Result<Measurement> {
     let mode = variant.mode;
     if raw.transactions == 0 || raw.elapsed.is_zero() {
         return Err(Error::run(format!(
@@ -223,25 +237,16 @@ fn measurement(plan: &Plan, variant: Variant, raw: RawRun, limit: f64) -> Result
     }
     let seconds = raw.elapsed.as_secs_f64();
     Ok(Measurement {
-        benchmark: "ycsb",
-        workload: plan.workload.name.clone(),
+        benchmark,
+        workload: workload.to_owned(),
         mode,
-        workers: plan.comparison.workers,
-        in_flight: plan.comparison.in_flight,
+        workers: comparison.workers,
+        in_flight: comparison.in_flight,
         in_flight_effective: raw.in_flight,
-        shape: Some(Shape {
-            records: plan.records,
-            operations_per_transaction: plan.operations_per_transaction,
-            key_bytes: plan.key.bytes(),
-            value_bytes: plan.value.bytes(),
-            distribution: plan.workload.distribution.name(),
-            theta: plan.workload.distribution.theta(),
-            unique_indexes: plan.unique_indexes,
-            secondary_indexes: plan.secondary_indexes,
-        }),
+        shape: None,
         isolation: variant.isolation,
         certifier: variant.certifier,
-        read_only_declared: plan.comparison.declare_read_only,
+        read_only_declared: comparison.declare_read_only,
         on_conflict: None,
         durability: variant.durability,
         seconds,

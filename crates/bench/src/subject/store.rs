@@ -24,12 +24,11 @@ use weft::{Context, Database, Options, WorkerConfig};
 use super::closed_loop::Client;
 use super::counting::Counting;
 use super::transaction::{Application, Buffers, Bytes};
-use super::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES, RawRun, Run};
+use super::{DEVICE_P50, DEVICE_P99, RawRun, Run};
 use crate::databases;
 use crate::indexes::{self, Definition, Index};
 use crate::limits::{Device, Region};
 use crate::loading::in_batches;
-use crate::measure::{AbortReasons, Durability, InFlight};
 use crate::plan::Plan;
 use crate::progress::Step;
 use crate::{Error, Result};
@@ -126,56 +125,31 @@ impl Store {
             Some(device) => Some(device.durable_writes(DEVICE_DURATION)?.percentiles()),
             None => None,
         };
-        let (sender, receiver) = mpsc::channel();
-        let before = self.database.stats();
-        for (number, worker) in self.database.workers().iter().enumerate() {
-            worker.configure(WorkerConfig {
-                in_flight: in_flight(run),
-                ..self.config
-            });
-            let client = Client {
-                application: self.application(run.records.loaded()),
-                mode,
-                isolation: run.variant.isolation.into(),
-                declare_read_only: run.declare_read_only,
-                durability: run.variant.durability.into(),
-                source: run.source(number),
-                duration: run.duration,
-                stop: run.stop.clone(),
-                sender: sender.clone(),
-            };
-            client.start(worker);
-        }
-        drop(sender);
+        let config = WorkerConfig {
+            in_flight: run.in_flight.of_mode(mode),
+            ..self.config
+        };
         let mut whole = RawRun::default();
-        let mut workers = 0;
-        for part in receiver {
-            whole.merge(&part.map_err(Error::database)?);
-            workers += 1;
-        }
-        if workers != self.plan.comparison.workers {
-            return Err(Error::run(
-                "a worker ended before its measurement did; report this",
-            ));
-        }
-        let after = self.database.stats();
-        if mode.is_interleaved() {
-            whole.in_flight = Some(after.in_flight as f64 / workers as f64);
-        }
-        let per_transaction = |count: u64| count as f64 / whole.transactions.max(1) as f64;
-        let waits = per_transaction(after.waits_memory - before.waits_memory);
-        whole
-            .extra
-            .insert("memory_waits_per_transaction".to_owned(), waits);
-        whole.aborts_by_reason = AbortReasons::between(&before, &after);
-        if run.variant.durability != Durability::Memory {
-            let writes = (after.writes - before.writes).max(1) as f64;
-            let bytes = (after.log_bytes - before.log_bytes) as f64;
-            whole.extra.insert(LOG_BYTES.to_owned(), bytes / writes);
-            let blocks = (after.log_blocks - before.log_blocks) as f64;
-            let seconds = whole.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-            whole.extra.insert(LOG_BLOCKS.to_owned(), blocks / seconds);
-        }
+        let counts = databases::run_on_all(
+            &self.database,
+            config,
+            |number, worker, sender| {
+                let client = Client {
+                    application: self.application(run.records.loaded()),
+                    mode,
+                    isolation: run.variant.isolation.into(),
+                    declare_read_only: run.declare_read_only,
+                    durability: run.variant.durability.into(),
+                    source: run.source(number),
+                    duration: run.duration,
+                    stop: run.stop.clone(),
+                    sender,
+                };
+                client.start(worker);
+            },
+            |part: RawRun| whole.merge(&part),
+        )?;
+        counts.add_to(&mut whole, run.variant);
         if let Some(device) = device {
             let extra = &mut whole.extra;
             extra.insert(DEVICE_P50.to_owned(), device.p50 as f64);
@@ -257,15 +231,6 @@ impl Store {
     /// See [`Subject::memory`](super::Subject::memory).
     pub(crate) fn memory(&self) -> Option<Region<'_>> {
         databases::memory(&self.database)
-    }
-}
-
-/// How many transactions a worker has in flight.
-fn in_flight(run: &Run) -> weft::InFlight {
-    match run.in_flight {
-        _ if !run.variant.mode.is_interleaved() => weft::InFlight::Fixed(1),
-        InFlight::Auto => weft::InFlight::Auto,
-        InFlight::Fixed(n) => weft::InFlight::Fixed(n as usize),
     }
 }
 
