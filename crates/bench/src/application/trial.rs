@@ -2,7 +2,7 @@
 
 use weft::{Database, InFlight, Interleaved, OnConflict, Options, Transaction};
 
-use super::{Application, Reads, is_rolled_back};
+use super::{Application, Reads, driver, is_rolled_back};
 use crate::measure::Isolation;
 use crate::progress::Progress;
 
@@ -52,12 +52,20 @@ where
     }
 }
 
+/// What a transaction of the test's own over the application's tables gives.
+pub(crate) fn ask<A: Application, T: Send + 'static>(
+    database: &Database,
+    application: &A,
+    closure: impl AsyncFn(&Transaction, &A) -> weft::Result<T> + Send + 'static,
+) -> T {
+    let ours = application.clone();
+    let answer = database.run_blocking(async move |txn: &Transaction| closure(txn, &ours).await);
+    answer.unwrap()
+}
+
 /// Where the tables do not meet the conditions.
 pub(crate) fn inconsistencies<A: Application>(database: &Database, application: &A) -> Vec<String> {
-    let ours = application.clone();
-    let check = async move |txn: &Transaction| ours.inconsistencies(txn).await;
-    let checked = database.run_with::<Interleaved, _, _>(weft::Isolation::Snapshot, check);
-    checked.wait().unwrap()
+    driver::inconsistencies(database, application).unwrap()
 }
 
 /// Asserts that exactly one of the conditions is violated, the one of this name.
@@ -74,6 +82,16 @@ pub(crate) fn assert_violates<A: Application>(
             "{found:?}"
         );
     }
+}
+
+/// The same of a loaded application, once `damage` was done to its tables.
+pub(crate) fn assert_damage_violates<A: Application, T: Send + 'static>(
+    (database, application): (Database, A),
+    condition: &str,
+    damage: impl AsyncFn(&Transaction, &A) -> weft::Result<T> + Send + 'static,
+) {
+    ask(&database, &application, damage);
+    assert_violates(&database, &application, condition);
 }
 
 /// Runs some transactions of each worker's together, at each of `isolations` and with

@@ -7,7 +7,9 @@ use weft::{Database, Policy, Transaction};
 use super::load::openings;
 use super::source::STRIPES;
 use super::{Holding, Hotspot, KINDS, Request, Settings, SmallBank, name};
-use crate::application::trial::{assert_violates, inconsistencies, options, run_together};
+use crate::application::trial::{
+    ask, assert_damage_violates, assert_violates, inconsistencies, options, run_together,
+};
 use crate::application::{Application, Reads, trial};
 use crate::measure::Isolation;
 
@@ -23,17 +25,6 @@ fn settings() -> Settings {
 
 fn bank() -> (Database, SmallBank) {
     trial::loaded(&settings(), options())
-}
-
-/// What a transaction of the test's own gives.
-fn ask<T: Send + 'static>(
-    database: &Database,
-    bank: &SmallBank,
-    closure: impl AsyncFn(&Transaction, &SmallBank) -> weft::Result<T> + Send + 'static,
-) -> T {
-    let bank = bank.clone();
-    let answer = database.run_blocking(async move |txn: &Transaction| closure(txn, &bank).await);
-    answer.unwrap()
 }
 
 async fn holdings<P: Policy>(
@@ -195,40 +186,34 @@ fn savings_below_zero_are_found() {
 
 #[test]
 fn a_lost_account_is_found() {
-    let (database, bank) = bank();
-    ask(
-        &database,
-        &bank,
+    assert_damage_violates(
+        bank(),
+        "accounts",
         async |txn: &Transaction, bank: &SmallBank| {
             txn.delete(&bank.accounts, &name(ACCOUNTS - 1)).await
         },
     );
-    assert_violates(&database, &bank, "accounts");
 }
 
 #[test]
 fn an_account_of_somebody_else_is_found() {
-    let (database, bank) = bank();
-    ask(
-        &database,
-        &bank,
+    assert_damage_violates(
+        bank(),
+        "accounts",
         async |txn: &Transaction, bank: &SmallBank| txn.update(&bank.accounts, &name(4), &5).await,
     );
-    assert_violates(&database, &bank, "accounts");
 }
 
 #[test]
 fn a_holding_of_nobody_is_found() {
-    let (database, bank) = bank();
-    ask(
-        &database,
-        &bank,
+    assert_damage_violates(
+        bank(),
+        "accounts",
         async |txn: &Transaction, bank: &SmallBank| {
             let nothing = Holding::opening(0);
             txn.insert(&bank.checking, &ACCOUNTS, &nothing).await
         },
     );
-    assert_violates(&database, &bank, "accounts");
 }
 
 #[test]

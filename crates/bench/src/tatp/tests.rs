@@ -9,7 +9,7 @@ use weft::{Database, Prefix, Transaction};
 use super::population::entry;
 use super::source::{requests, spread};
 use super::{CallForwarding, Choice, KINDS, Request, Settings, Tatp, number};
-use crate::application::trial::{execute, inconsistencies, loaded, options, run_together};
+use crate::application::trial::{ask, execute, inconsistencies, loaded, options, run_together};
 use crate::application::{Application, Reads};
 use crate::measure::Isolation;
 
@@ -24,18 +24,6 @@ fn settings() -> Settings {
 
 fn register() -> (Database, Tatp) {
     loaded(&settings(), options())
-}
-
-/// What a transaction of the test's own gives.
-fn ask<T: Send + 'static>(
-    database: &Database,
-    register: &Tatp,
-    closure: impl AsyncFn(&Transaction, &Tatp) -> weft::Result<T> + Send + 'static,
-) -> T {
-    let register = register.clone();
-    let answer =
-        database.run_blocking(async move |txn: &Transaction| closure(txn, &register).await);
-    answer.unwrap()
 }
 
 /// Runs one transaction of the register's. Whether it was not rolled back.

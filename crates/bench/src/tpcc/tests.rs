@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use weft::{Isolation, Options};
 
 use super::*;
-use crate::progress::Progress;
+use crate::application::trial::{self, inconsistencies};
 
 /// Two districts with ten customers and orders each, of which three are open.
 fn tiny(warehouses: u16) -> Settings {
@@ -26,10 +26,7 @@ fn tiny(warehouses: u16) -> Settings {
 }
 
 fn load(settings: &Settings, options: Options) -> (Database, Tpcc) {
-    let database = Database::open(options).unwrap();
-    let step = Progress::hidden().step("loading", Tpcc::load_steps(settings));
-    let tpcc = Tpcc::load(settings, &database, &step).unwrap();
-    (database, tpcc)
+    trial::loaded(settings, options)
 }
 
 fn in_memory(workers: usize) -> Options {
@@ -46,16 +43,6 @@ fn run<T: Send + 'static>(
     closure: impl AsyncFn(&Transaction) -> weft::Result<T> + Send + 'static,
 ) -> T {
     database.run_blocking(closure).unwrap()
-}
-
-fn inconsistencies(database: &Database, tpcc: &Tpcc) -> Vec<String> {
-    let tpcc = tpcc.clone();
-    let options = weft::TransactionOptions {
-        read_only: true,
-        ..Isolation::Snapshot.into()
-    };
-    let check = async move |txn: &Transaction| tpcc.inconsistencies(txn).await;
-    database.run_with(options, check).wait().unwrap()
 }
 
 /// The conditions that sentences name.

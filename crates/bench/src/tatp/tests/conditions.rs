@@ -2,17 +2,16 @@
 
 use weft::Transaction;
 
-use super::{SUBSCRIBERS, ask, facility_with, register};
-use crate::application::trial::assert_violates;
+use super::{SUBSCRIBERS, facility_with, register};
+use crate::application::trial::assert_damage_violates;
 use crate::tatp::population::entry;
 use crate::tatp::{CallForwarding, Tatp, number};
 
 #[test]
 fn a_subscriber_too_many_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
+    assert_damage_violates(
+        register(),
+        "subscribers",
         async |txn: &Transaction, register: &Tatp| {
             let s_id = SUBSCRIBERS + 1;
             let entry = entry(s_id);
@@ -24,45 +23,39 @@ fn a_subscriber_too_many_is_found() {
                 .await
         },
     );
-    assert_violates(&database, &register, "subscribers");
 }
 
 #[test]
 fn a_wrong_number_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
+    assert_damage_violates(
+        register(),
+        "numbers",
         async |txn: &Transaction, register: &Tatp| {
             let mut subscriber = entry(7).subscriber;
             subscriber.sub_nbr = number(SUBSCRIBERS + 7);
             txn.update(&register.subscribers, &7, &subscriber).await
         },
     );
-    assert_violates(&database, &register, "numbers");
 }
 
 #[test]
 fn access_of_nobody_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
+    assert_damage_violates(
+        register(),
+        "access",
         async |txn: &Transaction, register: &Tatp| {
             let row = entry(1).access[0].1;
             txn.insert(&register.access, &(SUBSCRIBERS + 1, 1), &row)
                 .await
         },
     );
-    assert_violates(&database, &register, "access");
 }
 
 #[test]
 fn a_subscriber_without_access_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
+    assert_damage_violates(
+        register(),
+        "access",
         async |txn: &Transaction, register: &Tatp| {
             for ai_type in 1..=4 {
                 txn.delete(&register.access, &(3, ai_type)).await?;
@@ -70,16 +63,14 @@ fn a_subscriber_without_access_is_found() {
             Ok(())
         },
     );
-    assert_violates(&database, &register, "access");
 }
 
 #[test]
 fn a_facility_of_no_type_is_found() {
-    let (database, register) = register();
     let (s_id, sf_type) = facility_with(0);
-    ask(
-        &database,
-        &register,
+    assert_damage_violates(
+        register(),
+        "facilities",
         async move |txn: &Transaction, register: &Tatp| {
             let row = txn.get(&register.facilities, &(s_id, sf_type)).await?;
             txn.delete(&register.facilities, &(s_id, sf_type)).await?;
@@ -87,15 +78,13 @@ fn a_facility_of_no_type_is_found() {
                 .await
         },
     );
-    assert_violates(&database, &register, "facilities");
 }
 
 #[test]
 fn a_call_forwarding_of_no_facility_is_found() {
-    let (database, register) = register();
-    ask(
-        &database,
-        &register,
+    assert_damage_violates(
+        register(),
+        "forwardings",
         async |txn: &Transaction, register: &Tatp| {
             let row = CallForwarding {
                 end_time: 12,
@@ -104,16 +93,14 @@ fn a_call_forwarding_of_no_facility_is_found() {
             txn.insert(&register.forwardings, &(1, 5, 8), &row).await
         },
     );
-    assert_violates(&database, &register, "forwardings");
 }
 
 #[test]
 fn a_call_forwarding_that_ends_before_it_starts_is_found() {
-    let (database, register) = register();
     let (s_id, sf_type) = facility_with(0);
-    ask(
-        &database,
-        &register,
+    assert_damage_violates(
+        register(),
+        "forwardings",
         async move |txn: &Transaction, register: &Tatp| {
             let row = CallForwarding {
                 end_time: 7,
@@ -123,5 +110,4 @@ fn a_call_forwarding_that_ends_before_it_starts_is_found() {
                 .await
         },
     );
-    assert_violates(&database, &register, "forwardings");
 }
