@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench::measure::{Durability, InFlight, Isolation};
+use bench::comparison::Asked;
+use bench::measure::{Durability, InFlight};
 use bench::mode::Mode;
 use bench::number::{parse_count, parse_count_within};
 use bench::plan::{Options, Plan};
@@ -246,22 +247,21 @@ impl Arguments {
 
     fn plan(&self, workload: &str, workers: u64) -> Result<Plan> {
         Options {
-            workload: Workload::named_or_file(workload)?,
             records: Some(self.records),
             operations: self.operations,
             key_bytes: self.key_bytes,
             value_bytes: Some(self.value_bytes),
-            distribution: None,
-            theta: None,
-            scan_length: None,
-            workers,
-            in_flight: self.in_flight,
-            modes: vec![Mode::Interleaved],
-            isolation: Isolation::Snapshot,
-            durabilities: vec![self.durability],
-            seconds: self.seconds,
-            repeats: self.repeats,
-            seed: self.seed,
+            asked: Asked {
+                modes: vec![Mode::Interleaved],
+                durabilities: vec![self.durability],
+                workers,
+                in_flight: self.in_flight,
+                seconds: self.seconds,
+                repeats: self.repeats,
+                seed: self.seed,
+                ..Asked::default()
+            },
+            ..Options::of(Workload::named_or_file(workload)?)
         }
         .plan()
     }

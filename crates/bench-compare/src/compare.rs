@@ -145,13 +145,13 @@ fn one_workload(
         .map(|each| threads(each.name, plan, request).len());
     let step = progress.step(
         "measuring",
-        u64::from(plan.repeats) * (runs.sum::<usize>() as u64 + 1),
+        u64::from(plan.comparison.repeats) * (runs.sum::<usize>() as u64 + 1),
     );
     let records = Arc::new(Records::new(plan.records));
     let mut syncs = Latencies::new();
-    for repeat in 0..plan.repeats {
+    for repeat in 0..plan.comparison.repeats {
         step.say(format!("{} {}: device", plan.workload.name, repeat + 1));
-        let rate = device.syncs_per_second(plan.duration, &mut syncs)?;
+        let rate = device.syncs_per_second(plan.comparison.duration, &mut syncs)?;
         comparison.device_syncs_per_second.push(rate);
         step.advance(1);
         engines.rotate_left(usize::from(repeat > 0));
@@ -160,7 +160,6 @@ fn one_workload(
                 let repeat = Repeat {
                     number: repeat,
                     plan,
-                    durability: request.durability,
                     records: &records,
                     directory,
                 };
@@ -185,7 +184,7 @@ fn one_workload(
 /// The numbers of client threads to run an engine with. Weft has its workers.
 fn threads<'a>(name: Name, plan: &'a Plan, request: &'a Request) -> &'a [usize] {
     match name {
-        Name::Weft => std::slice::from_ref(&plan.workers),
+        Name::Weft => std::slice::from_ref(&plan.comparison.workers),
         _ => &request.threads,
     }
 }
@@ -194,7 +193,6 @@ fn threads<'a>(name: Name, plan: &'a Plan, request: &'a Request) -> &'a [usize] 
 struct Repeat<'a> {
     number: u32,
     plan: &'a Plan,
-    durability: Durability,
     records: &'a Arc<Records>,
     directory: &'a Path,
 }
@@ -216,9 +214,10 @@ impl Loaded<'_> {
             repeat.number + 1,
             self.name
         ));
-        let seed = mix(plan.seed).wrapping_add(repeat.number.into());
-        let run = Run::new(plan, Arc::clone(records), plan.duration, seed)?
-            .with_durability(repeat.durability);
+        let seed = mix(plan.comparison.seed).wrapping_add(repeat.number.into());
+        // The plan has one variant: interleaved, at the durability asked for.
+        let variant = plan.comparison.variants()[0];
+        let run = Run::new(plan, variant, Arc::clone(records), seed)?;
         let raw = self.engine.run(threads, &run)?;
         if raw.transactions == 0 || raw.elapsed.is_zero() {
             return Err(Error::run(format!(

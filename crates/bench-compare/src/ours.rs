@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use bench::Result;
 use bench::measure::Durability;
-use bench::mode::Mode;
 use bench::progress::Step;
 use bench::subject::{RawRun, Run, Subject, weft_subject_with};
 use weft::Options;
@@ -33,14 +32,16 @@ pub(crate) fn description(setup: &Setup<'_>) -> String {
     format!(
         "{durability}; snapshot isolation; {} workers, each on a core of its own, each with {} \
          clients, of whose transactions {} are in flight between waits for the device",
-        setup.plan.workers, options.open_transactions_max, setup.plan.in_flight
+        setup.plan.comparison.workers,
+        options.open_transactions_max,
+        setup.plan.comparison.in_flight
     )
 }
 
 fn options(setup: &Setup<'_>) -> Options {
     let mut options = Options {
         data_dir: Some(setup.directory.to_owned()),
-        open_transactions_max: setup.weft_clients.div_ceil(setup.plan.workers),
+        open_transactions_max: setup.weft_clients.div_ceil(setup.plan.comparison.workers),
         ..Options::default()
     };
     options.storage.relaxed_us = u32::try_from(setup.window.as_micros()).unwrap_or(u32::MAX);
@@ -67,7 +68,7 @@ impl<S: Subject> Engine for WeftEngine<S> {
 
     fn run(&mut self, _threads: usize, run: &Run) -> Result<RawRun> {
         // The workers are those of the plan: clients need no threads.
-        self.subject.run(Mode::Interleaved, run)
+        self.subject.run(run)
     }
 
     fn restore(&mut self, added: Range<u64>) -> Result<()> {

@@ -53,7 +53,7 @@ impl Facts {
             value_bytes: plan.value.bytes(),
             distribution: plan.workload.distribution.name(),
             theta: plan.workload.distribution.theta(),
-            weft_in_flight: plan.in_flight.to_string(),
+            weft_in_flight: plan.comparison.in_flight.to_string(),
             weft_clients: request.weft_clients,
             commit: COMMIT,
         }

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use bench::comparison::Asked;
 use bench::distribution::Records;
-use bench::measure::{Durability, InFlight, Isolation};
+use bench::measure::Durability;
 use bench::mode::Mode;
 use bench::plan::Options;
 use bench::progress::Progress;
@@ -19,22 +20,17 @@ const VALUE_BYTES: u64 = 100;
 
 fn plan(workload: &str, records: u64, operations: Option<u64>) -> Plan {
     Options {
-        workload: Workload::named_or_file(workload).unwrap(),
         records: Some(records),
         operations,
-        key_bytes: 8,
         value_bytes: Some(VALUE_BYTES),
-        distribution: None,
-        theta: None,
-        scan_length: None,
-        workers: 1,
-        in_flight: InFlight::Auto,
-        modes: vec![Mode::Interleaved],
-        isolation: Isolation::Snapshot,
-        durabilities: vec![Durability::None],
-        seconds: 0.05,
-        repeats: 1,
-        seed: 1,
+        asked: Asked {
+            modes: vec![Mode::Interleaved],
+            durabilities: vec![Durability::None],
+            seconds: 0.05,
+            repeats: 1,
+            ..Asked::default()
+        },
+        ..Options::of(Workload::named_or_file(workload).unwrap())
     }
     .plan()
     .unwrap()
@@ -70,7 +66,8 @@ fn with_store<P: Peer>(
 }
 
 fn run_of(plan: &Plan) -> Run {
-    Run::new(plan, Arc::new(Records::new(plan.records)), plan.duration, 1).unwrap()
+    let variant = plan.comparison.variants()[0];
+    Run::new(plan, variant, Arc::new(Records::new(plan.records)), 1).unwrap()
 }
 
 /// What a test has a transaction do, and the answer it expects.
