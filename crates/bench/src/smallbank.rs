@@ -124,6 +124,11 @@ impl Holding {
             changes: self.changes + U64::new(1),
         }
     }
+
+    /// The same with so much more.
+    fn plus(self, cents: i64) -> Self {
+        self.changed_to(self.cents.get() + cents)
+    }
 }
 
 /// The changes of a customer's holdings that a statement or a check has seen; a check has

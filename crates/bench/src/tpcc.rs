@@ -17,7 +17,7 @@
 //!
 //! Transactions are ordinary code, one operation after the other, and read in place. They
 //! are right at every isolation level: what they read to change it is locked first under
-//! read committed (`records.rs`), and guarded by the others as it is.
+//! read committed (`application/access.rs`), and guarded by the others as it is.
 
 mod consistency;
 mod customer;
@@ -30,7 +30,6 @@ mod payment;
 mod population;
 mod query2;
 mod random;
-mod records;
 mod schema;
 mod settings;
 mod stock_level;

@@ -1,12 +1,96 @@
-//! Reads that several applications have in common.
+//! Access to records that several applications have in common.
 
-use weft::{Isolation, Key, Policy, Table, Transaction, Value};
+use weft::{AsKey, BorrowValue, Isolation, Key, Policy, Result, Table, Transaction, Value};
+use zerocopy::FromZeros;
 
-use super::Reads;
+use super::{Reads, missing};
+
+/// What `read` makes of the record under `key`. `what` it is, is said if it is missing.
+pub(crate) async fn read<P, K, V, R>(
+    txn: &Transaction<P>,
+    table: &Table<K, V>,
+    key: &K,
+    what: &'static str,
+    read: impl FnOnce(&V::Borrowed) -> R,
+) -> Result<R>
+where
+    P: Policy,
+    K: Key,
+    V: BorrowValue,
+{
+    let found = txn.get_with(table, key, read).await?;
+    found.ok_or_else(|| missing(what))
+}
+
+/// Has `change` change the record under `key`, and writes it back.
+pub(crate) async fn change<P, K, V, R>(
+    txn: &Transaction<P>,
+    table: &Table<K, V>,
+    key: &K,
+    what: &'static str,
+    change: impl FnOnce(&mut V) -> R,
+) -> Result<R>
+where
+    P: Policy,
+    K: Key,
+    V: BorrowValue<Borrowed = V> + FromZeros + Copy,
+{
+    // Written over in place: large rows would be moved some times on their way out.
+    let mut row = V::new_zeroed();
+    read_to_change(txn, table, key, what, &mut row).await?;
+    let changed = change(&mut row);
+    write(txn, table, key, what, &row).await?;
+    Ok(changed)
+}
+
+/// Reads a record that is to be changed. Apart from [`change`], so that there is one for
+/// each table and not for each change.
+///
+/// Under read committed it is locked first, as by [`get_to_write`].
+async fn read_to_change<P, K, V>(
+    txn: &Transaction<P>,
+    table: &Table<K, V>,
+    key: &K,
+    what: &'static str,
+    row: &mut V,
+) -> Result<()>
+where
+    P: Policy,
+    K: Key,
+    V: BorrowValue<Borrowed = V> + Copy,
+{
+    if txn.isolation() == Isolation::ReadCommitted {
+        // Boxed: the other levels should not have it in their frames.
+        let found = Box::pin(txn.get_for_update(table, key)).await?;
+        *row = found.ok_or_else(|| missing(what))?;
+        return Ok(());
+    }
+    read(txn, table, key, what, |found: &V| *row = *found).await
+}
+
+/// Replaces the record under `key`.
+pub(crate) async fn write<P, K, V, Q>(
+    txn: &Transaction<P>,
+    table: &Table<K, V>,
+    key: &Q,
+    what: &'static str,
+    row: &V,
+) -> Result<()>
+where
+    P: Policy,
+    K: Key,
+    V: Value,
+    Q: AsKey<K>,
+{
+    match txn.update(table, key, row).await? {
+        true => Ok(()),
+        false => Err(missing(what)),
+    }
+}
 
 /// Reads a record that the transaction is about to write.
 ///
-/// At read committed it is locked first: at other levels whoever writes what has changed
+/// Under read committed it is locked first: at other levels whoever writes what has changed
 /// since it was read is aborted, there the change would be lost.
 ///
 /// # Errors
@@ -15,24 +99,22 @@ pub(crate) async fn get_to_write<P: Policy, K: Key, V: Value>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
     key: &K,
-) -> weft::Result<Option<V>> {
+) -> Result<Option<V>> {
     match txn.isolation() {
         Isolation::ReadCommitted => txn.get_for_update(table, key).await,
         _ => txn.get(table, key).await,
     }
 }
 
-/// The records under two keys.
-///
-/// # Errors
-/// As for [`Transaction::get`].
+/// The records under two keys. `what` they are, is said if one is missing.
 pub(crate) async fn get_both<P: Policy, K: Key, V: Value>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
     keys: &[K; 2],
+    what: &'static str,
     reads: Reads,
-) -> weft::Result<[Option<V>; 2]> {
-    Ok(match reads {
+) -> Result<[V; 2]> {
+    let both = match reads {
         Reads::Single => [
             txn.get(table, &keys[0]).await?,
             txn.get(table, &keys[1]).await?,
@@ -41,24 +123,31 @@ pub(crate) async fn get_both<P: Policy, K: Key, V: Value>(
             let mut found = txn.multi_get(table, keys).await?.into_iter();
             [found.next().flatten(), found.next().flatten()]
         }
-    })
+    };
+    there(both, what)
 }
 
 /// As [`get_both`], of records that the transaction is about to write.
-///
-/// # Errors
-/// As for [`get_to_write`].
 pub(crate) async fn get_both_to_write<P: Policy, K: Key, V: Value>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
     keys: &[K; 2],
+    what: &'static str,
     reads: Reads,
-) -> weft::Result<[Option<V>; 2]> {
-    match txn.isolation() {
-        Isolation::ReadCommitted => Ok([
-            txn.get_for_update(table, &keys[0]).await?,
-            txn.get_for_update(table, &keys[1]).await?,
-        ]),
-        _ => get_both(txn, table, keys, reads).await,
+) -> Result<[V; 2]> {
+    if txn.isolation() != Isolation::ReadCommitted {
+        return get_both(txn, table, keys, what, reads).await;
+    }
+    let both = [
+        txn.get_for_update(table, &keys[0]).await?,
+        txn.get_for_update(table, &keys[1]).await?,
+    ];
+    there(both, what)
+}
+
+fn there<V>(both: [Option<V>; 2], what: &'static str) -> Result<[V; 2]> {
+    match both {
+        [Some(one), Some(other)] => Ok([one, other]),
+        _ => Err(missing(what)),
     }
 }

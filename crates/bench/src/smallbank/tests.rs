@@ -131,7 +131,9 @@ fn a_balance_is_of_both_holdings() {
     let told = ask(
         &database,
         &bank,
-        async |txn: &Transaction, bank: &SmallBank| bank.balance(txn, 3, false).await,
+        async |txn: &Transaction, bank: &SmallBank| {
+            bank.teller(txn, Reads::Single).balance(3, false).await
+        },
     );
     assert_eq!(told, openings(3).into_iter().sum::<i64>());
 }

@@ -2,14 +2,19 @@
 
 use std::hint::black_box;
 
-use weft::{Policy, Result, Transaction};
+use weft::{Policy, Result, Table, Transaction};
 
 use super::{Holding, Request, Seen, SmallBank, Stripe, name};
-use crate::application::access::{get_both, get_both_to_write, get_to_write};
+use crate::application::access::{get_both, get_both_to_write, get_to_write, read, write};
 use crate::application::{Reads, missing, rolled_back};
 
 /// What a check costs besides that is not covered, in cents.
 const PENALTY: i64 = 100;
+
+/// What may be missing.
+const ACCOUNT: &str = "account";
+const HOLDING: &str = "holding";
+const ROW: &str = "row of the ledger";
 
 impl SmallBank {
     /// Does what is asked for. Returns the number of records read or written.
@@ -19,13 +24,14 @@ impl SmallBank {
         request: &Request,
         reads: Reads,
     ) -> Result<u32> {
+        let teller = self.teller(txn, reads);
         match *request {
             Request::Balance {
                 customer,
                 statement,
             } => {
                 // The client's.
-                black_box(self.balance(txn, customer, statement).await?);
+                black_box(teller.balance(customer, statement).await?);
                 Ok(3 + u32::from(statement))
             }
             Request::DepositChecking {
@@ -33,7 +39,7 @@ impl SmallBank {
                 cents,
                 stripe,
             } => {
-                self.deposit_checking(txn, customer, cents, stripe).await?;
+                teller.deposit_checking(customer, cents, stripe).await?;
                 Ok(3)
             }
             Request::TransactSavings {
@@ -41,11 +47,11 @@ impl SmallBank {
                 cents,
                 stripe,
             } => {
-                self.transact_savings(txn, customer, cents, stripe).await?;
+                teller.transact_savings(customer, cents, stripe).await?;
                 Ok(3)
             }
             Request::Amalgamate { from, to } => {
-                self.amalgamate(txn, from, to, reads).await?;
+                teller.amalgamate(from, to).await?;
                 Ok(5)
             }
             Request::WriteCheck {
@@ -54,12 +60,11 @@ impl SmallBank {
                 stripe,
                 noted,
             } => {
-                self.write_check(txn, customer, cents, stripe, noted)
-                    .await?;
+                teller.write_check(customer, cents, stripe, noted).await?;
                 Ok(4 + u32::from(noted))
             }
             Request::SendPayment { from, to, cents } => {
-                self.send_payment(txn, from, to, cents, reads).await?;
+                teller.send_payment(from, to, cents).await?;
                 Ok(4)
             }
         }
@@ -67,165 +72,167 @@ impl SmallBank {
 
     /// Bytes of the coroutine of each kind.
     pub(super) fn frames<P: Policy>(&self, txn: &Transaction<P>) -> [usize; 6] {
-        let (reads, stripe) = (Reads::Grouped, (0, 0));
+        let (teller, stripe) = (self.teller(txn, Reads::Grouped), (0, 0));
         [
-            size_of_val(&self.balance(txn, 0, false)),
-            size_of_val(&self.deposit_checking(txn, 0, 0, stripe)),
-            size_of_val(&self.transact_savings(txn, 0, 0, stripe)),
-            size_of_val(&self.amalgamate(txn, 0, 1, reads)),
-            size_of_val(&self.write_check(txn, 0, 0, stripe, false)),
-            size_of_val(&self.send_payment(txn, 0, 1, 0, reads)),
+            size_of_val(&teller.balance(0, false)),
+            size_of_val(&teller.deposit_checking(0, 0, stripe)),
+            size_of_val(&teller.transact_savings(0, 0, stripe)),
+            size_of_val(&teller.amalgamate(0, 1)),
+            size_of_val(&teller.write_check(0, 0, stripe, false)),
+            size_of_val(&teller.send_payment(0, 1, 0)),
         ]
     }
 
+    pub(super) fn teller<'t, P: Policy>(
+        &'t self,
+        txn: &'t Transaction<P>,
+        reads: Reads,
+    ) -> Teller<'t, P> {
+        Teller {
+            bank: self,
+            txn,
+            reads,
+        }
+    }
+}
+
+/// Does a transaction.
+pub(super) struct Teller<'t, P: Policy> {
+    bank: &'t SmallBank,
+    txn: &'t Transaction<P>,
+    reads: Reads,
+}
+
+impl<P: Policy> Teller<'_, P> {
     /// What the customer has, in cents.
-    pub(super) async fn balance<P: Policy>(
-        &self,
-        txn: &Transaction<P>,
-        customer: u64,
-        statement: bool,
-    ) -> Result<i64> {
-        let customer = self.customer(txn, customer).await?;
-        let savings = there(txn.get(&self.savings, &customer).await?)?;
-        let checking = there(txn.get(&self.checking, &customer).await?)?;
+    pub(super) async fn balance(&self, customer: u64, statement: bool) -> Result<i64> {
+        let customer = self.customer(customer).await?;
+        let savings = self.holding(&self.bank.savings, customer).await?;
+        let checking = self.holding(&self.bank.checking, customer).await?;
         if statement {
             let seen = Seen::of(&savings, &checking);
-            txn.upsert(&self.statements, &customer, &seen).await?;
+            let statements = &self.bank.statements;
+            self.txn.upsert(statements, &customer, &seen).await?;
         }
         Ok(savings.cents.get() + checking.cents.get())
     }
 
-    async fn deposit_checking<P: Policy>(
-        &self,
-        txn: &Transaction<P>,
-        customer: u64,
-        cents: i64,
-        stripe: Stripe,
-    ) -> Result<()> {
-        let customer = self.customer(txn, customer).await?;
-        let checking = there(get_to_write(txn, &self.checking, &customer).await?)?;
-        let after = checking.changed_to(checking.cents.get() + cents);
-        txn.update(&self.checking, &customer, &after).await?;
-        self.book(txn, stripe, cents).await
+    async fn deposit_checking(&self, customer: u64, cents: i64, stripe: Stripe) -> Result<()> {
+        let table = &self.bank.checking;
+        let customer = self.customer(customer).await?;
+        let checking = self.holding_to_write(table, customer).await?;
+        self.set(table, customer, checking.plus(cents)).await?;
+        self.book(stripe, cents).await
     }
 
-    async fn transact_savings<P: Policy>(
-        &self,
-        txn: &Transaction<P>,
-        customer: u64,
-        cents: i64,
-        stripe: Stripe,
-    ) -> Result<()> {
-        let customer = self.customer(txn, customer).await?;
-        let savings = there(get_to_write(txn, &self.savings, &customer).await?)?;
-        let after = savings.cents.get() + cents;
-        if after < 0 {
+    async fn transact_savings(&self, customer: u64, cents: i64, stripe: Stripe) -> Result<()> {
+        let table = &self.bank.savings;
+        let customer = self.customer(customer).await?;
+        let savings = self.holding_to_write(table, customer).await?;
+        if savings.cents.get() + cents < 0 {
             return Err(rolled_back());
         }
-        let after = savings.changed_to(after);
-        txn.update(&self.savings, &customer, &after).await?;
-        self.book(txn, stripe, cents).await
+        self.set(table, customer, savings.plus(cents)).await?;
+        self.book(stripe, cents).await
     }
 
-    async fn amalgamate<P: Policy>(
-        &self,
-        txn: &Transaction<P>,
-        from: u64,
-        to: u64,
-        reads: Reads,
-    ) -> Result<()> {
-        let both = self.customers(txn, from, to, reads).await?;
-        let savings = there(get_to_write(txn, &self.savings, &both[0]).await?)?;
-        let [checking, theirs] = get_both_to_write(txn, &self.checking, &both, reads).await?;
-        let (checking, theirs) = (there(checking)?, there(theirs)?);
-        let everything = savings.cents.get() + checking.cents.get();
-        let theirs = theirs.changed_to(theirs.cents.get() + everything);
-        txn.update(&self.savings, &both[0], &savings.changed_to(0))
-            .await?;
-        txn.update(&self.checking, &both[0], &checking.changed_to(0))
-            .await?;
-        txn.update(&self.checking, &both[1], &theirs).await?;
-        Ok(())
+    async fn amalgamate(&self, from: u64, to: u64) -> Result<()> {
+        let SmallBank {
+            savings, checking, ..
+        } = self.bank;
+        let [from, to] = self.customers(from, to).await?;
+        let saved = self.holding_to_write(savings, from).await?;
+        let [ours, theirs] = self.checking_to_write([from, to]).await?;
+        let everything = saved.cents.get() + ours.cents.get();
+        self.set(savings, from, saved.changed_to(0)).await?;
+        self.set(checking, from, ours.changed_to(0)).await?;
+        self.set(checking, to, theirs.plus(everything)).await
     }
 
-    async fn write_check<P: Policy>(
+    async fn write_check(
         &self,
-        txn: &Transaction<P>,
         customer: u64,
         cents: i64,
         stripe: Stripe,
         noted: bool,
     ) -> Result<()> {
-        let customer = self.customer(txn, customer).await?;
-        let savings = there(txn.get(&self.savings, &customer).await?)?;
-        let checking = there(get_to_write(txn, &self.checking, &customer).await?)?;
+        let table = &self.bank.checking;
+        let customer = self.customer(customer).await?;
+        let savings = self.holding(&self.bank.savings, customer).await?;
+        let checking = self.holding_to_write(table, customer).await?;
         let covered = savings.cents.get() + checking.cents.get() >= cents;
         let cents = match covered {
             true => cents,
             false => cents + PENALTY,
         };
-        let checking = checking.changed_to(checking.cents.get() - cents);
-        txn.update(&self.checking, &customer, &checking).await?;
+        let checking = checking.plus(-cents);
+        self.set(table, customer, checking).await?;
         if noted {
             let seen = Seen::of(&savings, &checking);
-            txn.upsert(&self.checks, &customer, &seen).await?;
+            let checks = &self.bank.checks;
+            self.txn.upsert(checks, &customer, &seen).await?;
         }
-        self.book(txn, stripe, -cents).await
+        self.book(stripe, -cents).await
     }
 
-    async fn send_payment<P: Policy>(
-        &self,
-        txn: &Transaction<P>,
-        from: u64,
-        to: u64,
-        cents: i64,
-        reads: Reads,
-    ) -> Result<()> {
-        let both = self.customers(txn, from, to, reads).await?;
-        let [ours, theirs] = get_both_to_write(txn, &self.checking, &both, reads).await?;
-        let (ours, theirs) = (there(ours)?, there(theirs)?);
+    async fn send_payment(&self, from: u64, to: u64, cents: i64) -> Result<()> {
+        let table = &self.bank.checking;
+        let [from, to] = self.customers(from, to).await?;
+        let [ours, theirs] = self.checking_to_write([from, to]).await?;
         if ours.cents.get() < cents {
             return Err(rolled_back());
         }
-        let ours = ours.changed_to(ours.cents.get() - cents);
-        let theirs = theirs.changed_to(theirs.cents.get() + cents);
-        txn.update(&self.checking, &both[0], &ours).await?;
-        txn.update(&self.checking, &both[1], &theirs).await?;
-        Ok(())
+        self.set(table, from, ours.plus(-cents)).await?;
+        self.set(table, to, theirs.plus(cents)).await
     }
 
     /// Looks up a customer by name.
-    async fn customer<P: Policy>(&self, txn: &Transaction<P>, customer: u64) -> Result<u64> {
-        let found = txn.get(&self.accounts, &name(customer)).await?;
-        found.ok_or_else(|| missing("account"))
+    async fn customer(&self, customer: u64) -> Result<u64> {
+        let found = self.txn.get(&self.bank.accounts, &name(customer)).await?;
+        found.ok_or_else(|| missing(ACCOUNT))
     }
 
     /// Looks up two.
-    async fn customers<P: Policy>(
-        &self,
-        txn: &Transaction<P>,
-        one: u64,
-        other: u64,
-        reads: Reads,
-    ) -> Result<[u64; 2]> {
+    async fn customers(&self, one: u64, other: u64) -> Result<[u64; 2]> {
         let names = [name(one), name(other)];
-        match get_both(txn, &self.accounts, &names, reads).await? {
-            [Some(one), Some(other)] => Ok([one, other]),
-            _ => Err(missing("account")),
-        }
+        let accounts = &self.bank.accounts;
+        get_both(self.txn, accounts, &names, ACCOUNT, self.reads).await
+    }
+
+    async fn holding(&self, table: &Table<u64, Holding>, customer: u64) -> Result<Holding> {
+        read(self.txn, table, &customer, HOLDING, |row| *row).await
+    }
+
+    async fn holding_to_write(
+        &self,
+        table: &Table<u64, Holding>,
+        customer: u64,
+    ) -> Result<Holding> {
+        let found = get_to_write(self.txn, table, &customer).await?;
+        found.ok_or_else(|| missing(HOLDING))
+    }
+
+    /// The checking of two customers, which is about to change.
+    async fn checking_to_write(&self, both: [u64; 2]) -> Result<[Holding; 2]> {
+        let table = &self.bank.checking;
+        get_both_to_write(self.txn, table, &both, HOLDING, self.reads).await
+    }
+
+    async fn set(
+        &self,
+        table: &Table<u64, Holding>,
+        customer: u64,
+        holding: Holding,
+    ) -> Result<()> {
+        write(self.txn, table, &customer, HOLDING, &holding).await
     }
 
     /// Writes down what came in from outside.
-    async fn book<P: Policy>(
-        &self,
-        txn: &Transaction<P>,
-        stripe: Stripe,
-        cents: i64,
-    ) -> Result<()> {
-        let booked = get_to_write(txn, &self.ledger, &stripe).await?;
-        let booked = booked.ok_or_else(|| missing("row of the ledger"))?;
-        txn.update(&self.ledger, &stripe, &(booked + cents)).await?;
-        Ok(())
+    async fn book(&self, stripe: Stripe, cents: i64) -> Result<()> {
+        let ledger = &self.bank.ledger;
+        let booked = get_to_write(self.txn, ledger, &stripe).await?;
+        let booked = booked.ok_or_else(|| missing(ROW))?;
+        write(self.txn, ledger, &stripe, ROW, &(booked + cents)).await
     }
 }
 
@@ -236,8 +243,4 @@ impl Seen {
             checking: checking.changes,
         }
     }
-}
-
-fn there(holding: Option<Holding>) -> Result<Holding> {
-    holding.ok_or_else(|| missing("holding"))
 }

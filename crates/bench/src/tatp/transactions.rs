@@ -6,8 +6,11 @@ use std::ops::ControlFlow;
 use weft::{Error, Isolation, Policy, Prefix, Result, Transaction};
 
 use super::{CallForwarding, Number, Request, Subscriber, Tatp};
-use crate::application::access::get_to_write;
+use crate::application::access::{change, get_to_write, write};
 use crate::application::{missing, rolled_back};
+
+/// What must be there.
+const SUBSCRIBER: &str = "subscriber";
 
 impl Tatp {
     /// Does what is asked for. Returns the number of records asked for or written.
@@ -88,7 +91,7 @@ impl Tatp {
     async fn get_subscriber_data<P: Policy>(&self, txn: &Transaction<P>, s_id: u32) -> Result<u32> {
         let found = txn.get(&self.subscribers, &s_id).await?;
         // The client's.
-        black_box(found.ok_or_else(|| missing("subscriber"))?);
+        black_box(found.ok_or_else(|| missing(SUBSCRIBER))?);
         Ok(1)
     }
 
@@ -138,10 +141,8 @@ impl Tatp {
         sf_type: u8,
         data_a: u8,
     ) -> Result<u32> {
-        let subscriber = get_to_write(txn, &self.subscribers, &s_id).await?;
-        let mut subscriber = subscriber.ok_or_else(|| missing("subscriber"))?;
-        subscriber.bit[0] = bit;
-        txn.update(&self.subscribers, &s_id, &subscriber).await?;
+        let set = |row: &mut Subscriber| row.bit[0] = bit;
+        change(txn, &self.subscribers, &s_id, SUBSCRIBER, set).await?;
         let key = (s_id, sf_type);
         if let Some(mut facility) = get_to_write(txn, &self.facilities, &key).await? {
             facility.data_a = data_a;
@@ -162,11 +163,11 @@ impl Tatp {
             Isolation::ReadCommitted => txn
                 .get_for_update(&self.subscribers, &s_id)
                 .await?
-                .ok_or_else(|| missing("subscriber"))?,
+                .ok_or_else(|| missing(SUBSCRIBER))?,
             _ => found,
         };
         subscriber.vlr_location = location.into();
-        txn.update(&self.subscribers, &s_id, &subscriber).await?;
+        write(txn, &self.subscribers, &s_id, SUBSCRIBER, &subscriber).await?;
         Ok(1)
     }
 
@@ -217,6 +218,6 @@ impl Tatp {
         sub_nbr: &Number,
     ) -> Result<(u32, Subscriber)> {
         let found = txn.get_by(&self.by_number, sub_nbr).await?;
-        found.ok_or_else(|| missing("subscriber"))
+        found.ok_or_else(|| missing(SUBSCRIBER))
     }
 }

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use weft::{Policy, Prefix, Result, Transaction};
 
 use super::Tpcc;
-use super::records::{change, write};
 use super::schema::{Customer, Date, DistrictKey, Order};
+use crate::application::access::{change, write};
 
 /// What is to go out, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

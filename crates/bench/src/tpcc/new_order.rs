@@ -15,11 +15,11 @@ use zerocopy::FromZeros;
 
 use super::Tpcc;
 use super::random::ORIGINAL;
-use super::records::{change, read, write};
 use super::schema::{
     CustomerKey, Date, District, Item, NO_CARRIER, NO_DATE, Order, OrderLine, Stock, StockKey, Text,
 };
 use super::terminal::UNUSED_ITEM;
+use crate::application::access::{change, read, write};
 use crate::application::{Reads, missing, rolled_back};
 
 /// Lines of an order at most.

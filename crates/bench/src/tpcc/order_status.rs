@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use weft::{Policy, Prefix, Result, Transaction};
 
 use super::Tpcc;
-use super::records::read;
 use super::schema::NO_CARRIER;
 use super::terminal::Who;
+use crate::application::access::read;
 use crate::application::missing;
 
 /// Whose order is asked for.

@@ -8,11 +8,11 @@ use std::io::Write;
 use weft::{Policy, Result, Transaction};
 
 use super::Tpcc;
-use super::records::change;
 use super::schema::{
     BAD_CREDIT, Customer, CustomerKey, Date, District, History, HistoryKey, Text, Warehouse,
 };
 use super::terminal::Who;
+use crate::application::access::change;
 
 /// A payment to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use std::ops::ControlFlow;
 use weft::{Policy, Result, Transaction};
 
 use super::Tpcc;
-use super::records::{change, read};
 use super::schema::{Stock, StockKey};
+use crate::application::access::{change, read};
 use crate::application::{Reads, missing};
 
 /// Stock below this is supplied.

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use weft::{Policy, Result, Transaction};
 
 use super::Tpcc;
-use super::records::read;
 use super::schema::StockKey;
+use crate::application::access::read;
 use crate::application::{Reads, missing};
 
 /// Orders that are looked at.

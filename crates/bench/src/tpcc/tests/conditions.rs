@@ -2,7 +2,7 @@
 //! place, and exactly those conditions are named that this place counts for.
 
 use super::*;
-use crate::tpcc::records::change;
+use crate::application::access::change;
 use crate::tpcc::schema::{Date, NO_CARRIER, NO_DATE, OrderKey};
 
 /// The conditions that `damage` breaks, and the sentences that say so. Nothing remains of it.

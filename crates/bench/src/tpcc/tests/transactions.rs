@@ -3,10 +3,10 @@
 use weft::{Prefix, Table};
 
 use super::*;
+use crate::application::access::change;
 use crate::application::rolled_back;
 use crate::tpcc::new_order::Entered;
 use crate::tpcc::random::{ORIGINAL, last_name};
-use crate::tpcc::records::change;
 use crate::tpcc::schema::{
     BAD_CREDIT, Customer, CustomerKey, Date, GOOD_CREDIT, Money, NO_CARRIER, NO_DATE, Stock, Text,
 };
