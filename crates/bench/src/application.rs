@@ -23,10 +23,8 @@ use crate::progress::Step;
 pub trait Application: Clone + Send + Sync + 'static {
     /// What decides how large it is and which requests it draws.
     type Settings: Clone + Send + Sync + 'static;
-    /// What one transaction is to do. It is kept for further attempts.
-    type Request: Copy + 'static;
-    /// Draws the requests of one worker, for ever.
-    type Source: FnMut() -> Self::Request + Send + 'static;
+    /// What one transaction is to do.
+    type Request: Request;
 
     /// Its name in results.
     const NAME: &'static str;
@@ -45,13 +43,7 @@ pub trait Application: Clone + Send + Sync + 'static {
 
     /// The requests of worker `worker` of `workers`. The same for the same seed, as long
     /// as it is asked for the same number of them.
-    fn source(&self, worker: usize, workers: usize, seed: u64) -> Self::Source;
-
-    /// What kind of transaction it is, as an index into [`KINDS`](Self::KINDS).
-    fn kind(request: &Self::Request) -> usize;
-
-    /// Whether the transaction only reads, so that it may say so.
-    fn only_reads(request: &Self::Request) -> bool;
+    fn source(&self, worker: usize, workers: usize, seed: u64) -> Source<Self::Request>;
 
     /// What the transaction does between begin and commit, in one attempt. Returns the
     /// number of records that it has read or written, and an error of the database's as
@@ -74,6 +66,18 @@ pub trait Application: Clone + Send + Sync + 'static {
         txn: &Transaction<P>,
     ) -> impl Future<Output = weft::Result<Vec<String>>>;
 }
+
+/// What one transaction is to do. It is kept for further attempts.
+pub trait Request: Copy + 'static {
+    /// What kind of transaction it is, as an index into [`Application::KINDS`].
+    fn kind(&self) -> usize;
+
+    /// Whether the transaction only reads, so that it may say so.
+    fn only_reads(&self) -> bool;
+}
+
+/// Draws the requests of one worker, for ever.
+pub type Source<R> = Box<dyn FnMut() -> R + Send>;
 
 /// How a transaction reads several records whose keys it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

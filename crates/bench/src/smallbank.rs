@@ -46,17 +46,16 @@ mod settings;
 mod source;
 mod transactions;
 
-use weft::{Database, Options, Policy, Table, Transaction};
+use weft::{Database, Policy, Table, Transaction};
 use zerocopy::little_endian::{I64, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Hotspot, Settings};
 pub use self::source::{Request, Stripe};
 use crate::Result;
-use crate::application::driver::{self, Report};
-use crate::application::plan::Plan;
-use crate::application::{Application, Reads};
-use crate::progress::{Progress, Step};
+use crate::application::driver::{self, Measure};
+use crate::application::{Application, Reads, Source};
+use crate::progress::Step;
 use crate::row::row_values;
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
@@ -147,23 +146,12 @@ row_values! {
     Seen = "smallbank.seen";
 }
 
-/// Measures it. As [`driver::measure`], compiled here.
-///
-/// # Errors
-/// As for [`driver::measure`].
-pub fn measure(
-    settings: &Settings,
-    plan: &Plan,
-    options: &Options,
-    progress: &Progress,
-) -> Result<Report> {
-    driver::measure::<SmallBank>(settings, plan, options, progress)
-}
+/// Measures it.
+pub static MEASURE: Measure<Settings> = driver::measure::<SmallBank>;
 
 impl Application for SmallBank {
     type Settings = Settings;
     type Request = Request;
-    type Source = Box<dyn FnMut() -> Request + Send>;
 
     const NAME: &'static str = "smallbank";
     const KINDS: &'static [&'static str] = &KINDS;
@@ -176,33 +164,28 @@ impl Application for SmallBank {
         settings.accounts
     }
 
-    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Self::Source {
+    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Source<Request> {
         Box::new(source::requests(&self.settings, worker, seed))
     }
 
-    fn kind(request: &Request) -> usize {
-        request.kind()
-    }
-
-    fn only_reads(request: &Request) -> bool {
-        request.only_reads()
-    }
-
-    async fn execute<P: Policy>(
+    fn execute<P: Policy>(
         &self,
         txn: &Transaction<P>,
         request: &Request,
         reads: Reads,
-    ) -> weft::Result<u32> {
-        self.transact(txn, request, reads).await
+    ) -> impl Future<Output = weft::Result<u32>> {
+        self.transact(txn, request, reads)
     }
 
     fn frame_bytes<P: Policy>(&self, txn: &Transaction<P>) -> Vec<usize> {
         self.frames(txn).to_vec()
     }
 
-    async fn inconsistencies<P: Policy>(&self, txn: &Transaction<P>) -> weft::Result<Vec<String>> {
-        self.violations(txn).await
+    fn inconsistencies<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+    ) -> impl Future<Output = weft::Result<Vec<String>>> {
+        self.violations(txn)
     }
 }
 

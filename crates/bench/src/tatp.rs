@@ -29,17 +29,16 @@ mod settings;
 mod source;
 mod transactions;
 
-use weft::{Database, Index, Options, Policy, Table, Transaction};
+use weft::{Database, Index, Policy, Table, Transaction};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Choice, Settings};
 pub use self::source::Request;
 use crate::Result;
-use crate::application::driver::{self, Report};
-use crate::application::plan::Plan;
-use crate::application::{Application, Reads};
-use crate::progress::{Progress, Step};
+use crate::application::driver::{self, Measure};
+use crate::application::{Application, Reads, Source};
+use crate::progress::Step;
 use crate::row::row_values;
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
@@ -126,23 +125,12 @@ rows! {
     }
 }
 
-/// Measures it. As [`driver::measure`], compiled here.
-///
-/// # Errors
-/// As for [`driver::measure`].
-pub fn measure(
-    settings: &Settings,
-    plan: &Plan,
-    options: &Options,
-    progress: &Progress,
-) -> Result<Report> {
-    driver::measure::<Tatp>(settings, plan, options, progress)
-}
+/// Measures it.
+pub static MEASURE: Measure<Settings> = driver::measure::<Tatp>;
 
 impl Application for Tatp {
     type Settings = Settings;
     type Request = Request;
-    type Source = Box<dyn FnMut() -> Request + Send>;
 
     const NAME: &'static str = "tatp";
     const KINDS: &'static [&'static str] = &KINDS;
@@ -155,34 +143,29 @@ impl Application for Tatp {
         u64::from(settings.subscribers)
     }
 
-    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Self::Source {
+    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Source<Request> {
         Box::new(source::requests(&self.settings, worker, seed))
     }
 
-    fn kind(request: &Request) -> usize {
-        request.kind()
-    }
-
-    fn only_reads(request: &Request) -> bool {
-        request.kind() < 3
-    }
-
-    async fn execute<P: Policy>(
+    fn execute<P: Policy>(
         &self,
         txn: &Transaction<P>,
         request: &Request,
         _reads: Reads,
-    ) -> weft::Result<u32> {
+    ) -> impl Future<Output = weft::Result<u32>> {
         // No transaction reads two records whose keys it knows.
-        self.transact(txn, request).await
+        self.transact(txn, request)
     }
 
     fn frame_bytes<P: Policy>(&self, txn: &Transaction<P>) -> Vec<usize> {
         self.frames(txn).to_vec()
     }
 
-    async fn inconsistencies<P: Policy>(&self, txn: &Transaction<P>) -> weft::Result<Vec<String>> {
-        self.violations(txn).await
+    fn inconsistencies<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+    ) -> impl Future<Output = weft::Result<Vec<String>>> {
+        self.violations(txn)
     }
 }
 

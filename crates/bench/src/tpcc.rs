@@ -39,7 +39,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft::{Database, Options, Policy, Transaction};
+use weft::{Database, Policy, Transaction};
 
 pub use self::delivery::Delivery;
 use self::mix::Kind;
@@ -53,10 +53,9 @@ use self::schema::{Indexes, StockKey, Tables};
 pub use self::settings::{Home, Scale, Settings};
 pub use self::stock_level::StockLevel;
 use self::terminal::{Terminal, terminal_of};
-use crate::application::driver::{self, Report};
-use crate::application::plan::Plan;
-use crate::application::{Application, Reads};
-use crate::progress::{Progress, Step};
+use crate::application::driver::{self, Measure};
+use crate::application::{self, Application, Reads, Source};
+use crate::progress::Step;
 use crate::{Error, Result};
 
 /// A loaded TPC-C database. Each worker has a clone.
@@ -89,16 +88,21 @@ pub enum Request {
     Query2(Query2),
 }
 
-impl Request {
-    fn kind(&self) -> Kind {
-        match self {
+impl application::Request for Request {
+    fn kind(&self) -> usize {
+        let kind = match self {
             Self::NewOrder(_) => Kind::NewOrder,
             Self::Payment(_) => Kind::Payment,
             Self::OrderStatus(_) => Kind::OrderStatus,
             Self::Delivery(_) => Kind::Delivery,
             Self::StockLevel(_) => Kind::StockLevel,
             Self::Query2(_) => Kind::Query2,
-        }
+        };
+        kind as usize
+    }
+
+    fn only_reads(&self) -> bool {
+        matches!(self, Self::OrderStatus(_) | Self::StockLevel(_))
     }
 }
 
@@ -151,23 +155,12 @@ impl Tpcc {
     }
 }
 
-/// Measures it. As [`driver::measure`], compiled here.
-///
-/// # Errors
-/// As for [`driver::measure`].
-pub fn measure(
-    settings: &Settings,
-    plan: &Plan,
-    options: &Options,
-    progress: &Progress,
-) -> Result<Report> {
-    driver::measure::<Tpcc>(settings, plan, options, progress)
-}
+/// Measures it.
+pub static MEASURE: Measure<Settings> = driver::measure::<Tpcc>;
 
 impl Application for Tpcc {
     type Settings = Settings;
     type Request = Request;
-    type Source = Box<dyn FnMut() -> Request + Send>;
 
     const NAME: &'static str = "tpcc";
     const KINDS: &'static [&'static str] = &Kind::NAMES;
@@ -184,17 +177,9 @@ impl Application for Tpcc {
     }
 
     /// The same but for the keys of payments, which are never used twice.
-    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Self::Source {
+    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Source<Request> {
         let mut terminal = self.terminal(worker, seed);
         Box::new(move || terminal.draw())
-    }
-
-    fn kind(request: &Request) -> usize {
-        request.kind() as usize
-    }
-
-    fn only_reads(request: &Request) -> bool {
-        matches!(request, Request::OrderStatus(_) | Request::StockLevel(_))
     }
 
     async fn execute<P: Policy>(
@@ -226,8 +211,11 @@ impl Application for Tpcc {
         ]
     }
 
-    async fn inconsistencies<P: Policy>(&self, txn: &Transaction<P>) -> weft::Result<Vec<String>> {
-        consistency::check(self, txn).await
+    fn inconsistencies<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+    ) -> impl Future<Output = weft::Result<Vec<String>>> {
+        consistency::check(self, txn)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the commands of benchmarks of whole transactions have in common.
 
-use bench::application::driver::Report;
-use bench::application::plan::{Options, Plan};
+use bench::application::driver::Measure;
+use bench::application::plan::Options;
 use bench::measure::ConflictPolicy;
 use bench::progress::Progress;
 
@@ -26,16 +26,16 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Runs an application with the mix of this name, described so. `measure` is that of
-    /// the application, which is compiled where it is.
+    /// Runs an application, which `measure` is of, with the mix of this name, described so.
     ///
     /// # Errors
     /// Those of the measurement, and when a condition did not hold.
-    pub(crate) fn run(
+    pub(crate) fn run<S>(
         &self,
         mix: &str,
         description: &str,
-        measure: impl FnOnce(&Plan, &weft::Options, &Progress) -> bench::Result<Report>,
+        settings: &S,
+        measure: Measure<S>,
     ) -> bench::Result<()> {
         let execution = &self.execution;
         let plan = Options {
@@ -51,7 +51,7 @@ impl Clients {
         progress.note(description);
         let place = execution.place()?;
         let options = execution.options(place.as_ref());
-        let report = measure(&plan, &options, &progress)?;
+        let report = measure(settings, &plan, &options, &progress)?;
         execution.show(description, &report.outcome)?;
         if report.inconsistencies.is_empty() {
             return Ok(());

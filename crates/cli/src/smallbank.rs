@@ -1,7 +1,7 @@
 //! `weft bench smallbank`: short transactions of a bank.
 
 use bench::number::{parse_count, with_commas};
-use bench::smallbank::{Hotspot, Settings, measure};
+use bench::smallbank::{Hotspot, MEASURE, Settings};
 
 use crate::application::Clients;
 
@@ -70,10 +70,7 @@ impl Arguments {
             "SmallBank: {} customers, mix {mix}",
             with_commas(self.accounts)
         );
-        self.clients
-            .run(mix, &description, |plan, options, progress| {
-                measure(&settings, plan, options, progress)
-            })
+        self.clients.run(mix, &description, &settings, MEASURE)
     }
 }
 

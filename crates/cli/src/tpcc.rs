@@ -1,7 +1,7 @@
 //! `weft bench tpcc`: orders, payments and deliveries of a wholesale supplier.
 
 use bench::number::parse_count;
-use bench::tpcc::{Home, Mix, Scale, Settings, measure};
+use bench::tpcc::{Home, MEASURE, Mix, Scale, Settings};
 
 use crate::application::Clients;
 
@@ -92,9 +92,6 @@ impl Arguments {
             Home::Random => self.mix.name().to_owned(),
             Home::Bound => format!("{} bound", self.mix.name()),
         };
-        self.clients
-            .run(&mix, &description, |plan, options, progress| {
-                measure(&settings, plan, options, progress)
-            })
+        self.clients.run(&mix, &description, &settings, MEASURE)
     }
 }

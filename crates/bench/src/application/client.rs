@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rand_distr::{Distribution as _, Exp};
 use weft::{Context, Interleaved, Policy, Prefetching, Sequential, Transaction, WorkerHandle};
 
-use super::{Application, Reads, is_rolled_back};
+use super::{Application, Reads, Request, Source, is_rolled_back};
 use crate::distribution::{Rng, rng};
 use crate::measure::{Latencies, LatencySampler};
 use crate::mode::Mode;
@@ -27,7 +27,7 @@ const CLOCK_INTERVAL: u32 = 8;
 /// What a worker is to do, on its way there.
 pub(super) struct Client<A: Application> {
     pub(super) application: A,
-    pub(super) source: A::Source,
+    pub(super) source: Source<A::Request>,
     pub(super) mode: Mode,
     pub(super) isolation: weft::Isolation,
     pub(super) durability: weft::Durability,
@@ -134,7 +134,7 @@ struct Work<A: Application> {
     application: A,
     context: Context,
     session: Option<Rc<engine::Session>>,
-    source: RefCell<A::Source>,
+    source: RefCell<Source<A::Request>>,
     isolation: weft::Isolation,
     durability: weft::Durability,
     declare_read_only: bool,
@@ -206,7 +206,7 @@ impl<A: Application> Work<A> {
             None => self.sampler.borrow_mut().start(),
         };
         let options = weft::TransactionOptions {
-            read_only: self.declare_read_only && A::only_reads(&request),
+            read_only: self.declare_read_only && request.only_reads(),
             ..self.isolation.into()
         };
         let operations = Cell::new(0);
@@ -228,7 +228,7 @@ impl<A: Application> Work<A> {
         };
         let mut findings = self.findings.borrow_mut();
         findings.operations += u64::from(operations.get());
-        let kind = &mut findings.kinds[A::kind(&request)];
+        let kind = &mut findings.kinds[request.kind()];
         kind.done += 1;
         kind.rolled_back += u64::from(rolled_back);
         kind.aborts += u64::from(attempts.get() - 1);

@@ -27,6 +27,12 @@ pub struct Report {
     pub inconsistencies: Vec<String>,
 }
 
+/// [`measure`] of an application with these settings.
+///
+/// Applications have a static of it: so it is compiled where they are, and not by whoever
+/// measures them.
+pub type Measure<S> = fn(&S, &Plan, &Options, &Progress) -> Result<Report>;
+
 /// Loads an application with `settings` into databases with `options`, but for the
 /// workers, which are the plan's, each on a core of its own, and measures it.
 ///

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use weft::{Database, Options, Policy, Table, Transaction};
 
 use super::driver::{Report, measure};
-use super::{Application, Reads, missing, plan, rolled_back};
+use super::{Application, Reads, Source, missing, plan, rolled_back};
 use crate::Result;
 use crate::comparison::Asked;
 use crate::measure::{Certifier, ConflictPolicy, InFlight, Isolation};
@@ -29,6 +29,20 @@ enum Request {
     Audit,
 }
 
+impl super::Request for Request {
+    fn kind(&self) -> usize {
+        match self {
+            Self::Transfer { .. } => 0,
+            Self::Regret { .. } => 1,
+            Self::Audit => 2,
+        }
+    }
+
+    fn only_reads(&self) -> bool {
+        matches!(self, Self::Audit)
+    }
+}
+
 #[derive(Clone)]
 struct Bank {
     accounts: Table<u64, i64>,
@@ -39,7 +53,6 @@ struct Bank {
 impl Application for Bank {
     type Settings = bool;
     type Request = Request;
-    type Source = Box<dyn FnMut() -> Request + Send>;
 
     const NAME: &'static str = "bank";
     const KINDS: &'static [&'static str] = &["transfer", "regret", "audit"];
@@ -65,7 +78,7 @@ impl Application for Bank {
         ACCOUNTS
     }
 
-    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Self::Source {
+    fn source(&self, worker: usize, _workers: usize, seed: u64) -> Source<Request> {
         let mut state = seed.wrapping_add(worker as u64);
         Box::new(move || {
             state = crate::keys::mix(state.wrapping_add(1));
@@ -79,18 +92,6 @@ impl Application for Bank {
                 },
             }
         })
-    }
-
-    fn kind(request: &Request) -> usize {
-        match request {
-            Request::Transfer { .. } => 0,
-            Request::Regret { .. } => 1,
-            Request::Audit => 2,
-        }
-    }
-
-    fn only_reads(request: &Request) -> bool {
-        matches!(request, Request::Audit)
     }
 
     async fn execute<P: Policy>(

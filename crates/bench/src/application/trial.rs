@@ -2,7 +2,7 @@
 
 use weft::{Database, InFlight, Interleaved, OnConflict, Options, Transaction};
 
-use super::{Application, Reads, driver, is_rolled_back};
+use super::{Application, Reads, Request, driver, is_rolled_back};
 use crate::measure::Isolation;
 use crate::progress::Progress;
 
@@ -122,7 +122,7 @@ pub(crate) fn run_together<A: Application>(
                     let running: Vec<_> = requests
                         .iter()
                         .map(|&request| {
-                            drawn[A::kind(&request)] += 1;
+                            drawn[request.kind()] += 1;
                             let ours = application.clone();
                             let execute = async move |txn: &Transaction| {
                                 ours.execute(txn, &request, reads).await

@@ -1,6 +1,7 @@
 //! What transactions are to do.
 
 use super::Settings;
+use crate::application;
 use crate::distribution::{Rng, below, rng};
 
 /// Rows of the ledger of each worker: twice as many as it can have transactions in flight.
@@ -49,9 +50,8 @@ pub enum Request {
     SendPayment { from: u64, to: u64, cents: i64 },
 }
 
-impl Request {
-    /// Its place among the kinds.
-    pub(super) fn kind(&self) -> usize {
+impl application::Request for Request {
+    fn kind(&self) -> usize {
         match self {
             Self::Balance { .. } => 0,
             Self::DepositChecking { .. } => 1,
@@ -62,7 +62,7 @@ impl Request {
         }
     }
 
-    pub(super) fn only_reads(&self) -> bool {
+    fn only_reads(&self) -> bool {
         matches!(
             self,
             Self::Balance {

@@ -2,6 +2,7 @@
 
 use super::population::forwarding;
 use super::{CallForwarding, Choice, Number, START_TIMES, Settings, TYPES, number};
+use crate::application;
 use crate::distribution::{Rng, below, rng};
 
 /// What one transaction is to do.
@@ -44,9 +45,8 @@ pub enum Request {
     },
 }
 
-impl Request {
-    /// Its place among the kinds.
-    pub(super) fn kind(&self) -> usize {
+impl application::Request for Request {
+    fn kind(&self) -> usize {
         match self {
             Self::GetSubscriberData { .. } => 0,
             Self::GetNewDestination { .. } => 1,
@@ -56,6 +56,10 @@ impl Request {
             Self::InsertCallForwarding { .. } => 5,
             Self::DeleteCallForwarding { .. } => 6,
         }
+    }
+
+    fn only_reads(&self) -> bool {
+        self.kind() < 3
     }
 }
 

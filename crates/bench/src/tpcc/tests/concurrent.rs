@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use weft::{Interleaved, OnConflict, Prefetching, Running, Sequential};
 
 use super::*;
-use crate::application::rolled_back;
+use crate::application::{Request as _, rolled_back};
 
 /// Transactions under way.
 const OPEN: usize = 24;
@@ -34,7 +34,7 @@ pub(super) fn work<P: Policy>(
         };
         let tpcc = tpcc.clone();
         let options = weft::TransactionOptions {
-            read_only: Tpcc::only_reads(&request),
+            read_only: request.only_reads(),
             ..isolation.into()
         };
         let execute = async move |txn: &Transaction<P>| tpcc.execute(txn, &request, reads).await;

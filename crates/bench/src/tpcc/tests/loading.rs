@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use weft::{Key, Table, Value};
 
 use super::*;
+use crate::progress::Progress;
 
 fn count<K: Key, V: Value>(database: &Database, table: &Table<K, V>) -> u64 {
     let table = table.clone();
