@@ -54,6 +54,15 @@ pub(crate) fn check_seconds(what: &str, seconds: f64) -> Result<()> {
     }
 }
 
+/// Fills `digits` with those of `number`, after leading zeros.
+pub(crate) fn write_digits(digits: &mut [u8], number: u64) {
+    let mut left = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+}
+
 /// `number`, if it is from 1 to `max`.
 pub(crate) fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
     if (1..=max).contains(&number) {

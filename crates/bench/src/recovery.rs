@@ -6,12 +6,15 @@
 //! how fast the same files can merely be read.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use weft::{Database, Durability, Options, StorageOptions, Table, Transaction};
 
 use crate::keys::{InsertOrder, KeyShape};
+use crate::loading::in_batches;
 use crate::measure::Spread;
 use crate::progress::{Progress, Step};
 use crate::report::{Format, csv, json, table};
@@ -20,8 +23,6 @@ use crate::{Error, Result};
 
 /// Records per transaction while loading and comparing.
 const BATCH: u64 = 64;
-/// Batches under way at once, per worker.
-const BATCHES_UNDER_WAY: usize = 64;
 const TABLE: &str = "recovery";
 
 /// What to measure.
@@ -132,7 +133,8 @@ impl Bench<'_> {
         let table: Table<Vec<u8>, Vec<u8>> =
             database.create_table(TABLE).map_err(Error::database)?;
         let (key_shape, value_shape) = (self.key, self.value);
-        self.in_batches(&database, step, |records| {
+        let all = 0..self.settings.records;
+        in_batches(&database, all, BATCH, Some(step), |records| {
             let table = table.clone();
             async move |txn: &Transaction| {
                 let (mut key, mut value) =
@@ -142,40 +144,12 @@ impl Bench<'_> {
                     value_shape.write(word, 0, &mut value);
                     txn.insert(&table, &*key, &*value).await?;
                 }
-                Ok(true)
+                Ok(())
             }
         })?;
         // Writes what is relaxed.
         database.close();
         Ok(())
-    }
-
-    fn in_batches<F>(
-        &self,
-        database: &Database,
-        step: &Step,
-        batch: impl Fn(std::ops::Range<u64>) -> F,
-    ) -> Result<bool>
-    where
-        F: AsyncFn(&Transaction) -> weft::Result<bool> + Send + 'static,
-    {
-        let mut under_way = std::collections::VecDeque::new();
-        let mut all = true;
-        let mut from = 0;
-        loop {
-            let has_room = under_way.len() < BATCHES_UNDER_WAY * self.settings.workers;
-            if from < self.settings.records && has_room {
-                let to = self.settings.records.min(from + BATCH);
-                under_way.push_back((database.run(batch(from..to)), to - from));
-                from = to;
-                continue;
-            }
-            let Some((running, records)) = under_way.pop_front() else {
-                return Ok(all);
-            };
-            all &= running.wait().map_err(Error::database)?;
-            step.advance(records);
-        }
     }
 
     /// Opens the database and compares all records.
@@ -185,10 +159,10 @@ impl Bench<'_> {
         let seconds = start.elapsed().as_secs_f64();
         let table: Table<Vec<u8>, Vec<u8>> = database.open_table(TABLE).map_err(Error::database)?;
         let (key_shape, value_shape) = (self.key, self.value);
-        let hidden = Progress::hidden();
-        let step = hidden.step("comparing", self.settings.records);
-        let verified = self.in_batches(&database, &step, |records| {
-            let table = table.clone();
+        let verified = Arc::new(AtomicBool::new(true));
+        let all = 0..self.settings.records;
+        in_batches(&database, all, BATCH, None, |records| {
+            let (table, verified) = (table.clone(), Arc::clone(&verified));
             async move |txn: &Transaction| {
                 let mut key = vec![0; key_shape.bytes()];
                 let mut expected = vec![0; value_shape.bytes()];
@@ -197,16 +171,16 @@ impl Bench<'_> {
                     value_shape.write(word, 0, &mut expected);
                     let same = |value: &[u8]| value == expected;
                     if txn.get_with(&table, &*key, same).await? != Some(true) {
-                        return Ok(false);
+                        // Relaxed: it is looked at when all batches have ended.
+                        verified.store(false, Ordering::Relaxed);
                     }
                 }
-                Ok(true)
+                Ok(())
             }
         })?;
-        step.finish();
         Ok(Opening {
             seconds,
-            verified,
+            verified: verified.load(Ordering::Relaxed),
             database,
         })
     }

@@ -55,6 +55,7 @@ pub use self::source::{Request, Stripe};
 use crate::Result;
 use crate::application::driver::{self, Measure};
 use crate::application::{Application, Reads, Source};
+use crate::number::write_digits;
 use crate::progress::Step;
 use crate::row::row_values;
 
@@ -88,11 +89,7 @@ type Name = [u8; 16];
 fn name(customer: u64) -> Name {
     let mut name = [b'0'; 16];
     name[0] = b'C';
-    let mut left = customer;
-    for digit in name[1..].iter_mut().rev() {
-        *digit = b'0' + (left % 10) as u8;
-        left /= 10;
-    }
+    write_digits(&mut name[1..], customer);
     name
 }
 

@@ -38,6 +38,7 @@ pub use self::source::Request;
 use crate::Result;
 use crate::application::driver::{self, Measure};
 use crate::application::{Application, Reads, Source};
+use crate::number::write_digits;
 use crate::progress::Step;
 use crate::row::row_values;
 
@@ -74,11 +75,7 @@ pub type Number = [u8; 15];
 /// The number of a subscriber: its `s_id`, with leading zeros.
 fn number(s_id: u32) -> Number {
     let mut number = [b'0'; 15];
-    let mut left = s_id;
-    for digit in number.iter_mut().rev() {
-        *digit = b'0' + (left % 10) as u8;
-        left /= 10;
-    }
+    write_digits(&mut number, s_id.into());
     number
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::random::Random;
+use crate::application::mix;
 use crate::{Error, Result};
 
 /// A kind of transaction.
@@ -75,14 +76,8 @@ impl Mix {
 
     /// Draws a kind.
     pub(super) fn draw(self, random: &mut Random) -> Kind {
-        let mut left = random.within(0..=99);
-        for (kind, share) in Kind::ALL.into_iter().zip(self.shares()) {
-            if left < share {
-                return kind;
-            }
-            left -= share;
-        }
-        unreachable!("the shares of a mix add up to 100")
+        let kinds = mix::Mix::of(&Kind::NAMES, self.shares());
+        Kind::ALL[random.choose(&kinds)]
     }
 }
 

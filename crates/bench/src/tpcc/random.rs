@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::schema::Text;
+use crate::application::mix::Mix;
 use crate::distribution::{Rng, below, rng};
 
 /// Letters and digits, which all texts are made of.
@@ -29,6 +30,12 @@ impl Random {
     pub(super) fn within(&mut self, range: RangeInclusive<u32>) -> u32 {
         let (least, most) = range.into_inner();
         least + below(&mut self.0, u64::from(most - least) + 1) as u32
+    }
+
+    /// A kind of transaction, as often as `mix` says.
+    #[inline]
+    pub(super) fn choose<const N: usize>(&mut self, mix: &Mix<N>) -> usize {
+        mix.choose(&mut self.0)
     }
 
     /// True once in a hundred, times `percent`.
