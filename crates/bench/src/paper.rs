@@ -28,6 +28,7 @@ mod published;
 pub mod report;
 mod run;
 mod settings;
+mod workloads;
 
 pub use findings::{Findings, Point};
 pub use published::{At, Published, Value};

@@ -5,13 +5,11 @@
 //! (ours nests in the application; the engine's operations are one coroutine either way).
 //! CORO-FN-MK has no counterpart: no operation of ours is a chain of coroutines.
 
+use super::workloads::{WORKERS, on_workers, skewed, ycsb};
 use super::{At, Axis, Experiment, Paper, Published, Quantity, RECORDS, Series, Value};
-use crate::Result;
-use crate::distribution::Distribution;
 use crate::measure::InFlight;
 use crate::mode::Mode;
-use crate::plan::{Options, RECORDS_DEFAULT};
-use crate::workload::Workload;
+use crate::plan::Options;
 
 const NAIVE: Series = Series::of(Mode::Sequential, "Naïve");
 const ERMIA: Series = Series::of(Mode::Prefetch, "ERMIA");
@@ -29,41 +27,11 @@ const WRITERS: &[Series] = &[NAIVE, ERMIA, COROBASE, NESTED];
 /// Records of experiments with long keys or values: a gigabyte at 512 bytes.
 const RECORDS_LONG: u64 = 2_000_000;
 
-const WORKERS: Axis = Axis {
-    name: "workers",
-    title: "workers",
-    values: &[1.0, 2.0],
-};
 const THETA: Axis = Axis {
     name: "theta",
     title: "skew (theta)",
     values: &[0.0, 0.4, 0.8, 0.99, 1.2],
 };
-
-/// A built-in workload on a table of the usual size, on one worker.
-pub(super) fn ycsb(workload: &str) -> Result<Options> {
-    Ok(Options {
-        records: Some(RECORDS_DEFAULT),
-        ..Options::of(Workload::named_or_file(workload)?)
-    })
-}
-
-/// The same on so many workers.
-pub(super) fn on_workers(workload: &str, workers: f64) -> Result<Options> {
-    let mut options = ycsb(workload)?;
-    options.asked.workers = workers as u64;
-    Ok(options)
-}
-
-/// The same with few hot records, spread over the table.
-fn skewed(workload: &str, theta: f64) -> Result<Options> {
-    let scrambled = Distribution::Scrambled { theta };
-    Ok(Options {
-        distribution: Some(scrambled.name().to_owned()),
-        theta: Some(theta),
-        ..ycsb(workload)?
-    })
-}
 
 const SIZE: &str = "The paper's table has one billion records (15 GB).";
 const HYPERTHREADS: &str = "The paper runs 96 hyperthreads on a table of one billion records.";

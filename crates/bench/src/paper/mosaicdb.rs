@@ -4,8 +4,8 @@
 //! MosaicDB itself are scheduling policies, and where everything is in memory all stand
 //! beside `interleaved`.
 
-use super::corobase::on_workers;
-use super::{At, Axis, Experiment, Paper, Published, Quantity, Series, Value};
+use super::workloads::{WORKERS, on_workers};
+use super::{At, Experiment, Paper, Published, Quantity, Series, Value};
 use crate::keys::InsertOrder;
 use crate::mode::Mode;
 use crate::plan::Options;
@@ -18,12 +18,6 @@ const FLATTENED: Series = Series::of(Mode::Interleaved, "flattened");
 const ONE_AT_A_TIME: Series = Series::of(Mode::Sequential, "Sequential");
 const BATCH_4: Series = Series::of(Mode::Interleaved, "batch of 4").in_flight(4);
 const BATCH_8: Series = Series::of(Mode::Interleaved, "batch of 8").in_flight(8);
-
-const WORKERS: Axis = Axis {
-    name: "workers",
-    title: "workers",
-    values: &[1.0, 2.0],
-};
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     Experiment {
