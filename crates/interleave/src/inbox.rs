@@ -13,9 +13,7 @@
 //! Of the two fences one is first, so at least one side sees the other's write
 //! (store buffering is excluded). `park` returns at once when `unpark` came before
 //! it. `sleeper.rs` and `wake.rs` are checked by loom, and
-//! `tests/hostile.rs` runs under the thread sanitizer. That tool knows nothing of
-//! fences, so its complaints about the crate oneshot's are suppressed
-//! (`race:oneshot::`).
+//! `tests/hostile.rs` runs under the thread sanitizer.
 
 use std::{
     marker::PhantomData,

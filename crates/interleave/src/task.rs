@@ -14,6 +14,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use futures_channel::oneshot;
+
 use crate::{
     inbox::{Inbox, Message, Start},
     root::Root,
@@ -266,7 +268,7 @@ where
     M: FnOnce(&Rc<L>) -> F + Send + 'static,
     F: Future<Output = T> + 'static,
 {
-    let (sender, receiver) = oneshot::async_channel();
+    let (sender, receiver) = oneshot::channel();
     let ticket = Arc::new(Ticket {
         cancelled: AtomicBool::new(false),
         slot: AtomicU32::new(u32::MAX),
@@ -282,6 +284,7 @@ where
     inbox.send(Message::Start(Box::new(task), ticket.clone()));
     JoinHandle {
         receiver: Some(receiver),
+        received: None,
         inbox: inbox.clone(),
         ticket,
     }
@@ -291,7 +294,9 @@ where
 /// Dropping it cancels the task.
 #[must_use = "dropping a join handle cancels its task"]
 pub struct JoinHandle<T, L: 'static> {
-    receiver: Option<oneshot::AsyncReceiver<Result<T, Lost>>>,
+    receiver: Option<oneshot::Receiver<Result<T, Lost>>>,
+    /// What has been received, and not been asked for yet.
+    received: Option<Result<T, Lost>>,
     inbox: Arc<Inbox<L>>,
     ticket: Arc<Ticket>,
 }
@@ -320,19 +325,28 @@ impl<T, L: 'static> JoinHandle<T, L> {
     }
 
     /// Whether the result is there (or will never be).
-    pub(crate) fn is_ready(&self) -> bool {
-        self.receiver
-            .as_ref()
-            .is_none_or(|receiver| receiver.has_message() || receiver.is_closed())
+    pub(crate) fn is_ready(&mut self) -> bool {
+        let received = self.receiver.as_mut().map(oneshot::Receiver::try_recv);
+        if let Some(Ok(None)) = received {
+            return false;
+        }
+        if let Some(Ok(Some(result))) = received {
+            self.received = Some(result);
+        }
+        self.receiver = None;
+        true
     }
 }
+
+/// Nothing in it is pinned with it.
+impl<T, L: 'static> Unpin for JoinHandle<T, L> {}
 
 impl<T, L: 'static> Future for JoinHandle<T, L> {
     type Output = Result<T, Lost>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(receiver) = self.receiver.as_mut() else {
-            return Poll::Ready(Err(Lost::Closed));
+            return Poll::Ready(self.received.take().unwrap_or(Err(Lost::Closed)));
         };
         let result = std::task::ready!(Pin::new(receiver).poll(context));
         self.receiver = None;
@@ -342,7 +356,7 @@ impl<T, L: 'static> Future for JoinHandle<T, L> {
 
 impl<T, L: 'static> Drop for JoinHandle<T, L> {
     fn drop(&mut self) {
-        if self.receiver.is_some() && !self.is_ready() {
+        if !self.is_ready() {
             self.ticket.cancelled.store(true, Ordering::Release);
             self.inbox.send(Message::Cancel(self.ticket.clone()));
         }

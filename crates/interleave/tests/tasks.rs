@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    hint::spin_loop,
     pin::pin,
     rc::Rc,
     sync::{
@@ -9,7 +10,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc,
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Wake, Waker},
     time::{Duration, Instant},
 };
 
@@ -45,6 +46,36 @@ fn results_come_back_to_threads_and_to_runtimes() {
     assert_eq!(sum, 499_500);
     let task = runtime.pick().submit(|_| async { 5 });
     assert_eq!(pollster::block_on(task), Ok(5));
+}
+
+/// The channel by which results came back freed its memory while the worker was still about
+/// to wake the reader, who was gone (issue 87 of the crate oneshot): generated histories, with
+/// clients that lose patience, ended in a segmentation fault.
+#[test]
+fn a_handle_can_be_dropped_while_its_result_arrives() {
+    const ROUNDS: u64 = 300_000;
+    struct Counted(Arc<AtomicU64>);
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let runtime = runtime(1);
+    let woken = Arc::new(AtomicU64::new(0));
+    for round in 0..ROUNDS {
+        let mut task = runtime.pick().submit(|_| async { vec![5; 5] });
+        // A waker of its own, freed with the channel.
+        let waker = Waker::from(Arc::new(Counted(woken.clone())));
+        let polled = pin!(&mut task).poll(&mut Context::from_waker(&waker));
+        drop(waker);
+        for _ in 0..round % 200 {
+            spin_loop();
+        }
+        drop((task, polled));
+    }
+    let task = runtime.pick().submit(|_| async { 5 });
+    assert_eq!(task.wait(), Ok(5));
+    assert!(woken.load(Ordering::Relaxed) <= ROUNDS);
 }
 
 #[test]

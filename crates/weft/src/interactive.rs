@@ -27,6 +27,7 @@ use std::{
 };
 
 use async_channel::{Receiver, Sender};
+use futures_channel::oneshot;
 use interleave::{Interleaved, JoinHandle};
 
 pub use self::blocking::BlockingTransaction;
@@ -99,7 +100,7 @@ impl Database {
         let shared = self.shared();
         let (sender, receiver) = async_channel::unbounded();
         let number = shared.interactive.register(shared, &sender)?;
-        let (ready, begun) = oneshot::async_channel();
+        let (ready, begun) = oneshot::channel();
         let task = self.pick().handle.submit(move |state| {
             let context = Context {
                 state: state.clone(),
@@ -183,7 +184,7 @@ impl InteractiveTransaction {
         T: Send + 'static,
         F: AsyncFnOnce(&Transaction) -> Result<T> + Send + 'static,
     {
-        let (reply, answer) = oneshot::async_channel();
+        let (reply, answer) = oneshot::channel();
         let operation: Operation = Box::new(move |transaction| {
             Box::pin(async move {
                 let _ = reply.send(operation(transaction).await);
@@ -200,7 +201,7 @@ impl InteractiveTransaction {
     /// # Cancellation
     /// If the future is dropped, the transaction is committed or rolled back.
     pub async fn commit(self) -> Result<()> {
-        let (reply, answer) = oneshot::async_channel();
+        let (reply, answer) = oneshot::channel();
         self.ask(Command::Commit(reply), answer).await
     }
 
@@ -210,15 +211,11 @@ impl InteractiveTransaction {
     /// # Errors
     /// As for the type. The transaction is rolled back in any case.
     pub async fn rollback(self) -> Result<()> {
-        let (reply, answer) = oneshot::async_channel();
+        let (reply, answer) = oneshot::channel();
         self.ask(Command::Rollback(reply), answer).await
     }
 
-    async fn ask<T>(
-        &self,
-        command: Command,
-        answer: oneshot::AsyncReceiver<Result<T>>,
-    ) -> Result<T> {
+    async fn ask<T>(&self, command: Command, answer: oneshot::Receiver<Result<T>>) -> Result<T> {
         if self.commands.try_send(command).is_err() {
             return Err(self.why_lost().await);
         }
