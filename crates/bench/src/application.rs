@@ -6,6 +6,7 @@
 //! policy that the [driver] chooses.
 
 pub(crate) mod access;
+pub(crate) mod check;
 mod client;
 pub mod driver;
 pub mod mix;

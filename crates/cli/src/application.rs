@@ -23,6 +23,11 @@ pub(crate) struct Clients {
     /// again) or wait for its end.
     #[arg(long, value_name = "abort|wait", default_value = "abort")]
     on_conflict: ConflictPolicy,
+
+    /// Also check the conditions while clients run, again and again, each time on a
+    /// snapshot. This costs throughput.
+    #[arg(long)]
+    check_while_running: bool,
 }
 
 impl Clients {
@@ -40,6 +45,7 @@ impl Clients {
         let execution = &self.execution;
         let plan = Options {
             asked: execution.asked(),
+            check_while_running: self.check_while_running,
             on_conflict: self.on_conflict,
             offered: self.offered,
         };
@@ -52,6 +58,10 @@ impl Clients {
         let place = execution.place()?;
         let options = execution.options(place.as_ref());
         let report = measure(settings, &plan, &options, &progress)?;
+        if self.check_while_running {
+            let checks = report.checks_while_running;
+            progress.note(&format!("{checks} checks of the conditions beside clients"));
+        }
         execution.show(description, &report.outcome)?;
         if report.inconsistencies.is_empty() {
             return Ok(());

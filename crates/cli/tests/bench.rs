@@ -96,6 +96,28 @@ fn applications_report_every_kind_in_the_form_of_ycsb() {
 }
 
 #[test]
+fn conditions_are_checked_beside_clients_if_asked_for() {
+    for benchmark in [
+        "tpcc --warehouses 1 --items 1000 --customers 30",
+        "smallbank --accounts 1000",
+        "tatp --subscribers 1000",
+    ] {
+        let mut output = weft(&format!(
+            "bench {benchmark} --check-while-running --isolation read-committed --on-conflict wait \
+             --modes sequential,interleaved --seconds 0.05 --repeats 1 --format json"
+        ));
+        let output = output.assert().success();
+        let output = output.stderr(contains("checks of the conditions beside clients"));
+        let output = output.get_output().clone();
+        let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for result in results.as_array().unwrap() {
+            let checks = result["extra"]["checks_while_running"].as_f64();
+            assert!(checks.unwrap() >= 1.0, "{benchmark}: {result}");
+        }
+    }
+}
+
+#[test]
 fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
     for (arguments, word) in [
         ("--workload nothing-like-it", "update-only"),

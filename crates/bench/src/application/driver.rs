@@ -1,9 +1,11 @@
 //! Measures an application: loads it once (for each certifier that is compared), then
-//! runs it by turns in every variant, and checks its conditions after every run.
+//! runs it by turns in every variant, and checks its conditions after every run; if asked
+//! to, also beside the clients, on a snapshot, one check after the other.
 
-use weft::{Database, Interleaved, Options, Transaction, TransactionOptions, WorkerConfig};
+use weft::{Database, Options, WorkerConfig};
 
 use super::Application;
+use super::check::{Beside, inconsistencies};
 use super::client::{Client, Findings};
 use super::plan::Plan;
 use crate::limits::Region;
@@ -23,8 +25,10 @@ const OPEN_MAX: usize = 256;
 pub struct Report {
     /// The measurements.
     pub outcome: Outcome,
-    /// A sentence for each condition that did not hold after a run.
+    /// A sentence for each condition that did not hold after a run, or beside one.
     pub inconsistencies: Vec<String>,
+    /// How often the conditions were checked while clients ran, in all runs together.
+    pub checks_while_running: u64,
 }
 
 /// [`measure`] of an application with these settings.
@@ -72,11 +76,13 @@ pub fn measure<A: Application>(
         config: options.worker_config(),
         loaded,
         inconsistencies,
+        checks_while_running: 0,
     };
     let outcome = alternate(&mut driver, &plan.comparison, progress)?;
     Ok(Report {
         outcome,
         inconsistencies: driver.inconsistencies,
+        checks_while_running: driver.checks_while_running,
     })
 }
 
@@ -100,11 +106,13 @@ struct Driver<'a, A> {
     /// At least one.
     loaded: Vec<(Certifier, Loaded<A>)>,
     inconsistencies: Vec<String>,
+    checks_while_running: u64,
 }
 
 impl<A: Application> Driver<'_, A> {
-    /// Runs one variant on all workers.
-    fn run(&self, variant: Variant, seed: u64) -> Result<(Findings, RawRun)> {
+    /// Runs one variant on all workers. The checks are those beside it, none unless asked
+    /// for.
+    fn run(&self, variant: Variant, seed: u64) -> Result<(Findings, Beside, RawRun)> {
         let loaded = databases::of(&self.loaded, variant.certifier)?;
         let plan = self.plan;
         let workers = plan.comparison.workers;
@@ -118,25 +126,31 @@ impl<A: Application> Driver<'_, A> {
             ..self.config
         };
         let mut findings = Findings::none::<A>();
-        let counts = databases::run_on_all(
-            &loaded.database,
-            config,
-            |number, worker, sender| {
-                let client = Client {
-                    application: loaded.application.clone(),
-                    source: loaded.application.source(number, workers, seed),
-                    mode: variant.mode,
-                    isolation: variant.isolation.into(),
-                    durability: variant.durability.into(),
-                    declare_read_only: plan.comparison.declare_read_only,
-                    offered: offered.map(|rate| (rate, seed.wrapping_add(number as u64))),
-                    duration: plan.comparison.duration,
-                    sender,
-                };
-                client.start(worker);
-            },
-            |part: Findings| findings.merge(&part),
-        )?;
+        let mut run = || {
+            databases::run_on_all(
+                &loaded.database,
+                config,
+                |number, worker, sender| {
+                    let client = Client {
+                        application: loaded.application.clone(),
+                        source: loaded.application.source(number, workers, seed),
+                        mode: variant.mode,
+                        isolation: variant.isolation.into(),
+                        durability: variant.durability.into(),
+                        declare_read_only: plan.comparison.declare_read_only,
+                        offered: offered.map(|rate| (rate, seed.wrapping_add(number as u64))),
+                        duration: plan.comparison.duration,
+                        sender,
+                    };
+                    client.start(worker);
+                },
+                |part: Findings| findings.merge(&part),
+            )
+        };
+        let (counts, beside) = match plan.check_while_running {
+            true => Beside::of(&loaded.database, &loaded.application, run)?,
+            false => (run()?, Beside::default()),
+        };
         let mut latencies = Latencies::new();
         for kind in &findings.kinds {
             latencies.merge(&kind.latencies);
@@ -150,7 +164,11 @@ impl<A: Application> Driver<'_, A> {
             ..RawRun::default()
         };
         counts.add_to(&mut raw, variant);
-        Ok((findings, raw))
+        if plan.check_while_running {
+            raw.extra
+                .insert("checks_while_running".to_owned(), beside.checks as f64);
+        }
+        Ok((findings, beside, raw))
     }
 }
 
@@ -163,17 +181,22 @@ impl<A: Application> Alternating for Driver<'_, A> {
         limit: f64,
     ) -> Result<Measurement> {
         let mut findings = Findings::none::<A>();
+        let mut beside = Beside::default();
         let raw = with_stolen(|| {
-            let (found, raw) = self.run(variant, seed)?;
-            findings = found;
+            let (found, checks, raw) = self.run(variant, seed)?;
+            (findings, beside) = (found, checks);
             Ok(raw)
         })?;
         let plan = self.plan;
         let measured = measurement(A::NAME, &plan.mix, &plan.comparison, variant, raw, limit)?;
         let loaded = databases::of(&self.loaded, variant.certifier)?;
-        let found = loaded.inconsistencies(&format!("after a run of {variant}"))?;
+        let after = loaded.inconsistencies(&format!("after a run of {variant}"))?;
+        let during = beside.found.iter();
+        let during = during.map(|found| format!("during a run of {variant}: {found}"));
+        let found: Vec<_> = during.chain(after).collect();
         let verified = found.is_empty();
         self.inconsistencies.extend(found);
+        self.checks_while_running += beside.checks;
         let seconds = measured.seconds;
         let per = |count: u64, of: u64| count as f64 / of.max(1) as f64;
         let kinds = A::KINDS.iter().zip(&findings.kinds);
@@ -197,22 +220,4 @@ impl<A: Application> Alternating for Driver<'_, A> {
     fn memory(&self) -> Option<Region<'_>> {
         databases::memory(&self.loaded.first()?.1.database)
     }
-}
-
-/// Where a database's tables do not meet the application's conditions.
-///
-/// # Errors
-/// [`Error::Run`] when the database refuses.
-pub(super) fn inconsistencies<A: Application>(
-    database: &Database,
-    application: &A,
-) -> Result<Vec<String>> {
-    let application = application.clone();
-    let options = TransactionOptions {
-        read_only: true,
-        ..weft::Isolation::Snapshot.into()
-    };
-    let check = async move |txn: &Transaction| application.inconsistencies(txn).await;
-    let checked = database.run_with::<Interleaved, _, _>(options, check);
-    checked.wait().map_err(Error::database)
 }

@@ -10,6 +10,8 @@ use crate::{Error, Result};
 pub struct Options {
     /// What is compared, and how often.
     pub asked: Asked,
+    /// Whether the conditions are also checked while clients run, which costs throughput.
+    pub check_while_running: bool,
     /// What transactions do that meet each other.
     pub on_conflict: ConflictPolicy,
     /// Transactions per second that are due, of all workers together; without, as many
@@ -24,6 +26,8 @@ pub struct Plan {
     pub mix: String,
     /// What is compared, and how often. Modes are of [`Mode::APPLICATION`].
     pub comparison: Comparison,
+    /// Whether the conditions are also checked while clients run, which costs throughput.
+    pub check_while_running: bool,
     /// What transactions do that meet each other.
     pub on_conflict: ConflictPolicy,
     /// Transactions per second that are due, of all workers together, above zero;
@@ -57,6 +61,7 @@ impl Options {
         Ok(Plan {
             mix: mix.into(),
             comparison: self.asked.check(modes, &mut notes)?,
+            check_while_running: self.check_while_running,
             on_conflict: self.on_conflict,
             offered: self.offered,
             notes,
@@ -71,6 +76,7 @@ mod tests {
     fn options(asked: Asked) -> Options {
         Options {
             asked,
+            check_while_running: false,
             on_conflict: ConflictPolicy::Abort,
             offered: None,
         }

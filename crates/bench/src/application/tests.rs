@@ -152,6 +152,7 @@ impl Application for Bank {
 fn options(asked: Asked) -> plan::Options {
     plan::Options {
         asked,
+        check_while_running: false,
         on_conflict: ConflictPolicy::Abort,
         offered: None,
     }
@@ -224,6 +225,47 @@ fn money_lost_is_told_after_the_run_that_lost_it() {
     assert_eq!(report.inconsistencies.len(), 2, "one for each repeat");
     let first = &report.inconsistencies[0];
     assert!(first.contains("after a run of sequential"), "{first}");
+}
+
+#[test]
+fn checks_beside_clients_find_nothing() {
+    let report = run(
+        false,
+        plan::Options {
+            check_while_running: true,
+            ..options(Asked {
+                isolations: vec![Isolation::Snapshot, Isolation::Serializable],
+                ..asked()
+            })
+        },
+    );
+    assert_eq!(report.inconsistencies, [""; 0]);
+    let runs = report.outcome.repeats.iter().flatten();
+    let checks: Vec<_> = runs
+        .map(|run| run.extra["checks_while_running"] as u64)
+        .collect();
+    assert!(checks.iter().all(|&checks| checks > 0), "{checks:?}");
+    assert_eq!(checks.iter().sum::<u64>(), report.checks_while_running);
+}
+
+#[test]
+fn money_lost_is_told_while_it_is_lost() {
+    let report = run(
+        true,
+        plan::Options {
+            check_while_running: true,
+            ..options(Asked {
+                modes: vec![Mode::Interleaved],
+                isolations: vec![Isolation::ReadCommitted],
+                seconds: 0.2,
+                ..asked()
+            })
+        },
+    );
+    assert!(!report.outcome.verified());
+    let during = |found: &&String| found.starts_with("during a run of interleaved");
+    let told = report.inconsistencies.iter().filter(during).count();
+    assert_eq!(told, 2, "one for each repeat: {:?}", report.inconsistencies);
 }
 
 #[test]

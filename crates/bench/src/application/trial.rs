@@ -2,7 +2,7 @@
 
 use weft::{Database, InFlight, Interleaved, OnConflict, Options, Transaction};
 
-use super::{Application, Reads, Request, driver, is_rolled_back};
+use super::{Application, Reads, Request, check, is_rolled_back};
 use crate::measure::Isolation;
 use crate::progress::Progress;
 
@@ -65,7 +65,7 @@ pub(crate) fn ask<A: Application, T: Send + 'static>(
 
 /// Where the tables do not meet the conditions.
 pub(crate) fn inconsistencies<A: Application>(database: &Database, application: &A) -> Vec<String> {
-    driver::inconsistencies(database, application).unwrap()
+    check::inconsistencies(database, application).unwrap()
 }
 
 /// Asserts that exactly one of the conditions is violated, the one of this name.
