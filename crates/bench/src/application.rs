@@ -39,6 +39,13 @@ pub trait Application: Clone + Send + Sync + 'static {
     /// [`Error::Run`](crate::Error::Run) when the database refuses.
     fn load(settings: &Self::Settings, database: &Database, step: &Step) -> Result<Self>;
 
+    /// The application of a database that was loaded with the same settings, closed or
+    /// killed, and opened again: opens its tables and attaches their indexes.
+    ///
+    /// # Errors
+    /// [`Error::Run`](crate::Error::Run) when the database refuses.
+    fn open(settings: &Self::Settings, database: &Database) -> Result<Self>;
+
     /// How far [`load`](Self::load) advances.
     fn load_steps(settings: &Self::Settings) -> u64;
 
@@ -66,6 +73,24 @@ pub trait Application: Clone + Send + Sync + 'static {
         &self,
         txn: &Transaction<P>,
     ) -> impl Future<Output = weft::Result<Vec<String>>>;
+
+    /// What the tables, as `txn` sees them, count of the transactions that have committed
+    /// since the load.
+    fn tallies<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+    ) -> impl Future<Output = weft::Result<Vec<Tally>>>;
+}
+
+/// Something that an application's tables count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// What is counted, in the plural.
+    pub what: &'static str,
+    /// How much of it there is that was not loaded.
+    pub count: u64,
+    /// How much of it a transaction of each kind adds that commits.
+    pub added: &'static [u64],
 }
 
 /// What one transaction is to do. It is kept for further attempts.
@@ -102,7 +127,7 @@ pub fn rolled_back() -> weft::Error {
 }
 
 /// Whether a transaction ended with [`rolled_back`].
-fn is_rolled_back(error: &weft::Error) -> bool {
+pub(crate) fn is_rolled_back(error: &weft::Error) -> bool {
     match error {
         weft::Error::Application(error) => error.is::<RolledBack>(),
         _ => false,

@@ -9,7 +9,8 @@
 //! What is not here: any engine. What is measured stands behind the
 //! [`subject::Subject`] trait, so the same driver serves Weft and the small
 //! models the tests use. Benchmarks of whole transactions over several tables are
-//! [`application`]s; experiments of publications are in [`paper`].
+//! [`application`]s, which [`crash`] kills to see what comes back; experiments of publications
+//! are in [`paper`].
 //!
 //! Rules every benchmark follows, and where they live:
 //! - all modes run in one process on one loaded table, alternating, in an
@@ -21,6 +22,7 @@
 
 pub mod application;
 pub mod comparison;
+pub mod crash;
 mod databases;
 pub mod distribution;
 pub mod error;

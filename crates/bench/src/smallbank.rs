@@ -52,12 +52,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Hotspot, Settings};
 pub use self::source::{Request, Stripe};
-use crate::Result;
 use crate::application::driver::{self, Measure};
-use crate::application::{Application, Reads, Source};
+use crate::application::{Application, Reads, Source, Tally};
 use crate::number::write_digits;
 use crate::progress::Step;
 use crate::row::row_values;
+use crate::{Error, Result};
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
 const KINDS: [&str; 6] = [
@@ -157,6 +157,10 @@ impl Application for SmallBank {
         load::load(settings, database, step)
     }
 
+    fn open(settings: &Settings, database: &Database) -> Result<Self> {
+        load::open(settings, database).map_err(Error::database)
+    }
+
     fn load_steps(settings: &Settings) -> u64 {
         settings.accounts
     }
@@ -183,6 +187,21 @@ impl Application for SmallBank {
         txn: &Transaction<P>,
     ) -> impl Future<Output = weft::Result<Vec<String>>> {
         self.violations(txn)
+    }
+
+    async fn tallies<P: Policy>(&self, txn: &Transaction<P>) -> weft::Result<Vec<Tally>> {
+        Ok(vec![
+            Tally {
+                what: "changes of savings",
+                count: self.changes(txn, &self.savings).await?,
+                added: &[0, 0, 1, 1, 0, 0],
+            },
+            Tally {
+                what: "changes of checking",
+                count: self.changes(txn, &self.checking).await?,
+                added: &[0, 1, 0, 2, 1, 2],
+            },
+        ])
     }
 }
 

@@ -35,12 +35,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Choice, Settings};
 pub use self::source::Request;
-use crate::Result;
 use crate::application::driver::{self, Measure};
-use crate::application::{Application, Reads, Source};
+use crate::application::{Application, Reads, Source, Tally};
 use crate::number::write_digits;
 use crate::progress::Step;
 use crate::row::row_values;
+use crate::{Error, Result};
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
 const KINDS: [&str; 7] = [
@@ -136,6 +136,10 @@ impl Application for Tatp {
         load::load(settings, database, step)
     }
 
+    fn open(settings: &Settings, database: &Database) -> Result<Self> {
+        load::open(settings, database).map_err(Error::database)
+    }
+
     fn load_steps(settings: &Settings) -> u64 {
         u64::from(settings.subscribers)
     }
@@ -163,6 +167,11 @@ impl Application for Tatp {
         txn: &Transaction<P>,
     ) -> impl Future<Output = weft::Result<Vec<String>>> {
         self.violations(txn)
+    }
+
+    /// Nothing: updates leave no trace but the last, and deletions may find nothing.
+    async fn tallies<P: Policy>(&self, _: &Transaction<P>) -> weft::Result<Vec<Tally>> {
+        Ok(Vec::new())
     }
 }
 

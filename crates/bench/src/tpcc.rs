@@ -14,6 +14,7 @@
 //! | requests | `terminal.rs`, `mix.rs`, `random.rs` |
 //! | transactions | `new_order.rs`, `payment.rs`, `order_status.rs`, `delivery.rs`, `stock_level.rs`, `query2.rs` |
 //! | conditions that always hold | `consistency.rs` |
+//! | what is counted of transactions | `tallies.rs` |
 //!
 //! Transactions are ordinary code, one operation after the other, and read in place. They
 //! are right at every isolation level: what they read to change it is locked first under
@@ -33,6 +34,7 @@ mod random;
 mod schema;
 mod settings;
 mod stock_level;
+mod tallies;
 mod terminal;
 
 use std::ops::ControlFlow;
@@ -54,7 +56,7 @@ pub use self::settings::{Home, Scale, Settings};
 pub use self::stock_level::StockLevel;
 use self::terminal::{Terminal, terminal_of};
 use crate::application::driver::{self, Measure};
-use crate::application::{self, Application, Reads, Source};
+use crate::application::{self, Application, Reads, Source, Tally};
 use crate::progress::Step;
 use crate::{Error, Result};
 
@@ -107,29 +109,6 @@ impl application::Request for Request {
 }
 
 impl Tpcc {
-    /// The application of a database that was loaded with the same settings, closed and
-    /// opened again, or recovered: opens its tables and attaches its indexes.
-    ///
-    /// # Errors
-    /// [`Error::Run`] when the database refuses.
-    pub fn open(settings: &Settings, database: &Database) -> Result<Self> {
-        let tables = Tables::open(database).map_err(Error::database)?;
-        let history = tables.history.clone();
-        let newest = database.run_blocking(async move |txn: &Transaction| {
-            let mut newest = 0;
-            txn.scan(&history, ..)
-                .rev()
-                .for_each(|key, _| {
-                    newest = key;
-                    ControlFlow::Break(())
-                })
-                .await?;
-            Ok(newest)
-        });
-        let next_terminal = terminal_of(newest.map_err(Error::database)?) + 1;
-        Self::new(settings, database, tables, next_terminal)
-    }
-
     fn new(
         settings: &Settings,
         database: &Database,
@@ -170,6 +149,24 @@ impl Application for Tpcc {
         let tables = Tables::create(database).map_err(Error::database)?;
         load::load(&Population::of(settings), database, &tables, step)?;
         Self::new(settings, database, tables, 1)
+    }
+
+    fn open(settings: &Settings, database: &Database) -> Result<Self> {
+        let tables = Tables::open(database).map_err(Error::database)?;
+        let history = tables.history.clone();
+        let newest = database.run_blocking(async move |txn: &Transaction| {
+            let mut newest = 0;
+            txn.scan(&history, ..)
+                .rev()
+                .for_each(|key, _| {
+                    newest = key;
+                    ControlFlow::Break(())
+                })
+                .await?;
+            Ok(newest)
+        });
+        let next_terminal = terminal_of(newest.map_err(Error::database)?) + 1;
+        Self::new(settings, database, tables, next_terminal)
     }
 
     fn load_steps(settings: &Settings) -> u64 {
@@ -216,6 +213,10 @@ impl Application for Tpcc {
         txn: &Transaction<P>,
     ) -> impl Future<Output = weft::Result<Vec<String>>> {
         consistency::check(self, txn)
+    }
+
+    async fn tallies<P: Policy>(&self, txn: &Transaction<P>) -> weft::Result<Vec<Tally>> {
+        tallies::tallies(self, txn).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! `weft bench`: which benchmark.
 
-use crate::{hot_row, index_build, limits, paper, recovery, smallbank, tatp, tpcc, ycsb};
+use crate::{crash, hot_row, index_build, limits, paper, recovery, smallbank, tatp, tpcc, ycsb};
 
 /// Measures the engine, or the machine it runs on.
 #[derive(Debug, clap::Subcommand)]
@@ -10,6 +10,7 @@ pub(crate) enum Command {
     Smallbank(Box<smallbank::Arguments>),
     Tatp(Box<tatp::Arguments>),
     Recovery(recovery::Arguments),
+    Crash(crash::Arguments),
     IndexBuild(index_build::Arguments),
     HotRow(hot_row::Arguments),
     Paper(paper::Arguments),
@@ -24,6 +25,7 @@ impl Command {
             Self::Smallbank(arguments) => arguments.run(),
             Self::Tatp(arguments) => arguments.run(),
             Self::Recovery(arguments) => arguments.run(),
+            Self::Crash(arguments) => arguments.run(),
             Self::IndexBuild(arguments) => arguments.run(),
             Self::HotRow(arguments) => arguments.run(),
             Self::Paper(arguments) => arguments.run(),

@@ -15,6 +15,7 @@ mod bench;
 mod check;
 mod check_history;
 mod checkpoint;
+mod crash;
 mod directory;
 mod execution;
 mod hot_row;

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// A directory of the benchmark's own, removed with what is in it when this is
-/// dropped.
+/// dropped, unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Place {
     path: PathBuf,
+    is_kept: bool,
 }
 
 impl Place {
@@ -28,17 +29,26 @@ impl Place {
         }
         Ok(Place {
             path: path.to_owned(),
+            is_kept: false,
         })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Leaves it as it is, to be looked at.
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.is_kept = true;
+        self.path.clone()
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What cannot be removed stays, and is no error of the benchmark.
-        let _ = std::fs::remove_dir_all(&self.path);
+        if !self.is_kept {
+            // What cannot be removed stays, and is no error of the benchmark.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
     }
 }

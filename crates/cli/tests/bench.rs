@@ -64,7 +64,8 @@ fn help_names_every_flag_and_shows_examples() {
             .and(contains("paper"))
             .and(contains("tpcc"))
             .and(contains("smallbank"))
-            .and(contains("tatp")),
+            .and(contains("tatp"))
+            .and(contains("crash")),
     );
 }
 

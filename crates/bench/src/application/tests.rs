@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use weft::{Database, Options, Policy, Table, Transaction};
 
 use super::driver::{Report, measure};
-use super::{Application, Reads, Source, missing, plan, rolled_back};
+use super::{Application, Reads, Source, Tally, missing, plan, rolled_back};
 use crate::Result;
 use crate::comparison::Asked;
 use crate::measure::{Certifier, ConflictPolicy, InFlight, Isolation};
@@ -70,6 +70,13 @@ impl Application for Bank {
         step.advance(ACCOUNTS);
         Ok(Self {
             accounts,
+            dishonest,
+        })
+    }
+
+    fn open(&dishonest: &bool, database: &Database) -> Result<Self> {
+        Ok(Self {
+            accounts: database.open_table("accounts").unwrap(),
             dishonest,
         })
     }
@@ -146,6 +153,10 @@ impl Application for Bank {
             true => Vec::new(),
             false => vec![format!("the accounts have {sum}, not {expected}")],
         })
+    }
+
+    async fn tallies<P: Policy>(&self, _: &Transaction<P>) -> weft::Result<Vec<Tally>> {
+        Ok(Vec::new())
     }
 }
 

@@ -85,6 +85,22 @@ impl SmallBank {
         Ok(total)
     }
 
+    /// How often all holdings in one of the tables were changed.
+    pub(super) async fn changes<P: Policy>(
+        &self,
+        txn: &Transaction<P>,
+        table: &Table<u64, Holding>,
+    ) -> Result<u64> {
+        let mut changes = 0;
+        txn.scan(table, ..)
+            .for_each(|_, holding| {
+                changes += holding.changes.get();
+                ControlFlow::Continue(())
+            })
+            .await?;
+        Ok(changes)
+    }
+
     fn check_count(&self, table: &str, count: u64, found: &mut Violations) {
         let loaded = self.settings.accounts;
         let what = format_args!("{count} in {table}, where {loaded} were loaded");

@@ -22,7 +22,7 @@ const BATCH: u64 = 8;
 /// See [`Application::load`](crate::application::Application::load).
 pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Result<SmallBank> {
     settings.check()?;
-    let bank = SmallBank::create(settings, database).map_err(crate::Error::database)?;
+    let bank = create(settings, database).map_err(crate::Error::database)?;
     in_batches(
         database,
         0..settings.accounts,
@@ -63,19 +63,28 @@ pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Res
     Ok(bank)
 }
 
-impl SmallBank {
-    /// A bank without customers.
-    fn create(settings: &Settings, database: &Database) -> weft::Result<SmallBank> {
+macro_rules! bank {
+    ($settings:ident, $database:ident.$table:ident) => {
         Ok(SmallBank {
-            settings: *settings,
-            accounts: database.create_table("account")?,
-            savings: database.create_table("savings")?,
-            checking: database.create_table("checking")?,
-            ledger: database.create_table("ledger")?,
-            statements: database.create_table("statement")?,
-            checks: database.create_table("check")?,
+            settings: *$settings,
+            accounts: $database.$table("account")?,
+            savings: $database.$table("savings")?,
+            checking: $database.$table("checking")?,
+            ledger: $database.$table("ledger")?,
+            statements: $database.$table("statement")?,
+            checks: $database.$table("check")?,
         })
-    }
+    };
+}
+
+/// A bank without customers.
+fn create(settings: &Settings, database: &Database) -> weft::Result<SmallBank> {
+    bank!(settings, database.create_table)
+}
+
+/// See [`Application::open`](crate::application::Application::open).
+pub(super) fn open(settings: &Settings, database: &Database) -> weft::Result<SmallBank> {
+    bank!(settings, database.open_table)
 }
 
 /// What a customer is loaded with, in savings and checking.

@@ -1,9 +1,9 @@
 //! Filling the register.
 
-use weft::{Database, IndexDefinition, Transaction};
+use weft::{Database, Index, IndexDefinition, Table, Transaction};
 
 use super::population::{Entry, entry};
-use super::{Settings, Subscriber, Tatp};
+use super::{Number, Settings, Subscriber, Tatp};
 use crate::loading::in_batches;
 use crate::progress::Step;
 use crate::{Error, Result};
@@ -14,7 +14,7 @@ const BATCH: u64 = 4;
 /// See [`Application::load`](crate::application::Application::load).
 pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Result<Tatp> {
     settings.check()?;
-    let register = Tatp::create(settings, database).map_err(Error::database)?;
+    let register = create(settings, database).map_err(Error::database)?;
     let all = 1..u64::from(settings.subscribers) + 1;
     in_batches(database, all, BATCH, Some(step), |subscribers| {
         let register = register.clone();
@@ -29,24 +29,41 @@ pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Res
     Ok(register)
 }
 
-impl Tatp {
-    /// A register without subscribers.
-    fn create(settings: &Settings, database: &Database) -> weft::Result<Tatp> {
-        let subscribers = database.create_table("subscriber")?;
-        let by_number =
-            IndexDefinition::unique("subscriber_by_sub_nbr", |_: u32, subscriber: Subscriber| {
-                Some(subscriber.sub_nbr)
-            });
+macro_rules! register {
+    ($settings:ident, $database:ident.$table:ident) => {{
+        let subscribers = $database.$table("subscriber")?;
         Ok(Tatp {
-            settings: *settings,
-            by_number: database.create_index_blocking(&subscribers, by_number)?,
+            settings: *$settings,
+            by_number: by_number($database, &subscribers)?,
             subscribers,
-            access: database.create_table("access_info")?,
-            facilities: database.create_table("special_facility")?,
-            forwardings: database.create_table("call_forwarding")?,
+            access: $database.$table("access_info")?,
+            facilities: $database.$table("special_facility")?,
+            forwardings: $database.$table("call_forwarding")?,
         })
-    }
+    }};
+}
 
+/// A register without subscribers.
+fn create(settings: &Settings, database: &Database) -> weft::Result<Tatp> {
+    register!(settings, database.create_table)
+}
+
+/// See [`Application::open`](crate::application::Application::open).
+pub(super) fn open(settings: &Settings, database: &Database) -> weft::Result<Tatp> {
+    register!(settings, database.open_table)
+}
+
+/// Makes the index, or attaches it after the database was opened.
+fn by_number(
+    database: &Database,
+    subscribers: &Table<u32, Subscriber>,
+) -> weft::Result<Index<Number, u32, Subscriber>> {
+    let number = |_: u32, subscriber: Subscriber| Some(subscriber.sub_nbr);
+    let definition = IndexDefinition::unique("subscriber_by_sub_nbr", number);
+    database.create_index_blocking(subscribers, definition)
+}
+
+impl Tatp {
     async fn enter(&self, txn: &Transaction, s_id: u32, entry: &Entry) -> weft::Result<()> {
         txn.insert(&self.subscribers, &s_id, &entry.subscriber)
             .await?;

@@ -1,0 +1,77 @@
+//! What a child says, a line each.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How many transactions of a kind a client has committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) client: u32,
+    /// As an index into [`KINDS`](crate::application::Application::KINDS).
+    pub(super) kind: u32,
+    pub(super) number: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It begins to open the database.
+    Opening,
+    /// What it has found in the ledger.
+    Found(Entry),
+    /// It has opened the database and said all that is in the ledger; clients begin.
+    Working,
+    /// A transaction was acknowledged.
+    Done(Entry),
+    /// A checkpoint begins.
+    Checkpoint,
+    /// It has ended.
+    Checkpointed,
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, entry) = match self {
+            Self::Opening => ("opening", None),
+            Self::Found(entry) => ("found", Some(entry)),
+            Self::Working => ("working", None),
+            Self::Done(entry) => ("done", Some(entry)),
+            Self::Checkpoint => ("checkpoint", None),
+            Self::Checkpointed => ("checkpointed", None),
+        };
+        f.write_str(name)?;
+        match entry {
+            None => Ok(()),
+            Some(Entry {
+                client,
+                kind,
+                number,
+            }) => write!(f, " {client} {kind} {number}"),
+        }
+    }
+}
+
+impl FromStr for Word {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Self, String> {
+        let mut parts = line.split(' ');
+        let name = parts.next();
+        let mut entry = || {
+            Some(Entry {
+                client: parts.next()?.parse().ok()?,
+                kind: parts.next()?.parse().ok()?,
+                number: parts.next()?.parse().ok()?,
+            })
+        };
+        let word = match name {
+            Some("opening") => Some(Self::Opening),
+            Some("found") => entry().map(Self::Found),
+            Some("working") => Some(Self::Working),
+            Some("done") => entry().map(Self::Done),
+            Some("checkpoint") => Some(Self::Checkpoint),
+            Some("checkpointed") => Some(Self::Checkpointed),
+            _ => None,
+        };
+        word.ok_or_else(|| format!("a child says {line:?}"))
+    }
+}
