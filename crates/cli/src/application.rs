@@ -19,9 +19,9 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     offered: Option<f64>,
 
-    /// What a transaction does that meets another's uncommitted write: abort (and run
-    /// again) or wait for its end.
-    #[arg(long, value_name = "abort|wait", default_value = "abort")]
+    /// What a transaction does that meets another's uncommitted write: wait for its end, or
+    /// abort (and run again).
+    #[arg(long, value_name = "wait|abort", default_value = "wait")]
     on_conflict: ConflictPolicy,
 
     /// Also check the conditions while clients run, again and again, each time on a

@@ -1,7 +1,6 @@
 //! Access to records that several applications have in common.
 
 use weft::{AsKey, BorrowValue, Isolation, Key, Policy, Result, Table, Transaction, Value};
-use zerocopy::FromZeros;
 
 use super::{Reads, missing};
 
@@ -22,50 +21,21 @@ where
     found.ok_or_else(|| missing(what))
 }
 
-/// Has `change` change the record under `key`, and writes it back.
+/// Has `change` change the record under `key`; what it returns.
 pub(crate) async fn change<P, K, V, R>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
     key: &K,
     what: &'static str,
-    change: impl FnOnce(&mut V) -> R,
+    change: impl FnMut(&mut V) -> R,
 ) -> Result<R>
 where
     P: Policy,
     K: Key,
-    V: BorrowValue<Borrowed = V> + FromZeros + Copy,
+    V: Value,
 {
-    // Written over in place: large rows would be moved some times on their way out.
-    let mut row = V::new_zeroed();
-    read_to_change(txn, table, key, what, &mut row).await?;
-    let changed = change(&mut row);
-    write(txn, table, key, what, &row).await?;
-    Ok(changed)
-}
-
-/// Reads a record that is to be changed. Apart from [`change`], so that there is one for
-/// each table and not for each change.
-///
-/// Under read committed it is locked first, as by [`get_to_write`].
-async fn read_to_change<P, K, V>(
-    txn: &Transaction<P>,
-    table: &Table<K, V>,
-    key: &K,
-    what: &'static str,
-    row: &mut V,
-) -> Result<()>
-where
-    P: Policy,
-    K: Key,
-    V: BorrowValue<Borrowed = V> + Copy,
-{
-    if txn.isolation() == Isolation::ReadCommitted {
-        // Boxed: the other levels should not have it in their frames.
-        let found = Box::pin(txn.get_for_update(table, key)).await?;
-        *row = found.ok_or_else(|| missing(what))?;
-        return Ok(());
-    }
-    read(txn, table, key, what, |found: &V| *row = *found).await
+    let changed = txn.modify(table, key, change).await?;
+    changed.ok_or_else(|| missing(what))
 }
 
 /// Replaces the record under `key`.

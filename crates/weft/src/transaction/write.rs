@@ -135,17 +135,19 @@ impl<P: Policy> Transaction<P> {
             let engine_table = self.checked(table)?;
             let key = key.encode_key();
             let mut changed = None;
-            let change = |old: &[u8], new: &mut Vec<u8>| match V::decode(old) {
-                Ok(mut value) => {
-                    changed = Some(Ok(change(&mut value)));
-                    new.extend_from_slice(value.encode().as_ref());
-                    ControlFlow::Continue(())
-                }
-                Err(error) => {
-                    changed = Some(Err(error));
-                    ControlFlow::Break(())
-                }
-            };
+            // As an object, so that there is one body of it for all changes.
+            let change: &mut dyn FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()> =
+                &mut |old, new| match V::decode(old) {
+                    Ok(mut value) => {
+                        changed = Some(Ok(change(&mut value)));
+                        new.extend_from_slice(value.encode().as_ref());
+                        ControlFlow::Continue(())
+                    }
+                    Err(error) => {
+                        changed = Some(Err(error));
+                        ControlFlow::Break(())
+                    }
+                };
             let modify = self.inner.modify::<P>(&engine_table, key.as_ref(), change);
             let is_changed = modify
                 .await

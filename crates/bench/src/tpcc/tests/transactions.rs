@@ -20,7 +20,7 @@ async fn set<K, V>(
     txn: &Transaction,
     table: &Table<K, V>,
     key: K,
-    to: impl FnOnce(&mut V),
+    to: impl FnMut(&mut V),
 ) -> weft::Result<()>
 where
     K: weft::Key,
