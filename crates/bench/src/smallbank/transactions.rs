@@ -5,7 +5,7 @@ use std::hint::black_box;
 use weft::{Policy, Result, Table, Transaction};
 
 use super::{Holding, Request, Seen, SmallBank, Stripe, name};
-use crate::application::access::{get_both, get_both_to_write, get_to_write, read, write};
+use crate::application::access::{change, get_both, get_both_to_write, get_to_write, read, write};
 use crate::application::{Reads, missing, rolled_back};
 
 /// What a check costs besides that is not covered, in cents.
@@ -120,19 +120,16 @@ impl<P: Policy> Teller<'_, P> {
     async fn deposit_checking(&self, customer: u64, cents: i64, stripe: Stripe) -> Result<()> {
         let table = &self.bank.checking;
         let customer = self.customer(customer).await?;
-        let checking = self.holding_to_write(table, customer).await?;
-        self.set(table, customer, checking.plus(cents)).await?;
+        self.pay_in(table, customer, cents).await?;
         self.book(stripe, cents).await
     }
 
     async fn transact_savings(&self, customer: u64, cents: i64, stripe: Stripe) -> Result<()> {
         let table = &self.bank.savings;
         let customer = self.customer(customer).await?;
-        let savings = self.holding_to_write(table, customer).await?;
-        if savings.cents.get() + cents < 0 {
+        if self.pay_in(table, customer, cents).await? < 0 {
             return Err(rolled_back());
         }
-        self.set(table, customer, savings.plus(cents)).await?;
         self.book(stripe, cents).await
     }
 
@@ -227,12 +224,19 @@ impl<P: Policy> Teller<'_, P> {
         write(self.txn, table, &customer, HOLDING, &holding).await
     }
 
+    /// Adds to what the customer has there; how much that is now.
+    async fn pay_in(&self, table: &Table<u64, Holding>, customer: u64, cents: i64) -> Result<i64> {
+        let add = |holding: &mut Holding| {
+            *holding = holding.plus(cents);
+            holding.cents.get()
+        };
+        change(self.txn, table, &customer, HOLDING, add).await
+    }
+
     /// Writes down what came in from outside.
     async fn book(&self, stripe: Stripe, cents: i64) -> Result<()> {
-        let ledger = &self.bank.ledger;
-        let booked = get_to_write(self.txn, ledger, &stripe).await?;
-        let booked = booked.ok_or_else(|| missing(ROW))?;
-        write(self.txn, ledger, &stripe, ROW, &(booked + cents)).await
+        let add = |booked: &mut i64| *booked += cents;
+        change(self.txn, &self.bank.ledger, &stripe, ROW, add).await
     }
 }
 

@@ -3,10 +3,10 @@
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-use weft::{Error, Isolation, Policy, Prefix, Result, Transaction};
+use weft::{Error, Policy, Prefix, Result, Transaction};
 
-use super::{CallForwarding, Number, Request, Subscriber, Tatp};
-use crate::application::access::{change, get_to_write, write};
+use super::{CallForwarding, Number, Request, SpecialFacility, Subscriber, Tatp};
+use crate::application::access::change;
 use crate::application::{missing, rolled_back};
 
 /// What must be there.
@@ -144,10 +144,9 @@ impl Tatp {
         let set = |row: &mut Subscriber| row.bit[0] = bit;
         change(txn, &self.subscribers, &s_id, SUBSCRIBER, set).await?;
         let key = (s_id, sf_type);
-        if let Some(mut facility) = get_to_write(txn, &self.facilities, &key).await? {
-            facility.data_a = data_a;
-            txn.update(&self.facilities, &key, &facility).await?;
-        }
+        // Not every subscriber has it.
+        let set = |facility: &mut SpecialFacility| facility.data_a = data_a;
+        txn.modify(&self.facilities, &key, set).await?;
         Ok(2)
     }
 
@@ -157,17 +156,9 @@ impl Tatp {
         sub_nbr: &Number,
         location: u32,
     ) -> Result<u32> {
-        let (s_id, found) = self.by_number(txn, sub_nbr).await?;
-        let mut subscriber = match txn.isolation() {
-            // It may have changed since, and is locked now.
-            Isolation::ReadCommitted => txn
-                .get_for_update(&self.subscribers, &s_id)
-                .await?
-                .ok_or_else(|| missing(SUBSCRIBER))?,
-            _ => found,
-        };
-        subscriber.vlr_location = location.into();
-        write(txn, &self.subscribers, &s_id, SUBSCRIBER, &subscriber).await?;
+        let (s_id, _) = self.by_number(txn, sub_nbr).await?;
+        let set = |row: &mut Subscriber| row.vlr_location = location.into();
+        change(txn, &self.subscribers, &s_id, SUBSCRIBER, set).await?;
         Ok(1)
     }
 
