@@ -13,6 +13,9 @@ use crate::{
     value::{AsValue, Value},
 };
 
+/// Makes a new value of an old one, in memory that it is given.
+type Change<'c> = &'c mut dyn FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>;
+
 impl<P: Policy> Transaction<P> {
     /// Adds a record.
     ///
@@ -136,18 +139,17 @@ impl<P: Policy> Transaction<P> {
             let key = key.encode_key();
             let mut changed = None;
             // As an object, so that there is one body of it for all changes.
-            let change: &mut dyn FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()> =
-                &mut |old, new| match V::decode(old) {
-                    Ok(mut value) => {
-                        changed = Some(Ok(change(&mut value)));
-                        new.extend_from_slice(value.encode().as_ref());
-                        ControlFlow::Continue(())
-                    }
-                    Err(error) => {
-                        changed = Some(Err(error));
-                        ControlFlow::Break(())
-                    }
-                };
+            let change: Change<'_> = &mut |old, new| match V::decode(old) {
+                Ok(mut value) => {
+                    changed = Some(Ok(change(&mut value)));
+                    new.extend_from_slice(value.encode().as_ref());
+                    ControlFlow::Continue(())
+                }
+                Err(error) => {
+                    changed = Some(Err(error));
+                    ControlFlow::Break(())
+                }
+            };
             let modify = self.inner.modify::<P>(&engine_table, key.as_ref(), change);
             let is_changed = modify
                 .await
