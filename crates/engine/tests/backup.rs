@@ -79,22 +79,27 @@ fn keep_writing(
                 if number % 3 == 0 {
                     transaction.set_durability(Durability::Relaxed);
                 }
-                for (key, value) in &ours {
-                    match value {
+                let mut written = Writes::new();
+                for (key, value) in ours {
+                    let is_written = match &value {
                         Some(value) => {
-                            transaction
-                                .upsert::<Interleaved>(&table, key, value)
-                                .await?;
+                            let upsert = transaction.upsert::<Interleaved>(&table, &key, value);
+                            upsert.await.map(|()| true)?
                         }
-                        None => drop(transaction.delete::<Interleaved>(&table, key).await?),
+                        // Where its snapshot sees nothing it deletes nothing, though by its
+                        // commit another may have inserted.
+                        None => transaction.delete::<Interleaved>(&table, &key).await?,
+                    };
+                    if is_written {
+                        written.push((key, value));
                     }
                 }
-                Ok::<_, Error>((transaction.commit().await?, ours))
+                Ok::<_, Error>((transaction.commit().await?, written))
             }
         });
         match worker.run_until(task).expect("ends") {
-            Ok((timestamp, ours)) => {
-                history.insert(timestamp, ours);
+            Ok((timestamp, written)) => {
+                history.insert(timestamp, written);
                 commits.fetch_add(1, Ordering::Relaxed);
             }
             // The next one may do better.
