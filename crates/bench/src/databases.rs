@@ -4,6 +4,7 @@
 //! database each; while one is measured, the workers of the others sleep.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use weft::{Database, Options, Stats, WorkerConfig, WorkerHandle};
 
@@ -51,17 +52,28 @@ pub(crate) fn of<T>(all: &[(Certifier, T)], certifier: Option<Certifier>) -> Res
         .ok_or_else(|| Error::run("a certifier is measured that was not planned; report this"))
 }
 
-/// Has every worker, set up as `config`, `begin` its part of a run, and gives `merge` what
-/// each sends at the end of it.
+/// Memory that a worker is taken to need for what it inserts, in bytes per second; and the
+/// most, in bytes, that is asked for before a run.
+const GROWTH: f64 = 200e6;
+const GROWTH_MAX: f64 = 2e9;
+
+/// Has every worker, set up as `config`, `begin` its part of a run of some `duration`, and
+/// gives `merge` what each sends at the end of it.
+///
+/// The system is asked for the memory beforehand: how fast it clears pages is not what is
+/// measured, and other engines take theirs at the start.
 ///
 /// # Errors
 /// What a worker sends, and [`Error::Run`] if one ends without having sent anything.
 pub(crate) fn run_on_all<T>(
     database: &Database,
     config: WorkerConfig,
+    duration: Duration,
     begin: impl Fn(usize, &WorkerHandle, mpsc::Sender<weft::Result<T>>),
     mut merge: impl FnMut(T),
 ) -> Result<Counts> {
+    let growth = GROWTH * duration.as_secs_f64() * database.workers().len() as f64;
+    database.prefault(growth.min(GROWTH_MAX) as u64);
     let (sender, receiver) = mpsc::channel();
     let before = database.stats();
     for (number, worker) in database.workers().iter().enumerate() {

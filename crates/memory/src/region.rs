@@ -52,6 +52,15 @@ impl Region {
     }
 }
 
+impl Region {
+    /// Has the system commit all pages of a part of the region, where it can do so without
+    /// their being written to: whether it has. What is in them stays.
+    pub(crate) fn populate(&self, from: usize, bytes: usize) -> bool {
+        assert!(from <= self.bytes && bytes <= self.bytes - from);
+        self.mapping.populate(self.base, from, bytes)
+    }
+}
+
 impl Drop for Region {
     fn drop(&mut self) {
         self.mapping.release();
@@ -103,6 +112,23 @@ impl Mapping {
         ))
     }
 
+    #[cfg(target_os = "linux")]
+    fn populate(&self, base: NonNull<u8>, from: usize, bytes: usize) -> bool {
+        let from = from / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES..from + bytes;
+        // SAFETY: the caller has seen to it that the part lies in the mapping. The call
+        // commits pages as a write to each would, and changes none.
+        let populated = unsafe {
+            let start = base.as_ptr().add(from.start).cast();
+            libc::madvise(start, from.len(), libc::MADV_POPULATE_WRITE)
+        };
+        populated == 0
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn populate(&self, _base: NonNull<u8>, _from: usize, _bytes: usize) -> bool {
+        false
+    }
+
     fn release(&mut self) {
         // SAFETY: exactly the mapping that `new` made; the arena that owns the
         // region is being dropped, so nobody holds a block of it.
@@ -129,6 +155,11 @@ impl Mapping {
         // SAFETY: the layout has a non-zero size.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
         Some((Mapping { start, layout }, NonNull::new(start)?))
+    }
+
+    /// All of it is committed.
+    fn populate(&self, _base: NonNull<u8>, _from: usize, _bytes: usize) -> bool {
+        true
     }
 
     fn release(&mut self) {

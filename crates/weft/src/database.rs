@@ -341,6 +341,18 @@ impl Database {
         self.shared().engine.memory()
     }
 
+    /// Has the operating system back the memory that the database will need next, up to
+    /// `bytes` of it and to the limit, and returns how many bytes that is (0 where it cannot:
+    /// Linux can since 5.14). Blocks the calling thread meanwhile, nobody else.
+    ///
+    /// Otherwise it does so bit by bit, when memory is first written to: a worker then stands
+    /// still for as long as it takes to clear a page of 2 MiB, and on a virtual machine for
+    /// the hypervisor to find one. Worth it before a load or a peak.
+    pub fn prefault(&self, bytes: u64) -> u64 {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.arena().prefault(bytes) as u64
+    }
+
     /// The arena that holds all records, for measurements on the same memory.
     #[doc(hidden)]
     pub fn arena(&self) -> &Arc<memory::Arena> {

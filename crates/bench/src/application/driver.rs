@@ -130,6 +130,7 @@ impl<A: Application> Driver<'_, A> {
             databases::run_on_all(
                 &loaded.database,
                 config,
+                plan.comparison.duration,
                 |number, worker, sender| {
                     let client = Client {
                         application: loaded.application.clone(),

@@ -133,6 +133,7 @@ impl Store {
         let counts = databases::run_on_all(
             &self.database,
             config,
+            run.duration,
             |number, worker, sender| {
                 let client = Client {
                     application: self.application(run.records.loaded()),
