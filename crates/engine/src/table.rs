@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex, OnceLock,
-    atomic::{AtomicU64, AtomicUsize},
+    atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
 use index::Tree;
@@ -15,6 +15,9 @@ use crate::{
     secondary::list::Indexes,
     version::HEADER_BYTES,
 };
+
+/// Lines of a version beyond this are left to the hardware's own prefetcher.
+const PREFETCH_BYTES_MAX: usize = 4096;
 
 /// A table of byte keys and byte values; strictly, its storage: truncating the table
 /// gives it another.
@@ -30,9 +33,8 @@ pub struct Table {
     pub(crate) records: IndirectionArray,
     /// What its writers maintain besides.
     pub(crate) indexes: Indexes,
-    /// Bytes of a recently written version: how much to prefetch before its
-    /// length is known. A hint; relaxed.
-    pub(crate) version_bytes_hint: AtomicUsize,
+    /// Bytes of a recently written version. A hint; relaxed.
+    version_bytes_hint: AtomicUsize,
     /// 0: records do not expire (`ttl.rs`).
     pub(crate) ttl_micros: AtomicU64,
     label: OnceLock<Label>,
@@ -64,6 +66,22 @@ impl Table {
             version_bytes_hint: AtomicUsize::new(HEADER_BYTES + 8),
             ttl_micros: AtomicU64::new(0),
         })
+    }
+
+    /// How much of a version to ask for before its length is known.
+    #[inline(always)]
+    pub(crate) fn prefetch_bytes(&self) -> usize {
+        let hint = self.version_bytes_hint.load(Ordering::Relaxed);
+        hint.min(PREFETCH_BYTES_MAX)
+    }
+
+    /// Notes what a version needs that was just made. Most tables' are of one size: their
+    /// line stays with all workers as long as nobody writes to it.
+    #[inline(always)]
+    pub(crate) fn note_version_bytes(&self, bytes: usize) {
+        if self.version_bytes_hint.load(Ordering::Relaxed) != bytes {
+            self.version_bytes_hint.store(bytes, Ordering::Relaxed);
+        }
     }
 
     /// The table's name, as of the newest commit; its last one, if it was dropped.

@@ -7,8 +7,6 @@
 //! only become newer. Nothing is removed meanwhile: the horizon stands still, and nothing is
 //! durable, until [`crate::Recovery::finish`].
 
-use std::sync::atomic::Ordering;
-
 use index::Inserted;
 use interleave::{Point, Policy, leaf};
 
@@ -97,9 +95,7 @@ impl Session {
                 return Err(Error::MemoryExhausted);
             }
         };
-        table
-            .version_bytes_hint
-            .store(version.block_bytes(), Ordering::Relaxed);
+        table.note_version_bytes(version.block_bytes());
         if value.is_none() {
             // Collected once the horizon gets there, like any deletion.
             self.garbage

@@ -1,7 +1,5 @@
 //! Point reads.
 
-use std::sync::atomic::Ordering;
-
 use index::look_up;
 use interleave::{Point, Policy, leaf};
 
@@ -17,9 +15,6 @@ use crate::{
 /// While the index is walked: at the depth of the lookup's touches.
 pub(super) const INDEX_POINT: Point = Point::new("engine: index");
 
-/// Lines beyond this are left to the hardware's own prefetcher.
-const PREFETCH_BYTES_MAX: usize = 4096;
-
 /// What a record is asked for by.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Name<'k> {
@@ -28,16 +23,6 @@ pub(super) enum Name<'k> {
     Rid(Rid),
     /// The same, and the record was fetched into the cache.
     Fetched(Rid),
-}
-
-impl Table {
-    /// How much of a version to ask for before its length is known.
-    #[inline(always)]
-    pub(crate) fn prefetch_bytes(&self) -> usize {
-        self.version_bytes_hint
-            .load(Ordering::Relaxed)
-            .min(PREFETCH_BYTES_MAX)
-    }
 }
 
 impl Transaction {

@@ -1,7 +1,5 @@
 //! How a write comes to the slot of its record.
 
-use std::sync::atomic::Ordering;
-
 use index::{InsertError, Inserted, look_up};
 use interleave::{Point, Policy, leaf};
 
@@ -129,8 +127,7 @@ impl Seek for OrNew {
                 }
             };
             if !content.is_deletion() {
-                let hint = &table.version_bytes_hint;
-                hint.store(version.block_bytes(), Ordering::Relaxed);
+                table.note_version_bytes(version.block_bytes());
             }
             let slot = table.records.slot(rid);
             slot.publish_first(version);
