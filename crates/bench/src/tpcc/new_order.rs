@@ -6,20 +6,18 @@
 //! read, its stock is reduced, and the line is entered. An order with an unused item, always
 //! the last, does all that for the other lines and is rolled back.
 //!
-//! Reads that can be grouped: those of all items, and those of all stock records, of which
-//! one may stand in several lines. Under read committed the latter are read one by one,
-//! since each is locked before.
+//! Reads that can be grouped: those of all items. (To read the stock records in a group and
+//! write them afterwards would be to look each of them up twice.)
 
-use weft::{Isolation, Policy, Result, Transaction};
-use zerocopy::FromZeros;
+use weft::{Policy, Result, Transaction};
 
 use super::Tpcc;
 use super::random::ORIGINAL;
 use super::schema::{
-    CustomerKey, Date, District, Item, NO_CARRIER, NO_DATE, Order, OrderLine, Stock, StockKey, Text,
+    CustomerKey, Date, District, Item, NO_CARRIER, NO_DATE, Order, OrderLine, Stock, Text,
 };
 use super::terminal::UNUSED_ITEM;
-use crate::application::access::{change, read, write};
+use crate::application::access::{change, read};
 use crate::application::{Reads, missing, rolled_back};
 
 /// Lines of an order at most.
@@ -244,48 +242,13 @@ impl<P: Policy> Entry<'_, P> {
                 offers[at] = Some(Offer::of(item));
             })
             .await?;
-        let one_by_one = self.txn.isolation() == Isolation::ReadCommitted;
-        let mut stock = match one_by_one {
-            true => Vec::new(),
-            false => self.read_stock().await?,
-        };
         for (at, offer) in offers.into_iter().enumerate().take(count) {
             let line = request.line(at);
-            let Some(offer) = found(line.item, offer)? else {
-                continue;
-            };
-            if one_by_one {
+            if let Some(offer) = found(line.item, offer)? {
                 self.enter_changing_stock(line, offer).await?;
-                continue;
             }
-            // What an earlier line has left of the same stock.
-            let key = (line.supply_warehouse, line.item);
-            let same = |line: Line| (line.supply_warehouse, line.item) == key;
-            let first = request.lines().position(same).unwrap_or(at);
-            let row = &mut stock[first];
-            let taken = take(row, request, line);
-            write(self.txn, &tables.stock, &key, "stock", row).await?;
-            self.enter(line, offer, taken).await?;
         }
         Ok(())
-    }
-
-    /// The stock of each line.
-    async fn read_stock(&self) -> Result<Vec<Stock>> {
-        let lines = self.request.lines();
-        let keys: Vec<StockKey> = lines
-            .filter(|line| line.item != UNUSED_ITEM)
-            .map(|line| (line.supply_warehouse, line.item))
-            .collect();
-        let mut stock = vec![Stock::new_zeroed(); keys.len()];
-        let table = &self.tpcc.tables.stock;
-        let read = self
-            .txn
-            .multi_get_with(table, &keys, |at, row| stock[at] = *row);
-        match read.await? == keys.len() {
-            true => Ok(stock),
-            false => Err(missing("stock")),
-        }
     }
 
     /// Enters one line.
