@@ -17,6 +17,7 @@ mod kept_key;
 mod rids;
 mod savepoints;
 mod spares;
+mod waits;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -50,6 +51,7 @@ pub(crate) use kept_key::KeptKey;
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};
 pub(crate) use spares::{Lent, Spares};
+pub(crate) use waits::{Generation, Waits};
 
 /// How long a session with garbage that cannot be freed yet sleeps at most.
 const GARBAGE_POLL: Duration = Duration::from_millis(20);
@@ -88,6 +90,7 @@ pub struct Session {
     winds_up: Cell<bool>,
     floor: Arc<Floor>,
     idle: Cell<bool>,
+    pub(crate) waits: Waits,
     published: Arc<Published>,
     garbage_poll: Cell<Duration>,
 }
@@ -192,6 +195,7 @@ impl Session {
             counters: Counters::default(),
             floor: database.horizon.register(),
             idle: Cell::new(true),
+            waits: Waits::default(),
             published: database.register_stats(),
             garbage_poll: Cell::new(GARBAGE_POLL),
             number,
@@ -310,6 +314,7 @@ impl Session {
 
     /// Announces how far this session has come and collects some garbage.
     pub fn tend(&self) {
+        self.waits.age(self.clock.now());
         self.collect_expired();
         if !self.idle.get() {
             // The clock is read first: a transaction that begins after that has
@@ -366,6 +371,10 @@ impl WorkerLocal for Session {
     #[inline]
     fn admits(&self) -> bool {
         !self.lane.get().is_some_and(LaneWriter::is_congested)
+    }
+
+    fn waiting(&self) -> usize {
+        self.waits.recent()
     }
 
     fn rouser(&self) -> Option<Rouser> {

@@ -310,7 +310,8 @@ impl<L: WorkerLocal> Worker<L> {
                 progress: self.local.progress().unwrap_or(finished),
                 finished,
             };
-            if tuner.tick(self.clock.now().as_nanos() as u64, totals) {
+            let now = self.clock.now().as_nanos() as u64;
+            if tuner.tick(now, totals, self.local.waiting()) {
                 self.apply_in_flight();
             }
         }

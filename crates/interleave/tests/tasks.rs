@@ -15,7 +15,8 @@ use std::{
 };
 
 use interleave::{
-    Clock, FromFn, InFlight, Leaf, Lost, Runtime, Worker, WorkerConfig, sleep, yield_now,
+    Clock, FromFn, InFlight, Leaf, Lost, Runtime, Worker, WorkerConfig, WorkerLocal, sleep,
+    yield_now,
 };
 
 fn config(in_flight: usize) -> WorkerConfig {
@@ -336,4 +337,28 @@ fn a_handle_polled_without_a_worker_is_just_pending() {
             .poll(&mut Context::from_waker(Waker::noop()))
             .is_pending()
     );
+}
+
+/// Tasks that wait for others are a part of what is in flight, but one always goes on.
+#[test]
+fn who_waits_for_others_leaves_less_room() {
+    struct Waiting(usize);
+    impl WorkerLocal for Waiting {
+        fn waiting(&self) -> usize {
+            self.0
+        }
+    }
+    for (waiting, hot) in [(0, 8), (3, 5), (8, 1), (1000, 1)] {
+        let clock = Clock::Manual(Rc::default());
+        let mut worker = Worker::new(config(8), Rc::new(Waiting(waiting)), clock);
+        worker.set_source(FromFn(|_: &Rc<Waiting>| {
+            Some(async {
+                loop {
+                    yield_now().await;
+                }
+            })
+        }));
+        worker.step_intake();
+        assert_eq!(worker.step_choices(), hot, "{waiting} wait");
+    }
 }

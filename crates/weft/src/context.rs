@@ -113,6 +113,11 @@ impl WorkerLocal for WorkerState {
         self.session.admits()
     }
 
+    #[inline]
+    fn waiting(&self) -> usize {
+        self.session.waiting()
+    }
+
     fn rouser(&self) -> Option<Rouser> {
         self.session.rouser()
     }

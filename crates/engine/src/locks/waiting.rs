@@ -14,13 +14,16 @@ use std::{
 use interleave::{Sleep, sleep};
 
 use super::{Place, Strength, Ticket, record::Answer};
-use crate::{error::Error, timestamp::TransactionId, transaction::Transaction};
+use crate::{
+    error::Error, session::Generation, timestamp::TransactionId, transaction::Transaction,
+};
 
 /// A place in the queue of a record; dropping it gives the place up, or the lock if it
 /// was handed over and nobody has heard of it yet.
 pub(crate) struct Waiting<'t> {
     transaction: &'t Transaction,
     by: TransactionId,
+    began: Generation,
     place: Place,
     strength: Strength,
     ticket: Arc<Ticket>,
@@ -61,6 +64,7 @@ impl<'t> Waiting<'t> {
         };
         Box::new(Waiting {
             by: transaction.name(),
+            began: transaction.session().waits.begin(),
             transaction,
             place,
             strength,
@@ -90,8 +94,10 @@ impl<'t> Waiting<'t> {
 
     /// Leaves the queue, or takes what it has brought.
     fn end(&mut self) -> Answer {
-        let locks = &self.transaction.session().database.locks;
+        let session = self.transaction.session();
+        let locks = &session.database.locks;
         self.is_over = true;
+        session.waits.end(self.began);
         self.transaction.note_wait(-1);
         locks.withdraw(self.place, self.by, &self.ticket);
         self.ticket.answer()

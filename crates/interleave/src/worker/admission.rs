@@ -25,7 +25,7 @@ impl<L: WorkerLocal> Worker<L> {
         if self.config.scheduling == Scheduling::StrictBatch && !self.hot.is_empty() {
             return;
         }
-        while self.hot.len() < self.in_flight && self.has_supply() && self.local.admits() {
+        while self.hot.len() < self.hot_max() && self.has_supply() && self.local.admits() {
             let Some(slot) = self.vacant() else { return };
             if self.fill_contained(&slot) {
                 self.slots[slot.index() as usize].1 = Whereabouts::Hot;
@@ -34,6 +34,19 @@ impl<L: WorkerLocal> Worker<L> {
                 self.release(slot.index());
             }
         }
+    }
+
+    /// How many tasks may be in the rotation.
+    ///
+    /// Those that wait for others are a part of what is in flight. Without that, a record
+    /// that everybody writes would have all tasks begin, one after the other, only to join
+    /// the queue for it: each of them holds a snapshot, leaves the cache, and makes whoever
+    /// has the record share the worker with newcomers. One may begin in any case: who is
+    /// waited for may be another worker's, or need another task to come to an end.
+    #[inline]
+    pub(super) fn hot_max(&self) -> usize {
+        let others = self.in_flight.saturating_sub(self.local.waiting());
+        others.max(1)
     }
 
     /// Whether a task could begin if there is one.

@@ -26,6 +26,12 @@ pub trait WorkerLocal: 'static {
         true
     }
 
+    /// How many tasks of this worker wait for others and will soon go on. They count as in
+    /// flight: to begin still others would mostly add to those who wait.
+    fn waiting(&self) -> usize {
+        0
+    }
+
     /// For locals that sleep in their own way, on a device: what ends such a sleep.
     /// Asked for once. `None`: the worker parks its thread.
     fn rouser(&self) -> Option<Rouser> {
