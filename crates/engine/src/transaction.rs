@@ -38,6 +38,7 @@ mod conflict;
 mod held;
 mod lock;
 mod maintain;
+mod multi_get;
 mod read;
 mod refresh;
 mod restart;

@@ -259,7 +259,7 @@ pub use options::{
 pub use run::Running;
 pub use stats::Stats;
 pub use table::{Table, TypeTag};
-pub use transaction::{IndexScan, MULTI_GET_WIDTH, Rows, Scan, Transaction};
+pub use transaction::{IndexScan, Rows, Scan, Transaction};
 #[cfg(feature = "postcard")]
 pub use value::Postcard;
 pub use value::{AsValue, BorrowValue, Value};

@@ -33,7 +33,7 @@ use std::{
 
 use interleave::{Interleaved, Policy};
 
-pub use self::{by_index::IndexScan, multi_get::MULTI_GET_WIDTH, rows::Rows, scan::Scan};
+pub use self::{by_index::IndexScan, rows::Rows, scan::Scan};
 use crate::{
     changes::Position,
     error::{Error, Result},

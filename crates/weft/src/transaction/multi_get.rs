@@ -1,15 +1,4 @@
-//! Many point reads at once.
-//!
-//! The reads of one transaction are polled in turn, under the task's own context,
-//! so that each can wait for memory while the others go on. A fixed number of
-//! places for futures is used again and again.
-
-use std::{
-    cell::RefCell,
-    future::{Future, poll_fn},
-    pin::Pin,
-    task::{Context, Poll},
-};
+//! Many point reads at once, typed.
 
 use interleave::Policy;
 
@@ -21,14 +10,10 @@ use crate::{
     value::{BorrowValue, Value},
 };
 
-/// How many reads of one [`Transaction::multi_get`] are under way at once: about
-/// as many cache misses as a core can have outstanding.
-pub const MULTI_GET_WIDTH: usize = 16;
-
 impl<P: Policy> Transaction<P> {
     /// The values under `keys`, in their order. The reads overlap each other's
     /// cache misses, where [`Transaction::get`] overlaps only with other
-    /// transactions. Allocates its answer and up to 16 futures.
+    /// transactions, at less cost for each.
     ///
     /// # Errors
     /// As for [`Transaction::get`], for the first key that fails.
@@ -53,7 +38,7 @@ impl<P: Policy> Transaction<P> {
     /// Shows `read` the values under `keys` in place, without copying, each with the
     /// position of its key; in no particular order, and a key that stands there twice
     /// twice. Returns how many it has shown: fewer than there are keys, if some have no
-    /// record. Overlaps like [`Transaction::multi_get`]; allocates up to 16 futures.
+    /// record. Overlaps like [`Transaction::multi_get`].
     ///
     /// ```
     /// # let db = weft::Database::open(weft::Options { workers: 1, ..Default::default() })?;
@@ -94,73 +79,21 @@ impl<P: Policy> Transaction<P> {
         &self,
         table: &Table<K, V>,
         keys: &[Q],
-        visit: impl FnMut(usize, &[u8]) -> Result<(), DecodeError>,
+        mut visit: impl FnMut(usize, &[u8]) -> Result<(), DecodeError>,
     ) -> Result<usize> {
         let engine_table = self.checked(table)?;
-        // All reads have it. None suspends while it runs, so it is borrowed once at a time.
-        let visit = &RefCell::new(visit);
-        let engine_table = &engine_table;
-        let mut found = 0;
-        let mut waiting = keys.iter().enumerate();
-        let mut places: Vec<_> = (0..keys.len().min(MULTI_GET_WIDTH))
-            .map(|_| Box::pin(None))
-            .collect();
-        poll_fn(|context| {
-            let mut open = false;
-            for place in &mut places {
-                let next = || {
-                    let (at, key) = waiting.next()?;
-                    Some(async move {
-                        let key = key.encode_key();
-                        let read = |bytes: &[u8]| visit.borrow_mut()(at, bytes);
-                        let value = self.inner.get::<P, _>(engine_table, key.as_ref(), read);
-                        Ok(value.await?.transpose()?.is_some())
-                    })
-                };
-                let (pending, result) = advance(place.as_mut(), next, context, &mut found);
-                if result.is_err() {
-                    return Poll::Ready(result);
-                }
-                open |= pending;
+        let mut decoded = Ok(());
+        let read = |at: usize, bytes: &[u8]| {
+            if decoded.is_ok() {
+                decoded = visit(at, bytes);
             }
-            if open {
-                Poll::Pending
-            } else {
-                Poll::Ready(Ok(()))
-            }
-        })
-        .await?;
-        Ok(found)
-    }
-}
-
-/// Polls the read in `place`, and puts the next one there as long as they end at
-/// once. Whether one is left pending, and the first error; counts those that found a
-/// record.
-fn advance<F>(
-    mut place: Pin<&mut Option<F>>,
-    mut next: impl FnMut() -> Option<F>,
-    context: &mut Context<'_>,
-    found: &mut usize,
-) -> (bool, Result<()>)
-where
-    F: Future<Output = Result<bool>>,
-{
-    loop {
-        if place.is_none() {
-            match next() {
-                Some(read) => place.set(Some(read)),
-                None => return (false, Ok(())),
-            }
-        }
-        let Some(read) = place.as_mut().as_pin_mut() else {
-            return (false, Ok(()));
         };
-        match read.poll(context) {
-            Poll::Pending => return (true, Ok(())),
-            Poll::Ready(Err(error)) => return (false, Err(error)),
-            Poll::Ready(Ok(is_found)) => *found += usize::from(is_found),
-        }
-        place.set(None);
+        let keys = keys.iter().map(|key| key.encode_key());
+        let found = self
+            .inner
+            .multi_get::<P, _>(&engine_table, keys, read)
+            .await?;
+        decoded?;
+        Ok(found)
     }
 }
