@@ -398,14 +398,22 @@ impl WorkerLocal for Session {
         if self.lane.get().is_some_and(|lane| !lane.may_sleep()) {
             return Some(Duration::ZERO);
         }
-        let walk = self.until_walk();
-        if !self.has_garbage() {
-            self.garbage_poll.set(GARBAGE_POLL);
-            return walk;
-        }
-        let wait = self.garbage_poll.get();
-        self.garbage_poll.set((wait * 2).min(GARBAGE_POLL_MAX));
-        Some(walk.map_or(wait, |walk| walk.min(wait)))
+        let garbage = match self.has_garbage() {
+            true => {
+                let wait = self.garbage_poll.get();
+                self.garbage_poll.set((wait * 2).min(GARBAGE_POLL_MAX));
+                Some(wait)
+            }
+            false => {
+                self.garbage_poll.set(GARBAGE_POLL);
+                None
+            }
+        };
+        let others = (self.waits.recent() > 0).then_some(waits::GENERATION);
+        [self.until_walk(), garbage, others]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn after_sleep(&self) {

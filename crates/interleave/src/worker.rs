@@ -265,7 +265,10 @@ impl<L: WorkerLocal> Worker<L> {
     pub fn run_until_idle(&mut self) {
         let _running = Running::new();
         loop {
-            let begins = self.has_supply() && self.has_vacancy() && self.local.admits();
+            let begins = self.hot_max() > 0
+                && self.has_supply()
+                && self.has_vacancy()
+                && self.local.admits();
             if !self.hot.is_empty() || !self.inbox.is_empty() || begins {
                 self.round(Some(Duration::ZERO));
                 continue;

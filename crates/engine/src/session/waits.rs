@@ -9,7 +9,7 @@
 use std::{cell::Cell, time::Duration};
 
 /// How long a generation lasts at least.
-const GENERATION: Duration = Duration::from_millis(10);
+pub(super) const GENERATION: Duration = Duration::from_millis(10);
 
 /// When a wait began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

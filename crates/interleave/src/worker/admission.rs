@@ -14,6 +14,9 @@ use crate::{
     worker::{HotSlot, Running, Whereabouts, Worker, WorkerLocal},
 };
 
+/// So many times the number in flight may wait for others.
+const WAITING_MAX: usize = 2;
+
 impl<L: WorkerLocal> Worker<L> {
     pub(super) fn ended(&self) {
         self.inbox.open.fetch_sub(1, Ordering::Relaxed);
@@ -41,12 +44,15 @@ impl<L: WorkerLocal> Worker<L> {
     /// Those that wait for others are a part of what is in flight. Without that, a record
     /// that everybody writes would have all tasks begin, one after the other, only to join
     /// the queue for it: each of them holds a snapshot, leaves the cache, and makes whoever
-    /// has the record share the worker with newcomers. One may begin in any case: who is
-    /// waited for may be another worker's, or need another task to come to an end.
+    /// has the record share the worker with newcomers. If all of them wait, one may begin all
+    /// the same, since who is waited for may be another worker's; until twice as many wait.
     #[inline]
     pub(super) fn hot_max(&self) -> usize {
-        let others = self.in_flight.saturating_sub(self.local.waiting());
-        others.max(1)
+        let waiting = self.local.waiting();
+        if waiting < self.in_flight {
+            return self.in_flight - waiting;
+        }
+        usize::from(waiting < WAITING_MAX * self.in_flight)
     }
 
     /// Whether a task could begin if there is one.

@@ -26,8 +26,10 @@ pub trait WorkerLocal: 'static {
         true
     }
 
-    /// How many tasks of this worker wait for others and will soon go on. They count as in
-    /// flight: to begin still others would mostly add to those who wait.
+    /// How many tasks of this worker wait for others that will soon be done. They count as in
+    /// flight: to begin still others would mostly add to those who wait. If twice as many wait
+    /// as are in flight no task begins, so a wait must not count for ever: who is waited for
+    /// may need a task that has not begun.
     fn waiting(&self) -> usize {
         0
     }
