@@ -1,10 +1,10 @@
 //! What serializable transactions of different sessions tell each other besides their
 //! versions: how they are certified, and two announcements per session.
 //!
-//! - *Range stamp*: the newest commit of a transaction of this session that relied on
-//!   the absence of records: of keys it did not find, of what is not in a range that it
-//!   scanned. Whoever inserts a record has no older version where such readers could
-//!   have left a mark.
+//! - *Range stamps*: for each table (or index), the newest commit of a transaction of this
+//!   session that relied on the absence of records there: of keys it did not find, of what is
+//!   not in a range that it scanned. Whoever inserts a record has no older version where such
+//!   readers could have left a mark. (Tables share stamps: [`TableSet`].)
 //! - *Read-only snapshot*: the newest snapshot of a transaction that was declared
 //!   read-only. Those leave no other trace.
 //!
@@ -18,6 +18,7 @@ use std::sync::OnceLock;
 use crate::{
     horizon::Horizon,
     sync::{AtomicU64, AtomicUsize, Ordering, fence},
+    table_set::TableSet,
     timestamp::{SESSIONS_MAX, Timestamp},
 };
 
@@ -39,28 +40,37 @@ pub enum Certifier {
 /// One session's announcements.
 #[repr(align(128))]
 pub(crate) struct Announcements {
-    range: AtomicU64,
+    ranges: [AtomicU64; TableSet::PLACES],
     read_only: AtomicU64,
 }
 
 impl Announcements {
     pub(crate) fn new() -> Announcements {
         Announcements {
-            range: AtomicU64::new(0),
+            ranges: std::array::from_fn(|_| AtomicU64::new(0)),
             read_only: AtomicU64::new(0),
         }
     }
 
-    /// Raises the session's range stamp; what it was.
+    /// Raises the session's range stamps of these tables.
     ///
     /// The caller's fence comes between this and its look at the nodes; that of an
     /// inserter between its insertion and [`Board::last_range_reader`].
-    pub(crate) fn raise_range(&self, at: Timestamp) -> Timestamp {
-        let before = self.range.load(Ordering::Relaxed);
-        if before < at.0 {
-            self.range.store(at.0, Ordering::Relaxed);
+    pub(crate) fn raise_ranges(&self, tables: TableSet, at: Timestamp) {
+        for place in tables.places() {
+            let range = &self.ranges[place];
+            if range.load(Ordering::Relaxed) < at.0 {
+                range.store(at.0, Ordering::Relaxed);
+            }
         }
-        Timestamp(before)
+    }
+
+    /// The newest of the session's range stamps of these tables.
+    pub(crate) fn newest_range(&self, tables: TableSet) -> Timestamp {
+        let stamps = tables
+            .places()
+            .map(|place| self.ranges[place].load(Ordering::Relaxed));
+        Timestamp(stamps.max().unwrap_or_default())
     }
 
     /// The newest snapshot of a transaction of this session that was declared read-only.
@@ -135,11 +145,16 @@ impl Board {
         sessions.filter_map(|(number, session)| Some((number, session.get()?)))
     }
 
-    /// The newest commit that relied on an absence, not counting session `own`, whose
-    /// stamp was `before`.
-    pub(crate) fn last_range_reader(&self, own: u16, before: Timestamp) -> Timestamp {
+    /// The newest commit that relied on an absence in one of these tables, not counting
+    /// session `own`, whose newest stamp of them was `before`.
+    pub(crate) fn last_range_reader(
+        &self,
+        own: u16,
+        tables: TableSet,
+        before: Timestamp,
+    ) -> Timestamp {
         let others = self.all().filter(|&(number, _)| number != own.into());
-        let stamps = others.map(|(_, session)| Timestamp(session.range.load(Ordering::Relaxed)));
+        let stamps = others.map(|(_, session)| session.newest_range(tables));
         stamps.fold(before, Timestamp::max)
     }
 

@@ -31,6 +31,7 @@ mod status;
 mod storage;
 mod sync;
 mod table;
+mod table_set;
 mod timestamp;
 mod transaction;
 mod ttl;

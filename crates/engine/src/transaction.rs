@@ -320,12 +320,12 @@ impl Transaction {
 
     /// Notes that the transaction relied on what is not in a node of an index.
     #[inline(always)]
-    fn note_absence(&self, node: Option<NodeVersion>) {
+    fn note_absence(&self, table: &Table, node: Option<NodeVersion>) {
         let dependencies = &self.context.dependencies;
         if !dependencies.is_for_certification() {
             dependencies.settle();
         } else if let Some(node) = node {
-            dependencies.missed(node);
+            dependencies.missed(table.number(), node);
         }
     }
 
@@ -353,11 +353,14 @@ impl Transaction {
         true
     }
 
-    /// Who is told about nodes of indexes.
+    /// Who is told about nodes of a table's index.
     #[inline(always)]
-    fn tracker(&self) -> Tracker<'_> {
+    fn tracker(&self, table: &Table) -> Tracker<'_> {
         let dependencies = &self.context.dependencies;
-        Tracker(dependencies.is_for_certification().then_some(dependencies))
+        Tracker {
+            dependencies: dependencies.is_for_certification().then_some(dependencies),
+            table: table.number(),
+        }
     }
 
     #[inline(always)]

@@ -16,6 +16,7 @@ use crate::{
     locks::{OnConflict, Place, Strength},
     log::Durability,
     session::{Account, Dependencies, KeptKey, Purpose, Saved, Savepoints},
+    table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{Isolation, TransactionOptions},
     ttl::WallTime,
@@ -47,8 +48,8 @@ pub(crate) struct Context {
     /// The snapshot of the first write: what the transaction has written to stays in
     /// place until it ends, also where it has no snapshot between two operations.
     anchor: Cell<u64>,
-    /// Which tables it has used: a bit for all numbers that are equal modulo 64.
-    used: Cell<u64>,
+    /// Which tables it has used.
+    used: Cell<TableSet>,
     /// What the wall clock said, once it was asked (`ttl.rs`).
     pub(crate) present: Cell<WallTime>,
     /// It reads what is stored.
@@ -239,7 +240,7 @@ impl Context {
         self.present.set(WallTime::UNKNOWN);
         self.reads_stored.set(false);
         self.id.set(None);
-        self.used.set(0);
+        self.used.take();
         self.reads.set(0);
         self.scanned.set(0);
         self.written.set(0);
@@ -277,12 +278,12 @@ impl Context {
     /// Notes that a table is used.
     #[inline(always)]
     pub(crate) fn note_use(&self, table: u32) {
-        self.used.set(self.used.get() | 1 << (table % 64));
+        self.used.set(self.used.get().with(table));
     }
 
     /// Whether a table may have been used.
     pub(crate) fn has_used(&self, table: u32) -> bool {
-        self.used.get() & 1 << (table % 64) != 0
+        self.used.get().has(table)
     }
 
     pub(crate) fn drop_snapshot(&self) {

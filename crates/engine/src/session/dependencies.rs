@@ -12,7 +12,7 @@ use std::{
 use index::{NodeId, NodeVersion, Observer};
 use memory::Arena;
 
-use crate::{indirection::Slot, version::Version};
+use crate::{indirection::Slot, table_set::TableSet, version::Version};
 
 /// Records that are noted only so that a snapshot can move. Each is looked at when it is
 /// to: this is for transactions that read a few records before they write a hot one.
@@ -63,6 +63,8 @@ pub(crate) struct Dependencies {
     settled: Cell<bool>,
     pub(crate) records: RefCell<Vec<RecordRead>>,
     nodes: RefCell<HashMap<NodeId, u64>>,
+    /// The tables and indexes that these are of.
+    absent_in: Cell<TableSet>,
 }
 
 impl Dependencies {
@@ -115,8 +117,9 @@ impl Dependencies {
         self.records.borrow_mut().push(RecordRead { slot, seen });
     }
 
-    /// The transaction relied on what is not in a node.
-    pub(crate) fn missed(&self, node: NodeVersion) {
+    /// The transaction relied on what is not in a node of a table or index.
+    pub(crate) fn missed(&self, table: u32, node: NodeVersion) {
+        self.absent_in.set(self.absent_in.get().with(table));
         // The first version counts: if there is another by now, the transaction will
         // find out when it commits.
         let mut nodes = self.nodes.borrow_mut();
@@ -151,8 +154,9 @@ impl Dependencies {
             + self.nodes.borrow().capacity() * node_bytes
     }
 
-    pub(crate) fn relies_on_absence(&self) -> bool {
-        !self.nodes.borrow().is_empty()
+    /// Where the transaction relies on the absence of records.
+    pub(crate) fn absent_in(&self) -> TableSet {
+        self.absent_in.get()
     }
 
     /// Whether no node has changed but by the transaction itself.
@@ -172,6 +176,7 @@ impl Dependencies {
         let mut records = self.records.borrow_mut();
         records.clear();
         records.shrink_to(1 << 14);
+        self.absent_in.take();
         let mut nodes = self.nodes.borrow_mut();
         if !nodes.is_empty() {
             nodes.clear();
@@ -180,23 +185,26 @@ impl Dependencies {
     }
 }
 
-/// Notes nodes for a transaction that is certified, or for none.
+/// Notes nodes of a table or index for a transaction that is certified, or for none.
 #[derive(Clone, Copy)]
-pub(crate) struct Tracker<'t>(pub(crate) Option<&'t Dependencies>);
+pub(crate) struct Tracker<'t> {
+    pub(crate) dependencies: Option<&'t Dependencies>,
+    pub(crate) table: u32,
+}
 
 impl Observer for Tracker<'_> {
     const ACTIVE: bool = true;
 
     #[inline]
     fn depended(&mut self, node: NodeVersion) {
-        if let Some(dependencies) = self.0 {
-            dependencies.missed(node);
+        if let Some(dependencies) = self.dependencies {
+            dependencies.missed(self.table, node);
         }
     }
 
     #[inline]
     fn changed(&mut self, before: NodeVersion, after: NodeVersion) {
-        if let Some(dependencies) = self.0
+        if let Some(dependencies) = self.dependencies
             && let Some(version) = dependencies.nodes.borrow_mut().get_mut(&before.node)
             && *version == before.version
         {
@@ -205,7 +213,7 @@ impl Observer for Tracker<'_> {
     }
 
     fn divided(&mut self, from: NodeId, node: NodeVersion) {
-        if let Some(dependencies) = self.0 {
+        if let Some(dependencies) = self.dependencies {
             let mut nodes = dependencies.nodes.borrow_mut();
             if nodes.contains_key(&from) {
                 // The memory may have been a node that it depended on: it is not that
@@ -216,7 +224,7 @@ impl Observer for Tracker<'_> {
     }
 
     fn absorbed(&mut self, gone: NodeVersion, into: NodeVersion) {
-        if let Some(dependencies) = self.0 {
+        if let Some(dependencies) = self.dependencies {
             let mut nodes = dependencies.nodes.borrow_mut();
             // Else others have changed it, and shall be noticed.
             if nodes.get(&gone.node) == Some(&gone.version) {

@@ -47,8 +47,8 @@
 //! index that says so; a transaction whose nodes have changed, by other hands than its
 //! own, aborts. (An entry that is there without a visible version is noted as a record
 //! as well.) Who inserts later has no version where a mark could be: if it has a
-//! successor, all sessions' *range stamps* count as its predecessors
-//! (`certifier.rs`). They are raised, and read, on the same sides of the fences as
+//! successor, all sessions' *range stamps* of the tables where it inserted count as its
+//! predecessors (`certifier.rs`). They are raised, and read, on the same sides of the fences as
 //! marks.
 //!
 //! # Writes that are taken back
@@ -84,6 +84,7 @@ use crate::{
     session::RecordRead,
     status::Outcome,
     sync::{Ordering, fence},
+    table_set::TableSet,
     timestamp::{Begin, Timestamp},
     version::Version,
 };
@@ -123,7 +124,10 @@ impl Transaction {
             return Ok(at);
         }
         let marks = self.session.database.certifier() == Certifier::Ssn;
-        let range_before = if marks { self.leave_marks(at) } else { at };
+        let (inserted_in, range_before) = self.insertions();
+        if marks {
+            self.leave_marks(at);
+        }
         let mut successor = first_drop;
         let flow = self.each_overwriter(at, |overwriter| match overwriter {
             Overwriter::None => ControlFlow::Continue(()),
@@ -145,7 +149,7 @@ impl Transaction {
         let is_safe = successor == at
             || marks
                 && !self.drops_tables()
-                && successor > self.latest_predecessor(at, range_before)
+                && successor > self.latest_predecessor(at, inserted_in, range_before)
                 && successor > self.session.database.board.last_read_only();
         is_safe.then_some(successor).ok_or(Abort::NotSerializable)
     }
@@ -171,9 +175,17 @@ impl Transaction {
         self.check_nodes()
     }
 
+    /// Where the transaction inserts, and the session's newest range stamp there.
+    fn insertions(&self) -> (TableSet, Timestamp) {
+        let writes = self.context.writes.borrow();
+        let inserted = writes.iter().filter(|write| write.old.is_none());
+        let tables = inserted.map(|write| write.table);
+        let tables = tables.fold(TableSet::default(), TableSet::with);
+        (tables, self.session.announcements().newest_range(tables))
+    }
+
     /// Marks what was read with `at`, and makes sure that whoever misses a mark is seen.
-    /// Returns the session's range stamp as it was.
-    fn leave_marks(&self, at: Timestamp) -> Timestamp {
+    fn leave_marks(&self, at: Timestamp) {
         let session = &*self.session;
         let _pin = session.memory.pin();
         let now = session.database.now();
@@ -189,13 +201,11 @@ impl Transaction {
                 seen.mark_read(at, now);
             }
         }
-        let relied = self.context.dependencies.relies_on_absence();
-        let range = if relied { at } else { Timestamp(0) };
-        let before = session.announcements().raise_range(range);
+        let absent_in = self.context.dependencies.absent_in();
+        session.announcements().raise_ranges(absent_in, at);
         // Pairs with the fence of whoever overwrites what was read, or inserts what was
         // not there: module text.
         fence(Ordering::SeqCst);
-        before
     }
 
     /// Calls `visit` with the overwriter of each record that was read, until it breaks.
@@ -289,18 +299,25 @@ impl Transaction {
     }
 
     /// The latest predecessor that committed before `at`, or a later point before `at`.
-    fn latest_predecessor(&self, at: Timestamp, range_before: Timestamp) -> Timestamp {
+    fn latest_predecessor(
+        &self,
+        at: Timestamp,
+        inserted_in: TableSet,
+        range_before: Timestamp,
+    ) -> Timestamp {
         let session = &*self.session;
-        let mut latest = self.context.snapshot();
-        for write in self.context.writes.borrow().iter() {
+        let board = &session.database.board;
+        let readers = board.last_range_reader(session.number, inserted_in, range_before);
+        let mut latest = self.context.snapshot().max(readers);
+        for (old, _) in self
+            .context
+            .writes
+            .borrow()
+            .iter()
+            .filter_map(|write| write.old)
+        {
             // What is later than `at` hides what came before it.
-            latest = latest.max(match write.old {
-                Some((old, _)) => old.last_reader(at),
-                None => {
-                    let board = &session.database.board;
-                    board.last_range_reader(session.number, range_before)
-                }
-            });
+            latest = latest.max(old.last_reader(at));
         }
         latest.min(Timestamp(at.0 - 1))
     }

@@ -110,7 +110,7 @@ impl Statement<'_> {
                 Name::Key(key) => {
                     let mut lookup = table.index.lookup(&pin, key);
                     let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
-                        transaction.note_absence(lookup.found_in());
+                        transaction.note_absence(table, lookup.found_in());
                         return None;
                     };
                     (Rid(rid), lookup.found_in())
@@ -122,7 +122,7 @@ impl Statement<'_> {
                 P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
             }
             let Head::Version(head) = slot.head() else {
-                transaction.note_absence(found_in);
+                transaction.note_absence(table, found_in);
                 return None;
             };
             let bytes = table.prefetch_bytes();
@@ -137,7 +137,7 @@ impl Statement<'_> {
             transaction.note(slot, visible);
             let stored = visible.as_ref().and_then(Version::payload);
             if stored.is_none() {
-                transaction.note_absence(found_in);
+                transaction.note_absence(table, found_in);
             }
             let worth = stored.and_then(|stored| transaction.worth(table, stored));
             worth.map(read)

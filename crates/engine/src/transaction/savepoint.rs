@@ -138,7 +138,7 @@ impl Transaction {
             let mut lookup = table.index.lookup(&pin, write.key(&keys));
             run_inline(async { look_up!(Sequential, INDEX_POINT, lookup) });
             // With the own key in it: to take that out is a change of one's own.
-            self.note_absence(lookup.found_in());
+            self.note_absence(&table, lookup.found_in());
         }
         let slot = write.slot;
         drop(writes);

@@ -88,7 +88,7 @@ impl Statement<'_> {
         loop {
             let pin = session.memory.pin();
             for _ in 0..NODES_PER_PIN {
-                let tracker = transaction.tracker();
+                let tracker = transaction.tracker(table);
                 if !scan.next_observed::<P, _>(&pin, &mut batch, tracker).await {
                     return scanned;
                 }

@@ -75,7 +75,7 @@ impl Transaction {
                         &pin,
                         key,
                         Some(write.rid.0),
-                        self.tracker(),
+                        self.tracker(&table),
                     );
                     run_inline(removal);
                 }

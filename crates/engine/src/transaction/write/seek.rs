@@ -85,7 +85,7 @@ impl Seek for Existing {
         let pin = statement.transaction.session.memory.pin();
         let mut lookup = table.index.lookup(&pin, key);
         let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
-            statement.transaction.note_absence(lookup.found_in());
+            statement.transaction.note_absence(table, lookup.found_in());
             return Ok(Written::Refused);
         };
         let found_in = lookup.found_in();
@@ -96,7 +96,7 @@ impl Seek for Existing {
             .write_record::<P, _>(table, rid, slot, key, content, intent)
             .await?;
         if matches!(written, Written::Refused) {
-            statement.transaction.note_absence(found_in);
+            statement.transaction.note_absence(table, found_in);
         }
         Ok(written)
     }
@@ -140,7 +140,7 @@ impl Seek for OrNew {
             };
             // The index publishes in its last, unsuspended stretch. If this
             // future is dropped before that, `record` is taken back.
-            let tracker = transaction.tracker();
+            let tracker = transaction.tracker(table);
             let inserted = table
                 .index
                 .insert_observed::<P, _>(&session.memory, &pin, key, rid.0, tracker)
