@@ -39,6 +39,7 @@ mod held;
 mod lock;
 mod maintain;
 mod multi_get;
+mod phantoms;
 mod read;
 mod refresh;
 mod restart;
@@ -49,12 +50,16 @@ mod undo;
 mod visibility;
 mod write;
 
-use std::{mem::ManuallyDrop, rc::Rc};
+use std::{
+    mem::ManuallyDrop,
+    ops::Bound::{self, Included},
+    rc::Rc,
+};
 
 pub(crate) use self::maintain::Claimed;
 pub use self::{commit::Commit, savepoint::Savepoint};
 
-use index::NodeVersion;
+use index::{Direction, NodeVersion};
 
 use crate::{
     error::{Abort, Error},
@@ -318,23 +323,48 @@ impl Transaction {
         }
     }
 
-    /// Notes that the transaction relied on what is not in a node of an index.
+    /// Notes that the transaction did not find `key` in a table, or nothing behind it, if a
+    /// node of the index says so.
     #[inline(always)]
-    fn note_absence(&self, table: &Table, node: Option<NodeVersion>) {
+    fn note_absence(&self, table: &Table, key: &[u8], node: Option<NodeVersion>) {
         let dependencies = &self.context.dependencies;
         if !dependencies.is_for_certification() {
             dependencies.settle();
         } else if let Some(node) = node {
             dependencies.missed(table.number(), node);
+            dependencies.looked_at(table.number(), (Included(key), Included(key)));
         }
     }
 
-    /// Notes that the transaction reads a range.
+    /// Notes that a scan begins.
     #[inline(always)]
-    fn note_range(&self) {
+    fn note_scan(&self) {
         let dependencies = &self.context.dependencies;
         if !dependencies.is_for_certification() {
             dependencies.settle();
+        } else {
+            dependencies.count_scan(1);
+        }
+    }
+
+    /// Notes what a scan has looked at: the `range`, or the part of it up to a key.
+    #[inline(always)]
+    fn note_scanned(
+        &self,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        up_to: Option<&[u8]>,
+    ) {
+        let dependencies = &self.context.dependencies;
+        if dependencies.is_for_certification() {
+            let range = match (up_to, direction) {
+                (None, _) => range,
+                (Some(last), Direction::Forward) => (range.0, Included(last)),
+                (Some(last), Direction::Backward) => (Included(last), range.1),
+            };
+            dependencies.looked_at(table.number(), range);
+            dependencies.count_scan(-1);
         }
     }
 

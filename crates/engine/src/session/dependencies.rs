@@ -1,4 +1,6 @@
-//! What a transaction has read: records and, for what it did not find, nodes of indexes.
+//! What a transaction has read: records and, for what it did not find, nodes of indexes and
+//! the ranges of keys that it looked at there. Nodes are compared first, since that is quick;
+//! what happens in a node beside those ranges is nobody's concern (`transaction/phantoms.rs`).
 //!
 //! A serializable one notes everything, because it is certified when it commits. One at
 //! snapshot isolation notes the first few records only, so that its snapshot can move
@@ -7,6 +9,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
+    ops::Bound,
 };
 
 use index::{NodeId, NodeVersion, Observer};
@@ -65,6 +68,26 @@ pub(crate) struct Dependencies {
     nodes: RefCell<HashMap<NodeId, u64>>,
     /// The tables and indexes that these are of.
     absent_in: Cell<TableSet>,
+    pub(crate) ranges: RefCell<Vec<KeyRange>>,
+    /// Bytes of the keys in them.
+    range_bytes: Cell<usize>,
+    /// Scans that are under way or were given up: no range tells what they have looked at.
+    open_scans: Cell<u32>,
+}
+
+/// Keys of a table or index, all of which a transaction has looked at.
+#[derive(Debug)]
+pub(crate) struct KeyRange {
+    pub(crate) table: u32,
+    from: Bound<Box<[u8]>>,
+    to: Bound<Box<[u8]>>,
+}
+
+impl KeyRange {
+    pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let from = self.from.as_ref().map(|key| &**key);
+        (from, self.to.as_ref().map(|key| &**key))
+    }
 }
 
 impl Dependencies {
@@ -126,6 +149,30 @@ impl Dependencies {
         nodes.entry(node.node).or_insert(node.version);
     }
 
+    /// The transaction has looked at all keys in a range, and was told what is there.
+    pub(crate) fn looked_at(&self, table: u32, (from, to): (Bound<&[u8]>, Bound<&[u8]>)) {
+        let bytes = |bound: Bound<&[u8]>| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => key.len(),
+            Bound::Unbounded => 0,
+        };
+        let bytes = bytes(from) + bytes(to);
+        self.range_bytes.set(self.range_bytes.get() + bytes);
+        let (from, to) = (from.map(Box::from), to.map(Box::from));
+        let range = KeyRange { table, from, to };
+        self.ranges.borrow_mut().push(range);
+    }
+
+    /// A scan begins, or ends with its range noted.
+    pub(crate) fn count_scan(&self, change: i32) {
+        let open = self.open_scans.get().saturating_add_signed(change);
+        self.open_scans.set(open);
+    }
+
+    /// Whether the ranges tell all that the transaction has looked at.
+    pub(crate) fn are_ranges_complete(&self) -> bool {
+        self.open_scans.get() == 0
+    }
+
     /// Whether the next record will make the list grow, or be one too many.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
@@ -152,6 +199,8 @@ impl Dependencies {
         let node_bytes = size_of::<(NodeId, u64)>() + 1;
         self.records.borrow().capacity() * size_of::<RecordRead>()
             + self.nodes.borrow().capacity() * node_bytes
+            + self.ranges.borrow().capacity() * size_of::<KeyRange>()
+            + self.range_bytes.get()
     }
 
     /// Where the transaction relies on the absence of records.
@@ -177,6 +226,12 @@ impl Dependencies {
         records.clear();
         records.shrink_to(1 << 14);
         self.absent_in.take();
+        self.open_scans.take();
+        if self.range_bytes.take() > 0 || !self.ranges.borrow().is_empty() {
+            let mut ranges = self.ranges.borrow_mut();
+            ranges.clear();
+            ranges.shrink_to(1 << 10);
+        }
         let mut nodes = self.nodes.borrow_mut();
         if !nodes.is_empty() {
             nodes.clear();

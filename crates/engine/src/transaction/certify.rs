@@ -45,7 +45,7 @@
 //! # Absent records
 //! What was not there, in the index or for the snapshot, is noted as the node of the
 //! index that says so; a transaction whose nodes have changed, by other hands than its
-//! own, aborts. (An entry that is there without a visible version is noted as a record
+//! own, aborts if there is something new where it has looked (`phantoms.rs`). (An entry that is there without a visible version is noted as a record
 //! as well.) Who inserts later has no version where a mark could be: if it has a
 //! successor, all sessions' *range stamps* of the tables where it inserted count as its
 //! predecessors (`certifier.rs`). They are raised, and read, on the same sides of the fences as
@@ -145,7 +145,7 @@ impl Transaction {
         if flow.is_break() {
             return Err(Abort::NotSerializable);
         }
-        self.check_nodes()?;
+        self.check_phantoms()?;
         let is_safe = successor == at
             || marks
                 && !self.drops_tables()
@@ -172,7 +172,7 @@ impl Transaction {
         if flow.is_break() {
             return Err(Abort::NotSerializable);
         }
-        self.check_nodes()
+        self.check_phantoms()
     }
 
     /// Where the transaction inserts, and the session's newest range stamp there.
@@ -290,12 +290,6 @@ impl Transaction {
                 Outcome::Ended => {}
             }
         }
-    }
-
-    pub(super) fn check_nodes(&self) -> Result<(), Abort> {
-        let arena = &self.session.database.arena;
-        let are_current = self.context.dependencies.nodes_are_current(arena);
-        are_current.then_some(()).ok_or(Abort::Phantom)
     }
 
     /// The latest predecessor that committed before `at`, or a later point before `at`.

@@ -166,7 +166,7 @@ impl<'t> Statement<'t> {
         let pin = transaction.session.memory.pin();
         let mut lookup = table.index.lookup(&pin, key);
         let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
-            transaction.note_absence(table, lookup.found_in());
+            transaction.note_absence(table, key, lookup.found_in());
             return Ok(Locked::Absent);
         };
         let found_in = lookup.found_in();
@@ -176,12 +176,12 @@ impl<'t> Statement<'t> {
         loop {
             let (head, owner) = match self.examine::<P>(table, slot, key, bytes, true).await? {
                 Standing::Gone | Standing::Unseen => {
-                    transaction.note_absence(table, found_in);
+                    transaction.note_absence(table, key, found_in);
                     return Ok(Locked::Absent);
                 }
                 Standing::Free(head, _) if transaction.is_absent(table, head) => {
                     transaction.note(slot, Some(head));
-                    transaction.note_absence(table, found_in);
+                    transaction.note_absence(table, key, found_in);
                     return Ok(Locked::Absent);
                 }
                 Standing::Free(head, Sight::Own) => {

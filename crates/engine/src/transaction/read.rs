@@ -105,15 +105,15 @@ impl Statement<'_> {
         async move {
             let transaction = self.transaction;
             let pin = transaction.session.memory.pin();
-            let (rid, found_in) = match name {
-                Name::Rid(rid) | Name::Fetched(rid) => (rid, None),
+            let (rid, key, found_in) = match name {
+                Name::Rid(rid) | Name::Fetched(rid) => (rid, &[][..], None),
                 Name::Key(key) => {
                     let mut lookup = table.index.lookup(&pin, key);
                     let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
-                        transaction.note_absence(table, lookup.found_in());
+                        transaction.note_absence(table, key, lookup.found_in());
                         return None;
                     };
-                    (Rid(rid), lookup.found_in())
+                    (Rid(rid), key, lookup.found_in())
                 }
             };
             let slot = table.records.slot(rid);
@@ -122,7 +122,7 @@ impl Statement<'_> {
                 P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
             }
             let Head::Version(head) = slot.head() else {
-                transaction.note_absence(table, found_in);
+                transaction.note_absence(table, key, found_in);
                 return None;
             };
             let bytes = table.prefetch_bytes();
@@ -137,7 +137,7 @@ impl Statement<'_> {
             transaction.note(slot, visible);
             let stored = visible.as_ref().and_then(Version::payload);
             if stored.is_none() {
-                transaction.note_absence(table, found_in);
+                transaction.note_absence(table, key, found_in);
             }
             let worth = stored.and_then(|stored| transaction.worth(table, stored));
             worth.map(read)

@@ -89,6 +89,6 @@ impl Transaction {
             Overwriter::Committed { at, .. } if at <= present => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         });
-        flow.is_continue() && self.check_nodes().is_ok()
+        flow.is_continue() && self.check_phantoms().is_ok()
     }
 }

@@ -135,10 +135,11 @@ impl Transaction {
             && let Some(table) = session.database.table_by_number(write.table)
         {
             let keys = self.context.keys.borrow();
-            let mut lookup = table.index.lookup(&pin, write.key(&keys));
+            let key = write.key(&keys);
+            let mut lookup = table.index.lookup(&pin, key);
             run_inline(async { look_up!(Sequential, INDEX_POINT, lookup) });
             // With the own key in it: to take that out is a change of one's own.
-            self.note_absence(&table, lookup.found_in());
+            self.note_absence(&table, key, lookup.found_in());
         }
         let slot = write.slot;
         drop(writes);

@@ -80,7 +80,7 @@ impl Statement<'_> {
         mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
     ) -> u64 {
         let transaction = self.transaction;
-        transaction.note_range();
+        transaction.note_scan();
         let session = &*transaction.session;
         let mut batch = session.batches.lend();
         let mut scan = table.index.scan(range, direction);
@@ -90,12 +90,15 @@ impl Statement<'_> {
             for _ in 0..NODES_PER_PIN {
                 let tracker = transaction.tracker(table);
                 if !scan.next_observed::<P, _>(&pin, &mut batch, tracker).await {
+                    transaction.note_scanned(table, range, direction, None);
                     return scanned;
                 }
                 let flow = self
                     .visit_batch::<P>(table, &batch, &mut visit, &mut scanned)
                     .await;
-                if flow.is_break() {
+                if let ControlFlow::Break(at) = flow {
+                    let (last, _) = batch.get(at);
+                    transaction.note_scanned(table, range, direction, Some(last));
                     return scanned;
                 }
             }
@@ -104,6 +107,7 @@ impl Statement<'_> {
         }
     }
 
+    /// Visits the records of a batch, until `visit` breaks: at which of them.
     #[inline(always)]
     async fn visit_batch<P: Policy>(
         &self,
@@ -111,14 +115,14 @@ impl Statement<'_> {
         batch: &Batch,
         visit: &mut impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
         scanned: &mut u64,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<usize> {
         if P::MAY_SUSPEND || P::PREFETCHES {
             let rids = batch.iter().map(|(_, rid)| Rid(rid));
             self.fetch_records::<P>(table, rids).await;
         }
         let transaction = self.transaction;
         let snapshot = transaction.context.snapshot();
-        for (key, rid) in batch.iter() {
+        for (at, (key, rid)) in batch.iter().enumerate() {
             let rid = Rid(rid);
             let slot = table.records.slot(rid);
             let Head::Version(head) = slot.head() else {
@@ -133,7 +137,9 @@ impl Statement<'_> {
             let stored = version.payload();
             if let Some(worth) = stored.and_then(|stored| transaction.worth(table, stored)) {
                 *scanned += 1;
-                visit(key, rid, worth.value)?;
+                if visit(key, rid, worth.value).is_break() {
+                    return ControlFlow::Break(at);
+                }
             }
         }
         ControlFlow::Continue(())

@@ -85,7 +85,9 @@ impl Seek for Existing {
         let pin = statement.transaction.session.memory.pin();
         let mut lookup = table.index.lookup(&pin, key);
         let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
-            statement.transaction.note_absence(table, lookup.found_in());
+            statement
+                .transaction
+                .note_absence(table, key, lookup.found_in());
             return Ok(Written::Refused);
         };
         let found_in = lookup.found_in();
@@ -96,7 +98,7 @@ impl Seek for Existing {
             .write_record::<P, _>(table, rid, slot, key, content, intent)
             .await?;
         if matches!(written, Written::Refused) {
-            statement.transaction.note_absence(table, found_in);
+            statement.transaction.note_absence(table, key, found_in);
         }
         Ok(written)
     }
