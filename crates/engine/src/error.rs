@@ -24,8 +24,8 @@ pub enum Abort {
     /// What this transaction read was changed by others in a way that no serial order
     /// of all transactions allows. (Serializable only.)
     NotSerializable,
-    /// Records came or went in a range that this transaction read, or close by.
-    /// (Serializable only.)
+    /// Records came or went in a range that this transaction read, or where it looked for
+    /// a key. (Serializable only.)
     Phantom,
     /// There is no memory to remember what this transaction has read. (Serializable
     /// only.)
