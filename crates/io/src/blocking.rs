@@ -20,20 +20,28 @@ use crate::channel::{Action, Channel, Completion, Operation, Rouse};
 /// The most that one call transfers on Linux, less a page to stay aligned.
 pub(crate) const TRANSFER_BYTES_MAX: usize = 0x7fff_0000;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BlockingChannel {
     completed: Vec<Completion>,
-    /// The flag was refused once.
-    without_dsync: bool,
+    calls: BlockingCalls,
     bell: Arc<Bell>,
 }
 
-impl BlockingChannel {
-    pub(crate) fn new() -> BlockingChannel {
-        BlockingChannel {
-            completed: Vec::new(),
-            without_dsync: false,
-            bell: Arc::default(),
+/// Makes the calls.
+#[derive(Debug, Default)]
+pub(crate) struct BlockingCalls {
+    /// The flag was refused once.
+    without_dsync: bool,
+}
+
+impl BlockingCalls {
+    /// Makes the call.
+    pub(crate) fn complete(&mut self, mut operation: Operation) -> Completion {
+        let result = self.transfer(&mut operation);
+        Completion {
+            token: operation.token,
+            buffer: operation.buffer,
+            result,
         }
     }
 
@@ -105,13 +113,8 @@ fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
 }
 
 impl Channel for BlockingChannel {
-    fn submit(&mut self, mut operation: Operation) {
-        let result = self.transfer(&mut operation);
-        self.completed.push(Completion {
-            token: operation.token,
-            buffer: operation.buffer,
-            result,
-        });
+    fn submit(&mut self, operation: Operation) {
+        self.completed.push(self.calls.complete(operation));
     }
 
     fn reap(&mut self, completions: &mut Vec<Completion>) {
@@ -135,13 +138,13 @@ impl Channel for BlockingChannel {
 
 /// What a sleeping channel listens for.
 #[derive(Debug, Default)]
-struct Bell {
+pub(crate) struct Bell {
     rung: Mutex<bool>,
     ringing: Condvar,
 }
 
 impl Bell {
-    fn wait(&self, at_most: Option<Duration>) {
+    pub(crate) fn wait(&self, at_most: Option<Duration>) {
         let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rung = match at_most {
             None => self

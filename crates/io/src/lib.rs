@@ -20,6 +20,7 @@ mod channel;
 #[cfg(feature = "simulation")]
 mod dice;
 mod directory;
+mod flusher;
 #[cfg(feature = "simulation")]
 mod lazy;
 mod port;

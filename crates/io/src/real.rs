@@ -28,6 +28,7 @@ use crate::{
     blocking::BlockingChannel,
     channel::Channel,
     directory::{Directory, DirectoryLock, File, OpenMode, check_name},
+    flusher::Flusher,
     real::file::{DirectoryFile, RealFile},
     uring::UringChannel,
 };
@@ -45,6 +46,9 @@ pub enum Backend {
     Uring,
     /// Blocking calls, made when an operation is submitted.
     Blocking,
+    /// Blocking calls, made by one thread for all channels: a dedicated flusher, as other
+    /// engines have it. For comparison.
+    Thread,
 }
 
 /// A directory of the operating system.
@@ -54,6 +58,8 @@ pub struct RealDirectory {
     handle: fs::File,
     /// Channels use `io_uring`.
     uring: bool,
+    /// Channels use this thread.
+    flusher: Option<Arc<Flusher>>,
     /// May use blocking calls where a ring cannot be had.
     lenient: bool,
     /// Why a ring could not be had, if it was wanted.
@@ -71,7 +77,7 @@ impl RealDirectory {
         let handle = fs::File::open(path).map_err(|error| explain(error, "cannot open", path))?;
         let refusal = OnceLock::new();
         let uring = match backend {
-            Backend::Blocking => false,
+            Backend::Blocking | Backend::Thread => false,
             Backend::Uring => {
                 UringChannel::probe()?;
                 true
@@ -88,6 +94,10 @@ impl RealDirectory {
             path: path.to_owned(),
             handle,
             uring,
+            flusher: match backend {
+                Backend::Thread => Some(Flusher::start()?),
+                _ => None,
+            },
             lenient: backend == Backend::Auto,
             refusal,
         })
@@ -209,6 +219,9 @@ impl Directory for RealDirectory {
     }
 
     fn channel(&self) -> io::Result<Box<dyn Channel>> {
+        if let Some(flusher) = &self.flusher {
+            return Ok(Box::new(flusher.channel()));
+        }
         if self.uring {
             match UringChannel::new() {
                 Ok(channel) => return Ok(Box::new(channel)),
@@ -218,7 +231,7 @@ impl Directory for RealDirectory {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Box::new(BlockingChannel::new()))
+        Ok(Box::new(BlockingChannel::default()))
     }
 
     fn location(&self) -> String {
@@ -226,6 +239,9 @@ impl Directory for RealDirectory {
     }
 
     fn backend(&self) -> String {
+        if self.flusher.is_some() {
+            return "blocking, on a thread of its own".to_owned();
+        }
         match (self.uring, self.refusal.get()) {
             (true, None) => "io_uring".to_owned(),
             (true, Some(why)) => format!("io_uring, for some threads blocking ({why})"),

@@ -33,7 +33,7 @@ impl Drop for Place {
 
 /// Runs `body` on a directory of each backend that this system has.
 pub(crate) fn on_each(body: impl Fn(&Arc<dyn Directory>)) {
-    for backend in [Backend::Blocking, Backend::Uring] {
+    for backend in [Backend::Blocking, Backend::Thread, Backend::Uring] {
         let place = Place::new();
         match RealDirectory::open(&place.0, backend) {
             Ok(directory) => body(&(Arc::new(directory) as Arc<dyn Directory>)),
