@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use crate::Result;
-use crate::measure::{Certifier, Durability, InFlight, Isolation};
+use crate::databases::Kind;
+use crate::measure::{Certifier, Durability, Flusher, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::number::{check_seconds, within};
 use crate::variant::Variant;
@@ -20,6 +21,9 @@ pub struct Asked {
     pub certifiers: Vec<Certifier>,
     /// Durabilities to compare, for a database in a directory; none in memory.
     pub durabilities: Vec<Durability>,
+    /// Who writes the log of a database in a directory, to be compared; the workers when
+    /// empty.
+    pub flushers: Vec<Flusher>,
     /// Whether transactions that only read say so when they begin.
     pub declare_read_only: bool,
     /// Worker threads.
@@ -42,6 +46,7 @@ impl Default for Asked {
             isolations: Vec::new(),
             certifiers: Vec::new(),
             durabilities: Vec::new(),
+            flushers: Vec::new(),
             declare_read_only: false,
             workers: 1,
             in_flight: InFlight::Auto,
@@ -63,6 +68,8 @@ pub struct Comparison {
     pub certifiers: Vec<Certifier>,
     /// Durabilities to compare.
     pub durabilities: Vec<Durability>,
+    /// Who writes the log of a database in a directory.
+    pub flushers: Vec<Flusher>,
     /// Whether transactions that only read say so when they begin.
     pub declare_read_only: bool,
     /// Worker threads, at least 1. The machine's limit is measured on as many.
@@ -102,6 +109,7 @@ impl Asked {
             certifiers: certifiers(self.certifiers, &isolations, notes),
             isolations,
             durabilities: each_once(self.durabilities, Durability::Memory),
+            flushers: each_once(self.flushers, Flusher::Workers),
             declare_read_only: self.declare_read_only,
             workers: within("--workers", self.workers, 1024)? as usize,
             in_flight: self.in_flight,
@@ -119,8 +127,19 @@ impl Comparison {
             &self.modes,
             &self.isolations,
             &self.certifiers,
+            &self.flushers,
             &self.durabilities,
         )
+    }
+
+    /// The databases that this takes.
+    pub(crate) fn databases(&self) -> Vec<Kind> {
+        let of = |&certifier: &Certifier| {
+            self.flushers
+                .iter()
+                .map(move |&flusher| Kind { certifier, flusher })
+        };
+        self.certifiers.iter().flat_map(of).collect()
     }
 }
 

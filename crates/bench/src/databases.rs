@@ -1,55 +1,76 @@
-//! Databases under measurement: one for each certifier that is compared.
+//! Databases under measurement: one for each [`Kind`] that is compared.
 //!
-//! The certifier is a property of a database. Those that are compared have a loaded
-//! database each; while one is measured, the workers of the others sleep.
+//! How transactions are certified, and who writes the log, are properties of a database.
+//! Those that are compared have a loaded database each; while one is measured, the workers
+//! of the others sleep.
 
 use std::sync::mpsc;
 use std::time::Duration;
 
-use weft::{Database, Options, Stats, WorkerConfig, WorkerHandle};
+use io::Backend;
+use weft::{Database, Options, Stats, StorageOptions, WorkerConfig, WorkerHandle};
 
 use crate::limits::Region;
-use crate::measure::{AbortReasons, Certifier, Durability};
+use crate::measure::{AbortReasons, Certifier, Durability, Flusher};
 use crate::subject::{LOG_BLOCKS, LOG_BYTES, RawRun};
 use crate::variant::Variant;
 use crate::{Error, Result};
 
-/// Makes one thing for each certifier, `open`ed with the options of its database. If
-/// there are several in a directory, each has a directory within it.
+/// What databases that are compared differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) certifier: Certifier,
+    pub(crate) flusher: Flusher,
+}
+
+/// Makes one thing for each kind, `open`ed with the options of its database. If there are
+/// several in a directory, each has a directory within it.
 ///
 /// # Errors
 /// Those of `open`.
 pub(crate) fn for_each<T>(
-    certifiers: &[Certifier],
+    kinds: &[Kind],
     options: &Options,
     mut open: impl FnMut(Options) -> Result<T>,
-) -> Result<Vec<(Certifier, T)>> {
-    let several = certifiers.len() > 1;
-    let opened = certifiers.iter().map(|&certifier| {
+) -> Result<Vec<(Kind, T)>> {
+    let several = kinds.len() > 1;
+    let opened = kinds.iter().map(|&kind| {
+        let Kind { certifier, flusher } = kind;
+        let name = format!("{}-{}", certifier.name(), flusher.name());
         let options = Options {
             certifier: certifier.into(),
             data_dir: options.data_dir.as_ref().map(|directory| match several {
-                true => directory.join(certifier.name()),
+                true => directory.join(name),
                 false => directory.clone(),
             }),
+            storage: StorageOptions {
+                backend: match flusher {
+                    Flusher::Workers => options.storage.backend,
+                    Flusher::Thread => Backend::Thread,
+                },
+                ..options.storage
+            },
             ..options.clone()
         };
-        Ok((certifier, open(options)?))
+        Ok((kind, open(options)?))
     });
     opened.collect()
 }
 
-/// The one of `certifier`; of those that are not serializable, the first.
+/// The one that a variant is measured on; the first, if several serve.
 ///
 /// # Errors
 /// [`Error::Run`] if there is none.
-pub(crate) fn of<T>(all: &[(Certifier, T)], certifier: Option<Certifier>) -> Result<&T> {
-    let found = all
-        .iter()
-        .find(|(of, _)| certifier.is_none_or(|certifier| certifier == *of));
+pub(crate) fn of<T>(all: &[(Kind, T)], variant: Variant) -> Result<&T> {
+    let serves = |kind: &Kind| {
+        let certifies = |certifier| certifier == kind.certifier;
+        let flushes = |flusher| flusher == kind.flusher;
+        variant.certifier.is_none_or(certifies) && variant.flusher.is_none_or(flushes)
+    };
+    let found = all.iter().find(|(kind, _)| serves(kind));
     found
         .map(|(_, one)| one)
-        .ok_or_else(|| Error::run("a certifier is measured that was not planned; report this"))
+        .ok_or_else(|| Error::run("a database is measured that was not planned; report this"))
 }
 
 /// Memory that a worker is taken to need for what it inserts, in bytes per second; and the

@@ -11,6 +11,7 @@ use crate::variant::Variant;
 mod aborts;
 mod certifier;
 mod conflict;
+mod flusher;
 mod kind;
 mod latency;
 mod shape;
@@ -20,6 +21,7 @@ mod summary;
 pub use aborts::AbortReasons;
 pub use certifier::Certifier;
 pub use conflict::ConflictPolicy;
+pub use flusher::Flusher;
 pub use kind::KindMeasurement;
 pub use latency::{Latencies, LatencyNs, LatencySampler};
 pub use shape::Shape;
@@ -61,6 +63,9 @@ pub struct Measurement {
     pub on_conflict: Option<ConflictPolicy>,
     /// What their acknowledgement waited for.
     pub durability: Durability,
+    /// Who wrote the log, of a database in a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flusher: Option<Flusher>,
     /// Seconds measured.
     pub seconds: f64,
     /// Transactions committed per second, by all workers together.
@@ -98,6 +103,7 @@ impl Measurement {
     pub fn variant(&self) -> Variant {
         Variant {
             durability: self.durability,
+            flusher: self.flusher,
             isolation: self.isolation,
             certifier: self.certifier,
             mode: self.mode,

@@ -144,7 +144,7 @@ impl Options {
         };
         let modes = modes(&self.asked, &workload, &mut notes)?;
         let comparison = self.asked.check(modes, &mut notes)?;
-        let all_records = records.saturating_mul(comparison.certifiers.len() as u64);
+        let all_records = records.saturating_mul(comparison.databases().len() as u64);
         check_memory(all_records, self.key_bytes + value_bytes, available)?;
         Ok(Plan {
             records,
@@ -246,7 +246,7 @@ impl Plan {
             let workers = plan.comparison.workers;
             (plan.records, plan.key, plan.value, workers, indexes)
         };
-        tables(self) == tables(other) && self.comparison.certifiers == other.comparison.certifiers
+        tables(self) == tables(other) && self.comparison.databases() == other.comparison.databases()
     }
 
     /// What its table looks like, for results.

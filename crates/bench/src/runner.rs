@@ -135,14 +135,14 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
 pub fn load(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<()> {
     let step = progress.step(
         "loading",
-        plan.records * plan.comparison.certifiers.len() as u64,
+        plan.records * plan.comparison.databases().len() as u64,
     );
     subject.load(&step)?;
     step.finish();
     let step = progress.step(
         "building indexes",
         u64::from(plan.unique_indexes + plan.secondary_indexes)
-            * plan.comparison.certifiers.len() as u64,
+            * plan.comparison.databases().len() as u64,
     );
     subject.index(&step)?;
     step.finish();
@@ -249,6 +249,7 @@ pub(crate) fn measurement(
         read_only_declared: comparison.declare_read_only,
         on_conflict: None,
         durability: variant.durability,
+        flusher: variant.flusher,
         seconds,
         transactions_per_second: raw.transactions as f64 / seconds,
         operations_per_second: raw.operations as f64 / seconds,

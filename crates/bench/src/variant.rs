@@ -1,7 +1,7 @@
 //! What is compared within one run: each combination of mode, isolation level,
-//! certifier and durability.
+//! certifier, durability and who writes the log.
 
-use crate::measure::{Certifier, Durability, Isolation};
+use crate::measure::{Certifier, Durability, Flusher, Isolation};
 use crate::mode::Mode;
 
 /// One of the things compared. In the order of reports: sorted by the first field
@@ -10,6 +10,8 @@ use crate::mode::Mode;
 pub struct Variant {
     /// What acknowledgements wait for.
     pub durability: Durability,
+    /// Who writes the log, if there is one.
+    pub flusher: Option<Flusher>,
     /// What transactions see of each other.
     pub isolation: Isolation,
     /// How they are certified, if they are.
@@ -25,8 +27,19 @@ impl Variant {
         modes: &[Mode],
         isolations: &[Isolation],
         certifiers: &[Certifier],
+        flushers: &[Flusher],
         durabilities: &[Durability],
     ) -> Vec<Self> {
+        let logged = durabilities.iter().flat_map(|&durability| {
+            let flushers: Vec<_> = match durability {
+                Durability::Memory => vec![None],
+                _ => flushers.iter().copied().map(Some).collect(),
+            };
+            flushers
+                .into_iter()
+                .map(move |flusher| (durability, flusher))
+        });
+        let logged: Vec<_> = logged.collect();
         let mut all = Vec::new();
         for &mode in modes {
             for &isolation in isolations {
@@ -35,8 +48,9 @@ impl Variant {
                     _ => vec![None],
                 };
                 for certifier in certifiers {
-                    all.extend(durabilities.iter().map(|&durability| Self {
+                    all.extend(logged.iter().map(|&(durability, flusher)| Self {
                         durability,
+                        flusher,
                         isolation,
                         certifier,
                         mode,
@@ -69,7 +83,7 @@ impl Variant {
 }
 
 /// The mode, the isolation level unless it is the usual one, and, for a database in a
-/// directory, the durability.
+/// directory, the durability and who writes the log, unless it is the workers.
 impl std::fmt::Display for Variant {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.mode.name())?;
@@ -81,6 +95,9 @@ impl std::fmt::Display for Variant {
         }
         if self.durability != Durability::Memory {
             write!(formatter, " {}", self.durability.name())?;
+        }
+        if self.flusher == Some(Flusher::Thread) {
+            write!(formatter, " flusher-thread")?;
         }
         Ok(())
     }
@@ -96,6 +113,7 @@ mod tests {
             &[Mode::Sequential, Mode::Interleaved],
             &[Isolation::Snapshot, Isolation::Serializable],
             &Certifier::ALL,
+            &Flusher::ALL,
             &[Durability::Memory],
         );
         let certifiers: Vec<_> = all.iter().map(|variant| variant.certifier).collect();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bench::comparison::Asked;
-use bench::measure::{Certifier, Durability, InFlight, Isolation};
+use bench::measure::{Certifier, Durability, Flusher, InFlight, Isolation};
 use bench::mode::Mode;
 use bench::number::{parse_count, parse_seconds};
 use bench::report;
@@ -67,6 +67,13 @@ pub(crate) struct Execution {
     )]
     durability: Vec<Durability>,
 
+    /// Who writes the log, with --data-dir: workers (each its own) or thread (one more
+    /// thread for all of them, which competes for their processors, as engines with a
+    /// dedicated flusher have it); several, separated by commas, are compared, each on a
+    /// database of its own [default: workers].
+    #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "data_dir")]
+    flusher: Vec<Flusher>,
+
     /// How long a commit may wait for others to share a write with, in
     /// microseconds, with --data-dir [default: 200].
     #[arg(long, value_name = "US", requires = "data_dir")]
@@ -107,6 +114,7 @@ impl Execution {
             isolations: self.isolation.clone(),
             certifiers: self.certifier.clone(),
             durabilities: self.durabilities(),
+            flushers: self.flusher.clone(),
             declare_read_only: self.declare_read_only,
             workers: self.workers,
             in_flight: self.in_flight,

@@ -25,6 +25,8 @@ Examples:
   What serializable and durable cost:
     weft bench tpcc --modes interleaved --isolation snapshot,serializable
     weft bench tpcc --modes interleaved --data-dir DIR --durability synchronous,none
+  A log that workers write themselves, and one that a thread writes for them:
+    weft bench tpcc --modes interleaved --workers 2 --data-dir DIR --flusher workers,thread
   Latency where each mode has the same to do:
     weft bench tpcc --modes sequential,interleaved --offered 20000";
 

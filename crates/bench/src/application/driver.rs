@@ -1,4 +1,4 @@
-//! Measures an application: loads it once (for each certifier that is compared), then
+//! Measures an application: loads it once (for each kind of database that is compared), then
 //! runs it by turns in every variant, and checks its conditions after every run; if asked
 //! to, also beside the clients, on a snapshot, one check after the other.
 
@@ -8,8 +8,9 @@ use super::Application;
 use super::check::{Beside, inconsistencies};
 use super::client::{Client, Findings};
 use super::plan::Plan;
+use crate::databases::Kind;
 use crate::limits::Region;
-use crate::measure::{Certifier, KindMeasurement, Latencies, Measurement};
+use crate::measure::{KindMeasurement, Latencies, Measurement};
 use crate::progress::Progress;
 use crate::runner::{Alternating, Outcome, alternate, measurement, with_stolen};
 use crate::subject::RawRun;
@@ -56,9 +57,9 @@ pub fn measure<A: Application>(
         retries_max: u32::MAX,
         ..options.clone()
     };
-    let steps = A::load_steps(settings) * plan.comparison.certifiers.len() as u64;
+    let steps = A::load_steps(settings) * plan.comparison.databases().len() as u64;
     let step = progress.step("loading", steps);
-    let loaded = databases::for_each(&plan.comparison.certifiers, &options, |options| {
+    let loaded = databases::for_each(&plan.comparison.databases(), &options, |options| {
         let database = Database::open(options).map_err(Error::database)?;
         let application = A::load(settings, &database, &step)?;
         Ok(Loaded {
@@ -104,7 +105,7 @@ struct Driver<'a, A> {
     plan: &'a Plan,
     config: WorkerConfig,
     /// At least one.
-    loaded: Vec<(Certifier, Loaded<A>)>,
+    loaded: Vec<(Kind, Loaded<A>)>,
     inconsistencies: Vec<String>,
     checks_while_running: u64,
 }
@@ -113,7 +114,7 @@ impl<A: Application> Driver<'_, A> {
     /// Runs one variant on all workers. The checks are those beside it, none unless asked
     /// for.
     fn run(&self, variant: Variant, seed: u64) -> Result<(Findings, Beside, RawRun)> {
-        let loaded = databases::of(&self.loaded, variant.certifier)?;
+        let loaded = databases::of(&self.loaded, variant)?;
         let plan = self.plan;
         let workers = plan.comparison.workers;
         let offered = plan.offered.map(|rate| rate / workers as f64);
@@ -190,7 +191,7 @@ impl<A: Application> Alternating for Driver<'_, A> {
         })?;
         let plan = self.plan;
         let measured = measurement(A::NAME, &plan.mix, &plan.comparison, variant, raw, limit)?;
-        let loaded = databases::of(&self.loaded, variant.certifier)?;
+        let loaded = databases::of(&self.loaded, variant)?;
         let after = loaded.inconsistencies(&format!("after a run of {variant}"))?;
         let during = beside.found.iter();
         let during = during.map(|found| format!("during a run of {variant}: {found}"));

@@ -8,7 +8,7 @@ use super::driver::{Report, measure};
 use super::{Application, Reads, Source, Tally, missing, plan, rolled_back};
 use crate::Result;
 use crate::comparison::Asked;
-use crate::measure::{Certifier, ConflictPolicy, InFlight, Isolation};
+use crate::measure::{Certifier, ConflictPolicy, Durability, Flusher, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::progress::{Progress, Step};
 use crate::report::Format;
@@ -221,6 +221,38 @@ fn every_kind_is_measured_in_every_variant() {
         table.contains("regret") && table.contains("100.00 %"),
         "{table}"
     );
+}
+
+#[test]
+fn who_writes_the_log_is_compared_on_databases_of_their_own() {
+    let place = tempfile::tempdir().unwrap();
+    let in_directory = Options {
+        data_dir: Some(place.path().to_owned()),
+        ..Options::default()
+    };
+    let asked = Asked {
+        modes: vec![Mode::Sequential, Mode::Interleaved],
+        durabilities: vec![Durability::Synchronous],
+        flushers: Flusher::ALL.to_vec(),
+        ..asked()
+    };
+    let plan = options(asked).plan("usual").unwrap();
+    let report = measure::<Bank>(&false, &plan, &in_directory, &Progress::hidden()).unwrap();
+    assert_eq!(report.inconsistencies, [""; 0]);
+    let summaries = &report.outcome.summaries;
+    let flushers: Vec<_> = summaries.iter().map(|all| all.median.flusher).collect();
+    let both = Flusher::ALL.map(Some);
+    assert_eq!(flushers, [both[0], both[0], both[1], both[1]]);
+    // Each is compared with the sequential mode on the same database.
+    assert!(summaries.iter().all(|all| all.times_sequential.is_some()));
+    let mut directories: Vec<_> = std::fs::read_dir(place.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    directories.sort();
+    assert_eq!(directories, ["ssn-thread", "ssn-workers"]);
+    let table = Format::Table.outcome(&report.outcome).unwrap();
+    assert!(table.contains("flusher-thread"), "{table}");
 }
 
 #[test]

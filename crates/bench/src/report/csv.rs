@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::limits::Limit;
-use crate::measure::{Certifier, Measurement, Spread, Summary};
+use crate::measure::{Certifier, Flusher, Measurement, Spread, Summary};
 use crate::runner::Outcome;
 use crate::{Error, Result};
 
@@ -29,6 +29,7 @@ struct Line<'a> {
     certifier: Option<&'a str>,
     read_only_declared: bool,
     durability: &'a str,
+    flusher: Option<&'a str>,
     seconds: f64,
     transactions_per_second: f64,
     operations_per_second: f64,
@@ -152,6 +153,7 @@ fn line<'a>(of: &'a Measurement, repeat: usize, summary: &Summary) -> Line<'a> {
         certifier: of.certifier.map(Certifier::name),
         read_only_declared: of.read_only_declared,
         durability: of.durability.name(),
+        flusher: of.flusher.map(Flusher::name),
         seconds: of.seconds,
         transactions_per_second: of.transactions_per_second,
         operations_per_second: of.operations_per_second,

@@ -30,6 +30,7 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
         read_only_declared: false,
         on_conflict: None,
         durability: Durability::Memory,
+        flusher: None,
         seconds: 1.0,
         transactions_per_second: operations_per_second / 10.0,
         operations_per_second,

@@ -1,29 +1,30 @@
-//! Weft under measurement: a database for each certifier that is compared.
+//! Weft under measurement: a database for each kind that is compared.
 
 use std::ops::Range;
 
 use super::store::Store;
 use super::{RawRun, Run, Subject};
+use crate::databases::Kind;
 use crate::limits::Region;
-use crate::measure::Certifier;
 use crate::plan::Plan;
 use crate::progress::Step;
+use crate::variant::Variant;
 use crate::{Result, databases};
 
 pub(super) struct WeftSubject {
     /// At least one.
-    stores: Vec<(Certifier, Store)>,
+    stores: Vec<(Kind, Store)>,
 }
 
 impl WeftSubject {
     pub(super) fn open(plan: &Plan, options: &weft::Options) -> Result<Self> {
         let open = |options| Store::open(plan, options);
-        let stores = databases::for_each(&plan.comparison.certifiers, options, open)?;
+        let stores = databases::for_each(&plan.comparison.databases(), options, open)?;
         Ok(Self { stores })
     }
 
-    fn store(&self, certifier: Option<Certifier>) -> Result<&Store> {
-        databases::of(&self.stores, certifier)
+    fn store(&self, variant: Variant) -> Result<&Store> {
+        databases::of(&self.stores, variant)
     }
 }
 
@@ -41,11 +42,11 @@ impl Subject for WeftSubject {
     }
 
     fn check(&mut self, run: &Run) -> Result<bool> {
-        self.store(run.variant.certifier)?.check()
+        self.store(run.variant)?.check()
     }
 
     fn run(&mut self, run: &Run) -> Result<RawRun> {
-        self.store(run.variant.certifier)?.run(run)
+        self.store(run.variant)?.run(run)
     }
 
     fn restore(&mut self, added: Range<u64>) -> Result<()> {
