@@ -89,6 +89,44 @@ fn until_waiting(db: &Database, waits: u64) {
     }
 }
 
+/// A client holds a lock while it thinks, and more wait for it than a worker keeps in flight:
+/// that is no reason to keep others waiting who want something else.
+#[test]
+fn a_lock_that_is_held_for_long_is_in_nobody_elses_way() {
+    let db = Database::open(Options {
+        workers: 1,
+        in_flight: InFlight::Fixed(2),
+        isolation: Isolation::ReadCommitted,
+        on_conflict: OnConflict::Wait,
+        ..Options::default()
+    })
+    .unwrap();
+    let table: Table<u64, u64> = db.create_table("t").unwrap();
+    let ours = table.clone();
+    db.run_blocking(async move |txn: &Transaction| txn.insert(&ours, &1, &0).await)
+        .unwrap();
+    let owner = db.begin_blocking().unwrap();
+    owner.update(&table, &1, &1).unwrap();
+    let waiting: Vec<_> = (0..20)
+        .map(|_| {
+            let table = table.clone();
+            db.run(async move |txn: &Transaction| {
+                txn.modify(&table, &1, |value| *value += 1).await.map(drop)
+            })
+        })
+        .collect();
+    until_waiting(&db, 4);
+    let ours = table.clone();
+    db.run_blocking(async move |txn: &Transaction| txn.insert(&ours, &2, &0).await)
+        .unwrap();
+    owner.commit().unwrap();
+    for waiting in waiting {
+        waiting.wait().unwrap();
+    }
+    let total = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &1).await);
+    assert_eq!(total.unwrap(), Some(21));
+}
+
 /// Every transaction commits, the second time at the latest: the retry has the record
 /// before it has its snapshot. Who locks the record before reading it, and has read nothing
 /// before that has changed, commits the first time.
