@@ -7,7 +7,7 @@ use crate::Result;
 use crate::databases::Kind;
 use crate::measure::{Certifier, Durability, Flusher, InFlight, Isolation};
 use crate::mode::Mode;
-use crate::number::{check_seconds, within};
+use crate::number::{check_seconds, plural, within};
 use crate::variant::Variant;
 
 /// What is compared, as asked for. Empty lists stand for the default.
@@ -132,6 +132,17 @@ impl Comparison {
         )
     }
 
+    /// A few words that say on what, and how: workers, in flight, isolation, durability.
+    pub fn description(&self) -> String {
+        format!(
+            "{}, {} in flight, {}, {}",
+            plural(self.workers as u64, "worker"),
+            self.in_flight,
+            names(&self.isolations, Isolation::name),
+            names(&self.durabilities, Durability::name),
+        )
+    }
+
     /// The databases that this takes.
     pub(crate) fn databases(&self) -> Vec<Kind> {
         let of = |&certifier: &Certifier| {
@@ -156,6 +167,11 @@ fn certifiers(
         notes.push("--certifier has no effect without --isolation serializable".to_owned());
     }
     vec![Certifier::Ssn]
+}
+
+fn names<T: Copy>(of: &[T], name: fn(T) -> &'static str) -> String {
+    let names: Vec<_> = of.iter().map(|&one| name(one)).collect();
+    names.join(" and ")
 }
 
 /// Each once, in the order asked for; without any, the default.

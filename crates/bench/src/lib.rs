@@ -38,6 +38,7 @@ pub mod mode;
 pub mod number;
 pub mod operations;
 pub mod paper;
+pub mod place;
 pub mod plan;
 pub mod progress;
 pub mod recovery;

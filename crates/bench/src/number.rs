@@ -83,6 +83,12 @@ pub fn parse_seconds(text: &str) -> Result<f64> {
     check_seconds(text, seconds).map(|()| seconds)
 }
 
+/// A number of things, as people write it: `1 worker`, `2,000 records`.
+pub(crate) fn plural(count: u64, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", with_commas(count))
+}
+
 /// Writes a number with thousands separated by commas, for people.
 pub fn with_commas(number: u64) -> String {
     let digits = number.to_string();

@@ -13,10 +13,9 @@
 //! text says.
 
 use crate::comparison::Asked;
-use crate::measure::{InFlight, Isolation, Measurement};
+use crate::measure::{Flusher, InFlight, Isolation, Measurement};
 use crate::mode::Mode;
 use crate::number::{bytes_text, short_count};
-use crate::plan::{Options, Plan};
 use crate::{Error, Result};
 
 mod corobase;
@@ -24,6 +23,7 @@ pub mod drawing;
 mod findings;
 mod mosaicdb;
 pub mod output;
+mod planned;
 mod published;
 pub mod report;
 mod run;
@@ -31,6 +31,8 @@ mod settings;
 mod workloads;
 
 pub use findings::{Findings, Point};
+use planned::Asks;
+pub use planned::Planned;
 pub use published::{At, Published, Value};
 pub use run::run;
 pub use settings::Settings;
@@ -106,6 +108,8 @@ impl Paper {
 pub enum Quantity {
     /// Operations per second.
     Operations,
+    /// Transactions per second.
+    Transactions,
     /// Time of half the transactions.
     Latency,
 }
@@ -115,6 +119,7 @@ impl Quantity {
     pub fn of(self, measurement: &Measurement) -> f64 {
         match self {
             Self::Operations => measurement.operations_per_second,
+            Self::Transactions => measurement.transactions_per_second,
             Self::Latency => measurement.latency_ns.p50 as f64,
         }
     }
@@ -123,6 +128,7 @@ impl Quantity {
     pub fn title(self) -> &'static str {
         match self {
             Self::Operations => "million operations per second",
+            Self::Transactions => "thousand transactions per second",
             Self::Latency => "time of a transaction in microseconds (p50)",
         }
     }
@@ -131,7 +137,7 @@ impl Quantity {
     pub fn readable(self, value: f64) -> f64 {
         match self {
             Self::Operations => value / 1e6,
-            Self::Latency => value / 1e3,
+            Self::Transactions | Self::Latency => value / 1e3,
         }
     }
 }
@@ -184,6 +190,8 @@ pub struct Series {
     pub isolation: Isolation,
     /// How many are in flight, where that is not the experiment's.
     pub in_flight: Option<u32>,
+    /// Who writes the log, where there is one.
+    pub flusher: Option<Flusher>,
 }
 
 impl Series {
@@ -193,6 +201,7 @@ impl Series {
             mode,
             isolation: Isolation::Snapshot,
             in_flight: None,
+            flusher: None,
         }
     }
 
@@ -202,6 +211,7 @@ impl Series {
             mode,
             isolation: Isolation::Snapshot,
             in_flight: None,
+            flusher: None,
         }
     }
 
@@ -219,6 +229,13 @@ impl Series {
         }
     }
 
+    const fn flushed_by(self, flusher: Flusher) -> Self {
+        Self {
+            flusher: Some(flusher),
+            ..self
+        }
+    }
+
     /// Its name in results: the mode, and what else tells it from others.
     pub fn name(&self) -> String {
         let mut name = self.mode.name().to_owned();
@@ -228,6 +245,9 @@ impl Series {
         if let Some(in_flight) = self.in_flight {
             name = format!("{name}, {in_flight} in flight");
         }
+        if let Some(flusher) = self.flusher {
+            name = format!("{name}, log by {}", flusher.name());
+        }
         name
     }
 
@@ -235,6 +255,7 @@ impl Series {
     pub fn has(&self, measurement: &Measurement) -> bool {
         self.mode == measurement.mode
             && self.isolation == measurement.isolation
+            && self.flusher == measurement.flusher
             && self.runs_in(measurement.in_flight)
     }
 
@@ -274,7 +295,7 @@ pub struct Experiment {
     /// How our set-up differs, beside the machine, in a sentence or two.
     pub differences: &'static str,
     /// What is asked of the engine at a value of the axis, at scale 1, but for the series.
-    options: fn(f64) -> Result<Options>,
+    asks: Asks,
 }
 
 /// Every experiment, in the order of the papers.
@@ -309,7 +330,7 @@ impl Experiment {
     ///
     /// # Errors
     /// [`Error::Input`] for settings out of range, and where the machine is too small.
-    pub fn plans(&self, settings: &Settings) -> Result<Vec<(f64, Vec<Plan>)>> {
+    pub fn plans(&self, settings: &Settings) -> Result<Vec<(f64, Vec<Planned>)>> {
         settings.check()?;
         let mut depths: Vec<_> = self.series.iter().map(|series| series.in_flight).collect();
         depths.retain(Option::is_some);
@@ -327,35 +348,22 @@ impl Experiment {
         plans.collect()
     }
 
-    fn plan(&self, settings: &Settings, x: f64, in_flight: Option<u32>) -> Result<Plan> {
-        let options = (self.options)(x)?;
-        let in_flight = in_flight.map_or(options.asked.in_flight, InFlight::Fixed);
-        let series: Vec<_> = self
-            .series
-            .iter()
-            .filter(|series| series.runs_in(in_flight))
-            .collect();
-        let records = match self.x.name {
-            // Scaled already.
-            RECORDS => options.records,
-            _ => options
-                .records
-                .map(|records| settings::scaled(records, settings.scale)),
-        };
-        Options {
-            records,
-            asked: Asked {
+    fn plan(&self, settings: &Settings, x: f64, in_flight: Option<u32>) -> Result<Planned> {
+        self.asks.plan(self.x.name, x, settings.scale, |asked| {
+            let in_flight = in_flight.map_or(asked.in_flight, InFlight::Fixed);
+            let runs = |series: &&Series| series.runs_in(in_flight);
+            let series: Vec<_> = self.series.iter().filter(runs).collect();
+            Asked {
                 modes: series.iter().map(|series| series.mode).collect(),
                 isolations: series.iter().map(|series| series.isolation).collect(),
+                flushers: series.iter().filter_map(|series| series.flusher).collect(),
                 in_flight,
                 seconds: settings.seconds,
                 repeats: settings.repeats.into(),
                 seed: settings.seed,
-                ..options.asked
-            },
-            ..options
-        }
-        .plan()
+                ..asked
+            }
+        })
     }
 
     /// The place in the paper that it is from.

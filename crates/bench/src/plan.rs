@@ -5,9 +5,9 @@ use crate::comparison::{Asked, Comparison};
 use crate::distribution::Distribution;
 use crate::keys::KeyShape;
 use crate::machine;
-use crate::measure::{Durability, Isolation, Shape};
+use crate::measure::Shape;
 use crate::mode::Mode;
-use crate::number::{bytes_text, with_commas, within};
+use crate::number::{bytes_text, plural, with_commas, within};
 use crate::values::ValueShape;
 use crate::workload::{OperationKind, Workload};
 use crate::{Error, Result};
@@ -201,11 +201,6 @@ fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Res
     }
 }
 
-fn names<T: Copy>(of: &[T], name: fn(T) -> &'static str) -> String {
-    let names: Vec<_> = of.iter().map(|&one| name(one)).collect();
-    names.join(" and ")
-}
-
 /// The modes that say something about the workload, in canonical order, each
 /// once.
 fn modes(asked: &Asked, workload: &Workload, notes: &mut Vec<String>) -> Result<Vec<Mode>> {
@@ -273,24 +268,14 @@ impl Plan {
             (0, 0) => String::new(),
             (unique, others) => format!(" indexes {unique} unique and {others} not,"),
         };
-        let plural = |count: u64, what: &str| {
-            format!(
-                "{} {what}{}",
-                with_commas(count),
-                if count == 1 { "" } else { "s" }
-            )
-        };
         format!(
-            "YCSB {}: {}, keys {}, values {},{indexes} {law}, {} per transaction, {}, {} in flight, {}, {}",
+            "YCSB {}: {}, keys {}, values {},{indexes} {law}, {} per transaction, {}",
             self.workload.name,
             plural(self.records, "record"),
             bytes_text(self.key.bytes() as u64),
             bytes_text(self.value.bytes() as u64),
             plural(self.operations_per_transaction.into(), "operation"),
-            plural(self.comparison.workers as u64, "worker"),
-            self.comparison.in_flight,
-            names(&self.comparison.isolations, Isolation::name),
-            names(&self.comparison.durabilities, Durability::name),
+            self.comparison.description(),
         )
     }
 }

@@ -52,7 +52,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Hotspot, Settings};
 pub use self::source::{Request, Stripe};
-use crate::application::driver::{self, Measure};
+use crate::application::driver::{self, Load};
 use crate::application::{Application, Reads, Source, Tally};
 use crate::number::write_digits;
 use crate::progress::Step;
@@ -143,8 +143,8 @@ row_values! {
     Seen = "smallbank.seen";
 }
 
-/// Measures it.
-pub static MEASURE: Measure<Settings> = driver::measure::<SmallBank>;
+/// Loads it, to be measured.
+pub static LOAD: Load<Settings> = driver::load::<SmallBank>;
 
 impl Application for SmallBank {
     type Settings = Settings;

@@ -35,7 +35,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub use self::settings::{Choice, Settings};
 pub use self::source::Request;
-use crate::application::driver::{self, Measure};
+use crate::application::driver::{self, Load};
 use crate::application::{Application, Reads, Source, Tally};
 use crate::number::write_digits;
 use crate::progress::Step;
@@ -122,8 +122,8 @@ rows! {
     }
 }
 
-/// Measures it.
-pub static MEASURE: Measure<Settings> = driver::measure::<Tatp>;
+/// Loads it, to be measured.
+pub static LOAD: Load<Settings> = driver::load::<Tatp>;
 
 impl Application for Tatp {
     type Settings = Settings;

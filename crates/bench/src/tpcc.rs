@@ -55,7 +55,7 @@ use self::schema::{Indexes, StockKey, Tables};
 pub use self::settings::{Home, Scale, Settings};
 pub use self::stock_level::StockLevel;
 use self::terminal::{Terminal, terminal_of};
-use crate::application::driver::{self, Measure};
+use crate::application::driver::{self, Load};
 use crate::application::{self, Application, Reads, Source, Tally};
 use crate::progress::Step;
 use crate::{Error, Result};
@@ -134,8 +134,8 @@ impl Tpcc {
     }
 }
 
-/// Measures it.
-pub static MEASURE: Measure<Settings> = driver::measure::<Tpcc>;
+/// Loads it, to be measured.
+pub static LOAD: Load<Settings> = driver::load::<Tpcc>;
 
 impl Application for Tpcc {
     type Settings = Settings;

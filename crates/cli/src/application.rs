@@ -1,6 +1,6 @@
 //! What the commands of benchmarks of whole transactions have in common.
 
-use bench::application::driver::Measure;
+use bench::application::driver::Load;
 use bench::application::plan::Options;
 use bench::measure::ConflictPolicy;
 use bench::progress::Progress;
@@ -31,7 +31,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Runs an application, which `measure` is of, with the mix of this name, described so.
+    /// Runs an application, which `load` is of, with the mix of this name, described so.
     ///
     /// # Errors
     /// Those of the measurement, and when a condition did not hold.
@@ -40,7 +40,7 @@ impl Clients {
         mix: &str,
         description: &str,
         settings: &S,
-        measure: Measure<S>,
+        load: Load<S>,
     ) -> bench::Result<()> {
         let execution = &self.execution;
         let plan = Options {
@@ -57,7 +57,8 @@ impl Clients {
         progress.note(description);
         let place = execution.place()?;
         let options = execution.options(place.as_ref());
-        let report = measure(settings, &plan, &options, &progress)?;
+        let mut loaded = load(settings, &plan, &options, &progress)?;
+        let report = loaded.measure(&plan, &progress)?;
         if self.check_while_running {
             let checks = report.checks_while_running;
             progress.note(&format!("{checks} checks of the conditions beside clients"));

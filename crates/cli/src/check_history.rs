@@ -18,7 +18,7 @@ use isolation::{Isolation, Level};
 use weft::{Certifier, OnConflict};
 
 use self::report::Report;
-use crate::place::Place;
+use bench::place::Place;
 
 const EXAMPLES: &str = "\
 What runs:

@@ -11,7 +11,7 @@ use bench::report::Format;
 use bench::{smallbank, tatp, tpcc};
 use clap::ValueEnum;
 
-use crate::place::Place;
+use bench::place::Place;
 
 const EXAMPLES: &str = "\
 What runs:

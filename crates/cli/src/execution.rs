@@ -9,8 +9,8 @@ use bench::number::{parse_count, parse_seconds};
 use bench::report;
 use bench::runner::Outcome;
 
-use crate::place::Place;
 use crate::series::Series;
+use bench::place::Place;
 
 /// How transactions are executed, and how the result is shown.
 #[derive(Debug, clap::Args)]
@@ -140,17 +140,14 @@ impl Execution {
 
     /// Where and how the database is kept.
     pub(crate) fn options(&self, place: Option<&Place>) -> weft::Options {
-        let default = weft::StorageOptions::default();
-        weft::Options {
-            data_dir: place.map(|place| place.path().to_owned()),
-            storage: weft::StorageOptions {
-                group_commit_us: self.group_commit_us.unwrap_or(default.group_commit_us),
-                checkpoint_log_bytes: self.checkpoint_log_bytes.unwrap_or(0),
-                checkpoint_interval: std::time::Duration::ZERO,
-                ..default
-            },
-            ..weft::Options::default()
+        let mut options = place.map_or_else(weft::Options::default, Place::options);
+        if let Some(window) = self.group_commit_us {
+            options.storage.group_commit_us = window;
         }
+        if let Some(bytes) = self.checkpoint_log_bytes {
+            options.storage.checkpoint_log_bytes = bytes;
+        }
+        options
     }
 
     /// Writes what came out, and draws it if asked to, `title` above it.

@@ -23,7 +23,6 @@ mod index_build;
 mod limits;
 mod log;
 mod paper;
-mod place;
 mod recovery;
 mod salvage;
 mod series;

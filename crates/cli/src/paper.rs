@@ -23,7 +23,7 @@ Examples:
 /// Repeats published experiments with Weft in the place of their engines.
 ///
 /// Without arguments it lists the experiments. Each runs its series by turns on one loaded
-/// table and sets the ratios between them beside the published ones. Every answer is
+/// database and sets the ratios between them beside the published ones. Every answer is
 /// verified.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -62,6 +62,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 
+    /// Where experiments that write a log have their database, made anew and removed
+    /// afterwards [default: among the system's temporary files, which may be in memory].
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+
     /// Seed of every random choice; equal seeds ask for the same.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -90,6 +95,9 @@ impl Arguments {
                 ))
             })?;
         }
+        let data_dir = self.data_dir.clone().unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("weft-bench-paper-{}", std::process::id()))
+        });
         let progress = Progress::stderr();
         let mut findings = Vec::new();
         for (number, experiment) in (1..).zip(&experiments) {
@@ -100,7 +108,7 @@ impl Arguments {
                 experiment.title,
                 settings.duration(experiment)?.as_secs()
             ));
-            findings.push(paper::run(experiment, &settings, &progress)?);
+            findings.push(paper::run(experiment, &settings, &data_dir, &progress)?);
             // After each one: who interrupts a long series keeps what there is.
             self.write_files(&findings, &settings)?;
         }

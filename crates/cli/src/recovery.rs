@@ -6,8 +6,8 @@ use bench::number::parse_count;
 use bench::progress::Progress;
 use bench::recovery::{Settings, measure, report};
 
-use crate::place::Place;
 use crate::series::Series;
+use bench::place::Place;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,7 @@
 //! `weft bench smallbank`: short transactions of a bank.
 
 use bench::number::{parse_count, with_commas};
-use bench::smallbank::{Hotspot, MEASURE, Settings};
+use bench::smallbank::{Hotspot, LOAD, Settings};
 
 use crate::application::Clients;
 
@@ -70,7 +70,7 @@ impl Arguments {
             "SmallBank: {} customers, mix {mix}",
             with_commas(self.accounts)
         );
-        self.clients.run(mix, &description, &settings, MEASURE)
+        self.clients.run(mix, &description, &settings, LOAD)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `weft bench tatp`: the home location register of a telephone network.
 
 use bench::number::{parse_count, with_commas};
-use bench::tatp::{Choice, MEASURE, Settings};
+use bench::tatp::{Choice, LOAD, Settings};
 
 use crate::application::Clients;
 
@@ -67,6 +67,6 @@ impl Arguments {
             with_commas(self.subscribers),
             if self.uniform { ", uniform" } else { "" }
         );
-        self.clients.run(mix, &description, &settings, MEASURE)
+        self.clients.run(mix, &description, &settings, LOAD)
     }
 }

@@ -1,7 +1,7 @@
 //! `weft bench tpcc`: orders, payments and deliveries of a wholesale supplier.
 
 use bench::number::parse_count;
-use bench::tpcc::{Home, MEASURE, Mix, Scale, Settings};
+use bench::tpcc::{Home, LOAD, Mix, Scale, Settings};
 
 use crate::application::Clients;
 
@@ -84,16 +84,11 @@ impl Arguments {
             ..Settings::standard(self.mix, self.warehouses)
         };
         settings.check()?;
-        let description = format!(
-            "TPC-C: mix {}, {} warehouses, home {}",
-            self.mix.name(),
-            self.warehouses,
-            self.home.name(),
-        );
-        let mix = match self.home {
-            Home::Random => self.mix.name().to_owned(),
-            Home::Bound => format!("{} bound", self.mix.name()),
-        };
-        self.clients.run(&mix, &description, &settings, MEASURE)
+        self.clients.run(
+            &settings.mix_name(),
+            &settings.description(),
+            &settings,
+            LOAD,
+        )
     }
 }

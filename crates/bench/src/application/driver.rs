@@ -1,4 +1,4 @@
-//! Measures an application: loads it once (for each kind of database that is compared), then
+//! Loads an application (once for each kind of database that is compared) and measures it:
 //! runs it by turns in every variant, and checks its conditions after every run; if asked
 //! to, also beside the clients, on a snapshot, one check after the other.
 
@@ -21,7 +21,7 @@ use crate::{Error, Result, databases};
 /// included.
 const OPEN_MAX: usize = 256;
 
-/// What was measured, and where the conditions were not met.
+/// What was measured, and where the conditions were not met afterwards.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The measurements.
@@ -32,23 +32,34 @@ pub struct Report {
     pub checks_while_running: u64,
 }
 
-/// [`measure`] of an application with these settings.
+/// An application, loaded into databases of its own.
+pub trait Loaded {
+    /// Measures it. It may have been loaded for another plan that
+    /// [wants the same databases](Plan::same_databases), and measured before.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when a database refuses, or a variant does not one transaction.
+    fn measure(&mut self, plan: &Plan, progress: &Progress) -> Result<Report>;
+}
+
+/// [`load`] of an application with these settings.
 ///
 /// Applications have a static of it: so it is compiled where they are, and not by whoever
 /// measures them.
-pub type Measure<S> = fn(&S, &Plan, &Options, &Progress) -> Result<Report>;
+pub type Load<S> = fn(&S, &Plan, &Options, &Progress) -> Result<Box<dyn Loaded>>;
 
 /// Loads an application with `settings` into databases with `options`, but for the
-/// workers, which are the plan's, each on a core of its own, and measures it.
+/// workers, which are the plan's, each on a core of its own.
 ///
 /// # Errors
-/// [`Error::Run`] when a database refuses, or a variant does not one transaction.
-pub fn measure<A: Application>(
+/// [`Error::Run`] when a database refuses, or does not meet the application's conditions
+/// from the beginning.
+pub fn load<A: Application>(
     settings: &A::Settings,
     plan: &Plan,
     options: &Options,
     progress: &Progress,
-) -> Result<Report> {
+) -> Result<Box<dyn Loaded>> {
     let options = Options {
         workers: plan.comparison.workers,
         pin_workers: true,
@@ -59,40 +70,58 @@ pub fn measure<A: Application>(
     };
     let steps = A::load_steps(settings) * plan.comparison.databases().len() as u64;
     let step = progress.step("loading", steps);
-    let loaded = databases::for_each(&plan.comparison.databases(), &options, |options| {
+    let instances = databases::for_each(&plan.comparison.databases(), &options, |options| {
         let database = Database::open(options).map_err(Error::database)?;
         let application = A::load(settings, &database, &step)?;
-        Ok(Loaded {
+        Ok(Instance {
             database,
             application,
         })
     })?;
     step.finish();
-    let mut inconsistencies = Vec::new();
-    for (_, loaded) in &loaded {
-        inconsistencies.extend(loaded.inconsistencies("after loading")?);
+    for (_, instance) in &instances {
+        let found = instance.inconsistencies("after loading")?;
+        if !found.is_empty() {
+            return Err(Error::run(found.join("\n")));
+        }
     }
-    let mut driver = Driver {
-        plan,
+    Ok(Box::new(Instances {
         config: options.worker_config(),
-        loaded,
-        inconsistencies,
-        checks_while_running: 0,
-    };
-    let outcome = alternate(&mut driver, &plan.comparison, progress)?;
-    Ok(Report {
-        outcome,
-        inconsistencies: driver.inconsistencies,
-        checks_while_running: driver.checks_while_running,
-    })
+        instances,
+    }))
 }
 
-struct Loaded<A> {
+/// One for each kind of database that is compared.
+struct Instances<A> {
+    config: WorkerConfig,
+    /// At least one.
+    instances: Vec<(Kind, Instance<A>)>,
+}
+
+impl<A: Application> Loaded for Instances<A> {
+    fn measure(&mut self, plan: &Plan, progress: &Progress) -> Result<Report> {
+        let mut driver = Driver {
+            plan,
+            config: self.config,
+            instances: &self.instances,
+            inconsistencies: Vec::new(),
+            checks_while_running: 0,
+        };
+        let outcome = alternate(&mut driver, &plan.comparison, progress)?;
+        Ok(Report {
+            outcome,
+            inconsistencies: driver.inconsistencies,
+            checks_while_running: driver.checks_while_running,
+        })
+    }
+}
+
+struct Instance<A> {
     database: Database,
     application: A,
 }
 
-impl<A: Application> Loaded<A> {
+impl<A: Application> Instance<A> {
     /// Where its tables do not meet the application's conditions at this time.
     fn inconsistencies(&self, when: &str) -> Result<Vec<String>> {
         let found = inconsistencies(&self.database, &self.application)?;
@@ -105,7 +134,7 @@ struct Driver<'a, A> {
     plan: &'a Plan,
     config: WorkerConfig,
     /// At least one.
-    loaded: Vec<(Kind, Loaded<A>)>,
+    instances: &'a [(Kind, Instance<A>)],
     inconsistencies: Vec<String>,
     checks_while_running: u64,
 }
@@ -114,7 +143,7 @@ impl<A: Application> Driver<'_, A> {
     /// Runs one variant on all workers. The checks are those beside it, none unless asked
     /// for.
     fn run(&self, variant: Variant, seed: u64) -> Result<(Findings, Beside, RawRun)> {
-        let loaded = databases::of(&self.loaded, variant)?;
+        let instance = databases::of(self.instances, variant)?;
         let plan = self.plan;
         let workers = plan.comparison.workers;
         let offered = plan.offered.map(|rate| rate / workers as f64);
@@ -129,13 +158,13 @@ impl<A: Application> Driver<'_, A> {
         let mut findings = Findings::none::<A>();
         let mut run = || {
             databases::run_on_all(
-                &loaded.database,
+                &instance.database,
                 config,
                 plan.comparison.duration,
                 |number, worker, sender| {
                     let client = Client {
-                        application: loaded.application.clone(),
-                        source: loaded.application.source(number, workers, seed),
+                        application: instance.application.clone(),
+                        source: instance.application.source(number, workers, seed),
                         mode: variant.mode,
                         isolation: variant.isolation.into(),
                         durability: variant.durability.into(),
@@ -150,7 +179,7 @@ impl<A: Application> Driver<'_, A> {
             )
         };
         let (counts, beside) = match plan.check_while_running {
-            true => Beside::of(&loaded.database, &loaded.application, run)?,
+            true => Beside::of(&instance.database, &instance.application, run)?,
             false => (run()?, Beside::default()),
         };
         let mut latencies = Latencies::new();
@@ -191,8 +220,8 @@ impl<A: Application> Alternating for Driver<'_, A> {
         })?;
         let plan = self.plan;
         let measured = measurement(A::NAME, &plan.mix, &plan.comparison, variant, raw, limit)?;
-        let loaded = databases::of(&self.loaded, variant)?;
-        let after = loaded.inconsistencies(&format!("after a run of {variant}"))?;
+        let instance = databases::of(self.instances, variant)?;
+        let after = instance.inconsistencies(&format!("after a run of {variant}"))?;
         let during = beside.found.iter();
         let during = during.map(|found| format!("during a run of {variant}: {found}"));
         let found: Vec<_> = during.chain(after).collect();
@@ -220,6 +249,6 @@ impl<A: Application> Alternating for Driver<'_, A> {
     }
 
     fn memory(&self) -> Option<Region<'_>> {
-        databases::memory(&self.loaded.first()?.1.database)
+        databases::memory(&self.instances.first()?.1.database)
     }
 }

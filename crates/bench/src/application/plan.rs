@@ -69,6 +69,18 @@ impl Options {
     }
 }
 
+impl Plan {
+    /// Whether databases for `other` serve this plan too, if the application's settings are
+    /// the same.
+    pub fn same_databases(&self, other: &Self) -> bool {
+        let databases = |plan: &Self| {
+            let comparison = &plan.comparison;
+            (comparison.workers, comparison.databases(), plan.on_conflict)
+        };
+        databases(self) == databases(other)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

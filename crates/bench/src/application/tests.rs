@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use weft::{Database, Options, Policy, Table, Transaction};
 
-use super::driver::{Report, measure};
+use super::driver::{Report, load};
 use super::{Application, Reads, Source, Tally, missing, plan, rolled_back};
 use crate::Result;
 use crate::comparison::Asked;
@@ -43,45 +43,51 @@ impl super::Request for Request {
     }
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum Conduct {
+    Honest,
+    /// Transfers lose money.
+    LosesTransfers,
+    /// A loaded account has more than the books say.
+    LosesTheBooks,
+}
+
 #[derive(Clone)]
 struct Bank {
     accounts: Table<u64, i64>,
-    /// Whether transfers lose money.
-    dishonest: bool,
+    conduct: Conduct,
 }
 
 impl Application for Bank {
-    type Settings = bool;
+    type Settings = Conduct;
     type Request = Request;
 
     const NAME: &'static str = "bank";
     const KINDS: &'static [&'static str] = &["transfer", "regret", "audit"];
 
-    fn load(&dishonest: &bool, database: &Database, step: &Step) -> Result<Self> {
+    fn load(&conduct: &Conduct, database: &Database, step: &Step) -> Result<Self> {
         let accounts: Table<u64, i64> = database.create_table("accounts").unwrap();
         let ours = accounts.clone();
         let loaded = database.run_blocking(async move |txn: &Transaction| {
             for account in 0..ACCOUNTS {
-                txn.insert(&ours, &account, &BALANCE).await?;
+                let extra = i64::from(account == 0 && conduct == Conduct::LosesTheBooks);
+                txn.insert(&ours, &account, &(BALANCE + extra)).await?;
             }
             Ok(())
         });
         loaded.unwrap();
         step.advance(ACCOUNTS);
-        Ok(Self {
-            accounts,
-            dishonest,
-        })
+        Ok(Self { accounts, conduct })
     }
 
-    fn open(&dishonest: &bool, database: &Database) -> Result<Self> {
+    fn open(&conduct: &Conduct, database: &Database) -> Result<Self> {
         Ok(Self {
             accounts: database.open_table("accounts").unwrap(),
-            dishonest,
+            conduct,
         })
     }
 
-    fn load_steps(_: &bool) -> u64 {
+    fn load_steps(_: &Conduct) -> u64 {
         ACCOUNTS
     }
 
@@ -119,7 +125,7 @@ impl Application for Bank {
         match *request {
             Request::Transfer { from, to } => {
                 add(from, -1).await?;
-                add(to, if self.dishonest { 0 } else { 1 }).await?;
+                add(to, i64::from(self.conduct != Conduct::LosesTransfers)).await?;
                 Ok(4)
             }
             Request::Regret { from } => {
@@ -181,15 +187,20 @@ fn asked() -> Asked {
     }
 }
 
-fn run(dishonest: bool, options: plan::Options) -> Report {
+fn load_and_measure(conduct: Conduct, plan: &plan::Plan, options: &Options) -> Result<Report> {
+    let progress = Progress::hidden();
+    load::<Bank>(&conduct, plan, options, &progress)?.measure(plan, &progress)
+}
+
+fn run(conduct: Conduct, options: plan::Options) -> Report {
     let plan = options.plan("usual").unwrap();
-    measure::<Bank>(&dishonest, &plan, &Options::default(), &Progress::hidden()).unwrap()
+    load_and_measure(conduct, &plan, &Options::default()).unwrap()
 }
 
 #[test]
 fn every_kind_is_measured_in_every_variant() {
     let report = run(
-        false,
+        Conduct::Honest,
         options(Asked {
             isolations: vec![Isolation::Snapshot, Isolation::Serializable],
             certifiers: Certifier::ALL.to_vec(),
@@ -237,7 +248,7 @@ fn who_writes_the_log_is_compared_on_databases_of_their_own() {
         ..asked()
     };
     let plan = options(asked).plan("usual").unwrap();
-    let report = measure::<Bank>(&false, &plan, &in_directory, &Progress::hidden()).unwrap();
+    let report = load_and_measure(Conduct::Honest, &plan, &in_directory).unwrap();
     assert_eq!(report.inconsistencies, [""; 0]);
     let summaries = &report.outcome.summaries;
     let flushers: Vec<_> = summaries.iter().map(|all| all.median.flusher).collect();
@@ -258,7 +269,7 @@ fn who_writes_the_log_is_compared_on_databases_of_their_own() {
 #[test]
 fn money_lost_is_told_after_the_run_that_lost_it() {
     let report = run(
-        true,
+        Conduct::LosesTransfers,
         options(Asked {
             modes: vec![Mode::Sequential],
             ..asked()
@@ -273,7 +284,7 @@ fn money_lost_is_told_after_the_run_that_lost_it() {
 #[test]
 fn checks_beside_clients_find_nothing() {
     let report = run(
-        false,
+        Conduct::Honest,
         plan::Options {
             check_while_running: true,
             ..options(Asked {
@@ -294,7 +305,7 @@ fn checks_beside_clients_find_nothing() {
 #[test]
 fn money_lost_is_told_while_it_is_lost() {
     let report = run(
-        true,
+        Conduct::LosesTransfers,
         plan::Options {
             check_while_running: true,
             ..options(Asked {
@@ -315,7 +326,7 @@ fn money_lost_is_told_while_it_is_lost() {
 fn an_offered_load_is_done_at_its_own_pace() {
     let rate = 2000.0;
     let report = run(
-        false,
+        Conduct::Honest,
         plan::Options {
             offered: Some(rate),
             ..options(Asked {
@@ -336,4 +347,15 @@ fn an_offered_load_is_done_at_its_own_pace() {
             (first.transactions_per_second * first.seconds).round()
         });
     }
+}
+
+#[test]
+fn what_is_wrong_from_the_beginning_is_not_measured() {
+    let plan = options(asked()).plan("usual").unwrap();
+    let refused = load_and_measure(Conduct::LosesTheBooks, &plan, &Options::default());
+    let error = refused.unwrap_err().to_string();
+    assert!(
+        error.contains("after loading: the accounts have 5001"),
+        "{error}"
+    );
 }

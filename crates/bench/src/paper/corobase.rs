@@ -1,15 +1,17 @@
-//! The experiments of CoroBase's chapter 5 that a key-value workload covers.
+//! The experiments of CoroBase's chapter 5.
 //!
 //! Its variants and ours: Naïve is `sequential`, ERMIA `prefetch`, AMAC-MK `amac-multiget`,
 //! CORO-MK `coroutine-multiget`, CoroBase `interleaved`, CoroBase-FN `interleaved-nested`
 //! (ours nests in the application; the engine's operations are one coroutine either way).
 //! CORO-FN-MK has no counterpart: no operation of ours is a chain of coroutines.
 
-use super::workloads::{WORKERS, on_workers, skewed, ycsb};
+use super::planned::{Asks, Tpcc};
+use super::workloads::{WORKERS, on_workers, skewed, tpcc, ycsb};
 use super::{At, Axis, Experiment, Paper, Published, Quantity, RECORDS, Series, Value};
 use crate::measure::InFlight;
 use crate::mode::Mode;
 use crate::plan::Options;
+use crate::tpcc::{Mix, Settings};
 
 const NAIVE: Series = Series::of(Mode::Sequential, "Naïve");
 const ERMIA: Series = Series::of(Mode::Prefetch, "ERMIA");
@@ -17,6 +19,7 @@ const AMAC: Series = Series::of(Mode::AmacMultiget, "AMAC-MK");
 const CORO: Series = Series::of(Mode::CoroutineMultiget, "CORO-MK");
 const COROBASE: Series = Series::of(Mode::Interleaved, "CoroBase");
 const NESTED: Series = Series::of(Mode::InterleavedNested, "CoroBase-FN");
+const HYBRID: Series = Series::of(Mode::Hybrid, "Hybrid");
 const BARE: Series = Series::new(Mode::Bare);
 
 /// All that read-only transactions can be executed as.
@@ -24,8 +27,18 @@ const READERS: &[Series] = &[NAIVE, ERMIA, AMAC, CORO, COROBASE, NESTED];
 /// All that transactions with writes or scans can be executed as.
 const WRITERS: &[Series] = &[NAIVE, ERMIA, COROBASE, NESTED];
 
+/// All that whole transactions can be executed as.
+const TRANSACTIONS: &[Series] = &[NAIVE, ERMIA, COROBASE, HYBRID];
+
 /// Records of experiments with long keys or values: a gigabyte at 512 bytes.
 const RECORDS_LONG: u64 = 2_000_000;
+
+/// How many transactions are in flight.
+const IN_FLIGHT: Axis = Axis {
+    name: "in_flight",
+    title: "in flight",
+    values: &[1.0, 2.0, 4.0, 8.0, 16.0],
+};
 
 const THETA: Axis = Axis {
     name: "theta",
@@ -33,6 +46,12 @@ const THETA: Axis = Axis {
     values: &[0.0, 0.4, 0.8, 0.99, 1.2],
 };
 
+const WAREHOUSES: &str = "The paper has 1,000 warehouses, we 20 (2.2 GB). Its transactions abort \
+                          where they meet, ours wait for each other.";
+const LATENCY: &str = "A transaction takes the longer the more are in flight; beyond four, in \
+                       proportion, since no misses are left to overlap.";
+const MEDIANS: &str =
+    "The paper shows means with asynchronous commit; ours are medians, in memory.";
 const SIZE: &str = "The paper's table has one billion records (15 GB).";
 const HYPERTHREADS: &str = "The paper runs 96 hyperthreads on a table of one billion records.";
 
@@ -81,7 +100,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         ],
         differences: "The paper's table has one billion records (15 GB), and up to 48 threads. \
                       `bare` is ours: the same reads without transactions.",
-        options: |workers| on_workers("read-only", workers),
+        asks: Asks::Ycsb(|workers| on_workers("read-only", workers)),
     },
     Experiment {
         id: "000-5.3",
@@ -124,12 +143,12 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
             },
         ],
         differences: SIZE,
-        options: |reads| {
+        asks: Asks::Ycsb(|reads| {
             Ok(Options {
                 operations: Some(reads as u64),
                 ..ycsb("read-only")?
             })
-        },
+        }),
     },
     Experiment {
         id: "000-5.4ab",
@@ -159,7 +178,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
             },
         ],
         differences: SIZE,
-        options: |workers| on_workers("update-only", workers),
+        asks: Asks::Ycsb(|workers| on_workers("update-only", workers)),
     },
     Experiment {
         id: "000-5.4cd",
@@ -191,7 +210,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         ],
         differences: "The paper's table has one billion records (15 GB). Our read-modify-writes \
                       come first in the transaction; the paper does not say where.",
-        options: |workers| on_workers("rmw", workers),
+        asks: Asks::Ycsb(|workers| on_workers("rmw", workers)),
     },
     Experiment {
         id: "000-5.5",
@@ -218,12 +237,12 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         differences: "The paper's table has one billion records (15 GB). A scan is one operation, \
                       and its keys are neighbours by hash, so that its records lie anywhere in \
                       memory.",
-        options: |length| {
+        asks: Asks::Ycsb(|length| {
             Ok(Options {
                 scan_length: Some(length as u64),
                 ..ycsb("scan")?
             })
-        },
+        }),
     },
     Experiment {
         id: "000-5.6a",
@@ -250,13 +269,13 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         }],
         differences: "The paper runs 96 hyperthreads on a table of one billion records. Our keys \
                       differ in their first eight bytes.",
-        options: |bytes| {
+        asks: Asks::Ycsb(|bytes| {
             Ok(Options {
                 records: Some(RECORDS_LONG),
                 key_bytes: bytes as u64,
                 ..ycsb("read-only")?
             })
-        },
+        }),
     },
     Experiment {
         id: "000-5.6b",
@@ -275,13 +294,13 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         finding: "The length of values does not change how variants compare.",
         published: &[],
         differences: HYPERTHREADS,
-        options: |bytes| {
+        asks: Asks::Ycsb(|bytes| {
             Ok(Options {
                 records: Some(RECORDS_LONG),
                 value_bytes: Some(bytes as u64),
                 ..ycsb("read-only")?
             })
-        },
+        }),
     },
     Experiment {
         id: "000-5.7",
@@ -316,12 +335,12 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         ],
         differences: "The paper's cache has 35.75 MB per socket, and it runs 96 hyperthreads; what \
                       fits the cache here depends on the machine.",
-        options: |records| {
+        asks: Asks::Ycsb(|records| {
             Ok(Options {
                 records: Some(records as u64),
                 ..ycsb("read-only")?
             })
-        },
+        }),
     },
     Experiment {
         id: "000-5.8b",
@@ -336,7 +355,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         finding: "All variants gain from the locality of skewed reads.",
         published: &[],
         differences: HYPERTHREADS,
-        options: |theta| skewed("read-only", theta),
+        asks: Asks::Ycsb(|theta| skewed("read-only", theta)),
     },
     Experiment {
         id: "000-5.8c",
@@ -359,7 +378,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         }],
         differences: "The paper runs 96 hyperthreads; here one worker has no conflicts but those \
                       of its own transactions with each other.",
-        options: |theta| skewed("update-only", theta),
+        asks: Asks::Ycsb(|theta| skewed("update-only", theta)),
     },
     Experiment {
         id: "000-5.8d",
@@ -381,31 +400,213 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         }],
         differences: "The paper runs 96 hyperthreads. Our transactions have two read-modify-writes \
                       and eight reads.",
-        options: |theta| skewed("rmw", theta),
+        asks: Asks::Ycsb(|theta| skewed("rmw", theta)),
     },
     Experiment {
-        id: "000-5.12",
+        id: "000-t5.1",
+        paper: Paper::CoroBase,
+        section: "5.8",
+        figure: "table 5.1",
+        title: "TPC-C",
+        x: WORKERS,
+        series: TRANSACTIONS,
+        quantity: Quantity::Transactions,
+        relative: false,
+        finding: "TPC-C writes much and finds much in caches: interleaving gains nothing, batches \
+                  within a transaction a little.",
+        published: &[
+            Published {
+                of: COROBASE,
+                by: ERMIA,
+                value: Value::About(1.0),
+                at: At::Every,
+                setting: "48 threads without hyperthreads; table 5.1",
+            },
+            Published {
+                of: COROBASE,
+                by: ERMIA,
+                value: Value::About(0.97),
+                at: At::Every,
+                setting: "96 hyperthreads; table 5.1",
+            },
+            Published {
+                of: HYBRID,
+                by: ERMIA,
+                value: Value::About(1.13),
+                at: At::Every,
+                setting: "48 threads without hyperthreads; table 5.1",
+            },
+            Published {
+                of: HYBRID,
+                by: ERMIA,
+                value: Value::About(1.0),
+                at: At::Every,
+                setting: "96 hyperthreads; table 5.1",
+            },
+        ],
+        differences: WAREHOUSES,
+        asks: Asks::Tpcc(|workers| tpcc(Mix::Tpcc, workers)),
+    },
+    Experiment {
+        id: "000-5.10",
+        paper: Paper::CoroBase,
+        section: "5.8",
+        figure: "figure 5.10",
+        title: "TPC-CR: StockLevel and OrderStatus",
+        x: WORKERS,
+        series: TRANSACTIONS,
+        quantity: Quantity::Transactions,
+        relative: false,
+        finding: "Where transactions only read, interleaving gains as long as hyperthreads do not \
+                  hide the misses already.",
+        published: &[
+            Published {
+                of: COROBASE,
+                by: ERMIA,
+                value: Value::About(1.04),
+                at: At::Every,
+                setting: "96 hyperthreads; section 5.8",
+            },
+            Published {
+                of: COROBASE,
+                by: NAIVE,
+                value: Value::UpTo(1.55),
+                at: At::Greatest,
+                setting: "with hyperthreads, 1.3 without; over what, the text does not say; \
+                          section 5.8",
+            },
+            Published {
+                of: HYBRID,
+                by: COROBASE,
+                value: Value::UpTo(1.08),
+                at: At::Greatest,
+                setting: "section 5.8",
+            },
+        ],
+        differences: WAREHOUSES,
+        asks: Asks::Tpcc(|workers| tpcc(Mix::TpccCr, workers)),
+    },
+    Experiment {
+        id: "000-5.11a",
+        paper: Paper::CoroBase,
+        section: "5.8",
+        figure: "figure 5.11 (left)",
+        title: "TPC-CH: a tenth are queries over 100 suppliers",
+        x: WORKERS,
+        series: TRANSACTIONS,
+        quantity: Quantity::Transactions,
+        relative: false,
+        finding: "The more is read, the more interleaving gains.",
+        published: &[
+            Published {
+                of: COROBASE,
+                by: ERMIA,
+                value: Value::UpTo(1.34),
+                at: At::Greatest,
+                setting: "48 threads; section 5.8",
+            },
+            Published {
+                of: HYBRID,
+                by: COROBASE,
+                value: Value::UpTo(1.36),
+                at: At::Greatest,
+                setting: "section 5.8",
+            },
+        ],
+        differences: WAREHOUSES,
+        asks: Asks::Tpcc(|workers| tpcc(Mix::TpccCh, workers)),
+    },
+    Experiment {
+        id: "000-5.11b",
+        paper: Paper::CoroBase,
+        section: "5.8",
+        figure: "figure 5.11 (right)",
+        title: "TPC-CH by the size of its queries",
+        x: Axis {
+            name: "suppliers",
+            title: "suppliers",
+            values: &[10.0, 50.0, 100.0, 200.0],
+        },
+        series: TRANSACTIONS,
+        quantity: Quantity::Transactions,
+        relative: true,
+        finding: "The more is read, the more interleaving gains.",
+        published: &[
+            Published {
+                of: COROBASE,
+                by: ERMIA,
+                value: Value::Between(1.25, 1.39),
+                at: At::Every,
+                setting: "48 threads; section 5.8",
+            },
+            Published {
+                of: COROBASE,
+                by: NAIVE,
+                value: Value::Between(1.37, 1.71),
+                at: At::Every,
+                setting: "48 threads; section 5.8",
+            },
+        ],
+        differences: WAREHOUSES,
+        asks: Asks::Tpcc(|suppliers| {
+            let asked = tpcc(Mix::TpccCh, 1.0);
+            Tpcc {
+                settings: Settings {
+                    suppliers: suppliers as u32,
+                    ..asked.settings
+                },
+                ..asked
+            }
+        }),
+    },
+    Experiment {
+        id: "000-5.12a",
         paper: Paper::CoroBase,
         section: "5.9",
         figure: "figure 5.12 (YCSB)",
-        title: "latency against the number in flight",
-        x: Axis {
-            name: "in_flight",
-            title: "in flight",
-            values: &[1.0, 2.0, 4.0, 8.0, 16.0],
-        },
+        title: "latency of key-value transactions against the number in flight",
+        x: IN_FLIGHT,
         series: &[NAIVE, ERMIA, COROBASE],
         quantity: Quantity::Latency,
         relative: false,
-        finding: "A transaction takes the longer the more are in flight; beyond four, in \
-                  proportion, since no misses are left to overlap.",
+        finding: LATENCY,
         published: &[],
-        differences: "The paper shows means with asynchronous commit; ours are medians, in memory.",
-        options: |in_flight| {
+        differences: MEDIANS,
+        asks: Asks::Ycsb(|in_flight| {
             let mut options = ycsb("rmw")?;
             options.asked.in_flight = InFlight::Fixed(in_flight as u32);
             Ok(options)
-        },
+        }),
+    },
+    Experiment {
+        id: "000-5.12b",
+        paper: Paper::CoroBase,
+        section: "5.9",
+        figure: "figure 5.12 (TPC-C)",
+        title: "latency of TPC-C against the number in flight",
+        x: IN_FLIGHT,
+        series: TRANSACTIONS,
+        quantity: Quantity::Latency,
+        relative: false,
+        finding: LATENCY,
+        published: &[],
+        differences: MEDIANS,
+        asks: Asks::Tpcc(|in_flight| in_flight_of(Mix::Tpcc, in_flight)),
+    },
+    Experiment {
+        id: "000-5.12c",
+        paper: Paper::CoroBase,
+        section: "5.9",
+        figure: "figure 5.12 (TPC-CH)",
+        title: "latency of TPC-CH against the number in flight",
+        x: IN_FLIGHT,
+        series: TRANSACTIONS,
+        quantity: Quantity::Latency,
+        relative: false,
+        finding: LATENCY,
+        published: &[],
+        differences: MEDIANS,
+        asks: Asks::Tpcc(|in_flight| in_flight_of(Mix::TpccCh, in_flight)),
     },
     Experiment {
         id: "000-5.n2",
@@ -432,9 +633,16 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         }],
         differences: "The paper does not say on which workload; ours is the mixed one of figure \
                       5.4.",
-        options: |workers| on_workers("rmw", workers),
+        asks: Asks::Ycsb(|workers| on_workers("rmw", workers)),
     },
 ];
+
+/// A mix of TPC-C's on one worker, with so many in flight.
+fn in_flight_of(mix: Mix, in_flight: f64) -> Tpcc {
+    let mut asked = tpcc(mix, 1.0);
+    asked.options.asked.in_flight = InFlight::Fixed(in_flight as u32);
+    asked
+}
 
 pub(super) const LEFT_OUT: &[(&str, &str)] = &[
     (
@@ -444,9 +652,5 @@ pub(super) const LEFT_OUT: &[(&str, &str)] = &[
     (
         "figure 5.9",
         "shares of stalled cycles need the processor's counters",
-    ),
-    (
-        "table 5.1, figures 5.10 and 5.11, figure 5.12 (TPC-C, TPC-CH)",
-        "whole applications; `weft bench paper` runs key-value workloads alone",
     ),
 ];

@@ -1,8 +1,7 @@
 //! What came out of an experiment.
 
-use super::{Experiment, Quantity, Series};
+use super::{Experiment, Planned, Quantity, Series};
 use crate::measure::{Measurement, Spread, Summary};
-use crate::plan::Plan;
 use crate::runner::Outcome;
 
 /// What came out of an experiment.
@@ -20,7 +19,7 @@ pub struct Point {
     /// The value.
     pub x: f64,
     /// What was run there, and its results.
-    pub runs: Vec<(Plan, Outcome)>,
+    pub runs: Vec<(Planned, Outcome)>,
 }
 
 impl Findings {
@@ -46,7 +45,7 @@ impl Findings {
             let value = quantity.readable(point.value(quantity, series)?.median);
             let value = match quantity {
                 Quantity::Operations => format!("{value:.2}"),
-                Quantity::Latency => format!("{value:.1}"),
+                Quantity::Transactions | Quantity::Latency => format!("{value:.1}"),
             };
             let ratio = point
                 .ratio(quantity, series, base)
@@ -70,8 +69,8 @@ impl Findings {
             format!(
                 "{}; {} s for each series, {} repeats",
                 plan.description(),
-                plan.comparison.duration.as_secs_f64(),
-                plan.comparison.repeats
+                plan.comparison().duration.as_secs_f64(),
+                plan.comparison().repeats
             )
         })
     }

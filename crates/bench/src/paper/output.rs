@@ -155,6 +155,7 @@ pub(super) fn legend(findings: &Findings) -> String {
     let experiment = findings.experiment;
     let unit = match experiment.quantity {
         Quantity::Operations => "Million operations per second",
+        Quantity::Transactions => "Thousand transactions per second",
         Quantity::Latency => "Microseconds that half the transactions take at most",
     };
     format!(

@@ -1,14 +1,20 @@
 //! Puts Weft to an experiment.
 
+use std::path::Path;
+
 use super::findings::{Findings, Point};
-use super::{Experiment, Settings};
+use super::{Experiment, Planned, Settings};
+use crate::application::driver;
+use crate::place::Place;
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::runner::Outcome;
 use crate::subject::{Subject, weft_subject};
-use crate::{Result, runner};
+use crate::{Error, Result, runner, tpcc};
 
-/// Runs an experiment: loads a table for each size and form of table that it asks for, and
-/// measures on it whatever is asked of that table in turn.
+/// Runs an experiment: loads tables for each size and form of them that it asks for, and
+/// measures on them whatever is asked of these in turn. Databases with a log are kept in
+/// `directory`, one at a time, and removed afterwards: it must not exist or be empty.
 ///
 /// # Errors
 /// [`Error::Input`](crate::Error::Input) for settings that cannot be carried out, and
@@ -17,45 +23,100 @@ use crate::{Result, runner};
 pub fn run(
     experiment: &'static Experiment,
     settings: &Settings,
+    directory: &Path,
     progress: &Progress,
 ) -> Result<Findings> {
-    run_on(experiment, settings, progress, weft_subject)
+    run_on(experiment, settings, directory, progress, weft_subject)
 }
 
-/// The same, on what `open` makes for a plan.
+/// The same, key-value transactions on what `open` makes for a plan.
 pub(super) fn run_on<S: Subject>(
     experiment: &'static Experiment,
     settings: &Settings,
+    directory: &Path,
     progress: &Progress,
     open: impl Fn(&Plan) -> Result<S>,
 ) -> Result<Findings> {
-    let mut loaded: Option<(Plan, S)> = None;
+    let mut loaded: Option<(Planned, Loaded<S>)> = None;
     let mut points = Vec::new();
-    for (x, plans) in experiment.plans(settings)? {
+    for (x, all) in experiment.plans(settings)? {
         let mut runs = Vec::new();
-        for plan in plans {
+        for planned in all {
             // One that does not serve gives its memory back before the next is loaded.
-            let usable = loaded.take().filter(|(other, _)| plan.same_tables(other));
-            let mut subject = match usable {
-                Some((_, subject)) => subject,
-                None => {
-                    let mut subject = open(&plan)?;
-                    runner::load(&mut subject, &plan, progress)?;
-                    subject
-                }
+            let usable = loaded
+                .take()
+                .filter(|(other, _)| planned.same_tables(other));
+            let mut tables = match usable {
+                Some((_, tables)) => tables,
+                None => Loaded::load(&planned, directory, progress, &open)?,
             };
             progress.note(&format!(
                 "{}, {} {}: {}",
                 experiment.id,
                 experiment.x.title,
                 experiment.x.label(x),
-                plan.description()
+                planned.description()
             ));
-            let outcome = runner::measure(&mut subject, &plan, progress)?;
-            runs.push((plan.clone(), outcome));
-            loaded = Some((plan, subject));
+            let outcome = tables.measure(&planned, progress)?;
+            runs.push((planned.clone(), outcome));
+            loaded = Some((planned, tables));
         }
         points.push(Point { x, runs });
     }
     Ok(Findings { experiment, points })
+}
+
+/// What is loaded for a plan.
+enum Loaded<S> {
+    Ycsb(S),
+    Tpcc {
+        databases: Box<dyn driver::Loaded>,
+        /// Where they are, if they have a log; removed after they are closed.
+        _place: Option<Place>,
+    },
+}
+
+impl<S: Subject> Loaded<S> {
+    fn load(
+        planned: &Planned,
+        directory: &Path,
+        progress: &Progress,
+        open: impl Fn(&Plan) -> Result<S>,
+    ) -> Result<Self> {
+        match planned {
+            Planned::Ycsb(plan) => {
+                let mut subject = open(plan)?;
+                runner::load(&mut subject, plan, progress)?;
+                Ok(Self::Ycsb(subject))
+            }
+            Planned::Tpcc { settings, plan } => {
+                let place = match planned.has_log() {
+                    true => Some(Place::make(directory)?),
+                    false => None,
+                };
+                let options = place.as_ref().map(Place::options).unwrap_or_default();
+                Ok(Self::Tpcc {
+                    databases: tpcc::LOAD(settings, plan, &options, progress)?,
+                    _place: place,
+                })
+            }
+        }
+    }
+
+    fn measure(&mut self, planned: &Planned, progress: &Progress) -> Result<Outcome> {
+        match (self, planned) {
+            (Self::Ycsb(subject), Planned::Ycsb(plan)) => runner::measure(subject, plan, progress),
+            (Self::Tpcc { databases, .. }, Planned::Tpcc { plan, .. }) => {
+                let report = databases.measure(plan, progress)?;
+                // The outcome says that it is not verified, this says why.
+                for found in &report.inconsistencies {
+                    progress.note(found);
+                }
+                Ok(report.outcome)
+            }
+            _ => Err(Error::run(
+                "an experiment is measured on the tables of another kind; report this",
+            )),
+        }
+    }
 }

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use super::Experiment;
+use super::{Experiment, Planned};
 use crate::number::{check_seconds, within};
 use crate::{Error, Result};
 
 /// Fewest records of a scaled table.
 const RECORDS_MIN: u64 = 100;
-/// Records loaded in a second, roughly, for the expected duration.
-const LOADED_PER_SECOND: f64 = 600_000.0;
 
 /// What is asked of all experiments alike.
 #[derive(Clone, Copy, Debug)]
@@ -68,14 +66,16 @@ impl Settings {
     pub fn duration(&self, experiment: &Experiment) -> Result<Duration> {
         let mut seconds = 0.0;
         let mut loaded = None;
-        for plan in experiment.plans(self)?.into_iter().flat_map(|(_, all)| all) {
-            let variants = plan.comparison.variants().len() as f64;
+        let all = experiment.plans(self)?.into_iter().flat_map(|(_, all)| all);
+        for planned in all {
+            let variants = planned.comparison().variants().len() as f64;
             // The machine's limit takes part of a variant's time beside them.
             seconds += (variants + 0.2) * self.seconds * f64::from(self.repeats);
-            if loaded.as_ref().is_none_or(|other| !plan.same_tables(other)) {
-                seconds += plan.records as f64 / LOADED_PER_SECOND;
+            let serves = |other: &Planned| planned.same_tables(other);
+            if !loaded.as_ref().is_some_and(serves) {
+                seconds += planned.loading().as_secs_f64();
             }
-            loaded = Some(plan);
+            loaded = Some(planned);
         }
         Ok(Duration::from_secs_f64(seconds))
     }

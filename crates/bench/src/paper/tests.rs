@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::path::Path;
 use std::time::Duration;
 
 use super::run::run_on;
 use super::*;
 use crate::machine::Description;
+use crate::plan::Plan;
 use crate::progress::{Progress, Step};
 use crate::report::Format;
 use crate::subject::{RawRun, Run, Subject};
@@ -74,13 +76,15 @@ fn plans_have_all_series_at_all_values() {
             for (x, plans) in plans {
                 let mut measured = Vec::new();
                 for plan in plans {
-                    assert!(plan.notes.is_empty(), "{id}: {:?}", plan.notes);
-                    let variants = plan.comparison.variants().into_iter();
+                    assert!(plan.notes().is_empty(), "{id}: {:?}", plan.notes());
+                    let comparison = plan.comparison();
+                    let variants = comparison.variants().into_iter();
                     let run = variants.map(|variant| Series {
                         paper: None,
                         mode: variant.mode,
                         isolation: variant.isolation,
-                        in_flight: match plan.comparison.in_flight {
+                        flusher: variant.flusher,
+                        in_flight: match comparison.in_flight {
                             InFlight::Fixed(n) if variant.mode.is_interleaved() => Some(n),
                             _ => None,
                         },
@@ -91,6 +95,7 @@ fn plans_have_all_series_at_all_values() {
                     let own = |one: &Series| {
                         one.mode == series.mode
                             && one.isolation == series.isolation
+                            && one.flusher == series.flusher
                             && series
                                 .in_flight
                                 .is_none_or(|own| one.in_flight == Some(own))
@@ -169,10 +174,13 @@ fn settings_out_of_range_are_refused_by_name() {
 #[test]
 fn every_experiment_runs_and_reports_all_series_at_all_values() {
     let mut findings = Vec::new();
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("place");
     for experiment in all() {
-        let found = run(experiment, &tiny(), &Progress::hidden()).unwrap();
+        let found = run(experiment, &tiny(), &place, &Progress::hidden()).unwrap();
         let id = experiment.id;
         assert!(found.verified(), "{id}");
+        assert!(!place.exists(), "{id} has left files behind");
         assert_eq!(found.points.len(), experiment.x.points(tiny().scale).len());
         for point in &found.points {
             for series in experiment.series {
@@ -317,7 +325,8 @@ fn model(id: &str, right: bool) -> (u32, Findings) {
             right,
         })
     };
-    let found = run_on(experiment, &tiny(), &Progress::hidden(), open).unwrap();
+    let directory = Path::new("not needed: nothing has a log");
+    let found = run_on(experiment, &tiny(), directory, &Progress::hidden(), open).unwrap();
     (loads.get(), found)
 }
 

@@ -1,9 +1,14 @@
-//! What experiments ask of the key-value workload.
+//! What experiments ask of the key-value workload, and of TPC-C.
 
 use super::Axis;
+use super::planned::Tpcc;
 use crate::Result;
+use crate::application;
+use crate::comparison::Asked;
 use crate::distribution::Distribution;
+use crate::measure::ConflictPolicy;
 use crate::plan::{Options, RECORDS_DEFAULT};
+use crate::tpcc::{Mix, Settings};
 use crate::workload::Workload;
 
 /// The threads of the papers, on a small machine.
@@ -36,4 +41,24 @@ pub(super) fn skewed(workload: &str, theta: f64) -> Result<Options> {
         theta: Some(theta),
         ..ycsb(workload)?
     })
+}
+
+/// Warehouses of TPC-C: two gigabytes.
+const WAREHOUSES: u16 = 20;
+
+/// A mix of TPC-C's transactions on a database of the usual size, on so many workers.
+/// Transactions that meet wait for each other.
+pub(super) fn tpcc(mix: Mix, workers: f64) -> Tpcc {
+    Tpcc {
+        settings: Settings::standard(mix, WAREHOUSES),
+        options: application::plan::Options {
+            asked: Asked {
+                workers: workers as u64,
+                ..Asked::default()
+            },
+            check_while_running: false,
+            on_conflict: ConflictPolicy::Wait,
+            offered: None,
+        },
+    }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::measure::Certifier;
+use crate::measure::{Certifier, Isolation};
 
 /// A small request that is right in every respect.
 pub(crate) fn options(workload: &str) -> Options {

@@ -1,6 +1,7 @@
 //! How large the database is, and which transactions are drawn.
 
 use super::mix::Mix;
+use crate::number::plural;
 use crate::{Error, Result};
 
 /// Suppliers in the table of that name (CH-benCHmark).
@@ -47,6 +48,11 @@ impl Default for Scale {
 }
 
 impl Scale {
+    /// Fewest items: as many as the longest order has lines.
+    pub const ITEMS_MIN: u32 = 15;
+    /// Fewest customers of a district.
+    pub const CUSTOMERS_MIN: u16 = 10;
+
     /// Orders of a district once it is loaded: one for each customer.
     pub(super) fn orders(&self) -> u32 {
         self.customers.into()
@@ -115,6 +121,28 @@ impl Settings {
         }
     }
 
+    /// What the mix is called in results: with the homes, unless they are drawn.
+    pub fn mix_name(&self) -> String {
+        match self.home {
+            Home::Random => self.mix.name().to_owned(),
+            Home::Bound => format!("{} bound", self.mix.name()),
+        }
+    }
+
+    /// A few words that say what is run.
+    pub fn description(&self) -> String {
+        let suppliers = match self.mix {
+            Mix::TpccCh => format!(", {}", plural(self.suppliers.into(), "supplier")),
+            _ => String::new(),
+        };
+        format!(
+            "TPC-C: mix {}, {}{suppliers}, home {}",
+            self.mix.name(),
+            plural(self.warehouses.into(), "warehouse"),
+            self.home.name(),
+        )
+    }
+
     /// Whether there can be such a database.
     ///
     /// # Errors
@@ -126,9 +154,14 @@ impl Settings {
             customers,
         } = self.scale;
         within("warehouses", self.warehouses.into(), 1, u16::MAX.into())?;
-        within("items", items, 15, Scale::default().items)?;
+        within("items", items, Scale::ITEMS_MIN, Scale::default().items)?;
         within("districts", districts.into(), 1, 10)?;
-        within("customers", customers.into(), 10, 3_000)?;
+        within(
+            "customers",
+            customers.into(),
+            Scale::CUSTOMERS_MIN.into(),
+            3_000,
+        )?;
         within("suppliers", self.suppliers, 1, SUPPLIERS)
     }
 }

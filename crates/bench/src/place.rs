@@ -1,44 +1,65 @@
 //! A directory for the time of a benchmark.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::{Error, Result};
 
 /// A directory of the benchmark's own, removed with what is in it when this is
 /// dropped, unless it is kept.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     path: PathBuf,
     is_kept: bool,
 }
 
 impl Place {
     /// Makes `path`, which must not exist or be empty: nobody's files are lost.
-    pub(crate) fn make(path: &Path) -> bench::Result<Place> {
+    ///
+    /// # Errors
+    /// [`Error::Input`] if it has files in it, or cannot be made.
+    pub fn make(path: &Path) -> Result<Self> {
         let refused = |error: std::io::Error| {
-            bench::Error::input(format!(
+            Error::input(format!(
                 "cannot make the directory {}: {error}; choose another --data-dir",
                 path.display()
             ))
         };
         std::fs::create_dir_all(path).map_err(refused)?;
         if std::fs::read_dir(path).map_err(refused)?.next().is_some() {
-            return Err(bench::Error::input(format!(
+            return Err(Error::input(format!(
                 "{} has files in it, and a benchmark begins with an empty directory; choose \
                  another --data-dir",
                 path.display()
             )));
         }
-        Ok(Place {
+        Ok(Self {
             path: path.to_owned(),
             is_kept: false,
         })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// How a database is kept here: without checkpoints of its own accord, which would fall
+    /// into one measurement and not into the other.
+    pub fn options(&self) -> weft::Options {
+        weft::Options {
+            data_dir: Some(self.path.clone()),
+            storage: weft::StorageOptions {
+                checkpoint_log_bytes: 0,
+                checkpoint_interval: Duration::ZERO,
+                ..weft::StorageOptions::default()
+            },
+            ..weft::Options::default()
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Leaves it as it is, to be looked at.
-    pub(crate) fn keep(mut self) -> PathBuf {
+    pub fn keep(mut self) -> PathBuf {
         self.is_kept = true;
         self.path.clone()
     }
