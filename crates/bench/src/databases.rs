@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use io::Backend;
+use memory::Arena;
 use weft::{Database, Options, Stats, StorageOptions, WorkerConfig, WorkerHandle};
 
 use crate::limits::Region;
@@ -153,12 +154,12 @@ impl Counts {
     }
 }
 
-/// The memory a database has claimed, to measure the machine's limit on while its workers
-/// sleep.
-pub(crate) fn memory(database: &Database) -> Option<Region<'_>> {
-    let (start, bytes) = database.arena().claimed();
-    // SAFETY: claimed memory stays mapped as long as the arena, which the
-    // database borrowed here keeps. It is measured between runs, when the
-    // workers sleep and write nothing.
+/// The memory that was claimed of an arena, to measure the machine's limit on while those
+/// who use it sleep.
+pub(crate) fn memory(arena: &Arena) -> Option<Region<'_>> {
+    let (start, bytes) = arena.claimed();
+    // SAFETY: claimed memory stays mapped as long as the arena, which is
+    // borrowed here. It is measured between runs, when its users sleep and
+    // write nothing.
     unsafe { Region::from_raw(start.as_ptr(), bytes) }
 }

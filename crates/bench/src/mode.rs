@@ -44,6 +44,14 @@ impl Mode {
         Self::Hybrid,
     ];
 
+    /// Those that an index can be probed in, alone.
+    pub const PROBES: [Self; 4] = [
+        Self::Sequential,
+        Self::Prefetch,
+        Self::AmacMultiget,
+        Self::CoroutineMultiget,
+    ];
+
     /// Those that whole transactions over several tables are executed in.
     pub const APPLICATION: [Self; 4] = [
         Self::Sequential,

@@ -132,7 +132,7 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
 ///
 /// # Errors
 /// Whatever the subject reports.
-pub fn load(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<()> {
+pub fn load(subject: &mut (impl Subject + ?Sized), plan: &Plan, progress: &Progress) -> Result<()> {
     let step = progress.step(
         "loading",
         plan.records * plan.comparison.databases().len() as u64,
@@ -154,7 +154,11 @@ pub fn load(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Res
 ///
 /// # Errors
 /// As [`run`].
-pub fn measure(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<Outcome> {
+pub fn measure(
+    subject: &mut (impl Subject + ?Sized),
+    plan: &Plan,
+    progress: &Progress,
+) -> Result<Outcome> {
     let records = Arc::new(Records::new(plan.records));
     alternate(
         &mut Planned {
@@ -168,13 +172,13 @@ pub fn measure(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> 
 }
 
 /// A subject with what is planned for it.
-struct Planned<'a, S> {
+struct Planned<'a, S: ?Sized> {
     subject: &'a mut S,
     plan: &'a Plan,
     records: Arc<Records>,
 }
 
-impl<S: Subject> Alternating for Planned<'_, S> {
+impl<S: Subject + ?Sized> Alternating for Planned<'_, S> {
     fn measure(
         &mut self,
         variant: Variant,

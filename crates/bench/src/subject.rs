@@ -4,6 +4,7 @@ mod closed_loop;
 mod counting;
 mod grouped;
 mod nested;
+mod probes;
 pub(crate) mod store;
 mod transaction;
 mod weft;
@@ -206,6 +207,15 @@ impl RawRun {
 /// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
 pub fn weft_subject(plan: &Plan) -> Result<impl Subject + use<>> {
     weft_subject_with(plan, ::weft::Options::default())
+}
+
+/// An index alone, set up for `plan`, whose transactions are groups of lookups. Modes are of
+/// [`Mode::PROBES`](crate::mode::Mode::PROBES).
+///
+/// # Errors
+/// [`Error::Run`](crate::Error::Run) when the memory cannot be had.
+pub fn index_subject(plan: &Plan) -> Result<impl Subject + use<>> {
+    probes::Probes::open(plan)
 }
 
 /// Weft, set up for `plan` with `options`, but for the workers, which are the

@@ -249,6 +249,6 @@ impl<A: Application> Alternating for Driver<'_, A> {
     }
 
     fn memory(&self) -> Option<Region<'_>> {
-        databases::memory(&self.instances.first()?.1.database)
+        databases::memory(self.instances.first()?.1.database.arena())
     }
 }

@@ -20,6 +20,8 @@ const TPCC_LOADED_PER_SECOND: f64 = 400_000.0;
 pub(super) enum Asks {
     /// Key-value transactions.
     Ycsb(fn(f64) -> Result<plan::Options>),
+    /// Groups of lookups in the index alone, of the keys that such transactions would read.
+    Probes(fn(f64) -> Result<plan::Options>),
     /// Those of TPC-C, or of its relatives.
     Tpcc(fn(f64) -> Tpcc),
 }
@@ -46,18 +48,12 @@ impl Asks {
     ) -> Result<Planned> {
         match self {
             Self::Ycsb(options) => {
-                let options = options(x)?;
-                let records = match axis {
-                    // Scaled already.
-                    RECORDS => options.records,
-                    _ => options.records.map(|records| scaled(records, scale)),
-                };
-                let options = plan::Options {
-                    records,
-                    asked: asked(options.asked),
-                    ..options
-                };
+                let options = scaled_ycsb(options(x)?, axis, scale, asked);
                 Ok(Planned::Ycsb(options.plan()?))
+            }
+            Self::Probes(options) => {
+                let options = scaled_ycsb(options(x)?, axis, scale, asked);
+                Ok(Planned::Probes(options.plan()?))
             }
             Self::Tpcc(options) => {
                 let Tpcc { settings, options } = options(x);
@@ -71,6 +67,25 @@ impl Asks {
                 Ok(Planned::Tpcc { settings, plan })
             }
         }
+    }
+}
+
+/// More or fewer records, where their number is not what is varied.
+fn scaled_ycsb(
+    options: plan::Options,
+    axis: &str,
+    scale: f64,
+    asked: impl FnOnce(Asked) -> Asked,
+) -> plan::Options {
+    let records = match axis {
+        // Scaled already.
+        RECORDS => options.records,
+        _ => options.records.map(|records| scaled(records, scale)),
+    };
+    plan::Options {
+        records,
+        asked: asked(options.asked),
+        ..options
     }
 }
 
@@ -97,6 +112,8 @@ fn scaled_tpcc(settings: tpcc::Settings, scale: f64) -> tpcc::Settings {
 pub enum Planned {
     /// Key-value transactions.
     Ycsb(plan::Plan),
+    /// Groups of lookups in the index alone.
+    Probes(plan::Plan),
     /// Those of TPC-C, or of its relatives.
     Tpcc {
         /// The database, and what its terminals do.
@@ -110,7 +127,7 @@ impl Planned {
     /// What is compared, and how often.
     pub fn comparison(&self) -> &Comparison {
         match self {
-            Self::Ycsb(plan) => &plan.comparison,
+            Self::Ycsb(plan) | Self::Probes(plan) => &plan.comparison,
             Self::Tpcc { plan, .. } => &plan.comparison,
         }
     }
@@ -118,7 +135,7 @@ impl Planned {
     /// What the reader should know about the request; a sentence each.
     pub fn notes(&self) -> &[String] {
         match self {
-            Self::Ycsb(plan) => &plan.notes,
+            Self::Ycsb(plan) | Self::Probes(plan) => &plan.notes,
             Self::Tpcc { plan, .. } => &plan.notes,
         }
     }
@@ -127,6 +144,7 @@ impl Planned {
     pub fn description(&self) -> String {
         match self {
             Self::Ycsb(plan) => plan.description(),
+            Self::Probes(plan) => format!("index alone, {}", plan.description()),
             Self::Tpcc { settings, plan } => format!(
                 "{}, {}",
                 settings.description(),
@@ -143,7 +161,9 @@ impl Planned {
     /// Whether what was loaded for `other` serves this too.
     pub(super) fn same_tables(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Ycsb(own), Self::Ycsb(other)) => own.same_tables(other),
+            (Self::Ycsb(own), Self::Ycsb(other)) | (Self::Probes(own), Self::Probes(other)) => {
+                own.same_tables(other)
+            }
             (
                 Self::Tpcc { settings, plan },
                 Self::Tpcc {
@@ -159,7 +179,7 @@ impl Planned {
     pub(super) fn loading(&self) -> Duration {
         let databases = self.comparison().databases().len() as f64;
         let seconds = match self {
-            Self::Ycsb(plan) => plan.records as f64 / LOADED_PER_SECOND,
+            Self::Ycsb(plan) | Self::Probes(plan) => plan.records as f64 / LOADED_PER_SECOND,
             Self::Tpcc { settings, .. } => {
                 let steps = <tpcc::Tpcc as Application>::load_steps;
                 steps(settings) as f64 / TPCC_LOADED_PER_SECOND

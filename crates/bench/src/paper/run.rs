@@ -9,7 +9,7 @@ use crate::place::Place;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::runner::Outcome;
-use crate::subject::{Subject, weft_subject};
+use crate::subject::{Subject, index_subject, weft_subject};
 use crate::{Error, Result, runner, tpcc};
 
 /// Runs an experiment: loads tables for each size and form of them that it asks for, and
@@ -69,6 +69,7 @@ pub(super) fn run_on<S: Subject>(
 /// What is loaded for a plan.
 enum Loaded<S> {
     Ycsb(S),
+    Probes(Box<dyn Subject>),
     Tpcc {
         databases: Box<dyn driver::Loaded>,
         /// Where they are, if they have a log; removed after they are closed.
@@ -89,6 +90,11 @@ impl<S: Subject> Loaded<S> {
                 runner::load(&mut subject, plan, progress)?;
                 Ok(Self::Ycsb(subject))
             }
+            Planned::Probes(plan) => {
+                let mut subject = Box::new(index_subject(plan)?);
+                runner::load(&mut *subject, plan, progress)?;
+                Ok(Self::Probes(subject))
+            }
             Planned::Tpcc { settings, plan } => {
                 let place = match planned.has_log() {
                     true => Some(Place::make(directory)?),
@@ -106,6 +112,9 @@ impl<S: Subject> Loaded<S> {
     fn measure(&mut self, planned: &Planned, progress: &Progress) -> Result<Outcome> {
         match (self, planned) {
             (Self::Ycsb(subject), Planned::Ycsb(plan)) => runner::measure(subject, plan, progress),
+            (Self::Probes(subject), Planned::Probes(plan)) => {
+                runner::measure(&mut **subject, plan, progress)
+            }
             (Self::Tpcc { databases, .. }, Planned::Tpcc { plan, .. }) => {
                 let report = databases.measure(plan, progress)?;
                 // The outcome says that it is not verified, this says why.

@@ -231,7 +231,7 @@ impl Store {
 
     /// See [`Subject::memory`](super::Subject::memory).
     pub(crate) fn memory(&self) -> Option<Region<'_>> {
-        databases::memory(&self.database)
+        databases::memory(self.database.arena())
     }
 }
 

@@ -107,3 +107,32 @@ fn workers_parts_are_added() {
     assert_eq!(whole.extra["waits"], 14.0);
     assert_eq!(whole.elapsed, Duration::from_secs(2));
 }
+
+/// Lookups in the index alone are checked as reads are: who looks for keys that are not
+/// there is told so.
+#[test]
+fn probes_find_every_key_and_say_what_they_do_not_find() {
+    let probe = |loaded: u64, asked: u64| {
+        let plan = |records| {
+            let options = Options {
+                records: Some(records),
+                ..asking("read-only", |it| {
+                    it.workers = 2;
+                    it.modes = Mode::PROBES.to_vec();
+                    it.repeats = 1;
+                })
+            };
+            options.plan().unwrap()
+        };
+        let progress = Progress::hidden();
+        let mut subject = index_subject(&plan(loaded)).unwrap();
+        runner::load(&mut subject, &plan(loaded), &progress).unwrap();
+        runner::measure(&mut subject, &plan(asked), &progress).unwrap()
+    };
+    let outcome = probe(30_001, 30_001);
+    assert!(outcome.verified());
+    assert_eq!(outcome.summaries.len(), Mode::PROBES.len());
+    for summary in probe(1_000, 2_000).summaries {
+        assert!(!summary.median.verified, "{:?}", summary.median);
+    }
+}
