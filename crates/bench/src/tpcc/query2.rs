@@ -1,13 +1,16 @@
 //! Query2: of the suppliers of a region, what each has least of (CoroBase, section 5.2).
 //!
 //! After query 2 of TPC-H, as CH-benCHmark maps it to the tables of TPC-C and ERMIA made a
-//! transaction of it that also writes. It reads the region and all nations; of the first
+//! transaction of it that also writes. It reads all regions and nations; of the first
 //! suppliers (as many as the settings say) it reads each, and for each whose nation is in
 //! the region:
 //! - all stock that the supplier supplies, of which the application keeps a list, and
 //!   remembers the record with the lowest quantity, the first of several;
-//! - the item of that record;
+//! - the item of that record, which it passes over if its data has a [`PASSED_OVER`];
 //! - if the quantity is below [`THRESHOLD`], raises it by [`SUPPLY`].
+//!
+//! ERMIA reads all these suppliers again for each nation of the region, about twelve times;
+//! here each is read once, which makes the query shorter by reads that hit the cache.
 //!
 //! Reads that can be grouped: those of the stock of one supplier.
 
@@ -16,7 +19,7 @@ use std::ops::ControlFlow;
 use weft::{Policy, Result, Transaction};
 
 use super::Tpcc;
-use super::schema::{Stock, StockKey};
+use super::schema::{Item, Stock, StockKey};
 use crate::application::access::{change, read};
 use crate::application::{Reads, missing};
 
@@ -24,6 +27,9 @@ use crate::application::{Reads, missing};
 pub(super) const THRESHOLD: u16 = 15;
 /// By how much.
 pub(super) const SUPPLY: u16 = 50;
+
+/// What the data of items has that are passed over.
+pub(super) const PASSED_OVER: &[u8; 1] = b"b";
 
 /// Which region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +44,8 @@ pub(super) struct Found {
     pub(super) suppliers: u32,
     /// Stock records that were raised.
     pub(super) supplied: u32,
-    /// What the items with the lowest quantities cost together, in cents.
+    /// What the items with the lowest quantities cost together, in cents; of those that
+    /// were not passed over.
     pub(super) prices: i64,
     pub(super) records: u32,
 }
@@ -52,7 +59,7 @@ impl Tpcc {
     ) -> Result<Found> {
         let tables = &self.tables;
         let region = request.region;
-        read(txn, &tables.regions, &region, "region", |_| ()).await?;
+        let regions = txn.scan(&tables.regions, ..).count().await?;
         // A bit for each of the 62.
         let mut nations = 0_u64;
         let all = txn.scan(&tables.nations, ..).for_each(|nation, row| {
@@ -60,7 +67,7 @@ impl Tpcc {
             ControlFlow::Continue(())
         });
         let mut found = Found {
-            records: 1 + all.await? as u32,
+            records: (regions + all.await?) as u32,
             ..Found::default()
         };
         for (supplier, supplied) in (0..).zip(&*self.supplied) {
@@ -76,9 +83,13 @@ impl Tpcc {
             let Some((quantity, stock)) = lowest else {
                 continue;
             };
-            found.prices +=
-                read(txn, &tables.items, &stock.1, "item", |row| row.price.get()).await?;
+            let look = |row: &Item| (row.price.get(), row.data.contains(PASSED_OVER));
+            let (price, passed_over) = read(txn, &tables.items, &stock.1, "item", look).await?;
             found.records += 1;
+            if passed_over {
+                continue;
+            }
+            found.prices += price;
             if quantity < THRESHOLD {
                 let supply = |row: &mut Stock| row.quantity += SUPPLY;
                 change(txn, &tables.stock, &stock, "stock", supply).await?;

@@ -416,6 +416,12 @@ fn a_query_supplies_what_a_supplier_has_least_of() {
                     set(txn, &tables.stock, key, |row| row.quantity = 40.into()).await?;
                 }
             }
+            let described = async |item, data: &'static [u8]| {
+                set(txn, &tables.items, item, |row| row.data = Text::of(&[data])).await
+            };
+            for item in 1..=100 {
+                described(item, b"plain").await?;
+            }
             set(txn, &tables.stock, (1, 4), |row| row.quantity = 12.into()).await?;
             set(txn, &tables.stock, (2, 2), |row| row.quantity = 10.into()).await?;
             let region_of = |supplier| {
@@ -446,6 +452,16 @@ fn a_query_supplies_what_a_supplier_has_least_of() {
             let found = ours.query2(txn, &Query2 { region }, reads).await?;
             assert_eq!(found.supplied, 1);
             assert_eq!(quantity((1, 4)).await?, 12 + 50);
+
+            set(txn, &tables.stock, (2, 2), |row| row.quantity = 10.into()).await?;
+            described(2, b"a bobbin").await?;
+            let found = ours.query2(txn, &Query2 { region }, reads).await?;
+            let without = population.item(2).price.get();
+            assert_eq!((found.supplied, found.prices), (0, prices - without));
+            assert_eq!(quantity((2, 2)).await?, 10);
+            for item in 1..=100 {
+                set(txn, &tables.items, item, |row| *row = population.item(item)).await?;
+            }
             Ok(())
         });
         assert_eq!(inconsistencies(&database, &tpcc), Vec::<String>::new());
