@@ -148,6 +148,15 @@ impl WorkerLocal for WorkerState {
 const YIELDS: u32 = 3;
 const BACKOFF_US_MAX: u64 = 1000;
 
+/// Aborts after which a transaction waits for others instead ([`OnConflict::Wait`]), and
+/// begins again with the lock of the record that was in the way. Else one that is slower
+/// than those it meets (longer, or out of step with them: see `interleave/stage.rs`) would
+/// find the record changed each time.
+const ABORTS_BEFORE_WAITING: u32 = 16;
+/// How long it then waits for one of them, which may be waiting for a client: it counts as
+/// another abort.
+const TURN_TIMEOUT: Duration = Duration::from_millis(10);
+
 /// Begins and runs transactions on the worker it belongs to. Given to the sources
 /// of [`crate::WorkerHandle::supply`]; cheap to clone, bound to its thread.
 #[derive(Clone)]
@@ -207,6 +216,7 @@ impl Context {
         let options = options.into();
         let mut aborts = 0;
         let mut aborted: Option<Transaction<P>> = None;
+        let mut waits_its_turn = false;
         loop {
             if !self.state.admits() {
                 self.state.session.admission().await;
@@ -217,6 +227,13 @@ impl Context {
                 None => self.begin::<P>(options)?,
             };
             transaction.engine().will_be_restarted();
+            if aborts >= ABORTS_BEFORE_WAITING && transaction.on_conflict() == OnConflict::Abort {
+                waits_its_turn = true;
+                transaction.set_on_conflict(OnConflict::Wait);
+                let timeout = transaction.lock_timeout();
+                let timeout = timeout.map_or(TURN_TIMEOUT, |own| own.min(TURN_TIMEOUT));
+                transaction.set_lock_timeout(Some(timeout));
+            }
             let outcome = match closure(&transaction).await {
                 Ok(value) => {
                     let committed = match transaction.into_engine().commit().now() {
@@ -231,6 +248,10 @@ impl Context {
                         aborted = Some(transaction);
                     }
                     Err(error)
+                }
+                // It has not asked to wait: to wait in vain is to have met a conflict.
+                Err(Error::LockTimeout) if waits_its_turn => {
+                    Err(Error::Abort(Abort::WriteConflict))
                 }
                 Err(error) => Err(transaction.give_up().await.err().unwrap_or(error)),
             };

@@ -58,7 +58,9 @@ pub struct Options {
     /// What a write does that meets a record which another open transaction has
     /// written or locked, in transactions that do not say so themselves
     /// ([`crate::Transaction::set_on_conflict`]). Default `Abort`: the transaction is
-    /// run again. `Wait` is better where conflicts are frequent or transactions long.
+    /// run again, and after some attempts that were in vain waits in line all the same, so
+    /// that none starves. `Wait` is better where conflicts are frequent or transactions
+    /// long.
     pub on_conflict: OnConflict,
     /// How long an operation waits for another transaction before it says
     /// [`Error::LockTimeout`]. Default `None`: as long as it takes. Deadlocks are found

@@ -1,6 +1,9 @@
 //! Aborted transactions are run again, until they commit or the limit is reached.
 
-use weft::{Database, Error, Options, Table, Transaction};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weft::{Context, Database, Error, Interleaved, Isolation, Options, Table, Transaction};
 
 fn open() -> Database {
     Database::open(Options {
@@ -108,4 +111,57 @@ fn an_abort_that_the_closure_ignores_is_retried_all_the_same() {
     running.wait().unwrap();
     let value = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &0).await);
     assert_eq!(value.unwrap(), Some(2));
+}
+
+/// A transaction that takes its time between reading a record and writing it met, again and
+/// again, shorter ones that had written the record meanwhile: it was given up after all
+/// its attempts. Now it waits in line after some, and then has the record first.
+#[test]
+fn who_is_aborted_again_and_again_gets_its_turn() {
+    const PAUSES: u32 = 100;
+    const SLOW: u64 = 5;
+    let db = Database::open(Options {
+        workers: 1,
+        in_flight: weft::InFlight::Fixed(8),
+        retries_max: 100,
+        ..Options::default()
+    })
+    .unwrap();
+    let table: Table<u8, u64> = db.create_table("counters").unwrap();
+    async fn add(txn: &Transaction, table: &Table<u8, u64>, pauses: u32) -> weft::Result<()> {
+        let count = txn.get(table, &0).await?.unwrap_or(0);
+        for _ in 0..pauses {
+            interleave::yield_now().await;
+        }
+        txn.upsert(table, &0, &(count + 1)).await
+    }
+    // One short transaction after the other, as many at once as there is room for.
+    let over = Arc::new(AtomicBool::new(false));
+    let (ended, short) = std::sync::mpsc::channel();
+    let (ours, until) = (table.clone(), over.clone());
+    db.workers()[0].supply(move |context: Context| {
+        move || {
+            if until.load(Ordering::Relaxed) {
+                return None;
+            }
+            let (context, table, ended) = (context.clone(), ours.clone(), ended.clone());
+            Some(move || async move {
+                let closure = async |txn: &Transaction| add(txn, &table, 0).await;
+                let done = context.run(Isolation::Snapshot, &closure).await;
+                // The receiver waits for all.
+                let _ = ended.send(done);
+            })
+        }
+    });
+    for _ in 0..SLOW {
+        let ours = table.clone();
+        let slow = async move |txn: &Transaction| add(txn, &ours, PAUSES).await;
+        db.run_with::<Interleaved, _, _>(Isolation::Snapshot, slow)
+            .wait()
+            .unwrap();
+    }
+    over.store(true, Ordering::Relaxed);
+    let short: u64 = short.iter().map(|done| done.map(|()| 1).unwrap()).sum();
+    let count = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &0).await);
+    assert_eq!(count.unwrap(), Some(short + SLOW));
 }
