@@ -45,10 +45,20 @@ impl Piece {
 
     #[inline]
     fn short(tail: &[u8]) -> Piece {
-        let mut bytes = [0; PIECE_BYTES];
-        bytes[..tail.len()].copy_from_slice(tail);
+        let slice = match (tail.first_chunk(), tail.last_chunk()) {
+            // Where they overlap they say the same. (To copy them to eight zeros would be a
+            // call.)
+            (Some(first), Some(last)) => {
+                let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+                u64::from(first) << 32 | u64::from(last) << (8 * (PIECE_BYTES - tail.len()))
+            }
+            _ => {
+                let bytes = tail.iter().rev();
+                bytes.fold(0, |slice, &byte| u64::from(byte) << 56 | slice >> 8)
+            }
+        };
         Piece {
-            slice: u64::from_be_bytes(bytes),
+            slice,
             class: tail.len() as u8,
         }
     }
@@ -92,6 +102,18 @@ mod tests {
         ];
         for pair in keys.windows(2) {
             assert!(Piece::of(pair[0]) < Piece::of(pair[1]), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn short_pieces_are_padded_with_zeros() {
+        let bytes = [0x81, 0x02, 0xc3, 0x04, 0xe5, 0x06, 0xf7];
+        for length in 0..=bytes.len() {
+            let mut padded = [0; PIECE_BYTES];
+            padded[..length].copy_from_slice(&bytes[..length]);
+            let piece = Piece::of(&bytes[..length]);
+            assert_eq!(piece.slice, u64::from_be_bytes(padded));
+            assert_eq!(usize::from(piece.class), length);
         }
     }
 }
