@@ -251,7 +251,7 @@ impl Context {
                 }
                 // It has not asked to wait: to wait in vain is to have met a conflict.
                 Err(Error::LockTimeout) if waits_its_turn => {
-                    Err(Error::Abort(Abort::WriteConflict))
+                    Err(transaction.engine().abort(Abort::WriteConflict).into())
                 }
                 Err(error) => Err(transaction.give_up().await.err().unwrap_or(error)),
             };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use weft::{Context, Database, Error, Interleaved, Isolation, Options, Table, Transaction};
 
@@ -164,4 +165,34 @@ fn who_is_aborted_again_and_again_gets_its_turn() {
     let short: u64 = short.iter().map(|done| done.map(|()| 1).unwrap()).sum();
     let count = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &0).await);
     assert_eq!(count.unwrap(), Some(short + SLOW));
+}
+
+/// To wait in vain is an abort like any other, in the statistics too.
+#[test]
+fn a_turn_that_does_not_come_is_counted() {
+    let db = Database::open(Options {
+        workers: 1,
+        retries_max: 20,
+        ..Options::default()
+    })
+    .unwrap();
+    let table: Table<u8, u64> = db.create_table("t").unwrap();
+    let holder = db.begin_blocking().unwrap();
+    holder.insert(&table, &0, &1).unwrap();
+    let ours = table.clone();
+    let result = db.run_blocking(async move |txn: &Transaction| txn.upsert(&ours, &0, &2).await);
+    let Err(Error::RetriesExhausted(exhausted)) = result else {
+        panic!("{result:?}");
+    };
+    assert_eq!(
+        (exhausted.attempts, exhausted.last),
+        (21, weft::Abort::WriteConflict)
+    );
+    // The worker publishes what it has counted now and then.
+    let since = Instant::now();
+    while db.stats().aborts_write_conflict < 21 && since.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(db.stats().aborts_write_conflict, 21);
+    holder.commit().unwrap();
 }

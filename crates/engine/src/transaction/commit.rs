@@ -272,6 +272,12 @@ impl Transaction {
         Ok(timestamp)
     }
 
+    /// Aborts the transaction for a conflict that whoever runs it has found, and counts that
+    /// as any other: what its operations would say from now on.
+    pub fn abort(&self, reason: Abort) -> Error {
+        self.doom(reason)
+    }
+
     /// Rolls back. Dropping the transaction does the same.
     pub fn rollback(self) {
         drop(self);
