@@ -173,7 +173,8 @@ impl Policy for Interleaved {
 
 /// Awaits a body of the form `object.method(arguments)`, an `async fn` whose first
 /// generic parameter is the policy, as a leaf: directly resumable where the
-/// policy suspends now, in place and sequentially where it does not.
+/// policy suspends now, in place where it does not. What would suspend still prefetches
+/// there: a worker that found suspending useless did not find that nothing misses.
 ///
 /// A macro, because the three executions are three instances of a generic
 /// function that is not a value.
@@ -185,7 +186,7 @@ macro_rules! leaf {
         } else if <$policy as $crate::Policy>::suspends() {
             $crate::Leaf::new($object.$method::<$policy>($($argument),*)).await
         } else {
-            $crate::run_inline($object.$method::<$crate::Sequential>($($argument),*))
+            $crate::run_inline($object.$method::<$crate::Prefetching>($($argument),*))
         }
     };
 }

@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 
-use interleave::{Grouped, Policy, Sequential, run_inline, together, yield_now};
+use interleave::{Grouped, Policy, Prefetching, run_inline, together, yield_now};
 
 use super::{Statement, Transaction, read::Name};
 use crate::{error::Error, table::Table, ttl::Worth};
@@ -46,7 +46,7 @@ impl Transaction {
                 found += statement.read_group::<Grouped, K>(table, group, &mut read)?;
                 yield_now().await;
             } else {
-                found += statement.read_group::<Sequential, K>(table, group, &mut read)?;
+                found += statement.read_group::<Prefetching, K>(table, group, &mut read)?;
             }
         }
         // A sibling under the same `join` may have aborted the transaction.
