@@ -424,7 +424,7 @@ impl WorkerLocal for Session {
     }
 
     fn progress(&self) -> Option<u64> {
-        Some(self.counters.useful.get())
+        Some(self.counters.useful.get() + self.contexts.work())
     }
 }
 

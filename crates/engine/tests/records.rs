@@ -6,7 +6,7 @@ mod by_hand;
 
 use by_hand::Setup;
 use engine::{Abort, Error, Isolation};
-use interleave::{Sequential, run_inline};
+use interleave::{Sequential, WorkerLocal, run_inline};
 
 const LEVELS: [Isolation; 3] = [
     Isolation::ReadCommitted,
@@ -52,6 +52,24 @@ fn a_record_inserted_and_deleted_at_once_leaves_nothing_behind() {
     let b = s.begin(Isolation::Snapshot);
     s.insert(&b, "n", "2").unwrap();
     run_inline(b.commit()).unwrap();
+}
+
+/// How many transactions to keep in flight is found by what gets most done. Counted when
+/// its transaction ended, work came in such lumps that the number wandered.
+#[test]
+fn work_counts_when_it_is_done_and_not_when_it_is_undone() {
+    let s = Setup::new();
+    let work = || s.session.progress().unwrap();
+    let before = work();
+    let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
+    s.get(&a, "x");
+    s.update(&a, "x", "1").unwrap();
+    s.get(&b, "y");
+    assert_eq!(work(), before + 3);
+    b.rollback();
+    assert_eq!(work(), before + 2);
+    run_inline(a.commit()).unwrap();
+    assert_eq!(work(), before + 3, "a commit is work, too");
 }
 
 #[test]

@@ -14,16 +14,17 @@
 //! latency cost in the long run, a window does not show. Trials become rarer while nothing
 //! changes, so that their cost vanishes.
 //!
-//! Work counts when its task ends, and tasks in flight together may end together.
-//! So a window lasts until several times as many have ended as are in flight. After a
-//! change to more, those that were added have begun and not ended; after one to fewer, those
-//! that are too many still end: a window begins when both have, or the larger number would
-//! always look worse than it is. And tasks differ, so a window has some hundred of them.
+//! Tasks in flight together may end together, and where work counts only then, it does so
+//! in lumps. So a window lasts until many times as many have ended as are in flight. After
+//! a change to more, those that were added have begun and not ended; after one to fewer,
+//! those that are too many still end: a window begins when both have, or the larger number
+//! would look worse than it is. And tasks differ, so a window has some hundred of them.
 //!
-//! Where tasks wait for each other, windows mislead: those who are added run at first, and
-//! join the queue later; and with fewer in flight the queue is worked off first. So whether
-//! half of those in flight wait is looked at besides: then they are too many, whatever the
-//! rate is.
+//! Where tasks wait for each other, windows that begin too early mislead the other way: those
+//! who are added run at first, and join the queue later; and with fewer in flight the queue
+//! is worked off first. So several generations come and go before a window begins; and
+//! whether half of those in flight wait is looked at besides: then they are too many,
+//! whatever the rate is.
 //!
 //! Being wrong for a while costs speed, never correctness.
 
@@ -38,9 +39,9 @@ const SETTLE_NS: u64 = 100_000;
 /// prolonged, up to this length; likewise the time left out.
 const WINDOW_NS_MAX: u64 = 20_000_000;
 const PROGRESS_MIN: u64 = 64;
-const TASKS_MIN: u64 = 128;
-const GENERATIONS_MIN: u64 = 8;
-const GENERATIONS_SETTLE: u64 = 2;
+const TASKS_MIN: u64 = 256;
+const GENERATIONS_MIN: u64 = 24;
+const GENERATIONS_SETTLE: u64 = 8;
 
 const PAUSE_WINDOWS_MIN: u32 = 2;
 const PAUSE_WINDOWS_MAX: u32 = 256;
@@ -57,6 +58,10 @@ const FAR_OFF: f64 = -0.15;
 const SKIPS: u32 = 4;
 /// What one trial is taken to be wrong by, at least, as a share.
 const NOISE_MIN: f64 = 0.01;
+/// By so many times that must a candidate be clear of its margin to win. To lose, once.
+const ERRORS_TO_WIN: f64 = 2.0;
+/// The most that two windows are taken to differ by.
+const GAIN_MAX: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -116,6 +121,13 @@ pub(crate) struct Totals {
     pub(crate) finished: u64,
 }
 
+/// By how much one rate is better than another: as a logarithm, so that as much more and
+/// as much less are even; bounded, since there are windows in which the machine stood still.
+fn gain(from: f64, to: f64) -> f64 {
+    let least = f64::MIN_POSITIVE;
+    (to.max(least).ln() - from.max(least).ln()).clamp(-GAIN_MAX, GAIN_MAX)
+}
+
 impl Tuner {
     pub(crate) fn new() -> Tuner {
         Tuner {
@@ -163,7 +175,8 @@ impl Tuner {
         }
         let before = self.in_flight();
         let elapsed = now_ns - self.window_from_ns;
-        let done = totals.progress.wrapping_sub(self.from.progress);
+        // Less than before, where much was taken back.
+        let done = totals.progress.saturating_sub(self.from.progress);
         let finished = totals.finished.wrapping_sub(self.from.finished);
         if let Some(tasks) = self.settles_after {
             if elapsed >= WINDOW_NS_MAX || (elapsed >= SETTLE_NS && finished >= tasks) {
@@ -226,10 +239,10 @@ impl Tuner {
                 before,
                 trial,
             } => {
-                let yardstick = f64::midpoint(before, rate).max(f64::MIN_POSITIVE);
-                let difference = (before - rate).abs() / yardstick;
-                self.noise += (difference.min(0.5) - self.noise) / 16.0;
-                self.weigh(candidate, trial / yardstick - 1.0, rate)
+                let difference = gain(before, rate).abs();
+                self.noise += (difference - self.noise) / 16.0;
+                let gain = f64::midpoint(gain(before, trial), gain(rate, trial));
+                self.weigh(candidate, gain, rate)
             }
         };
     }
@@ -264,7 +277,7 @@ impl Tuner {
             true => MARGIN_UP,
             false => MARGIN_DOWN,
         };
-        if gains.trials > 1 && mean - error > margin {
+        if gains.trials > 1 && mean - ERRORS_TO_WIN * error > margin {
             self.incumbent = candidate;
             self.quiet = 0;
             self.pause = (self.pause / 4).max(PAUSE_WINDOWS_MIN);

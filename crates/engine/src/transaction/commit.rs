@@ -210,10 +210,9 @@ impl Transaction {
             stats.writes += writes;
             stats.scanned += scanned;
         });
-        // A scanned record costs a fraction of a point operation.
         counters
             .useful
-            .set(counters.useful.get() + reads + writes + scanned / 8 + 1);
+            .set(counters.useful.get() + context.work() + 1);
     }
 
     /// Makes the writes visible, without suspending.

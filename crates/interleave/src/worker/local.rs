@@ -57,8 +57,8 @@ pub trait WorkerLocal: 'static {
     /// Called after sleep, before any task is resumed.
     fn after_sleep(&self) {}
 
-    /// A running total of useful work, for [`InFlight::Auto`](crate::InFlight::Auto). `None`: finished
-    /// tasks are counted.
+    /// A total of useful work until now, for [`InFlight::Auto`](crate::InFlight::Auto): less
+    /// than before where work was in vain. `None`: finished tasks are counted.
     fn progress(&self) -> Option<u64> {
         None
     }
