@@ -238,10 +238,7 @@ impl Series {
 
     /// Its name in results: the mode, and what else tells it from others.
     pub fn name(&self) -> String {
-        let mut name = self.mode.name().to_owned();
-        if self.isolation != Isolation::Snapshot {
-            name = format!("{name} {}", self.isolation.name());
-        }
+        let mut name = self.with_isolation(self.mode.name());
         if let Some(in_flight) = self.in_flight {
             name = format!("{name}, {in_flight} in flight");
         }
@@ -249,6 +246,14 @@ impl Series {
             name = format!("{name}, log by {}", flusher.name());
         }
         name
+    }
+
+    /// `name` and the isolation, unless that is the usual one.
+    fn with_isolation(&self, name: &str) -> String {
+        match self.isolation {
+            Isolation::Snapshot => name.to_owned(),
+            other => format!("{name} {}", other.name()),
+        }
     }
 
     /// Whether a measurement of the experiment is one of this series.

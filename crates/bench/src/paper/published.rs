@@ -63,7 +63,7 @@ impl Published {
     /// What is compared, in the paper's words.
     pub fn what(&self) -> String {
         let name = |series: &Series| match series.paper {
-            Some(paper) => paper.to_owned(),
+            Some(paper) => series.with_isolation(paper),
             None => series.name(),
         };
         format!("{} / {}", name(&self.of), name(&self.by))
