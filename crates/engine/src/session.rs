@@ -46,7 +46,7 @@ use crate::{
 pub(crate) use account::Account;
 pub(crate) use collect::{Estate, Garbage};
 pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
-pub(crate) use dependencies::{Dependencies, Purpose, RecordRead, Tracker};
+pub(crate) use dependencies::{Dependencies, Purpose, RecordRead, Seen, Tracker};
 pub(crate) use kept_key::KeptKey;
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};

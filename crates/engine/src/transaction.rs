@@ -65,7 +65,7 @@ use crate::{
     error::{Abort, Error},
     indirection::Slot,
     log::Durability,
-    session::{Account, Context, Session, State, Tracker},
+    session::{Account, Context, Seen, Session, State, Tracker},
     table::Table,
     timestamp::{Begin, Timestamp, TransactionId},
     ttl::WallTime,
@@ -319,7 +319,11 @@ impl Transaction {
             if dependencies.is_full() && !self.may_remember_reads() {
                 return;
             }
-            dependencies.saw(slot, version);
+            let seen = version.map(|version| Seen {
+                at: self.commit_of(version),
+                is_tombstone: version.is_tombstone(),
+            });
+            dependencies.saw(slot, seen);
         }
     }
 

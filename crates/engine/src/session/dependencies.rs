@@ -15,34 +15,51 @@ use std::{
 use index::{NodeId, NodeVersion, Observer};
 use memory::Arena;
 
-use crate::{indirection::Slot, table_set::TableSet, version::Version};
+use crate::{indirection::Slot, table_set::TableSet, timestamp::Timestamp};
 
 /// Records that are noted only so that a snapshot can move. Each is looked at when it is
 /// to: this is for transactions that read a few records before they write a hot one.
 const RECORDS_TO_MOVE_MAX: usize = 8;
 
-/// Set in the word of a version that is a tombstone. Versions are 16-byte aligned.
-const TOMBSTONE: u64 = 1;
+/// Which version of a record a transaction saw.
+///
+/// By its timestamp, which no other version of the record has: what is in memory at an
+/// address may be another one by now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) at: Timestamp,
+    pub(crate) is_tombstone: bool,
+}
 
 /// A record, and what the transaction saw of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordRead {
     /// Slots never move, and stay as long as a snapshot does.
     pub(crate) slot: *const Slot,
+    /// Its timestamp, and in the lowest bit whether it is a tombstone.
     seen: u64,
 }
 
 impl RecordRead {
-    /// Where the version that was seen is, or was: 0 if none was.
-    ///
-    /// A tombstone may be gone by now.
-    pub(crate) fn seen(self) -> u64 {
-        self.seen & !TOMBSTONE
+    const NOTHING: u64 = u64::MAX;
+
+    fn new(slot: &Slot, seen: Option<Seen>) -> RecordRead {
+        let word = |seen: Seen| seen.at.0 << 1 | u64::from(seen.is_tombstone);
+        let seen = seen.map_or(Self::NOTHING, word);
+        RecordRead { slot, seen }
+    }
+
+    /// What it was, unless there was nothing to be seen.
+    pub(crate) fn seen(self) -> Option<Seen> {
+        (self.seen != Self::NOTHING).then_some(Seen {
+            at: Timestamp(self.seen >> 1),
+            is_tombstone: self.seen & 1 == 1,
+        })
     }
 
     /// Whether the record was there.
     pub(crate) fn was_present(self) -> bool {
-        self.seen & TOMBSTONE == 0 && self.seen != 0
+        self.seen().is_some_and(|seen| !seen.is_tombstone)
     }
 }
 
@@ -131,13 +148,10 @@ impl Dependencies {
         }
     }
 
-    /// The transaction saw `version` of a record, which it has not made itself, or none.
+    /// The transaction saw a version of a record, which it has not made itself, or none.
     #[inline]
-    pub(crate) fn saw(&self, slot: &Slot, version: Option<Version>) {
-        let seen = version.map_or(0, |version| {
-            version.word() | if version.is_tombstone() { TOMBSTONE } else { 0 }
-        });
-        self.records.borrow_mut().push(RecordRead { slot, seen });
+    pub(crate) fn saw(&self, slot: &Slot, seen: Option<Seen>) {
+        self.records.borrow_mut().push(RecordRead::new(slot, seen));
     }
 
     /// The transaction relied on what is not in a node of a table or index.

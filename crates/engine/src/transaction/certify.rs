@@ -76,7 +76,7 @@ mod loom_tests;
 
 use std::ops::ControlFlow;
 
-use super::Transaction;
+use super::{Transaction, visibility::Sight};
 use crate::{
     certifier::Certifier,
     error::Abort,
@@ -91,11 +91,14 @@ use crate::{
 
 /// What has become of a record since it was read.
 enum Place {
-    /// The version that was seen is the newest, or the transaction itself has replaced
-    /// it.
+    /// The version that was seen is the newest, or (`None`) the transaction itself has
+    /// replaced it.
     Newest(Option<Version>),
-    /// This version replaced it (or is the first, if none was seen).
-    Under(Version),
+    /// It was replaced (or, if none was seen, there is one now).
+    Under {
+        newer: Version,
+        seen: Option<Version>,
+    },
     /// The record's slot serves another record.
     Gone,
 }
@@ -190,11 +193,10 @@ impl Transaction {
         let _pin = session.memory.pin();
         let now = session.database.now();
         for read in self.context.dependencies.records.borrow().iter() {
+            // What was replaced stays as long as the snapshot is open, and a tombstone as
+            // long as it is linked, which it just was.
             let seen = match self.place(*read) {
-                Place::Newest(seen) => seen,
-                // What was replaced stays as long as the snapshot is open, and a
-                // tombstone as long as it is linked, which it just was.
-                Place::Under(_) => Version::from_word(read.seen()),
+                Place::Newest(seen) | Place::Under { seen, .. } => seen,
                 Place::Gone => None,
             };
             if let Some(seen) = seen {
@@ -219,7 +221,7 @@ impl Transaction {
         for read in self.context.dependencies.records.borrow().iter() {
             match self.place(*read) {
                 Place::Newest(_) => {}
-                Place::Under(newer) => visit(self.overwriter(newer, bound))?,
+                Place::Under { newer, .. } => visit(self.overwriter(newer, bound))?,
                 Place::Gone => return ControlFlow::Break(()),
             }
         }
@@ -232,9 +234,12 @@ impl Transaction {
         // SAFETY: slots never move, and a table's stay as long as a snapshot is open
         // that could read it.
         let slot = unsafe { &*read.slot };
+        let seen = read.seen().map(|seen| seen.at);
         match slot.head() {
-            Head::Version(head) if head.word() == read.seen() => Place::Newest(Some(head)),
-            Head::Version(head) => self.place_below(read, head),
+            Head::Version(head) if seen.is_some_and(|at| head.begin() == Begin::Committed(at)) => {
+                Place::Newest(Some(head))
+            }
+            Head::Version(head) => self.place_below(read, seen, head),
             // The insertion that was not visible has been undone, or a tombstone
             // collected; then the node has changed too.
             Head::Unused | Head::Dead if !read.was_present() => Place::Newest(None),
@@ -242,24 +247,45 @@ impl Transaction {
         }
     }
 
+    /// The same, where there is something newer, or what was seen is not stamped yet.
     #[cold]
-    fn place_below(&self, read: RecordRead, head: Version) -> Place {
-        let mut version = head;
+    fn place_below(&self, read: RecordRead, seen: Option<Timestamp>, head: Version) -> Place {
+        let mut newer = None;
+        let mut version = Some(head);
         loop {
-            match version.begin() {
-                // Replaced in the chain before it was stamped so: look again.
-                Begin::Committed(Timestamp(Begin::NEVER)) => return self.place(read),
-                // Nobody may go below what his snapshot sees.
-                Begin::Committed(at) if at <= self.context.snapshot() => return Place::Gone,
-                _ => {}
-            }
-            version = match version.next() {
-                Some(next) if next.word() != read.seen() => next,
-                None if read.seen() != 0 => return Place::Gone,
-                _ if self.is_own(version) => return Place::Newest(None),
-                _ => return Place::Under(version),
+            let found = match version {
+                Some(version) => match version.begin() {
+                    // Replaced in the chain before it was stamped so: look again.
+                    Begin::Committed(Timestamp(Begin::NEVER)) => return self.place(read),
+                    Begin::Committed(at) if Some(at) == seen => true,
+                    // Nobody may go below what his snapshot sees.
+                    Begin::Committed(at) if at <= self.context.snapshot() => return Place::Gone,
+                    Begin::Committed(_) => false,
+                    Begin::InProgress(_) => seen.is_some() && self.sees_unstamped(version),
+                },
+                None if seen.is_some() => return Place::Gone,
+                None => true,
             };
+            if found {
+                return match newer {
+                    Some(newer) if self.is_own(newer) => Place::Newest(None),
+                    Some(newer) => {
+                        let seen = version;
+                        Place::Under { newer, seen }
+                    }
+                    None => Place::Newest(version),
+                };
+            }
+            newer = version;
+            version = newer.and_then(Version::next);
         }
+    }
+
+    /// Whether a version in progress is another's that the snapshot sees: committed, and
+    /// about to be stamped.
+    fn sees_unstamped(&self, version: Version) -> bool {
+        let sight = self.sight(version, self.context.snapshot());
+        sight == Sight::Visible
     }
 
     /// Who made `newer`, as far as it matters up to `bound`.

@@ -33,7 +33,8 @@ use super::Transaction;
 use crate::{
     error::Abort,
     indirection::{Head, Rid, Slot},
-    session::RecordRead,
+    session::{RecordRead, Seen},
+    timestamp::Begin,
 };
 
 /// Records that are looked at a second time, at most: it is done while others may be waiting
@@ -95,7 +96,8 @@ fn is_known(slot: &Slot, read: Option<RecordRead>) -> bool {
         (Head::Dead, _) => true,
         (_, Some(read)) if read.was_present() => true,
         (Head::Version(head), Some(read)) => {
-            head.word() == read.seen() && head.is_committed() && head.is_tombstone()
+            let is_it = |seen: Seen| head.begin() == Begin::Committed(seen.at);
+            head.is_tombstone() && read.seen().is_some_and(is_it)
         }
         _ => false,
     }

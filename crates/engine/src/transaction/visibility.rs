@@ -72,6 +72,32 @@ impl Transaction {
         }
     }
 
+    /// When a version was committed that the transaction sees, and has not made itself.
+    #[inline(always)]
+    pub(super) fn commit_of(&self, version: Version) -> Timestamp {
+        match version.begin() {
+            Begin::Committed(timestamp) => timestamp,
+            Begin::InProgress(_) => self.commit_of_unstamped(version),
+        }
+    }
+
+    #[cold]
+    fn commit_of_unstamped(&self, version: Version) -> Timestamp {
+        loop {
+            let maker = match version.begin() {
+                Begin::Committed(timestamp) => return timestamp,
+                Begin::InProgress(maker) => maker,
+            };
+            let status = self.session.database.statuses.of(maker);
+            match status.outcome(maker, self.context.snapshot()) {
+                Outcome::Committed { at, .. } => return at,
+                // Stamped by now: `status.rs`.
+                Outcome::Ended => {}
+                _ => unreachable!("what is seen is committed"),
+            }
+        }
+    }
+
     /// Whether a version that the transaction sees says that there is no record: it is
     /// a tombstone, or has expired.
     #[inline(always)]
