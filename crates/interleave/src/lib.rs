@@ -11,6 +11,7 @@
 //! | one body, three executions | [`Policy`], [`Sequential`], [`Prefetching`], [`Interleaved`] |
 //! | many like bodies within one turn | [`together`], [`Grouped`] |
 //! | directly resumable operations | [`Leaf`] |
+//! | what is seldom, and waits long | [`Nested`] |
 //! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
 //! | threads | [`Runtime`] |
 //! | tasks from any thread or runtime | [`Handle::submit`], [`JoinHandle`] |
@@ -26,6 +27,7 @@ mod group;
 mod inbox;
 mod injection;
 mod leaf;
+mod nested;
 mod policy;
 mod prefetch;
 mod root;
@@ -47,6 +49,7 @@ pub use group::{GroupTouch, Grouped, together};
 #[cfg(feature = "simulation")]
 pub use injection::with_injector;
 pub use leaf::Leaf;
+pub use nested::Nested;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;
 pub use stats::WorkerStats;
