@@ -15,6 +15,7 @@ use crate::{
     catalog::Catalog,
     certifier::{Board, Certifier},
     checkpoint::CheckpointConfig,
+    cold::ColdTier,
     error::Error,
     horizon::Horizon,
     locks::Locks,
@@ -42,6 +43,8 @@ pub struct DatabaseConfig {
     pub checkpoint: CheckpointConfig,
     /// How serializable transactions are certified.
     pub certifier: Certifier,
+    /// Whether records may leave memory for cold files. Without effect in memory.
+    pub cold_tier: bool,
 }
 
 impl DatabaseConfig {
@@ -52,6 +55,7 @@ impl DatabaseConfig {
             durability: Durability::default(),
             checkpoint: CheckpointConfig::default(),
             certifier: Certifier::default(),
+            cold_tier: false,
         }
     }
 }
@@ -140,6 +144,12 @@ impl Database {
     /// What lies in a directory; `None` in memory.
     pub(crate) fn storage(&self) -> Option<&Storage> {
         self.storage.as_ref()
+    }
+
+    /// The cold records, if there may be any.
+    #[inline]
+    pub(crate) fn cold(&self) -> Option<&ColdTier> {
+        self.storage.as_ref()?.cold()
     }
 
     /// The directory, if the database is in one.

@@ -158,6 +158,14 @@ pub enum Error {
     /// There is no room on the device for the transaction's log; it was rolled
     /// back. Later, with more room, it can be committed.
     StorageFull,
+    /// A record that is on the device could not be read there, or was damaged. The
+    /// transaction can go on with others.
+    ColdRecord {
+        /// Where it is, in bytes from the start of the first cold file.
+        position: usize,
+        /// Else the device has failed.
+        is_damaged: bool,
+    },
     /// The transaction's log is larger than
     /// [`crate::LogConfig::transaction_bytes_max`]; it was rolled back.
     TransactionTooLarge {
@@ -249,6 +257,25 @@ impl fmt::Display for Error {
                 "the device has no room for the log, and the transaction was rolled back; \
                  free some space or take a checkpoint, and run it again",
             ),
+            Error::ColdRecord {
+                position,
+                is_damaged,
+            } => {
+                let (file, offset) = crate::cold::locate(*position as u64);
+                let file = crate::cold::file_name(file);
+                match is_damaged {
+                    true => write!(
+                        f,
+                        "the record at byte {offset} of {file} is damaged; close the database \
+                         and open it again, which reads log and checkpoint in its place"
+                    ),
+                    false => write!(
+                        f,
+                        "the record at byte {offset} of {file} could not be read; look at the \
+                         device, and run the transaction again"
+                    ),
+                }
+            }
             Error::TransactionTooLarge { bytes } => write!(
                 f,
                 "the transaction wrote {bytes} bytes, more than one may, and was rolled back; \

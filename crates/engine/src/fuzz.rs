@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | a log file | [`log_reader`] |
 //! | a part of a checkpoint | [`checkpoint_reader`] |
+//! | a cold file | [`cold_reader`] |
 //! | a manifest | [`manifest_reader`] |
 //! | records of the catalog | [`catalog_reader`] |
 //! | a directory, checked, opened and salvaged | [`recovery`] |
@@ -19,7 +20,7 @@ mod tamper;
 
 pub use self::{
     directory::recovery,
-    readers::{catalog_reader, checkpoint_reader, log_reader, manifest_reader},
+    readers::{catalog_reader, checkpoint_reader, cold_reader, log_reader, manifest_reader},
 };
 
 /// A source of choices. Reads zeros at its end.

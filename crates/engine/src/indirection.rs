@@ -9,15 +9,19 @@
 //! | --- | --- |
 //! | 0 | the RID is not in use |
 //! | 1 (`DEAD`) | the record is gone and its index entry is being removed |
-//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record |
+//! | bit 2 (`COLD`) | the only version is on the device, at the address in the upper 60 bits |
+//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record; bit 3 (`FROZEN`): it is about to become cold |
 //!
 //! Versions are 16-byte aligned, so their addresses have room for the mark. Readers
 //! mask it. Writers replace an unmarked head by a compare-and-swap that fails on a
-//! marked one; who may replace that is in `locks.rs`.
+//! marked one; who may replace that is in `locks.rs`. A frozen head, which is unmarked,
+//! nobody replaces or marks but who froze it, and that in a moment: to try again is to wait.
+//! Cold slots are not marked either.
 //!
 //! Transitions: 0 → version (insert, before the RID is in any index); version →
 //! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
-//! older than the horizon); `DEAD` → 0 (RID reused, after a grace period).
+//! older than the horizon); `DEAD` → 0 (RID reused, after a grace period); version →
+//! frozen → cold → version (the same one: `cold.rs`).
 
 use std::{
     ptr::NonNull,
@@ -27,6 +31,7 @@ use std::{
 use memory::{Exhausted, Local, Purpose};
 
 use crate::{
+    cold::ColdAddress,
     sync::{AtomicU64, Ordering},
     version::Version,
 };
@@ -41,10 +46,15 @@ pub(crate) enum Head {
     Unused,
     Dead,
     Version(Version),
+    Cold(ColdAddress),
 }
 
 const DEAD: u64 = 1;
 const MARK: u64 = 2;
+const COLD: u64 = 4;
+const FROZEN: u64 = 8;
+const COLD_SHIFT: u32 = 4;
+const _: () = assert!(ColdAddress::BITS + COLD_SHIFT <= u64::BITS);
 
 /// One record's entry.
 #[repr(transparent)]
@@ -58,16 +68,34 @@ impl Slot {
 
     #[inline(always)]
     fn decode(word: u64) -> Head {
-        if word == DEAD {
-            return Head::Dead;
+        if word & (DEAD | COLD) != 0 {
+            return Self::decode_other(word);
         }
-        Version::from_word(word & !MARK).map_or(Head::Unused, Head::Version)
+        Version::from_word(word & !(MARK | FROZEN)).map_or(Head::Unused, Head::Version)
+    }
+
+    #[cold]
+    fn decode_other(word: u64) -> Head {
+        match word & COLD {
+            0 => Head::Dead,
+            _ => Head::Cold(ColdAddress::from_bits(word >> COLD_SHIFT)),
+        }
     }
 
     /// The newest version. Acquire: pairs with the Release that published it.
     #[inline(always)]
     pub(crate) fn head(&self) -> Head {
         Self::decode(self.0.load(Ordering::Acquire))
+    }
+
+    /// The newest version, if it is in memory: what [`Slot::head`] says mostly, in a word.
+    #[inline(always)]
+    pub(crate) fn version(&self) -> Option<Version> {
+        let word = self.0.load(Ordering::Acquire);
+        if word & (DEAD | COLD) != 0 {
+            return None;
+        }
+        Version::from_word(word & !(MARK | FROZEN))
     }
 
     /// Whether the lock table has the record.
@@ -126,6 +154,36 @@ impl Slot {
             }
             assert_eq!(word & !MARK, from.word(), "only its owner replaces a head");
         }
+    }
+
+    /// Keeps everybody else from replacing or marking the head, if it still is `head`, and
+    /// not marked; until [`Slot::chill`], which must follow at once.
+    pub(crate) fn freeze(&self, head: Version) -> bool {
+        let word = head.word();
+        self.0
+            .compare_exchange(word, word | FROZEN, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Whether the head is about to become cold.
+    pub(crate) fn is_frozen(&self) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        word & (COLD | FROZEN) == FROZEN
+    }
+
+    /// Says where on the device the head is, which the caller has frozen.
+    pub(crate) fn chill(&self, to: ColdAddress) {
+        // Release: who finds the address finds the file, and the bound.
+        let cold = to.bits() << COLD_SHIFT | COLD;
+        self.0.store(cold, Ordering::Release);
+    }
+
+    /// Makes `to`, read from `from`, the head, if the slot still says `from`.
+    pub(crate) fn thaw(&self, from: ColdAddress, to: Version) -> bool {
+        let cold = from.bits() << COLD_SHIFT | COLD;
+        self.0
+            .compare_exchange(cold, to.word(), Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Declares the record gone if `from` is still the head, and not marked.

@@ -12,6 +12,7 @@ mod catalog;
 mod certifier;
 mod changes;
 mod checkpoint;
+mod cold;
 mod database;
 mod error;
 #[cfg(any(all(test, not(loom)), fuzzing))]
@@ -45,6 +46,7 @@ pub use changes::{
     Change, ChangeReader, ChangedRecord, ChangedTransaction, ChangesError, ChangesFrom,
 };
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
+pub use cold::Demoted;
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
 pub use index::Direction;

@@ -175,7 +175,13 @@ impl Database {
             }
         };
         let logs = Logs::read_ahead(&directory, &manifest, recovery_config)?;
-        let storage = Storage::new(directory.clone(), &log_config, lock, manifest.clone())?;
+        let storage = Storage::new(
+            directory.clone(),
+            &log_config,
+            lock,
+            manifest.clone(),
+            config.cold_tier,
+        )?;
         let database = Database::with_storage(config, Some(storage))
             .map_err(|_| OpenError::MemoryExhausted)?;
         let parts = manifest.checkpoint.iter().flat_map(|c| &c.parts);

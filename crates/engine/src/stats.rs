@@ -69,6 +69,12 @@ counters! {
     expired,
     /// Checkpoints taken.
     checkpoints,
+    /// Records that were read from cold files.
+    cold_reads,
+    /// Cold records that became hot.
+    promoted,
+    /// Hot records that became cold.
+    demoted,
 }
 
 impl TransactionStats {

@@ -15,6 +15,7 @@ use io::{Action, Buffer, Directory, DirectoryLock, File, OpenMode, Port};
 use crate::{
     checkpoint,
     checkpoint::CheckpointReport,
+    cold::{self, ColdTier},
     log::{Log, LogConfig, segments::sync_names},
     manifest::{self, Manifest},
 };
@@ -36,6 +37,7 @@ pub(crate) struct Storage {
     spare_parts: Mutex<Vec<u64>>,
     last_checkpoint: Mutex<LastCheckpoint>,
     lock: Mutex<Option<DirectoryLock>>,
+    cold: Option<ColdTier>,
 }
 
 struct LastCheckpoint {
@@ -56,13 +58,16 @@ impl Drop for CheckpointGuard<'_> {
 }
 
 impl Storage {
-    /// The storage in a locked directory with a manifest.
+    /// The storage in a locked directory with a manifest; with a cold tier or without.
     pub(crate) fn new(
         directory: Arc<dyn Directory>,
         log_config: &LogConfig,
         lock: DirectoryLock,
         manifest: Manifest,
+        has_cold_tier: bool,
     ) -> std::io::Result<Storage> {
+        cold::remove_files(&directory)?;
+        let cold = has_cold_tier.then(|| ColdTier::new(&directory, manifest.database));
         let names = directory.list()?;
         let numbers = names
             .iter()
@@ -87,11 +92,17 @@ impl Storage {
                 failure: None,
             }),
             lock: Mutex::new(Some(lock)),
+            cold,
         })
     }
 
     pub(crate) fn unlock(&self) {
         *self.lock.lock().unwrap_or_else(|e| e.into_inner()) = None;
+    }
+
+    #[inline]
+    pub(crate) fn cold(&self) -> Option<&ColdTier> {
+        self.cold.as_ref()
     }
 
     pub(crate) fn directory(&self) -> &Arc<dyn Directory> {

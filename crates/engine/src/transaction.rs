@@ -35,6 +35,7 @@ mod by_index;
 mod certify;
 mod commit;
 mod conflict;
+mod elsewhere;
 mod held;
 mod lock;
 mod maintain;
@@ -56,8 +57,8 @@ use std::{
     rc::Rc,
 };
 
-pub(crate) use self::maintain::Claimed;
 pub use self::{commit::Commit, savepoint::Savepoint};
+pub(crate) use self::{maintain::Claimed, scan::fetch_records};
 
 use index::{Direction, NodeVersion};
 

@@ -19,6 +19,8 @@
 //!   commit (`transaction/certify.rs`).
 //! - `length`, payload: written by the maker while `begin` holds its identity,
 //!   read by others only after they have loaded a commit timestamp from `begin`.
+//! - the flag in the highest bit of `length`: nobody has asked for the version since
+//!   somebody last looked (`cold/demote.rs`). Set and cleared by anybody.
 //!
 //! # Dangling `next`
 //! Once no snapshot is older than a version, what follows it is freed without
@@ -41,7 +43,7 @@ use crate::{
 struct Header {
     begin: AtomicU64,
     link: AtomicU64,
-    length: u32,
+    length: AtomicU32,
     mark: AtomicU32,
 }
 
@@ -100,8 +102,12 @@ const _: () = assert!(Link::NEXT_BITS + Link::SIZE_BITS + Distance::BITS == 64);
 pub(crate) const HEADER_BYTES: usize = 24;
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES || cfg!(loom));
 
+/// In `length`: the version was not asked for lately. New ones count as asked for.
+const IDLE: u32 = 1 << 31;
+const LENGTH: u32 = IDLE - 1;
 /// `length` of a version that says "deleted".
-const TOMBSTONE: u32 = u32::MAX;
+const TOMBSTONE: u32 = LENGTH;
+const _: () = assert!(crate::VALUE_BYTES_MAX < TOMBSTONE as usize);
 
 /// A pointer to a version. Whoever dereferences it (all methods do) must be
 /// protected: by an epoch pin taken before the pointer was read, or by a snapshot
@@ -127,7 +133,7 @@ impl Version {
         Self::make(local, maker.word(), payload, next)
     }
 
-    /// A version that was committed at `timestamp`, before its database was opened;
+    /// A version that was committed at `timestamp`, and is not made of anything in memory;
     /// without a predecessor, unpublished.
     pub(crate) fn restore(
         local: &Local,
@@ -157,7 +163,7 @@ impl Version {
             version.0.cast::<Header>().write(Header {
                 begin: AtomicU64::new(begin),
                 link: AtomicU64::new(Link::new(version, next, size).0),
-                length: TOMBSTONE,
+                length: AtomicU32::new(TOMBSTONE),
                 mark: AtomicU32::new(ReadMark::NONE.bits()),
             });
             version.write_payload(payload);
@@ -227,24 +233,59 @@ impl Version {
         ReadMark::from_bits(self.header().mark.load(Ordering::Relaxed)).latest(now)
     }
 
-    /// Notes that a transaction that has read the version commits at `at`. `now` was
-    /// the clock's value a moment ago.
-    pub(crate) fn mark_read(self, at: Timestamp, now: Timestamp) {
+    /// Notes that a transaction that has read the version commits at `at`; whether that was
+    /// news. `now` was the clock's value a moment ago.
+    pub(crate) fn mark_read(self, at: Timestamp, now: Timestamp) -> bool {
         let word = &self.header().mark;
         // Relaxed, as all accesses: the caller's fence orders them.
         let mut mark = word.load(Ordering::Relaxed);
         while ReadMark::from_bits(mark).latest(now) < at {
             let raised = ReadMark::of(at).bits();
             match word.compare_exchange_weak(mark, raised, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return,
+                Ok(_) => return true,
                 Err(other) => mark = other,
             }
         }
+        false
+    }
+
+    #[inline(always)]
+    fn length(self) -> u32 {
+        // Relaxed: `begin` orders it, and the flag orders nothing.
+        self.header().length.load(Ordering::Relaxed) & LENGTH
+    }
+
+    /// [`Version::payload`], for who asks for the record.
+    #[inline(always)]
+    pub(crate) fn payload_used(&self) -> Option<&[u8]> {
+        // Relaxed: as in `length`.
+        let length = self.header().length.load(Ordering::Relaxed);
+        if length >= TOMBSTONE {
+            return self.payload_after_rest();
+        }
+        // SAFETY: that is its length.
+        Some(unsafe { self.first_bytes(length) })
+    }
+
+    #[cold]
+    fn payload_after_rest(&self) -> Option<&[u8]> {
+        self.header().length.fetch_and(!IDLE, Ordering::Relaxed);
+        self.payload()
+    }
+
+    /// Whether the version was asked for since this was last called.
+    pub(crate) fn take_use(self) -> bool {
+        let length = &self.header().length;
+        let is_idle = length.load(Ordering::Relaxed) & IDLE != 0;
+        if !is_idle {
+            length.fetch_or(IDLE, Ordering::Relaxed);
+        }
+        !is_idle
     }
 
     #[inline(always)]
     pub(crate) fn is_tombstone(self) -> bool {
-        self.header().length == TOMBSTONE
+        self.length() == TOMBSTONE
     }
 
     /// Bytes of the version's block.
@@ -256,16 +297,21 @@ impl Version {
     /// committed or one's own.
     #[inline(always)]
     pub(crate) fn payload(&self) -> Option<&[u8]> {
-        let length = self.header().length;
+        let length = self.length();
         if length == TOMBSTONE {
             return None;
         }
-        // SAFETY: `length` payload bytes follow the header; they do not change
-        // once committed, and one's own change only in `overwrite`, which the
-        // owner does not call while it reads.
-        Some(unsafe {
-            std::slice::from_raw_parts(self.0.as_ptr().add(HEADER_BYTES), length as usize)
-        })
+        // SAFETY: that is its length.
+        Some(unsafe { self.first_bytes(length) })
+    }
+
+    /// # Safety
+    /// The payload has as many bytes.
+    #[inline(always)]
+    unsafe fn first_bytes(&self, length: u32) -> &[u8] {
+        // SAFETY: as many bytes follow the header; they do not change once committed, and
+        // one's own change only in `overwrite`, which the owner does not call while it reads.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(HEADER_BYTES), length as usize) }
     }
 
     /// # Safety
@@ -273,17 +319,15 @@ impl Version {
     /// its payload.
     #[inline]
     unsafe fn write_payload(self, payload: Option<&[u8]>) {
-        let header = self.0.cast::<Header>().as_ptr();
-        // SAFETY: by the caller's promise nothing else accesses these bytes. The
-        // header is written field-wise because others may load `begin` meanwhile.
-        unsafe {
-            match payload {
-                None => (&raw mut (*header).length).write(TOMBSTONE),
-                Some(bytes) => {
-                    (&raw mut (*header).length).write(bytes.len() as u32);
-                    let target = self.0.as_ptr().add(HEADER_BYTES);
-                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
-                }
+        let length = payload.map_or(TOMBSTONE, |bytes| bytes.len() as u32);
+        let header = self.header();
+        header.length.store(length, Ordering::Relaxed);
+        if let Some(bytes) = payload {
+            // SAFETY: there is room, and by the caller's promise nothing else accesses
+            // these bytes.
+            unsafe {
+                let target = self.0.as_ptr().add(HEADER_BYTES);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::{
         view::CatalogView,
     },
     checkpoint::format::{CHUNK_HEADER_BYTES, Chunk, ChunkHeader, append, seal as seal_chunk},
+    cold::format::{self as cold, ColdRecord},
     fuzz::{Source, tamper},
     inspect::Blocks,
     log::format::{
@@ -133,6 +134,37 @@ pub fn checkpoint_reader(data: &[u8]) {
         offset += chunk.file_bytes();
     }
     assert!(read <= bytes.len(), "more was read than is there");
+}
+
+/// Where cold records begin in a file, and of how many bytes they are.
+pub(super) const COLD_RECORDS: [(usize, usize); 3] = [(64, 38), (112, 1537), (1664, 36)];
+
+fn cold_file() -> Vec<u8> {
+    let mut buffer = io::Buffer::zeroed(cold::BLOCK_HEADER_BYTES);
+    for (start, bytes) in COLD_RECORDS {
+        let record = ColdRecord {
+            table: 1,
+            begin: Timestamp(9),
+            successor: Timestamp(7),
+            key: b"key",
+            stored: &vec![5; bytes - cold::RECORD_HEADER_BYTES - 3],
+        };
+        assert_eq!(record.append(&mut buffer), start);
+    }
+    let mut bytes = buffer.to_vec();
+    tamper::mend_cold(&mut bytes);
+    bytes
+}
+
+/// Reads all of a cold file that was tampered with.
+pub fn cold_reader(data: &[u8]) {
+    let bytes = tampered(data, cold_file(), tamper::mend_cold);
+    for start in (0..bytes.len()).step_by(16) {
+        if let Ok(record) = ColdRecord::decode(&bytes[start..], start as u64) {
+            let read = record.key.len() + record.stored.len();
+            assert!(start + read <= bytes.len(), "more was read than is there");
+        }
+    }
 }
 
 pub(super) fn manifest() -> Manifest {

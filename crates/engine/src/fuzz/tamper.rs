@@ -4,7 +4,8 @@ use io::BLOCK_BYTES;
 
 use crate::{
     checkpoint::format::CHUNK_HEADER_BYTES,
-    fuzz::Source,
+    cold::format::{self, RECORD_HEADER_BYTES},
+    fuzz::{Source, readers::COLD_RECORDS},
     log::format::{BlockHeader, SEGMENT_HEADER_BYTES},
 };
 
@@ -66,6 +67,21 @@ pub(super) fn mend_log(bytes: &mut [u8]) {
         };
         mend(block, CHECKED_FROM..header.bytes());
         offset += header.bytes().next_multiple_of(BLOCK_BYTES);
+    }
+}
+
+/// Of records that are as long as they say.
+pub(super) fn mend_cold(bytes: &mut [u8]) {
+    for (start, _) in COLD_RECORDS {
+        let Some(head) = bytes.get(start..start + RECORD_HEADER_BYTES) else {
+            return;
+        };
+        let key = u16::from_le_bytes([head[4], head[5]]) as usize;
+        let stored = u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize;
+        let whole = RECORD_HEADER_BYTES + key + stored;
+        if whole <= bytes.len() - start {
+            format::place(bytes, start, whole, 0);
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The targets on random bytes. Registry of the targets: `fuzz/README.md`.
 
-use super::{catalog_reader, checkpoint_reader, log_reader, manifest_reader, recovery};
+use super::{
+    catalog_reader, checkpoint_reader, cold_reader, log_reader, manifest_reader, recovery,
+};
 
 /// Some bytes from a seed (SplitMix64).
 fn input(seed: u64) -> Vec<u8> {
@@ -32,6 +34,11 @@ fn log_files_that_were_tampered_with_do_no_harm() {
 #[test]
 fn checkpoint_parts_that_were_tampered_with_do_no_harm() {
     feed(checkpoint_reader, 5000);
+}
+
+#[test]
+fn cold_files_that_were_tampered_with_do_no_harm() {
+    feed(cold_reader, 20_000);
 }
 
 #[test]

@@ -55,8 +55,7 @@ use std::{
     time::Duration,
 };
 
-use index::Direction;
-use interleave::{Grouped, Policy, together};
+use interleave::{Grouped, Policy, Prefetching, together};
 use memory::Stamp;
 
 use self::batch::Batch;
@@ -348,8 +347,8 @@ impl IndexBuild {
         let base = &self.index.base;
         let records_max = self.batch_records;
         let range = (from, self.reach.end());
-        let scan =
-            transaction.scan_records::<P>(base, range, Direction::Forward, |key, rid, stored| {
+        transaction
+            .scan_records_apart::<P>(base, range, |key, rid, stored| {
                 match transaction.is_expired(base, stored) {
                     true => batch.add_expired(key),
                     false => batch.add(&self.index, key, rid, stored),
@@ -358,10 +357,8 @@ impl IndexBuild {
                     true => ControlFlow::Continue(()),
                     false => ControlFlow::Break(()),
                 }
-            });
-        let mut scanned = Ok(0);
-        together::<P, _>([scan], |result| scanned = result).await;
-        scanned?;
+            })
+            .await?;
         if batch.records == 0 {
             transaction.release();
             self.stage = match &self.reach {
@@ -391,43 +388,40 @@ impl IndexBuild {
         // Whatever happens before the end: they are read again.
         self.stage = Stage::Reads(after);
         let Index { base, core } = &self.index;
-        let claims = async {
-            for key in &batch.expired {
-                transaction.expire::<P>(base, key).await?;
-            }
-            let mut others = Vec::new();
-            let mut failed = Ok(());
-            let claims = batch.entries.iter().map(async |entry| {
-                let (rid, entry_key, payload) = entry;
-                let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
-                (entry, claimed.await)
-            });
-            together::<P, _>(claims, |(entry, claimed)| match claimed {
-                Ok(Claimed::Done) => {}
-                Ok(_) => others.push(entry),
-                Err(error) => failed = failed.and(Err(error)),
-            })
-            .await;
-            failed?;
-            for (rid, entry_key, payload) in others {
-                loop {
-                    let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
-                    match claimed.await? {
-                        Claimed::Done => break,
-                        Claimed::Lapsed(key) => drop(transaction.expire::<P>(base, &key).await?),
-                        Claimed::Duplicate => {
-                            let mut undelimited = Vec::new();
-                            let key = entry::decode_key(core.options, entry_key, &mut undelimited);
-                            return Err(BuildError::Duplicate { key: key.into() });
-                        }
+        // Not as a group: a record that has expired may be on the device.
+        for key in &batch.expired {
+            transaction.expire::<Prefetching>(base, key).await?;
+        }
+        let mut others = Vec::new();
+        let mut failed = Ok(());
+        let claims = batch.entries.iter().map(async |entry| {
+            let (rid, entry_key, payload) = entry;
+            let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
+            (entry, claimed.await)
+        });
+        together::<P, _>(claims, |(entry, claimed)| match claimed {
+            Ok(Claimed::Done) => {}
+            Ok(_) => others.push(entry),
+            Err(error) => failed = failed.and(Err(error)),
+        })
+        .await;
+        failed?;
+        for (rid, entry_key, payload) in others {
+            loop {
+                let claimed = transaction.claim_entry::<Prefetching>(core, rid, entry_key, payload);
+                match claimed.await? {
+                    Claimed::Done => break,
+                    Claimed::Lapsed(key) => {
+                        transaction.expire::<Prefetching>(base, &key).await?;
+                    }
+                    Claimed::Duplicate => {
+                        let mut undelimited = Vec::new();
+                        let key = entry::decode_key(core.options, entry_key, &mut undelimited);
+                        return Err(BuildError::Duplicate { key: key.into() });
                     }
                 }
             }
-            Ok(())
-        };
-        let mut all_claimed = Ok(());
-        together::<P, _>([claims], |claimed| all_claimed = claimed).await;
-        all_claimed?;
+        }
         transaction.commit().await?;
         self.progress.records_done += batch.records as u64;
         self.batch_records = (self.batch_records * 2).min(self.batch_records_max);

@@ -54,6 +54,8 @@ pub(crate) struct Context {
     pub(crate) present: Cell<WallTime>,
     /// It reads what is stored.
     pub(crate) reads_stored: Cell<bool>,
+    /// It passes over cold records as if they were not there: it can wait for nothing.
+    pub(crate) passes_over_cold: Cell<bool>,
     /// The largest timestamp among the versions it saw.
     pub(crate) seen: Cell<Timestamp>,
     /// What its versions are marked with; none before the first.
@@ -198,6 +200,7 @@ impl Context {
             used: Cell::default(),
             present: Cell::new(WallTime::UNKNOWN),
             reads_stored: Cell::default(),
+            passes_over_cold: Cell::default(),
             seen: Cell::default(),
             id: Cell::default(),
             reads: Cell::default(),
@@ -239,6 +242,7 @@ impl Context {
         self.seen.set(Timestamp(0));
         self.present.set(WallTime::UNKNOWN);
         self.reads_stored.set(false);
+        self.passes_over_cold.set(false);
         self.id.set(None);
         self.used.take();
         self.reads.set(0);

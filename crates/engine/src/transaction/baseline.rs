@@ -2,7 +2,7 @@
 //! transactions. Not what the engine runs, and only with the feature
 //! `baselines`.
 //!
-//! Both take the transaction's keys at once, which is the change of interface
+//! Both know records in memory only. Both take the transaction's keys at once, which is the change of interface
 //! that coroutine-to-transaction spares the application (paper 000 section 1.1).
 
 mod amac;

@@ -9,14 +9,20 @@ use std::ops::{Bound, ControlFlow};
 use index::Direction;
 use interleave::{Policy, leaf};
 
-use super::{Statement, Transaction, read::Name, scan::check_range};
+use super::{
+    Statement, Transaction,
+    read::Name,
+    scan::{Rest, Scanned, check_range, fetch_records, stop_before},
+};
 use crate::{
+    cold::Fetched,
     error::{Abort, Error},
-    indirection::Rid,
+    indirection::{Head, Rid, Slot},
     secondary::{
         Index, IndexState,
         entry::{self, Entry, Gathered},
     },
+    table::Table,
     ttl::Worth,
 };
 
@@ -51,10 +57,19 @@ impl Transaction {
         let statement = self.statement_by(index)?;
         let reads = &self.context.reads;
         reads.set(reads.get() + 1);
-        let mut output = None;
-        let read = |primary_key: &[u8], value: &[u8]| output = Some(read(primary_key, value));
-        leaf!(P, statement.get_by_body(index, key, read));
+        let (mut read, mut output) = (Some(read), None);
+        let mut show = |primary_key: &[u8], value: &[u8]| {
+            output = read.take().map(|read| read(primary_key, value));
+        };
+        let elsewhere = leaf!(P, statement.get_by_body(index, key, &mut show));
         self.check_open()?;
+        if let Some((slot, payload)) = elsewhere {
+            let entry = Entry::decode(&payload);
+            let mut show = |worth: Worth<'_>| show(entry.primary_key, worth.value);
+            let name = Name::Rid(entry.rid);
+            let body = statement.get_elsewhere(&index.base, name, slot, &mut show);
+            body.await?;
+        }
         Ok(output)
     }
 
@@ -74,15 +89,26 @@ impl Transaction {
         index: &Index,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
-        visit: impl FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64, Error> {
         check_range(range)?;
         let statement = self.statement_by(index)?;
-        let visited = leaf!(P, statement.scan_by_body(index, range, direction, visit));
-        let total = &self.context.scanned;
-        total.set(total.get() + visited);
-        self.check_open()?;
-        Ok(visited)
+        let (lower, upper) = entry::encode_range(index.core.options, range);
+        let range = (
+            lower.as_ref().map(Vec::as_slice),
+            upper.as_ref().map(Vec::as_slice),
+        );
+        let mut rest = Rest::new(range, direction);
+        loop {
+            let (range, thawed, visit) = (rest.range(), rest.thawed(), &mut visit);
+            let part = leaf!(
+                P,
+                statement.scan_by_body(index, range, direction, thawed, visit)
+            );
+            if !rest.goes_on(self, part).await? {
+                return Ok(rest.scanned());
+            }
+        }
     }
 
     /// As [`Transaction::scan_by`], without touching the table: `visit` is given index
@@ -114,12 +140,16 @@ impl Transaction {
             let entry = Entry::decode(payload);
             visit(key, entry.primary_key, entry.covered)
         };
-        let entries = &*index.core.entries;
-        let visited = leaf!(P, statement.scan_body(entries, range, direction, visit));
+        let (entries, thawed) = (&*index.core.entries, &[]);
+        // Entries do not become cold.
+        let part = leaf!(
+            P,
+            statement.scan_body(entries, range, direction, thawed, visit)
+        );
         let total = &self.context.scanned;
-        total.set(total.get() + visited);
+        total.set(total.get() + part.scanned);
         self.check_open()?;
-        Ok(visited)
+        Ok(part.scanned)
     }
 
     /// What the transaction finds in place of an index whose table it cannot use any more:
@@ -146,39 +176,48 @@ impl Transaction {
 }
 
 impl Statement<'_> {
-    async fn get_by_body<P: Policy>(
+    /// The slot of a record that is elsewhere, and the payload of its entry.
+    async fn get_by_body<'t, P: Policy>(
         &self,
-        index: &Index,
+        index: &'t Index,
         key: &[u8],
         read: impl FnOnce(&[u8], &[u8]),
-    ) {
+    ) -> Option<(&'t Slot, Box<[u8]>)> {
         let mut scratch = self.transaction.session.scratch.lend();
         let payload = &mut scratch.payload;
         payload.clear();
         // Copied: a sibling under a `join` may rewrite an entry of its own.
-        let copy = |entry: Worth<'_>| payload.extend_from_slice(entry.value);
-        let found = self
-            .get_body::<P>(&index.core.entries, Name::Key(key), copy)
+        let mut is_found = false;
+        let copy = |entry: Worth<'_>| {
+            is_found = true;
+            payload.extend_from_slice(entry.value);
+        };
+        // Entries do not become cold.
+        self.get_body::<P>(&index.core.entries, Name::Key(key), copy)
             .await;
-        if found.is_some() {
-            let entry = Entry::decode(payload);
-            let read = |worth: Worth<'_>| read(entry.primary_key, worth.value);
-            self.get_body::<P>(&index.base, Name::Rid(entry.rid), read)
-                .await;
+        if !is_found {
+            return None;
         }
+        let entry = Entry::decode(payload);
+        let read = |worth: Worth<'_>| read(entry.primary_key, worth.value);
+        let body = self.get_body::<P>(&index.base, Name::Rid(entry.rid), read);
+        let slot = body.await?;
+        Some((slot, payload.as_slice().into()))
     }
 
     /// Entries are gathered by a scan that ends after some of them; then their
-    /// records are fetched together; the next scan begins after the last.
+    /// records are fetched together; the next scan begins after the last. `range` is one of
+    /// entries.
     async fn scan_by_body<P: Policy>(
         &self,
         index: &Index,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
+        thawed: &[Fetched],
         mut visit: impl FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
-    ) -> u64 {
+    ) -> Scanned {
         let (base, core) = (&*index.base, &*index.core);
-        let (mut lower, mut upper) = entry::encode_range(core.options, range);
+        let (mut lower, mut upper) = (range.0.map(<[u8]>::to_vec), range.1.map(<[u8]>::to_vec));
         let mut rows = Gathered::default();
         let mut undelimited = Vec::new();
         let (mut visited, mut rows_max) = (0, FIRST_ROWS);
@@ -195,12 +234,12 @@ impl Statement<'_> {
                     false => ControlFlow::Break(()),
                 }
             };
-            self.scan_body::<P>(&core.entries, bounds, direction, gather)
+            self.scan_body::<P>(&core.entries, bounds, direction, &[], gather)
                 .await;
             if P::MAY_SUSPEND || P::PREFETCHES {
-                self.fetch_records::<P>(base, rows.rids()).await;
+                fetch_records::<P>(base, rows.rids()).await;
             }
-            for (_, entry_key, payload) in rows.iter() {
+            for (at, (_, entry_key, payload)) in rows.iter().enumerate() {
                 let entry = Entry::decode(payload);
                 let key = entry::decode_key(core.options, entry_key, &mut undelimited);
                 let mut flow = ControlFlow::Continue(());
@@ -208,14 +247,25 @@ impl Statement<'_> {
                     visited += 1;
                     flow = visit(key, entry.primary_key, worth.value);
                 };
-                self.get_body::<P>(base, Name::Fetched(entry.rid), read)
-                    .await;
-                if flow.is_break() {
-                    return visited;
+                let stop = match thawed_of(base, entry.rid, thawed) {
+                    Some((slot, one)) => {
+                        let is_shown = self.show_fetched(base, slot, one, read);
+                        (!is_shown).then_some(())
+                    }
+                    None => {
+                        let name = Name::Fetched(entry.rid);
+                        self.get_body::<P>(base, name, read).await.map(drop)
+                    }
+                };
+                let stop = stop.map(|()| stop_before(base, rows.rids().skip(at), entry_key));
+                if stop.is_some() || flow.is_break() {
+                    let scanned = visited;
+                    return Scanned { scanned, stop };
                 }
             }
             if rows.len() < rows_max {
-                return visited;
+                let (scanned, stop) = (visited, None);
+                return Scanned { scanned, stop };
             }
             rows_max = ROWS;
             let last = rows.iter().last().expect("rows were gathered").1.to_vec();
@@ -225,4 +275,21 @@ impl Statement<'_> {
             }
         }
     }
+}
+
+/// What was fetched of a record, if it is still where it was.
+fn thawed_of<'f>(
+    table: &'f Table,
+    rid: Rid,
+    thawed: &'f [Fetched],
+) -> Option<(&'f Slot, &'f Fetched)> {
+    if thawed.is_empty() {
+        return None;
+    }
+    let slot = table.records.slot(rid);
+    let Head::Cold(address) = slot.head() else {
+        return None;
+    };
+    let thawed = thawed.iter().find(|one| one.address == address)?;
+    Some((slot, thawed))
 }

@@ -94,6 +94,8 @@ enum Place {
     /// The version that was seen is the newest, or (`None`) the transaction itself has
     /// replaced it.
     Newest(Option<Version>),
+    /// The same, and it is on the device.
+    Cold,
     /// It was replaced (or, if none was seen, there is one now).
     Under {
         newer: Version,
@@ -191,23 +193,44 @@ impl Transaction {
     fn leave_marks(&self, at: Timestamp) {
         let session = &*self.session;
         let _pin = session.memory.pin();
-        let now = session.database.now();
-        for read in self.context.dependencies.records.borrow().iter() {
-            // What was replaced stays as long as the snapshot is open, and a tombstone as
-            // long as it is linked, which it just was.
-            let seen = match self.place(*read) {
-                Place::Newest(seen) | Place::Under { seen, .. } => seen,
-                Place::Gone => None,
-            };
-            if let Some(seen) = seen {
-                seen.mark_read(at, now);
-            }
-        }
         let absent_in = self.context.dependencies.absent_in();
         session.announcements().raise_ranges(absent_in, at);
-        // Pairs with the fence of whoever overwrites what was read, or inserts what was
-        // not there: module text.
-        fence(Ordering::SeqCst);
+        loop {
+            let is_news = self.mark_records(at);
+            // Pairs with the fence of whoever overwrites what was read, or inserts what was
+            // not there, or has it leave memory: module text, and `cold.rs`.
+            fence(Ordering::SeqCst);
+            // What came or went meanwhile was perhaps marked in the wrong place.
+            if !is_news || session.database.cold().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Marks what was read where it is now; whether it was not marked there.
+    fn mark_records(&self, at: Timestamp) -> bool {
+        let database = &*self.session.database;
+        let (now, cold) = (database.now(), database.cold());
+        let mut is_news = false;
+        for read in self.context.dependencies.records.borrow().iter() {
+            // SAFETY: as in `place`.
+            let slot = unsafe { &*read.slot };
+            // What was replaced stays as long as the snapshot is open, and a tombstone as
+            // long as it is linked, which it just was.
+            let (seen, leaves) = match self.place(*read) {
+                Place::Newest(seen) => (seen, slot.is_frozen()),
+                Place::Under { seen, .. } => (seen, false),
+                Place::Cold => (None, true),
+                Place::Gone => (None, false),
+            };
+            if let Some(seen) = seen {
+                is_news |= seen.mark_read(at, now);
+            }
+            if let (true, Some(cold)) = (leaves, cold) {
+                is_news |= cold.bounds.raise(slot, at);
+            }
+        }
+        is_news
     }
 
     /// Calls `visit` with the overwriter of each record that was read, until it breaks.
@@ -220,7 +243,7 @@ impl Transaction {
         let _pin = self.session.memory.pin();
         for read in self.context.dependencies.records.borrow().iter() {
             match self.place(*read) {
-                Place::Newest(_) => {}
+                Place::Newest(_) | Place::Cold => {}
                 Place::Under { newer, .. } => visit(self.overwriter(newer, bound))?,
                 Place::Gone => return ControlFlow::Break(()),
             }
@@ -240,6 +263,8 @@ impl Transaction {
                 Place::Newest(Some(head))
             }
             Head::Version(head) => self.place_below(read, seen, head),
+            Head::Cold(_) if read.was_present() => Place::Cold,
+            Head::Cold(_) => Place::Gone,
             // The insertion that was not visible has been undone, or a tombstone
             // collected; then the node has changed too.
             Head::Unused | Head::Dead if !read.was_present() => Place::Newest(None),
@@ -329,15 +354,15 @@ impl Transaction {
         let board = &session.database.board;
         let readers = board.last_range_reader(session.number, inserted_in, range_before);
         let mut latest = self.context.snapshot().max(readers);
-        for (old, _) in self
-            .context
-            .writes
-            .borrow()
-            .iter()
-            .filter_map(|write| write.old)
-        {
+        let cold = session.database.cold();
+        for write in self.context.writes.borrow().iter() {
+            let Some((old, _)) = write.old else { continue };
             // What is later than `at` hides what came before it.
             latest = latest.max(old.last_reader(at));
+            if let Some(cold) = cold {
+                // SAFETY: as in `place`.
+                latest = latest.max(cold.bounds.latest(unsafe { &*write.slot }));
+            }
         }
         latest.min(Timestamp(at.0 - 1))
     }

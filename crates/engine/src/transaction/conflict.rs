@@ -3,12 +3,10 @@
 
 use interleave::{Interleaved, Point, Policy};
 
-use super::{
-    Isolation, Statement, Transaction,
-    visibility::{Look, Sight},
-};
+use super::{Isolation, Statement, Transaction, visibility::Sight};
 use crate::{
     catalog::view::CatalogView,
+    cold::ColdAddress,
     error::{Abort, Error},
     indirection::{Head, Slot},
     locks::{Acquired, IfLocked, OnConflict, Place, Request, Strength, Waiting},
@@ -21,6 +19,8 @@ use crate::{
 pub(super) enum Standing {
     /// The slot holds no version.
     Gone,
+    /// The record is on the device, and has to be fetched first.
+    Cold,
     /// There is nothing there for this snapshot, which cannot move, hence nothing to
     /// conflict about.
     Unseen,
@@ -67,8 +67,10 @@ impl<'t> Statement<'t> {
     ) -> Result<Standing, Error> {
         let transaction = self.transaction;
         loop {
-            let Head::Version(head) = slot.head() else {
-                return Ok(Standing::Gone);
+            let head = match slot.head() {
+                Head::Version(head) => head,
+                Head::Cold(_) => return Ok(Standing::Cold),
+                Head::Unused | Head::Dead => return Ok(Standing::Gone),
             };
             P::touch(Point::new("engine: head to replace"), head.address(), bytes).await;
             // The operation may have been suspended while a sibling under the
@@ -106,7 +108,10 @@ impl<'t> Statement<'t> {
                 return Ok(Standing::Free(head, sight));
             }
             if absent {
-                let visible = transaction.find_visible::<P>(slot, head).await;
+                // What has become cold meanwhile is the head: looked at next time round.
+                let Ok(visible) = transaction.find_visible::<P>(slot, head).await else {
+                    continue;
+                };
                 if visible.is_none_or(|version| transaction.is_absent(table, version)) {
                     transaction.note(slot, visible);
                     return Ok(Standing::Unseen);
@@ -189,12 +194,14 @@ impl Transaction {
         }
     }
 
-    /// The version in the chain that the snapshot sees.
-    async fn find_visible<P: Policy>(&self, slot: &Slot, head: Version) -> Option<Version> {
+    /// The version in the chain that the snapshot sees; `Err` if that is cold.
+    async fn find_visible<P: Policy>(
+        &self,
+        slot: &Slot,
+        head: Version,
+    ) -> Result<Option<Version>, ColdAddress> {
         let snapshot = self.context.snapshot();
-        match self.look(slot, head, snapshot) {
-            Look::Over(visible) => visible,
-            Look::Further(older) => self.look_further::<P>(slot, older, snapshot).await,
-        }
+        let look = self.look(slot, head, snapshot);
+        self.look_further::<P>(slot, look, snapshot).await
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    indirection::Rid,
+    indirection::{Rid, Slot},
     locks::{IfLocked, Strength, Waiting},
     table::Table,
     timestamp::Begin,
@@ -28,6 +28,8 @@ enum Locked<'t> {
     Absent,
     Skipped,
     Blocked(Box<Waiting<'t>>),
+    /// It is on the device, and has to be fetched first.
+    Cold(&'t Slot),
 }
 
 impl Transaction {
@@ -77,6 +79,7 @@ impl Transaction {
             self.check_open()?;
             match locked {
                 Locked::Blocked(waiting) => handed = Some(waiting.await?),
+                Locked::Cold(slot) => self.session.thaw_to_write(slot).await?,
                 Locked::Read | Locked::Skipped => break,
                 Locked::Absent => {
                     if let Some(handed) = handed {
@@ -156,7 +159,7 @@ impl Transaction {
 impl<'t> Statement<'t> {
     async fn lock_body<P: Policy>(
         &self,
-        table: &Table,
+        table: &'t Table,
         key: &[u8],
         strength: Strength,
         if_locked: IfLocked,
@@ -175,6 +178,7 @@ impl<'t> Statement<'t> {
         let bytes = table.prefetch_bytes();
         loop {
             let (head, owner) = match self.examine::<P>(table, slot, key, bytes, true).await? {
+                Standing::Cold => return Ok(Locked::Cold(slot)),
                 Standing::Gone | Standing::Unseen => {
                     transaction.note_absence(table, key, found_in);
                     return Ok(Locked::Absent);

@@ -278,11 +278,11 @@ impl Transaction {
     }
 }
 
-impl Statement<'_> {
+impl<'t> Statement<'t> {
     /// Makes an entry this record's, if it is not another's.
     async fn claim<P: Policy>(
         &self,
-        index: &IndexCore,
+        index: &'t IndexCore,
         rid: Rid,
         entry_key: &[u8],
         payload: &[u8],
@@ -309,7 +309,7 @@ impl Statement<'_> {
     /// the entry of a unique index may be another record's, which has the key since; it stays.
     async fn erase<P: Policy>(
         &self,
-        entries: &Table,
+        entries: &'t Table,
         rid: Rid,
         entry_key: &[u8],
     ) -> Result<(), Error> {

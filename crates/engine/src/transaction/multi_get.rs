@@ -7,10 +7,15 @@
 
 use std::cell::RefCell;
 
-use interleave::{Grouped, Policy, Prefetching, run_inline, together, yield_now};
+use interleave::{Grouped, Nested, Policy, Prefetching, run_inline, together, yield_now};
 
 use super::{Statement, Transaction, read::Name};
-use crate::{error::Error, table::Table, ttl::Worth};
+use crate::{
+    error::Error,
+    indirection::{Head, Slot},
+    table::Table,
+    ttl::Worth,
+};
 
 /// Keys of one group: a dozen microseconds, or so.
 const GROUP_KEYS: usize = 64;
@@ -40,13 +45,18 @@ impl Transaction {
         let (mut found, mut keys) = (0, keys.enumerate());
         while keys.len() > 0 {
             let group = keys.by_ref().take(GROUP_KEYS);
-            if !P::MAY_SUSPEND {
-                found += statement.read_group::<P, K>(table, group, &mut read)?;
-            } else if P::suspends() {
-                found += statement.read_group::<Grouped, K>(table, group, &mut read)?;
-                yield_now().await;
+            let (mut later, suspends) = (Vec::new(), P::MAY_SUSPEND && P::suspends());
+            found += if !P::MAY_SUSPEND {
+                statement.read_group::<P, K>(table, group, &mut read, &mut later)?
+            } else if suspends {
+                statement.read_group::<Grouped, K>(table, group, &mut read, &mut later)?
             } else {
-                found += statement.read_group::<Prefetching, K>(table, group, &mut read)?;
+                statement.read_group::<Prefetching, K>(table, group, &mut read, &mut later)?
+            };
+            if !later.is_empty() {
+                found += Nested::new(statement.read_later(table, later, &mut read)).await?;
+            } else if suspends {
+                yield_now().await;
             }
         }
         // A sibling under the same `join` may have aborted the transaction.
@@ -57,25 +67,29 @@ impl Transaction {
 
 impl Statement<'_> {
     /// Reads those of a group, of whom nobody but they themselves is to have a turn.
-    fn read_group<P: Policy, K: AsRef<[u8]>>(
+    fn read_group<'t, P: Policy, K: AsRef<[u8]>>(
         &self,
-        table: &Table,
+        table: &'t Table,
         keys: impl Iterator<Item = (usize, K)>,
         read: impl FnMut(usize, &[u8]),
+        later: &mut Vec<Later<'t, K>>,
     ) -> Result<usize, Error> {
-        // All bodies have it. None suspends while it runs, so it is borrowed once at a time.
-        let read = &RefCell::new(read);
+        // All bodies have them. None suspends meanwhile, so they are borrowed once at a time.
+        let (read, later) = (&RefCell::new(read), &RefCell::new(later));
         let bodies = keys.map(|(at, key)| async move {
-            let key = key.as_ref();
-            if key.len() > crate::KEY_BYTES_MAX {
-                return Err(Error::KeyTooLong { bytes: key.len() });
+            let bytes = key.as_ref();
+            if bytes.len() > crate::KEY_BYTES_MAX {
+                return Err(Error::KeyTooLong { bytes: bytes.len() });
             }
             let mut is_found = false;
             let show = |worth: Worth<'_>| {
                 is_found = true;
                 (read.borrow_mut())(at, worth.value);
             };
-            self.get_body::<P>(table, Name::Key(key), show).await;
+            let body = self.get_body::<P>(table, Name::Key(bytes), show);
+            if let Some(slot) = body.await {
+                later.borrow_mut().push(Later { at, key, slot });
+            }
             Ok(is_found)
         });
         let mut found = Ok(0);
@@ -88,4 +102,50 @@ impl Statement<'_> {
         }));
         found
     }
+
+    /// Reads those that were not in memory, together.
+    async fn read_later<'t, K: AsRef<[u8]>>(
+        &self,
+        table: &'t Table,
+        later: Vec<Later<'t, K>>,
+        mut read: impl FnMut(usize, &[u8]),
+    ) -> Result<usize, Error> {
+        let session = &self.transaction.session;
+        let wanted = later.iter().filter_map(|one| match one.slot.head() {
+            Head::Cold(address) => Some(address),
+            _ => None,
+        });
+        let thawed = session.fetch_all(&wanted.collect::<Vec<_>>()).await?;
+        self.transaction.check_open()?;
+        let mut found = 0;
+        for Later { at, key, slot } in later {
+            let mut show = |worth: Worth<'_>| {
+                found += 1;
+                read(at, worth.value);
+            };
+            let is_shown = match slot.head() {
+                Head::Cold(address) => thawed
+                    .iter()
+                    .find(|thawed| thawed.address == address)
+                    .is_some_and(|thawed| {
+                        // Without room it is read where it is.
+                        let _ = session.promote(slot, thawed);
+                        self.show_fetched(table, slot, thawed, &mut show)
+                    }),
+                _ => false,
+            };
+            if !is_shown {
+                let name = Name::Key(key.as_ref());
+                self.get_elsewhere(table, name, slot, &mut show).await?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A key whose record is not in memory, or was just coming or going.
+struct Later<'t, K> {
+    at: usize,
+    key: K,
+    slot: &'t Slot,
 }

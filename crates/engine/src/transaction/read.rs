@@ -1,12 +1,12 @@
 //! Point reads.
 
-use index::look_up;
+use index::{NodeVersion, look_up};
 use interleave::{Point, Policy, leaf};
 
 use super::{Statement, Transaction, visibility::Look};
 use crate::{
     error::Error,
-    indirection::{Head, Rid},
+    indirection::{Head, Rid, Slot},
     table::Table,
     ttl::{WallTime, Worth},
     version::Version,
@@ -80,28 +80,36 @@ impl Transaction {
             let reads = &self.context.reads;
             reads.set(reads.get() + 1);
             // Written in place: as a result it would be moved once per level.
-            let mut output = None;
-            leaf!(
+            let (mut read, mut output) = (Some(read), None);
+            let elsewhere = leaf!(
                 P,
-                statement.get_body(table, Name::Key(key), |worth| output = Some(read(worth)))
+                statement.get_body(table, Name::Key(key), |worth| {
+                    output = read.take().map(|read| read(worth));
+                })
             );
             // A sibling under the same `join` may have aborted the transaction, and
             // taken its writes back.
             self.check_open()?;
+            if let Some(slot) = elsewhere {
+                let mut show = |worth: Worth<'_>| output = read.take().map(|read| read(worth));
+                let body = statement.get_elsewhere(table, Name::Key(key), slot, &mut show);
+                body.await?;
+            }
             Ok(output)
         }
     }
 }
 
 impl Statement<'_> {
+    /// Shows `read` a record, if there is one in memory; its slot, if it may be elsewhere.
     #[inline(always)]
     #[allow(clippy::manual_async_fn, reason = "see `get`")]
-    pub(super) fn get_body<P: Policy>(
+    pub(super) fn get_body<'t, P: Policy>(
         &self,
-        table: &Table,
+        table: &'t Table,
         name: Name<'_>,
         read: impl FnOnce(Worth<'_>),
-    ) -> impl Future<Output = Option<()>> {
+    ) -> impl Future<Output = Option<&'t Slot>> {
         async move {
             let transaction = self.transaction;
             let pin = transaction.session.memory.pin();
@@ -121,9 +129,8 @@ impl Statement<'_> {
             if !is_fetched {
                 P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
             }
-            let Head::Version(head) = slot.head() else {
-                transaction.note_absence(table, key, found_in);
-                return None;
+            let Some(head) = slot.version() else {
+                return self.is_elsewhere(table, slot, key, found_in);
             };
             let bytes = table.prefetch_bytes();
             if !is_fetched {
@@ -132,15 +139,43 @@ impl Statement<'_> {
             let snapshot = transaction.context.snapshot();
             let visible = match transaction.look(slot, head, snapshot) {
                 Look::Over(visible) => visible,
-                Look::Further(older) => transaction.look_further::<P>(slot, older, snapshot).await,
+                look => {
+                    let further = transaction.look_further::<P>(slot, look, snapshot);
+                    let Ok(visible) = further.await else {
+                        return self.is_elsewhere(table, slot, key, found_in);
+                    };
+                    visible
+                }
             };
             transaction.note(slot, visible);
-            let stored = visible.as_ref().and_then(Version::payload);
+            let stored = visible.as_ref().and_then(Version::payload_used);
             if stored.is_none() {
                 transaction.note_absence(table, key, found_in);
             }
             let worth = stored.and_then(|stored| transaction.worth(table, stored));
-            worth.map(read)
+            if let Some(worth) = worth {
+                read(worth);
+            }
+            None
+        }
+    }
+
+    /// A slot that had no version in memory a moment ago, if its record is elsewhere.
+    #[cold]
+    fn is_elsewhere<'t>(
+        &self,
+        table: &Table,
+        slot: &'t Slot,
+        key: &[u8],
+        found_in: Option<NodeVersion>,
+    ) -> Option<&'t Slot> {
+        match slot.head() {
+            // Or it has just come back.
+            Head::Cold(_) | Head::Version(_) => Some(slot),
+            Head::Unused | Head::Dead => {
+                self.transaction.note_absence(table, key, found_in);
+                None
+            }
         }
     }
 }

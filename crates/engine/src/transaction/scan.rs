@@ -7,10 +7,11 @@
 use std::ops::{Bound, ControlFlow};
 
 use index::{Batch, Direction};
-use interleave::{Point, Policy, leaf};
+use interleave::{Point, Policy, leaf, together};
 
 use super::{Statement, Transaction, visibility::Look};
 use crate::{
+    cold::{ColdAddress, Fetched},
     error::Error,
     indirection::{Head, Rid},
     table::Table,
@@ -47,16 +48,126 @@ impl Transaction {
         table: &Table,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
-        visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
     ) -> Result<u64, Error> {
         check_range(range)?;
         let statement = self.statement(table)?;
-        let scanned = leaf!(P, statement.scan_body(table, range, direction, visit));
-        let total = &self.context.scanned;
-        total.set(total.get() + scanned);
-        self.check_open()?;
-        Ok(scanned)
+        let mut rest = Rest::new(range, direction);
+        loop {
+            let (range, thawed, visit) = (rest.range(), rest.thawed(), &mut visit);
+            let part = leaf!(
+                P,
+                statement.scan_body(table, range, direction, thawed, visit)
+            );
+            if !rest.goes_on(self, part).await? {
+                return Ok(rest.scanned());
+            }
+        }
     }
+
+    /// [`Transaction::scan_records`] for one who is alone: waits for memory within one turn,
+    /// for the device as others do.
+    pub(crate) async fn scan_records_apart<P: Policy>(
+        &self,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64, Error> {
+        let statement = self.statement(table)?;
+        let direction = Direction::Forward;
+        let mut rest = Rest::new(range, direction);
+        loop {
+            let (range, thawed, visit) = (rest.range(), rest.thawed(), &mut visit);
+            let body = statement.scan_body::<P>(table, range, direction, thawed, visit);
+            let mut part = None;
+            together::<P, _>([body], |scanned| part = Some(scanned)).await;
+            let part = part.expect("`together` ends when all have ended");
+            if !rest.goes_on(self, part).await? {
+                return Ok(rest.scanned());
+            }
+        }
+    }
+}
+
+/// What is left of a range that is scanned.
+pub(super) struct Rest<'r> {
+    range: (Bound<&'r [u8]>, Bound<&'r [u8]>),
+    direction: Direction,
+    scanned: u64,
+    /// Where it goes on after a stop, and what was fetched there.
+    next: Option<Vec<u8>>,
+    thawed: Vec<Fetched>,
+}
+
+impl<'r> Rest<'r> {
+    pub(super) fn new(range: (Bound<&'r [u8]>, Bound<&'r [u8]>), direction: Direction) -> Rest<'r> {
+        Rest {
+            range,
+            direction,
+            scanned: 0,
+            next: None,
+            thawed: Vec::new(),
+        }
+    }
+
+    pub(super) fn range(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        match (&self.next, self.direction) {
+            (None, _) => self.range,
+            (Some(next), Direction::Forward) => (Bound::Included(next), self.range.1),
+            (Some(next), Direction::Backward) => (self.range.0, Bound::Included(next)),
+        }
+    }
+
+    pub(super) fn thawed(&self) -> &[Fetched] {
+        &self.thawed
+    }
+
+    pub(super) fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
+    /// Takes note of how far a scan came, and fetches what it stopped at: whether it goes on.
+    pub(super) async fn goes_on(
+        &mut self,
+        transaction: &Transaction,
+        part: Scanned,
+    ) -> Result<bool, Error> {
+        self.scanned += part.scanned;
+        let total = &transaction.context.scanned;
+        total.set(total.get() + part.scanned);
+        // A sibling under the same `join` may have aborted it.
+        transaction.check_open()?;
+        let Some(stop) = part.stop else {
+            return Ok(false);
+        };
+        self.thawed = transaction.session.fetch_all(&stop.wanted).await?;
+        self.next = Some(stop.key);
+        Ok(true)
+    }
+}
+
+/// How far a scan came.
+pub(super) struct Scanned {
+    /// Records visited.
+    pub(super) scanned: u64,
+    /// Why it goes no further, though it was not told to end.
+    pub(super) stop: Option<Stop>,
+}
+
+/// A scan has met a cold record.
+pub(super) struct Stop {
+    /// Its key.
+    pub(super) key: Vec<u8>,
+    /// What is to be fetched: it, and others that come after it.
+    pub(super) wanted: Vec<ColdAddress>,
+}
+
+/// Where a visit to a batch ended before its end.
+enum Halt {
+    /// At the visitor's wish.
+    Told(usize),
+    /// Before a cold record.
+    Cold(usize),
 }
 
 pub(super) fn check_range(range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Error> {
@@ -71,14 +182,16 @@ pub(super) fn check_range(range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Err
 }
 
 impl Statement<'_> {
+    /// Visits records in order, up to a cold one that is not among the `thawed`.
     #[inline(always)]
     pub(super) async fn scan_body<P: Policy>(
         &self,
         table: &Table,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
+        thawed: &[Fetched],
         mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
-    ) -> u64 {
+    ) -> Scanned {
         let transaction = self.transaction;
         transaction.note_scan();
         let session = &*transaction.session;
@@ -91,15 +204,24 @@ impl Statement<'_> {
                 let tracker = transaction.tracker(table);
                 if !scan.next_observed::<P, _>(&pin, &mut batch, tracker).await {
                     transaction.note_scanned(table, range, direction, None);
-                    return scanned;
+                    let stop = None;
+                    return Scanned { scanned, stop };
                 }
                 let flow = self
-                    .visit_batch::<P>(table, &batch, &mut visit, &mut scanned)
+                    .visit_batch::<P>(table, &batch, thawed, &mut visit, &mut scanned)
                     .await;
-                if let ControlFlow::Break(at) = flow {
+                if let ControlFlow::Break(halt) = flow {
+                    let (Halt::Told(at) | Halt::Cold(at)) = halt;
                     let (last, _) = batch.get(at);
                     transaction.note_scanned(table, range, direction, Some(last));
-                    return scanned;
+                    let stop = match halt {
+                        Halt::Told(_) => None,
+                        Halt::Cold(at) => {
+                            let rids = batch.iter().skip(at).map(|(_, rid)| Rid(rid));
+                            Some(stop_before(table, rids, last))
+                        }
+                    };
+                    return Scanned { scanned, stop };
                 }
             }
             // Long scans must not hold reclamation back: the pin goes, and the
@@ -113,66 +235,93 @@ impl Statement<'_> {
         &self,
         table: &Table,
         batch: &Batch,
+        thawed: &[Fetched],
         visit: &mut impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
         scanned: &mut u64,
-    ) -> ControlFlow<usize> {
+    ) -> ControlFlow<Halt> {
         if P::MAY_SUSPEND || P::PREFETCHES {
             let rids = batch.iter().map(|(_, rid)| Rid(rid));
-            self.fetch_records::<P>(table, rids).await;
+            fetch_records::<P>(table, rids).await;
         }
         let transaction = self.transaction;
         let snapshot = transaction.context.snapshot();
         for (at, (key, rid)) in batch.iter().enumerate() {
             let rid = Rid(rid);
             let slot = table.records.slot(rid);
-            let Head::Version(head) = slot.head() else {
-                continue;
+            let visible = match slot.head() {
+                Head::Version(head) => match transaction.look(slot, head, snapshot) {
+                    Look::Over(visible) => Ok(visible),
+                    look => transaction.look_further::<P>(slot, look, snapshot).await,
+                },
+                Head::Cold(address) => Err(address),
+                Head::Unused | Head::Dead => continue,
             };
-            let visible = match transaction.look(slot, head, snapshot) {
-                Look::Over(visible) => visible,
-                Look::Further(older) => transaction.look_further::<P>(slot, older, snapshot).await,
+            let stored = match &visible {
+                Ok(visible) => {
+                    transaction.note(slot, *visible);
+                    visible.as_ref().and_then(Version::payload)
+                }
+                Err(_) if transaction.context.passes_over_cold.get() => None,
+                Err(address) => {
+                    let Some(thawed) = thawed.iter().find(|one| one.address == *address) else {
+                        return ControlFlow::Break(Halt::Cold(at));
+                    };
+                    transaction.note_cold(slot, thawed.begin);
+                    Some(thawed.stored())
+                }
             };
-            transaction.note(slot, visible);
-            let Some(version) = visible else { continue };
-            let stored = version.payload();
             if let Some(worth) = stored.and_then(|stored| transaction.worth(table, stored)) {
                 *scanned += 1;
                 if visit(key, rid, worth.value).is_break() {
-                    return ControlFlow::Break(at);
+                    return ControlFlow::Break(Halt::Told(at));
                 }
             }
         }
         ControlFlow::Continue(())
     }
+}
 
-    /// Brings the slots and newest versions of some records into the cache.
-    #[inline(always)]
-    pub(super) async fn fetch_records<P: Policy>(
-        &self,
-        table: &Table,
-        rids: impl Iterator<Item = Rid> + Clone,
-    ) {
-        let mut last: *const u8 = std::ptr::null();
-        for rid in rids.clone() {
-            last = std::ptr::from_ref(table.records.slot(rid)).cast();
-            P::prefetch(last, 8);
+/// What is to be fetched before a scan can go on at `key`, whose record is cold: it and those
+/// that come after it, so that there is one wait for them.
+#[cold]
+pub(super) fn stop_before(table: &Table, rids: impl Iterator<Item = Rid>, key: &[u8]) -> Stop {
+    let heads = rids.map(|rid| table.records.slot(rid).head());
+    let wanted = heads.filter_map(|head| match head {
+        Head::Cold(address) => Some(address),
+        _ => None,
+    });
+    Stop {
+        key: key.to_vec(),
+        wanted: wanted.collect(),
+    }
+}
+
+/// Brings the slots and newest versions of some records into the cache.
+#[inline(always)]
+pub(crate) async fn fetch_records<P: Policy>(
+    table: &Table,
+    rids: impl Iterator<Item = Rid> + Clone,
+) {
+    let mut last: *const u8 = std::ptr::null();
+    for rid in rids.clone() {
+        last = std::ptr::from_ref(table.records.slot(rid)).cast();
+        P::prefetch(last, 8);
+    }
+    P::touch(Point::new("engine: slots of a batch"), last, 8).await;
+    let mut newest: Option<Version> = None;
+    let bytes = table.prefetch_bytes();
+    for rid in rids {
+        if let Head::Version(version) = table.records.slot(rid).head() {
+            P::prefetch(version.address(), bytes);
+            newest = Some(version);
         }
-        P::touch(Point::new("engine: slots of a batch"), last, 8).await;
-        let mut newest: Option<Version> = None;
-        let bytes = table.prefetch_bytes();
-        for rid in rids {
-            if let Head::Version(version) = table.records.slot(rid).head() {
-                P::prefetch(version.address(), bytes);
-                newest = Some(version);
-            }
-        }
-        if let Some(version) = newest {
-            P::touch(
-                Point::new("engine: versions of a batch"),
-                version.address(),
-                8,
-            )
-            .await;
-        }
+    }
+    if let Some(version) = newest {
+        P::touch(
+            Point::new("engine: versions of a batch"),
+            version.address(),
+            8,
+        )
+        .await;
     }
 }

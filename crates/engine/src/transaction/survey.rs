@@ -5,7 +5,7 @@ use std::ops::Bound;
 use index::{Batch, Direction};
 use interleave::{Policy, leaf};
 
-use super::{Statement, Transaction};
+use super::{Statement, Transaction, fetch_records};
 use crate::{
     error::Error,
     indirection::{Head, Rid},
@@ -74,7 +74,7 @@ impl Statement<'_> {
         let pin = self.transaction.session.memory.pin();
         while scan.next::<P>(&pin, &mut batch).await {
             let rids = batch.iter().map(|(_, rid)| Rid(rid));
-            self.fetch_records::<P>(table, rids.clone()).await;
+            fetch_records::<P>(table, rids.clone()).await;
             for rid in rids {
                 let Head::Version(head) = table.records.slot(rid).head() else {
                     continue;

@@ -4,6 +4,7 @@ use interleave::{Point, Policy};
 
 use super::Transaction;
 use crate::{
+    cold::ColdAddress,
     indirection::{Head, Slot},
     status::Outcome,
     table::Table,
@@ -31,6 +32,8 @@ pub(super) enum Look {
     Over(Option<Version>),
     /// Look at this one.
     Further(Version),
+    /// The visible one is there.
+    Cold(ColdAddress),
 }
 
 impl Transaction {
@@ -117,6 +120,8 @@ impl Transaction {
             // replaced it by another version of this transaction.
             Sight::Newer if version.was_taken_back() => match slot.head() {
                 Head::Version(head) => Look::Further(head),
+                // What it stood above is cold by now.
+                Head::Cold(address) => Look::Cold(address),
                 Head::Unused | Head::Dead => Look::Over(None),
             },
             Sight::Newer | Sight::Uncommitted => match version.next() {
@@ -126,7 +131,8 @@ impl Transaction {
         }
     }
 
-    /// Goes on looking, from `version`, which has not been touched yet.
+    /// Goes on with a look that is not over, at versions that have not been touched yet. `Err`
+    /// if the visible one is cold.
     ///
     /// # Suspension
     /// Before each version. The chain stays as it is from the visible version's
@@ -134,20 +140,22 @@ impl Transaction {
     pub(super) async fn look_further<P: Policy>(
         &self,
         slot: &Slot,
-        mut version: Version,
+        mut look: Look,
         snapshot: Timestamp,
-    ) -> Option<Version> {
+    ) -> Result<Option<Version>, ColdAddress> {
         loop {
+            let version = match look {
+                Look::Over(found) => return Ok(found),
+                Look::Cold(address) => return Err(address),
+                Look::Further(version) => version,
+            };
             P::touch(
                 Point::new("engine: older version"),
                 version.address(),
                 HEADER_BYTES,
             )
             .await;
-            match self.look(slot, version, snapshot) {
-                Look::Over(found) => return found,
-                Look::Further(older) => version = older,
-            }
+            look = self.look(slot, version, snapshot);
         }
     }
 }

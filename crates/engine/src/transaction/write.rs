@@ -43,7 +43,7 @@ pub(super) use self::{
 use super::{Statement, Transaction};
 use crate::{
     error::{Abort, Error},
-    indirection::Rid,
+    indirection::{Rid, Slot},
     locks::Waiting,
     table::Table,
 };
@@ -81,6 +81,8 @@ pub(super) enum Written<'t> {
     Dying,
     /// It is another transaction's; to be tried again after the wait.
     Blocked(Box<Waiting<'t>>),
+    /// It is on the device; to be tried again when it was fetched.
+    Cold(&'t Slot),
 }
 
 impl Written<'_> {

@@ -81,6 +81,8 @@ impl Walk {
         let transaction = session.begin(Isolation::Snapshot)?;
         transaction.set_durability(Durability::None);
         transaction.read_stored();
+        // Without a wait, and what has expired is not shown wherever it is.
+        transaction.context().passes_over_cold.set(true);
         let (mut seen, mut expired, mut last) = (0, Vec::new(), None);
         let from = self.after.as_deref();
         let from = from.map_or(Bound::Unbounded, Bound::Excluded);

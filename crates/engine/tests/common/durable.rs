@@ -45,12 +45,23 @@ pub(crate) fn open_within(
     log: LogConfig,
     recovery: RecoveryConfig,
 ) -> Result<Durable, OpenError> {
+    let config = DatabaseConfig::with_memory(memory_bytes_max);
+    open_configured(config, directory, log, recovery)
+}
+
+/// Without checkpoints of its own accord.
+pub(crate) fn open_configured(
+    config: DatabaseConfig,
+    directory: Arc<dyn Directory>,
+    log: LogConfig,
+    recovery: RecoveryConfig,
+) -> Result<Durable, OpenError> {
     let config = DatabaseConfig {
         checkpoint: CheckpointConfig {
             log_bytes_max: 0,
             ..CheckpointConfig::default()
         },
-        ..DatabaseConfig::with_memory(memory_bytes_max)
+        ..config
     };
     let recovery = Database::open(config, log, recovery, directory)?;
     let database = recovery.database().clone();

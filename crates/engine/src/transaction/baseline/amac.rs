@@ -57,7 +57,7 @@ impl<'t, 'k> Read<'t, 'k> {
                     Prefetching::prefetch(version.address(), table.prefetch_bytes());
                     Stage::Version(version)
                 }
-                Head::Unused | Head::Dead => Stage::Done,
+                Head::Cold(_) | Head::Unused | Head::Dead => Stage::Done,
             },
             Stage::Version(version) => match transaction.sight(*version, snapshot) {
                 Sight::Own | Sight::Visible => {

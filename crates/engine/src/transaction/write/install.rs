@@ -31,7 +31,7 @@ impl<'t> Statement<'t> {
         &self,
         table: &Table,
         rid: Rid,
-        slot: &Slot,
+        slot: &'t Slot,
         key: &[u8],
         content: C,
         intent: Intent,
@@ -47,6 +47,7 @@ impl<'t> Statement<'t> {
             let standing = self.examine::<P>(table, slot, key, bytes, absent).await?;
             let (head, sight) = match standing {
                 Standing::Free(head, sight) => (head, sight),
+                Standing::Cold => return Ok(Written::Cold(slot)),
                 Standing::Unseen => return Ok(Written::Refused),
                 Standing::Gone => {
                     return Ok(match intent {
@@ -125,6 +126,9 @@ impl<'t> Statement<'t> {
             }
             // SAFETY: never published.
             unsafe { version.free(memory, version.block_bytes()) };
+            if slot.is_frozen() {
+                let_others_go::<P>(Point::new("engine: record that becomes cold"), slot).await;
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ pub(in super::super) trait Seek: Copy {
     async fn attempt<'t, P: Policy>(
         self,
         statement: &Statement<'t>,
-        table: &Table,
+        table: &'t Table,
         key: &[u8],
         content: impl Content,
         intent: Intent,
@@ -47,7 +47,7 @@ impl<'t> Statement<'t> {
     pub(in super::super) fn write<P: Policy>(
         &self,
         seek: impl Seek,
-        table: &Table,
+        table: &'t Table,
         key: &[u8],
         content: impl Content,
         intent: Intent,
@@ -56,9 +56,21 @@ impl<'t> Statement<'t> {
             let mut handed: Option<Waited> = None;
             loop {
                 let written = leaf!(P, seek.attempt(self, table, key, content, intent))?;
-                if let Written::Blocked(waiting) = written {
-                    handed = Some(waiting.await?);
-                    continue;
+                match written {
+                    Written::Blocked(waiting) => {
+                        handed = Some(waiting.await?);
+                        continue;
+                    }
+                    Written::Cold(_) if self.transaction.context.passes_over_cold.get() => {
+                        return Ok(Written::Refused);
+                    }
+                    Written::Cold(slot) => {
+                        let session = &self.transaction.session;
+                        session.thaw_to_write(slot).await?;
+                        self.transaction.check_open()?;
+                        continue;
+                    }
+                    _ => {}
                 }
                 // A lock that it waited for in vain goes to the next.
                 if !written.is_done()
@@ -77,7 +89,7 @@ impl Seek for Existing {
     async fn attempt<'t, P: Policy>(
         self,
         statement: &Statement<'t>,
-        table: &Table,
+        table: &'t Table,
         key: &[u8],
         content: impl Content,
         intent: Intent,
@@ -109,7 +121,7 @@ impl Seek for OrNew {
     async fn attempt<'t, P: Policy>(
         self,
         statement: &Statement<'t>,
-        table: &Table,
+        table: &'t Table,
         key: &[u8],
         content: impl Content,
         intent: Intent,

@@ -1,0 +1,299 @@
+//! What leaves memory, and how.
+//!
+//! A *clock*: its hand goes through the tables, in the order of their keys, and takes the
+//! records that nobody has asked for since it last came by. They are copied into a block, the
+//! block is written, and then, record by record, the slot gets the address in the place of
+//! the version, if it still holds the same one. Until then nothing has changed for anybody;
+//! a block that is written and not used is lost room, nothing else.
+//!
+//! Log and checkpoint have what is demoted, as before: nothing here needs to be durable.
+
+use std::{io, ops::Bound, rc::Rc, sync::Mutex};
+
+use ::io::{Action, Buffer, round_up};
+use index::Direction;
+use interleave::{Interleaved, Policy, leaf};
+
+use super::{
+    ColdTier,
+    address::ColdAddress,
+    format::{self, BLOCK_HEADER_BYTES, BlockHeader, ColdRecord},
+};
+use crate::{
+    catalog::view::CatalogView,
+    indirection::{Head, Rid},
+    log::segments::write_whole,
+    session::Session,
+    sync::{Ordering, fence},
+    table::Table,
+    timestamp::{Begin, Timestamp},
+    transaction::{Isolation, fetch_records},
+};
+
+/// A block that has as many bytes is written.
+const BLOCK_BYTES: usize = 256 << 10;
+/// Border nodes that the hand visits under one pin.
+const NODES_PER_PIN: usize = 64;
+
+/// Where the clock's hand is. One session moves it at a time: nobody else finds it meanwhile.
+pub(super) struct Hand(Mutex<Option<Place>>);
+
+impl Default for Hand {
+    fn default() -> Hand {
+        Hand(Mutex::new(Some(Place::default())))
+    }
+}
+
+/// Behind a key of a table.
+#[derive(Debug, Default)]
+struct Place {
+    table: u32,
+    after: Option<Vec<u8>>,
+}
+
+/// The hand, while a session moves it.
+struct Moving<'h> {
+    hand: &'h Hand,
+    place: Place,
+}
+
+impl Hand {
+    fn take(&self) -> Option<Moving<'_>> {
+        let place = self.0.lock().unwrap_or_else(|e| e.into_inner()).take()?;
+        Some(Moving { hand: self, place })
+    }
+}
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        let place = std::mem::take(&mut self.place);
+        *self.hand.0.lock().unwrap_or_else(|e| e.into_inner()) = Some(place);
+    }
+}
+
+/// What came of a move of the hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Demoted {
+    /// Records that the clock came by.
+    pub looked_at: u64,
+    /// Records that have left memory.
+    pub records: u64,
+}
+
+/// A record that is to leave.
+struct Victim {
+    table: u32,
+    rid: Rid,
+    /// To be compared, not to be followed: it may be gone.
+    version: u64,
+    begin: Timestamp,
+    /// In the block.
+    record: usize,
+    bytes: usize,
+}
+
+/// Records on their way to the device.
+struct Load {
+    buffer: Buffer,
+    victims: Vec<Victim>,
+    looked_at: u64,
+}
+
+impl Load {
+    fn new() -> Load {
+        let mut buffer = Buffer::with_capacity(BLOCK_BYTES);
+        buffer.set_len(BLOCK_HEADER_BYTES);
+        Load {
+            buffer,
+            victims: Vec::new(),
+            looked_at: 0,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.buffer.len() >= BLOCK_BYTES
+    }
+
+    /// Takes a record, if it can leave and nobody has asked for it lately.
+    fn consider(&mut self, table: &Table, rid: Rid, key: &[u8], horizon: Timestamp) {
+        self.looked_at += 1;
+        let slot = table.records.slot(rid);
+        let Head::Version(version) = slot.head() else {
+            return;
+        };
+        let Begin::Committed(begin) = version.begin() else {
+            return;
+        };
+        if begin > horizon || slot.is_marked() || version.take_use() {
+            return;
+        }
+        let Some(stored) = version.payload() else {
+            return;
+        };
+        let record = ColdRecord {
+            table: table.number(),
+            begin,
+            successor: version.successor_of_maker(begin),
+            key,
+            stored,
+        };
+        self.victims.push(Victim {
+            table: table.number(),
+            rid,
+            version: version.word(),
+            begin,
+            bytes: record.bytes(),
+            record: record.append(&mut self.buffer),
+        });
+    }
+}
+
+impl Session {
+    /// Has records leave memory that nobody has asked for lately: moves the clock's hand on
+    /// until a block is full, or it has come by `looks` records. `None` if another session
+    /// does so.
+    ///
+    /// # Errors
+    /// `Unsupported` without a cold tier; else what the device said. Nothing has changed.
+    ///
+    /// # Suspension
+    /// Memory and device waits.
+    ///
+    /// # Cancellation
+    /// What was not demoted yet stays.
+    pub async fn demote(self: &Rc<Self>, looks: u64) -> io::Result<Option<Demoted>> {
+        let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
+        let tier = self.database.cold().ok_or_else(unsupported)?;
+        let Some(mut hand) = tier.hand.take() else {
+            return Ok(None);
+        };
+        let mut load = Load::new();
+        self.gather(&mut hand.place, &mut load, looks).await;
+        drop(hand);
+        let looked_at = load.looked_at;
+        let records = match load.victims.is_empty() {
+            true => 0,
+            false => self.write_load(tier, load).await?,
+        };
+        Ok(Some(Demoted { looked_at, records }))
+    }
+
+    /// Moves the hand on, through one table after the other, once around at most.
+    async fn gather(&self, place: &mut Place, load: &mut Load, looks: u64) {
+        let mut tables = self.database.catalog.live_tables();
+        tables.retain(|table| !CatalogView::is_about(table.number()));
+        tables.sort_by_key(|table| table.number());
+        let at = tables.partition_point(|table| table.number() < place.table);
+        if at < tables.len() {
+            tables.rotate_left(at);
+        }
+        for table in tables {
+            if table.number() != place.table {
+                *place = Place {
+                    table: table.number(),
+                    after: None,
+                };
+            }
+            loop {
+                let (this, table) = (self, &*table);
+                if leaf!(Interleaved, this.stride(table, place, load)) {
+                    break;
+                }
+                if load.is_full() || load.looked_at >= looks {
+                    return;
+                }
+            }
+            place.table += 1;
+            place.after = None;
+        }
+    }
+
+    /// Moves the hand on in one table: whether that was all of it.
+    ///
+    /// # Suspension
+    /// Memory waits.
+    async fn stride<P: Policy>(&self, table: &Table, place: &mut Place, load: &mut Load) -> bool {
+        let mut batch = self.batches.lend();
+        let horizon = self.database.horizon();
+        let after = place.after.take();
+        let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut scan = table
+            .index
+            .scan((from, Bound::Unbounded), Direction::Forward);
+        let pin = self.memory.pin();
+        for _ in 0..NODES_PER_PIN {
+            if !scan.next::<P>(&pin, &mut batch).await {
+                return true;
+            }
+            fetch_records::<P>(table, batch.iter().map(|(_, rid)| Rid(rid))).await;
+            for (key, rid) in batch.iter() {
+                load.consider(table, Rid(rid), key, horizon);
+            }
+            if load.is_full() {
+                break;
+            }
+        }
+        place.after = batch.iter().last().map(|(key, _)| key.to_vec());
+        place.after.is_none()
+    }
+
+    /// Writes a block, and has its records leave memory: how many did.
+    async fn write_load(self: &Rc<Self>, tier: &ColdTier, load: Load) -> io::Result<u64> {
+        let Load {
+            mut buffer,
+            victims,
+            ..
+        } = load;
+        let room = tier.files.take(round_up(buffer.len()))?;
+        let places = victims
+            .iter()
+            .map(|victim| format::place(&mut buffer, victim.record, victim.bytes, room.position));
+        let addresses: Vec<_> = places.collect();
+        let header = BlockHeader {
+            database: tier.files.database,
+            position: room.position,
+            records: victims.len() as u32,
+        };
+        format::seal(&mut buffer, header);
+        let port = self.port().expect("who has a tier has a device");
+        write_whole(port, Action::Write, &room.file, room.offset, buffer).await?;
+        // While it is open, no version that is superseded from now on is freed: a head that
+        // is found at a victim's address, with its timestamp, is the victim.
+        let Ok(transaction) = self.begin(Isolation::Snapshot) else {
+            return Ok(0);
+        };
+        let mut demoted = 0;
+        for (victim, address) in victims.iter().zip(addresses) {
+            demoted += u64::from(address.is_some_and(|to| self.chill(tier, victim, to)));
+        }
+        transaction.release();
+        self.counters.update(|stats| stats.demoted += demoted);
+        Ok(demoted)
+    }
+
+    /// Puts an address in the place of a version; whether that was still there.
+    fn chill(&self, tier: &ColdTier, victim: &Victim, to: ColdAddress) -> bool {
+        let _pin = self.memory.pin();
+        let Some(table) = self.database.table_by_number(victim.table) else {
+            return false;
+        };
+        let slot = table.records.slot(victim.rid);
+        let Head::Version(version) = slot.head() else {
+            return false;
+        };
+        let is_it =
+            version.word() == victim.version && version.begin() == Begin::Committed(victim.begin);
+        if !is_it || !slot.freeze(version) {
+            return false;
+        }
+        // Pairs with the fence of who has marked the version: `cold.rs`.
+        fence(Ordering::SeqCst);
+        tier.bounds
+            .raise(slot, version.last_reader(self.database.now()));
+        slot.chill(to);
+        // SAFETY: unlinked, by us alone.
+        unsafe { version.retire(&self.memory) };
+        true
+    }
+}

@@ -1,0 +1,355 @@
+//! Reading cold records: each once, however many want it.
+//!
+//! Who comes first reads, the others wait for him; if he is cancelled, one of them takes his
+//! place. What was read is kept by those who asked, not here: mostly one of them has it
+//! promoted.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    future::poll_fn,
+    io,
+    ops::Range,
+    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard},
+    task::{Context, Poll, Waker},
+};
+
+use ::io::{Action, Buffer, File, Port, Transfer};
+use interleave::Nested;
+
+use super::{
+    ColdTier,
+    address::{ColdAddress, Extent},
+    files::locate,
+    format::{ColdRecord, Unread},
+};
+use crate::{error::Error, log::format::Flaw, session::Session, timestamp::Timestamp};
+
+const SHARDS: usize = 64;
+
+/// Bytes between two records that are read for nothing rather than in two transfers.
+const GAP_BYTES_MAX: u64 = 16 << 10;
+
+/// Attempts at a transfer that the device cuts short.
+const ATTEMPTS: u32 = 8;
+
+/// A record that was read from its file.
+pub(crate) struct Fetched {
+    pub(crate) address: ColdAddress,
+    pub(crate) begin: Timestamp,
+    pub(super) successor: Timestamp,
+    /// With other records, perhaps.
+    buffer: Arc<Buffer>,
+    stored: Range<usize>,
+}
+
+impl Fetched {
+    /// What is stored: with a TTL, the expiry first.
+    pub(crate) fn stored(&self) -> &[u8] {
+        &self.buffer[self.stored.clone()]
+    }
+
+    /// The record at `address`, `at` bytes into a buffer.
+    fn decode(address: ColdAddress, buffer: &Arc<Buffer>, at: usize) -> Result<Fetched, Unread> {
+        let bytes = buffer.get(at..).unwrap_or_default();
+        let record = ColdRecord::decode(bytes, address.position())?;
+        let end = at + record.bytes();
+        Ok(Fetched {
+            address,
+            begin: record.begin,
+            successor: record.successor,
+            stored: end - record.stored.len()..end,
+            buffer: buffer.clone(),
+        })
+    }
+}
+
+type Outcome = Result<Arc<Fetched>, Error>;
+
+/// The reads that are under way.
+pub(super) struct Reads([Mutex<HashMap<ColdAddress, Arc<Read>>>; SHARDS]);
+
+impl Default for Reads {
+    fn default() -> Reads {
+        Reads(std::array::from_fn(|_| Mutex::default()))
+    }
+}
+
+/// One of them.
+#[derive(Default)]
+struct Read(Mutex<ReadState>);
+
+#[derive(Default)]
+struct ReadState {
+    progress: Progress,
+    waiting: Vec<Waker>,
+}
+
+#[derive(Default)]
+enum Progress {
+    #[default]
+    UnderWay,
+    GivenUp,
+    Done(Outcome),
+}
+
+impl Reads {
+    fn shard(&self, address: ColdAddress) -> MutexGuard<'_, HashMap<ColdAddress, Arc<Read>>> {
+        // Pages, so to say: neighbours are wanted together, but not by many.
+        let shard = (address.position() >> 12) as usize % SHARDS;
+        self.0[shard].lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The read of a record, and, for the one who is to carry it out, his duty.
+    fn enter(&self, address: ColdAddress) -> (Arc<Read>, Option<Duty<'_>>) {
+        match self.shard(address).entry(address) {
+            Entry::Occupied(read) => (read.get().clone(), None),
+            Entry::Vacant(place) => {
+                let read = place.insert(Arc::default()).clone();
+                let duty = Duty {
+                    reads: self,
+                    address,
+                    read: read.clone(),
+                };
+                (read, Some(duty))
+            }
+        }
+    }
+}
+
+impl Read {
+    fn state(&self) -> MutexGuard<'_, ReadState> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// How it ended: `None` if it was given up.
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Outcome>> {
+        let mut state = self.state();
+        match &state.progress {
+            Progress::Done(outcome) => Poll::Ready(Some(outcome.clone())),
+            Progress::GivenUp => Poll::Ready(None),
+            Progress::UnderWay => {
+                let waker = context.waker();
+                if !state.waiting.iter().any(|known| known.will_wake(waker)) {
+                    state.waiting.push(waker.clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// Being the one who reads. Dropped, the read is over, whatever came of it.
+struct Duty<'t> {
+    reads: &'t Reads,
+    address: ColdAddress,
+    read: Arc<Read>,
+}
+
+impl Duty<'_> {
+    fn done(self, outcome: Outcome) {
+        self.read.state().progress = Progress::Done(outcome);
+    }
+}
+
+impl Drop for Duty<'_> {
+    fn drop(&mut self) {
+        self.reads.shard(self.address).remove(&self.address);
+        let mut state = self.read.state();
+        if matches!(state.progress, Progress::UnderWay) {
+            state.progress = Progress::GivenUp;
+        }
+        let waiting = std::mem::take(&mut state.waiting);
+        // Foreign code, which must not find anything locked.
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Session {
+    /// The cold record at `address`.
+    ///
+    /// # Errors
+    /// [`Error::ColdRecord`].
+    ///
+    /// # Suspension
+    /// A device wait, perhaps another's.
+    ///
+    /// # Cancellation
+    /// Dropping the future is harmless.
+    pub(crate) async fn fetch(&self, tier: &ColdTier, address: ColdAddress) -> Outcome {
+        loop {
+            let (read, duty) = tier.reads.enter(address);
+            if let Some(duty) = duty {
+                let outcome = self.read_cold(tier, address).await;
+                duty.done(outcome.clone());
+                return outcome;
+            }
+            if let Some(outcome) = poll_fn(|context| read.poll(context)).await {
+                return outcome;
+            }
+        }
+    }
+
+    async fn read_cold(&self, tier: &ColdTier, address: ColdAddress) -> Outcome {
+        let fetched = self.read_at(tier, address).await?;
+        self.counters.update(|stats| stats.cold_reads += 1);
+        Ok(Arc::new(fetched))
+    }
+
+    async fn read_at(&self, tier: &ColdTier, address: ColdAddress) -> Result<Fetched, Error> {
+        let first = address.extent();
+        let buffer = self.read_extent(tier, first).await;
+        let buffer = buffer.map_err(|_| unreadable(address))?;
+        match Fetched::decode(address, &buffer, first.at) {
+            Ok(fetched) => Ok(fetched),
+            // Longer than the address can say.
+            Err(Unread::Longer(bytes)) => {
+                let whole = address.extent_of(bytes);
+                let buffer = self.read_extent(tier, whole).await;
+                let buffer = buffer.map_err(|_| unreadable(address))?;
+                Fetched::decode(address, &buffer, whole.at).map_err(|why| why.of(address))
+            }
+            Err(why) => Err(why.of(address)),
+        }
+    }
+
+    /// The cold records at some addresses, for who goes through many: they are read together,
+    /// and do not become hot.
+    ///
+    /// # Errors
+    /// [`Error::ColdRecord`].
+    ///
+    /// # Suspension
+    /// Device waits.
+    ///
+    /// # Cancellation
+    /// Dropping the future is harmless.
+    pub(crate) fn fetch_all<'s>(
+        &'s self,
+        wanted: &'s [ColdAddress],
+    ) -> Nested<'s, Result<Vec<Fetched>, Error>> {
+        Nested::new(async move {
+            let tier = self
+                .database
+                .cold()
+                .expect("who has cold records has a tier");
+            let mut wanted = wanted.to_vec();
+            wanted.sort_by_key(|address| address.position());
+            let mut fetched = Vec::with_capacity(wanted.len());
+            let mut runs = Vec::new();
+            // All are begun before the first is waited for.
+            for run in wanted.chunk_by(|one, next| are_close(*one, *next)) {
+                let begun = self.begin_to_read(tier, span(run));
+                runs.push((run, begun.map_err(|_| unreadable(run[0]))?));
+            }
+            for (run, reading) in runs {
+                let whole = reading.extent;
+                let buffer = reading.end().await.map_err(|_| unreadable(run[0]))?;
+                for &address in run {
+                    let at = (address.position() - whole.from) as usize;
+                    fetched.push(match Fetched::decode(address, &buffer, at) {
+                        Ok(one) => one,
+                        Err(Unread::Longer(_)) => self.read_at(tier, address).await?,
+                        Err(why) => return Err(why.of(address)),
+                    });
+                }
+                self.counters
+                    .update(|stats| stats.cold_reads += run.len() as u64);
+            }
+            Ok(fetched)
+        })
+    }
+}
+
+impl Session {
+    async fn read_extent(&self, tier: &ColdTier, extent: Extent) -> io::Result<Arc<Buffer>> {
+        self.begin_to_read(tier, extent)?.end().await
+    }
+
+    fn begin_to_read(&self, tier: &ColdTier, extent: Extent) -> io::Result<Reading> {
+        let (number, offset) = locate(extent.from);
+        let gone = || io::Error::from(io::ErrorKind::NotFound);
+        let file = tier.files.file(number).ok_or_else(gone)?;
+        let port = self.port().ok_or_else(gone)?.clone();
+        let buffer = Buffer::zeroed(extent.bytes);
+        let transfer = port.begin(Action::Read, &file, offset, buffer);
+        Ok(Reading {
+            port,
+            file,
+            offset,
+            extent,
+            transfer,
+        })
+    }
+}
+
+/// A transfer from a cold file that is under way.
+struct Reading {
+    port: Rc<Port>,
+    file: Arc<dyn File>,
+    offset: u64,
+    extent: Extent,
+    transfer: Transfer,
+}
+
+impl Reading {
+    /// What it brought: less than was asked for at the end of a file, or if the device stops
+    /// short again and again.
+    async fn end(self) -> io::Result<Arc<Buffer>> {
+        let mut transfer = self.transfer;
+        let mut before = None;
+        for attempt in 1.. {
+            let (mut buffer, result) = transfer.await;
+            let read = result?;
+            let is_end = before.replace(read) == Some(read) || attempt == ATTEMPTS;
+            if read == self.extent.bytes || is_end {
+                buffer.set_len(read);
+                return Ok(Arc::new(buffer));
+            }
+            transfer = self
+                .port
+                .begin(Action::Read, &self.file, self.offset, buffer);
+        }
+        unreachable!("there is a last attempt")
+    }
+}
+
+impl Unread {
+    /// Why there is no record at `address`.
+    fn of(self, address: ColdAddress) -> Error {
+        match self {
+            Unread::Longer(_) | Unread::Flawed(Flaw::Absent) => unreadable(address),
+            Unread::Flawed(_) => Error::ColdRecord {
+                position: address.position() as usize,
+                is_damaged: true,
+            },
+        }
+    }
+}
+
+fn unreadable(address: ColdAddress) -> Error {
+    Error::ColdRecord {
+        position: address.position() as usize,
+        is_damaged: false,
+    }
+}
+
+/// Whether one transfer had better bring both of two records, of which the first is the
+/// first.
+fn are_close(one: ColdAddress, next: ColdAddress) -> bool {
+    let (one, next) = (one.extent(), next.extent());
+    let end = one.from + one.bytes as u64;
+    next.from <= end + GAP_BYTES_MAX && locate(one.from).0 == locate(next.from).0
+}
+
+/// What has all records of a run.
+fn span(run: &[ColdAddress]) -> Extent {
+    let first = run[0].extent();
+    let end = run.iter().map(|address| address.extent());
+    let end = end.map(|extent| extent.from + extent.bytes as u64).max();
+    Extent {
+        bytes: (end.unwrap_or(first.from) - first.from) as usize,
+        ..first
+    }
+}

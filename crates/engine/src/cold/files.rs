@@ -1,0 +1,131 @@
+//! The cold files: their names, and room for blocks.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, RwLock},
+};
+
+use ::io::{Directory, File, OpenMode};
+
+/// Bytes of a file.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// The name of a cold file.
+pub(crate) fn file_name(number: u32) -> String {
+    format!("cold-{number:08}")
+}
+
+/// The number in the name of a cold file.
+pub(crate) fn file_number(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("cold-")?;
+    let all_digits = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
+}
+
+/// Which file has a position, and where.
+pub(crate) fn locate(position: u64) -> (u32, u64) {
+    ((position / FILE_BYTES) as u32, position % FILE_BYTES)
+}
+
+/// Removes what an earlier process left: log and checkpoint have those records, too.
+pub(crate) fn remove_files(directory: &Arc<dyn Directory>) -> io::Result<()> {
+    let names = directory.list()?.into_iter();
+    let mut cold = names.filter(|name| file_number(name).is_some());
+    cold.try_for_each(|name| directory.remove(&name))
+}
+
+/// All cold files of a database.
+pub(super) struct ColdFiles {
+    directory: Arc<dyn Directory>,
+    pub(super) database: u64,
+    open: RwLock<HashMap<u32, Arc<dyn File>>>,
+    /// Where the next block goes.
+    end: Mutex<u64>,
+}
+
+/// Room for a block.
+pub(super) struct Room {
+    /// From the start of all files.
+    pub(super) position: u64,
+    pub(super) file: Arc<dyn File>,
+    /// In the file.
+    pub(super) offset: u64,
+}
+
+impl ColdFiles {
+    pub(super) fn new(directory: &Arc<dyn Directory>, database: u64) -> ColdFiles {
+        ColdFiles {
+            directory: directory.clone(),
+            database,
+            open: RwLock::default(),
+            end: Mutex::new(0),
+        }
+    }
+
+    /// An open file.
+    pub(super) fn file(&self, number: u32) -> Option<Arc<dyn File>> {
+        let open = self.open.read().unwrap_or_else(|e| e.into_inner());
+        open.get(&number).cloned()
+    }
+
+    /// Takes room for a block of so many bytes. Blocks do not go beyond the end of a file.
+    ///
+    /// # Errors
+    /// What the directory says to a new file: `StorageFull`, for one.
+    pub(super) fn take(&self, bytes: usize) -> io::Result<Room> {
+        let bytes = bytes as u64;
+        debug_assert!(bytes <= FILE_BYTES);
+        let mut end = self.end.lock().unwrap_or_else(|e| e.into_inner());
+        let (_, offset) = locate(*end);
+        let position = match offset + bytes > FILE_BYTES {
+            true => end.next_multiple_of(FILE_BYTES),
+            false => *end,
+        };
+        let (number, offset) = locate(position);
+        let file = match self.file(number) {
+            Some(file) => file,
+            None => self.create(number)?,
+        };
+        *end = position + bytes;
+        Ok(Room {
+            position,
+            file,
+            offset,
+        })
+    }
+
+    fn create(&self, number: u32) -> io::Result<Arc<dyn File>> {
+        let name = file_name(number);
+        let file = self.directory.open(&name, OpenMode::Create, true)?;
+        if let Err(error) = file.reserve(FILE_BYTES) {
+            // Nobody has written to it.
+            let _ = self.directory.remove(&name);
+            return Err(error);
+        }
+        let mut open = self.open.write().unwrap_or_else(|e| e.into_inner());
+        open.insert(number, file.clone());
+        Ok(file)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_match() {
+        for number in [0, 7, 99_999_999, u32::MAX] {
+            assert_eq!(file_number(&file_name(number)), Some(number));
+        }
+        for name in [
+            "cold-1",
+            "cold-",
+            "cold-0000000x",
+            "cold-99999999999",
+            "log-00000001",
+        ] {
+            assert_eq!(file_number(name), None, "{name}");
+        }
+    }
+}

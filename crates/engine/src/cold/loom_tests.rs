@@ -1,0 +1,91 @@
+//! Marks of readers, while what they have read leaves memory and comes back (`cold.rs`), in
+//! all interleavings. Versions are reduced to their marks, the slot to where the record is.
+
+use loom::{sync::Arc, thread};
+
+use crate::{
+    status::{Outcome, Status},
+    sync::{AtomicU64, Ordering, fence},
+    timestamp::{Timestamp, TransactionId},
+};
+
+/// Where the record is: the version that was read, that version frozen, the device, the copy
+/// that was promoted, or under what `U` wrote.
+const HOT: u64 = 0;
+const FROZEN: u64 = 1;
+const COLD: u64 = 2;
+const COPY: u64 = 3;
+const OVERWRITTEN: u64 = 4;
+
+#[derive(Default)]
+struct Record {
+    place: AtomicU64,
+    mark: AtomicU64,
+    mark_of_copy: AtomicU64,
+    bound: AtomicU64,
+}
+
+fn raise(mark: &AtomicU64, at: u64) -> bool {
+    mark.fetch_max(at, Ordering::Relaxed) < at
+}
+
+impl Record {
+    /// `Transaction::mark_records`.
+    fn mark(&self, at: u64) -> bool {
+        match self.place.load(Ordering::Acquire) {
+            HOT => raise(&self.mark, at),
+            FROZEN => raise(&self.mark, at) | raise(&self.bound, at),
+            COLD => raise(&self.bound, at),
+            _ => raise(&self.mark_of_copy, at),
+        }
+    }
+
+    /// `Session::chill`.
+    fn demote(&self) {
+        self.place.store(FROZEN, Ordering::Release);
+        fence(Ordering::SeqCst);
+        raise(&self.bound, self.mark.load(Ordering::Relaxed));
+        self.place.store(COLD, Ordering::Release);
+    }
+}
+
+/// `T` has read the record and commits, while it is demoted, and while `U` has it promoted,
+/// overwrites it and commits: either `T` notices `U`, or `U` sees the mark.
+#[test]
+fn who_overwrites_a_promoted_copy_sees_the_marks_of_the_version() {
+    loom::model(|| {
+        let clock = Arc::new(AtomicU64::new(10));
+        let record = Arc::new(Record::default());
+        let status = Arc::new(Status::new());
+        let id = TransactionId::new(0, 0, status.begin());
+        let others = {
+            let (clock, record, status) = (clock.clone(), record.clone(), status.clone());
+            thread::spawn(move || {
+                record.demote();
+                record.place.store(COPY, Ordering::Release);
+                record.place.store(OVERWRITTEN, Ordering::Release);
+                let at = status.take_timestamp(id.sequence(), &clock);
+                fence(Ordering::SeqCst);
+                let copy = record.mark_of_copy.load(Ordering::Relaxed);
+                let eta = copy.max(record.bound.load(Ordering::Relaxed));
+                status.commit(id.sequence(), at);
+                (at.0, eta)
+            })
+        };
+        let at = clock.fetch_add(1, Ordering::SeqCst) + 1;
+        loop {
+            let is_news = record.mark(at);
+            fence(Ordering::SeqCst);
+            if !is_news {
+                break;
+            }
+        }
+        let notices = record.place.load(Ordering::Acquire) == OVERWRITTEN
+            && !matches!(status.outcome(id, Timestamp(at)), Outcome::Active);
+        let (overwritten_at, eta) = others.join().unwrap();
+        assert!(
+            notices || (eta >= at && overwritten_at > at),
+            "{overwritten_at} {eta} {at}"
+        );
+    });
+}

@@ -1,0 +1,449 @@
+//! Records that leave memory and come back, and that nobody can tell.
+
+#[path = "common/durable.rs"]
+mod durable;
+#[path = "common/rng.rs"]
+mod rng;
+
+use std::{
+    collections::BTreeMap,
+    ops::{Bound, ControlFlow},
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use durable::{Durable, LOG, open_configured};
+use engine::{
+    DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked, IndexOptions, Isolation,
+    RecoveryConfig, Session, Strength, Table, Transaction,
+};
+use interleave::Interleaved;
+use io::{Directory, Faults, SimulatedDisk};
+use rng::Rng;
+
+fn open(directory: Arc<dyn Directory>) -> Durable {
+    let config = DatabaseConfig {
+        cold_tier: true,
+        ..DatabaseConfig::with_memory(256 << 20)
+    };
+    open_configured(config, directory, LOG, RecoveryConfig::default()).unwrap()
+}
+
+fn key(i: u64) -> Vec<u8> {
+    format!("key {i:06}").into_bytes()
+}
+
+fn value(i: u64) -> Vec<u8> {
+    i.to_le_bytes().repeat(1 + i as usize % 30)
+}
+
+async fn get(transaction: &Transaction, table: &Table, i: u64) -> Option<Vec<u8>> {
+    let key = key(i);
+    let read = transaction.get::<Interleaved, _>(table, &key, <[u8]>::to_vec);
+    read.await.unwrap()
+}
+
+/// Runs something on the worker's thread that is not one of its tasks.
+fn step<T>(durable: &mut Durable, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    loop {
+        let polled = work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        match polled {
+            Poll::Ready(done) => return done,
+            Poll::Pending => durable.worker.run_until_idle(),
+        }
+    }
+}
+
+/// A table with so many records.
+fn with_records(durable: &mut Durable, count: u64) -> Arc<Table> {
+    let table = durable.create_table("t", b"").unwrap();
+    let records = (0..count).map(|i| (key(i), Some(value(i)))).collect();
+    durable.write(&table, records).unwrap();
+    table
+}
+
+/// Has all records leave memory that can; how many did.
+fn demote_all(durable: &mut Durable) -> u64 {
+    let before = durable.session().database().stats().demoted;
+    durable.run(async move |session: Rc<Session>| {
+        session.tend();
+        // Twice around: the first time it notes who was asked for.
+        let mut looked_at = 0;
+        for _ in 0..1000 {
+            session.tend();
+            let demoted = session.demote(u64::MAX).await.unwrap().unwrap();
+            looked_at += u64::from(demoted.records == 0);
+            if looked_at == 3 {
+                break;
+            }
+        }
+        session.tend();
+    });
+    durable.session().tend();
+    durable.session().database().stats().demoted - before
+}
+
+fn demoted_after(durable: &mut Durable, count: u64) -> Arc<Table> {
+    let table = with_records(durable, count);
+    assert_eq!(demote_all(durable), count);
+    table
+}
+
+#[test]
+fn what_left_memory_is_read_in_points_groups_and_scans() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = with_records(&mut durable, 1000);
+    let before = durable.database.memory().version_bytes;
+    assert_eq!(demote_all(&mut durable), 1000);
+    for _ in 0..10 {
+        durable.session().tend();
+    }
+    let after = durable.database.memory().version_bytes;
+    assert!(after < before / 10, "{after} of {before}");
+
+    // Scans show them, and leave them where they are.
+    let all = durable.read(&table);
+    let expected: Vec<_> = (0..1000).map(|i| (key(i), value(i))).collect();
+    assert!(all == expected);
+    assert_eq!(durable.database.stats().promoted, 0);
+    let backwards = {
+        let table = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            let transaction = session.begin(Isolation::Snapshot).unwrap();
+            let mut keys = Vec::new();
+            let (from, to) = (key(100), key(130));
+            let range = (Bound::Excluded(&*from), Bound::Included(&*to));
+            let scan =
+                transaction.scan::<Interleaved>(&table, range, Direction::Backward, |key, _| {
+                    keys.push(key.to_vec());
+                    match keys.len() < 20 {
+                        true => ControlFlow::Continue(()),
+                        false => ControlFlow::Break(()),
+                    }
+                });
+            assert_eq!(scan.await, Ok(20));
+            keys
+        })
+    };
+    assert_eq!(backwards, (111..=130).rev().map(key).collect::<Vec<_>>());
+
+    let session = durable.session();
+    session.tend();
+    let reads = session.database().stats().cold_reads;
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        for _ in 0..2 {
+            let read = get(&transaction, &table, 7).await;
+            assert_eq!(read, Some(value(7)));
+        }
+        let keys: Vec<_> = (200..300).map(key).collect();
+        let mut found = BTreeMap::new();
+        let read = |at: usize, value: &[u8]| drop(found.insert(at, value.to_vec()));
+        let group = transaction.multi_get::<Interleaved, _>(&table, keys.iter(), read);
+        assert_eq!(group.await, Ok(100));
+        let expected = (200..300).map(value);
+        assert!(found.into_values().eq(expected));
+        let missing = transaction.get::<Interleaved, _>(&table, b"key 0000070", |_| ());
+        assert_eq!(missing.await, Ok(None));
+    });
+    session.tend();
+    let stats = session.database().stats();
+    assert_eq!((stats.cold_reads - reads, stats.promoted), (101, 101));
+}
+
+/// The builder waits for memory as a group does, within a turn: there it waited for the
+/// device as well, which nobody looked at meanwhile.
+#[test]
+fn an_index_is_built_over_what_left_memory() {
+    let disk = SimulatedDisk::new(7, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = demoted_after(&mut durable, 500);
+    let index = durable.run(async move |session: Rc<Session>| {
+        let by_value: Extractor = Arc::new(|_, value, keys| keys.push(value));
+        let options = IndexOptions::default();
+        let build = session.begin_index(&table, "by value", options, by_value);
+        build.unwrap().run(|_| {}).await.unwrap()
+    });
+    demote_all(&mut durable);
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        let mut found = BTreeMap::new();
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let scan =
+            transaction.scan_by::<Interleaved>(&index, all, Direction::Forward, |_, key, value| {
+                found.insert(key.to_vec(), value.to_vec());
+                ControlFlow::Continue(())
+            });
+        assert_eq!(scan.await, Ok(500));
+        assert!(found.into_iter().eq((0..500).map(|i| (key(i), value(i)))));
+    });
+}
+
+#[test]
+fn what_left_memory_is_written_locked_and_deleted() {
+    let disk = SimulatedDisk::new(2, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = demoted_after(&mut durable, 100);
+    let expected = {
+        let table = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            let transaction = session.begin(Isolation::Snapshot).unwrap();
+            let keys: Vec<_> = (0..6).map(key).collect();
+            let insert = transaction.insert::<Interleaved>(&table, &keys[0], b"new");
+            assert_eq!(insert.await, Err(Error::DuplicateKey));
+            let update = transaction.update::<Interleaved>(&table, &keys[1], b"new");
+            assert_eq!(update.await, Ok(true));
+            let upsert = transaction.upsert::<Interleaved>(&table, &keys[2], b"new");
+            assert_eq!(upsert.await, Ok(()));
+            let delete = transaction.delete::<Interleaved>(&table, &keys[3]);
+            assert_eq!(delete.await, Ok(true));
+            let append = |old: &[u8], new: &mut Vec<u8>| {
+                new.extend_from_slice(old);
+                new.push(b'!');
+                ControlFlow::Continue(())
+            };
+            let modify = transaction.modify::<Interleaved>(&table, &keys[4], append);
+            assert_eq!(modify.await, Ok(true));
+            let (strength, wait) = (Strength::Exclusive, IfLocked::Wait);
+            let read = <[u8]>::to_vec;
+            let lock = transaction.lock::<Interleaved, _>(&table, &keys[5], strength, wait, read);
+            assert_eq!(lock.await, Ok(Some(value(5))));
+            transaction.commit().await.unwrap();
+        });
+        let mut model: BTreeMap<_, _> = (0..100).map(|i| (key(i), value(i))).collect();
+        model.insert(key(1), b"new".to_vec());
+        model.insert(key(2), b"new".to_vec());
+        model.remove(&key(3));
+        model.get_mut(&key(4)).unwrap().push(b'!');
+        model.into_iter().collect::<Vec<_>>()
+    };
+    assert!(durable.read(&table) == expected);
+    demote_all(&mut durable);
+    assert!(durable.read(&table) == expected);
+}
+
+#[test]
+fn a_read_of_many_is_one_of_the_device() {
+    let disk = SimulatedDisk::new(3, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = demoted_after(&mut durable, 100);
+    let tasks: Vec<_> = (0..20)
+        .map(|_| {
+            let table = table.clone();
+            let read = move |session: &Rc<Session>| {
+                let session = session.clone();
+                async move {
+                    let transaction = session.begin(Isolation::Snapshot).unwrap();
+                    assert_eq!(get(&transaction, &table, 50).await, Some(value(50)));
+                }
+            };
+            durable.worker.handle().submit(read)
+        })
+        .collect();
+    for task in tasks {
+        durable.worker.run_until(task).unwrap();
+    }
+    durable.session().tend();
+    let stats = durable.database.stats();
+    assert_eq!((stats.cold_reads, stats.promoted), (1, 1));
+}
+
+/// What a transaction sees does not depend on where records are, and what it may not see
+/// does not leave memory.
+#[test]
+fn an_older_snapshot_keeps_what_it_sees() {
+    let disk = SimulatedDisk::new(4, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = with_records(&mut durable, 10);
+    let old = durable.session().begin(Isolation::Snapshot).unwrap();
+    durable
+        .write(&table, vec![(key(1), Some(b"newer".to_vec()))])
+        .unwrap();
+    assert_eq!(demote_all(&mut durable), 9);
+    let read = |transaction: Transaction, durable: &mut Durable| {
+        let table = table.clone();
+        step(durable, async move {
+            [
+                get(&transaction, &table, 1).await,
+                get(&transaction, &table, 2).await,
+            ]
+        })
+    };
+    assert_eq!(read(old, &mut durable), [Some(value(1)), Some(value(2))]);
+    let new = durable.session().begin(Isolation::Snapshot).unwrap();
+    let newer = Some(b"newer".to_vec());
+    assert_eq!(read(new, &mut durable), [newer, Some(value(2))]);
+    // Now nobody sees the older one.
+    durable.session().tend();
+    assert!(demote_all(&mut durable) >= 1);
+}
+
+/// Two transactions that each read what the other writes: one of them must abort, wherever the
+/// records were when they were read, and are when the first commits.
+#[test]
+fn marks_of_readers_survive_that_records_leave_and_come_back() {
+    for when in 0..4 {
+        let disk = SimulatedDisk::new(5, Faults::default());
+        let mut durable = open(disk.directory());
+        let table = demoted_after(&mut durable, 10);
+        let session = durable.session();
+        let begin = || {
+            let transaction = session.begin(Isolation::Serializable).unwrap();
+            transaction.set_durability(Durability::None);
+            transaction
+        };
+        let (a, b) = (begin(), begin());
+        let maybe_demote = |durable: &mut Durable, at: i32| {
+            if when == at {
+                demote_all(durable);
+            }
+        };
+        let (ta, tb) = (table.clone(), table.clone());
+        let a = step(&mut durable, async move {
+            assert!(get(&a, &ta, 1).await.is_some());
+            a
+        });
+        maybe_demote(&mut durable, 1);
+        let b = step(&mut durable, async move {
+            assert!(get(&b, &tb, 2).await.is_some());
+            b
+        });
+        maybe_demote(&mut durable, 2);
+        let (ta, tb) = (table.clone(), table.clone());
+        let first = step(&mut durable, async move {
+            a.update::<Interleaved>(&ta, &key(2), b"a").await?;
+            a.commit().await.map(drop)
+        });
+        maybe_demote(&mut durable, 3);
+        let second = step(&mut durable, async move {
+            b.update::<Interleaved>(&tb, &key(1), b"b").await?;
+            b.commit().await.map(drop)
+        });
+        let committed = usize::from(first.is_ok()) + usize::from(second.is_ok());
+        assert_eq!(committed, 1, "{when}: {first:?}, {second:?}");
+    }
+}
+
+/// Transactions at random, and among them records that leave memory, a checkpoint, a crash.
+#[test]
+fn nobody_can_tell_where_records_are() {
+    for seed in 1..=8 {
+        let mut rng = Rng(seed);
+        let disk = SimulatedDisk::new(seed, Faults::default());
+        let mut durable = open(disk.directory());
+        let mut table = with_records(&mut durable, 200);
+        let mut model: BTreeMap<_, _> = (0..200).map(|i| (key(i), value(i))).collect();
+        for turn in 0..300 {
+            match rng.below(12) {
+                0 => drop(demote_all(&mut durable)),
+                1 if turn % 7 == 0 => {
+                    let checkpoint = durable.run(async |s: Rc<Session>| s.checkpoint().await);
+                    checkpoint.unwrap();
+                }
+                2 if turn % 5 == 0 => {
+                    disk.crash();
+                    durable = open(disk.directory());
+                    table = durable.database.table("t").unwrap();
+                }
+                3 => {
+                    let all = durable.read(&table);
+                    assert!(all.into_iter().eq(model.clone()), "{seed}, {turn}");
+                }
+                _ => {
+                    let isolation = match rng.below(3) {
+                        0 => Isolation::ReadCommitted,
+                        1 => Isolation::Snapshot,
+                        _ => Isolation::Serializable,
+                    };
+                    let (mut after, commits) = (model.clone(), rng.below(4) > 0);
+                    let steps: Vec<_> = (0..1 + rng.below(6))
+                        .map(|_| (rng.below(4), rng.below(220), rng.below(1000)))
+                        .collect();
+                    let table = table.clone();
+                    let done = durable.run(async move |session: Rc<Session>| {
+                        let transaction = session.begin(isolation).unwrap();
+                        for (what, i, new) in steps {
+                            let (key, new) = (key(i), value(new));
+                            let old = after.get(&key).cloned();
+                            match what {
+                                0 => assert_eq!(get(&transaction, &table, i).await, old),
+                                1 => {
+                                    let update =
+                                        transaction.update::<Interleaved>(&table, &key, &new);
+                                    assert_eq!(update.await, Ok(old.is_some()));
+                                    if old.is_some() {
+                                        after.insert(key, new);
+                                    }
+                                }
+                                2 => {
+                                    let upsert =
+                                        transaction.upsert::<Interleaved>(&table, &key, &new);
+                                    assert_eq!(upsert.await, Ok(()));
+                                    after.insert(key, new);
+                                }
+                                _ => {
+                                    let delete = transaction.delete::<Interleaved>(&table, &key);
+                                    assert_eq!(delete.await, Ok(after.remove(&key).is_some()));
+                                }
+                            }
+                        }
+                        if commits {
+                            transaction.commit().await.unwrap();
+                        }
+                        after
+                    });
+                    if commits {
+                        model = done;
+                    }
+                }
+            }
+        }
+        let stats = durable.database.stats();
+        assert!(durable.read(&table).into_iter().eq(model), "{seed}");
+        assert!(stats.demoted > 0 && stats.promoted > 0);
+    }
+}
+
+/// What the device has lost of a record fails who reads that, and nobody else.
+#[test]
+fn a_damaged_record_fails_its_readers_alone() {
+    let disk = SimulatedDisk::new(6, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = demoted_after(&mut durable, 100);
+    let name = "cold-00000000";
+    let directory = disk.directory();
+    let file = directory.open(name, io::OpenMode::Write, false).unwrap();
+    let mut bytes = vec![0; 256 << 10];
+    let read = file.read_at(&mut bytes, 0).unwrap();
+    let at = bytes[..read]
+        .windows(10)
+        .position(|w| w == key(50))
+        .unwrap();
+    file.write_at(&[bytes[at] ^ 1], at as u64).unwrap();
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        let read = transaction
+            .get::<Interleaved, _>(&table, &key(50), |_| ())
+            .await;
+        let Err(error) = read else { panic!("{read:?}") };
+        assert!(matches!(
+            error,
+            Error::ColdRecord {
+                is_damaged: true,
+                ..
+            }
+        ));
+        assert!(error.to_string().contains(name), "{error}");
+        assert_eq!(get(&transaction, &table, 49).await, Some(value(49)));
+        assert_eq!(get(&transaction, &table, 51).await, Some(value(51)));
+        transaction
+            .update::<Interleaved>(&table, &key(52), b"goes on")
+            .await
+            .unwrap();
+        transaction.commit().await.unwrap();
+    });
+}
