@@ -46,6 +46,8 @@ pub struct Rules {
     /// Tables have indexes: conflicts over entries, and with those who build them, are
     /// in no history.
     pub has_indexes: bool,
+    /// The device may fail, and the records that are there cannot be read then.
+    pub power_fails: bool,
 }
 
 /// A rule that was broken.

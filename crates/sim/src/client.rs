@@ -307,7 +307,9 @@ impl<'w> Client<'w> {
         }
         let table = &self.table(key);
         let transaction = self.transaction();
-        let done = run_inline(transaction.get::<Sequential, _>(table, key, |it| it == value));
+        let done = transaction
+            .get::<Sequential, _>(table, key, |it| it == value)
+            .await;
         self.finish(
             start,
             Some(key),

@@ -70,6 +70,7 @@ const RULES: Rules = Rules {
     memory_is_scarce: false,
     waits: false,
     has_indexes: false,
+    power_fails: true,
 };
 
 /// Runs one simulation of crashes.

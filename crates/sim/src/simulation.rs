@@ -281,6 +281,7 @@ impl Simulation {
             memory_is_scarce: self.world.parameters.memory_is_scarce(),
             waits: self.world.parameters.waits > 0,
             has_indexes: self.world.parameters.indexes > 0,
+            power_fails: false,
         };
         check::history(&records, &rules).map_err(Reason::Violation)?;
         cycles::check(&records, self.world.parameters.levels).map_err(Reason::Violation)?;

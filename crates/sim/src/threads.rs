@@ -76,6 +76,7 @@ fn judge(world: &Arc<World>, parameters: &Parameters) -> Result<Report, Reason> 
         memory_is_scarce: parameters.memory_is_scarce(),
         waits: parameters.waits > 0,
         has_indexes: false,
+        power_fails: false,
     };
     check::history(&records, &rules).map_err(Reason::Violation)?;
     cycles::check(&records, parameters.levels).map_err(Reason::Violation)?;

@@ -24,6 +24,8 @@ fn crashes_lose_nothing_that_was_acknowledged() {
         ("rounds closed in order", report.closed),
         ("interrupted loads", report.interrupted_loads),
         ("checkpoints", report.checkpoints),
+        ("records that left memory", report.demoted / 5),
+        ("records that came back", report.promoted / 2),
         ("backups", report.backups),
         ("tables", report.tables),
         ("followers", report.followers),

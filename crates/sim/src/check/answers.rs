@@ -8,7 +8,8 @@
 //!
 //! Of two operations that run at once, the one that ends second may have looked
 //! before or after the first took effect. The order of their effects is that of
-//! their ends.
+//! their ends. A read that ends first may have seen the write that it runs beside: to
+//! write a record that has indexes is not over with the record.
 
 use engine::{Direction, Error, Isolation};
 
@@ -33,6 +34,7 @@ pub(super) fn check(
             let expected = match error {
                 Error::Abort(_) => true,
                 Error::MemoryExhausted => rules.memory_is_scarce,
+                Error::ColdRecord { is_damaged, .. } => rules.power_fails && !is_damaged,
                 Error::Locked | Error::LockTimeout => rules.waits,
                 // Looked into in `tables.rs`.
                 Error::TableDropped => true,
@@ -49,7 +51,16 @@ pub(super) fn check(
         let fits = |own: &Own| {
             (first..=last).any(|at| answers(&View { versions, at, own }, &event.action))
         };
-        if !(fits(&own) || event.joined && fits(&own_before)) {
+        let beside = record.events.get(index + 1).filter(|next| next.joined);
+        let beside = beside.and_then(|next| next.action.effect());
+        let fits_beside = || {
+            beside.is_some_and(|(key, value)| {
+                let mut own = own.clone();
+                own.insert(key.clone(), value.cloned());
+                is_read(&event.action) && fits(&own)
+            })
+        };
+        if !(fits(&own) || event.joined && fits(&own_before) || fits_beside()) {
             let view = View {
                 versions,
                 at: first,
@@ -70,7 +81,7 @@ pub(super) fn check(
 /// The states that an operation may have seen, first and last.
 fn states(record: &Record, index: usize, rules: &Rules) -> (u64, u64) {
     let event = &record.events[index];
-    let reads = matches!(event.action, Action::Get { .. } | Action::Scan { .. });
+    let reads = is_read(&event.action);
     // Operations at once have one snapshot, that of the one that began first.
     let partner = match record.events.get(index + 1) {
         _ if event.joined => &record.events[index - 1],
@@ -83,6 +94,10 @@ fn states(record: &Record, index: usize, rules: &Rules) -> (u64, u64) {
         Isolation::ReadCommitted if reads && rules.one_thread => (began, began),
         Isolation::ReadCommitted => (began, event.clock.1),
     }
+}
+
+fn is_read(action: &Action) -> bool {
+    matches!(action, Action::Get { .. } | Action::Scan { .. })
 }
 
 /// Whether an operation would have ended like this in that state.

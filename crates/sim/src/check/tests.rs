@@ -15,6 +15,7 @@ const RULES: Rules = Rules {
     memory_is_scarce: false,
     waits: false,
     has_indexes: false,
+    power_fails: false,
 };
 
 fn bytes(text: &str) -> Vec<u8> {

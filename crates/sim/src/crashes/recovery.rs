@@ -51,6 +51,7 @@ pub(super) fn open(
             ..CheckpointConfig::default()
         },
         certifier: parameters.levels.certifier(),
+        cold_tier: dice.chance(500),
         ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
     };
     let recovery = Database::open(

@@ -56,6 +56,10 @@ counters! {
     survived "survivors",
     /// Checkpoints.
     checkpoints "checkpoints",
+    /// Records that left memory.
+    demoted "demoted",
+    /// Records that came back.
+    promoted "promoted",
     /// Blocks of the log.
     blocks "blocks",
     /// Rounds whose database had a failed device at the end.

@@ -173,6 +173,7 @@ impl<'c> Round<'c> {
                 let simulation = &mut self.simulation;
                 self.indexes.begin_comparing(simulation, &mut self.dice);
             }
+            68..90 => self.begin_demotion(),
             _ => {}
         }
         Ok(())
@@ -208,6 +209,17 @@ impl<'c> Round<'c> {
         if self.dice.chance(100) {
             self.disk.crash_after(self.dice.below(25) as u64);
         }
+    }
+
+    /// Has records leave memory that nobody has asked for, if there is a cold tier.
+    fn begin_demotion(&mut self) {
+        let (worker, looks) = (self.any_worker(), self.dice.between(1, 200));
+        let task = self.simulation.berths[worker].submit(move |session| {
+            let session = session.clone();
+            // A device that fails or is full changes nothing.
+            async move { drop(session.demote(looks as u64).await) }
+        });
+        self.simulation.tasks.push(task);
     }
 
     /// Copies the database to another disk while the workers go on.
@@ -269,7 +281,7 @@ impl<'c> Round<'c> {
         if self.disk.is_unplugged() || has_failed {
             return Ok(());
         }
-        self.indexes.compare_all(&self.simulation)
+        self.indexes.compare_all(&mut self.simulation)
     }
 
     /// The end of all workers: with power, if they end in order.
@@ -293,6 +305,8 @@ impl<'c> Round<'c> {
         let complete = in_order && database.failure().is_none() && !self.disk.is_unplugged();
         report.closed += u64::from(complete);
         report.checkpoints += database.stats().checkpoints;
+        report.demoted += database.stats().demoted;
+        report.promoted += database.stats().promoted;
         report.blocks += database.log_stats().blocks;
         Ok(End {
             newest: database.now().0,

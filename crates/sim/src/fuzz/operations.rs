@@ -91,6 +91,7 @@ pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<()
         memory_is_scarce: scarce,
         waits: false,
         has_indexes: false,
+        power_fails: false,
     };
     check::history(&records, &rules).map_err(|violation| violation.to_string())?;
     for _ in 0..100 {
