@@ -127,6 +127,7 @@ fn file_as_json(file: &FileReport) -> Value {
             "writes": log.writes,
             "timestamps": timestamps(log.timestamps),
         }),
+        Contents::Cold(cold) => json!({ "kind": "cold", "records": cold.records }),
         Contents::Part(part) => json!({
             "kind": "checkpoint",
             "table": part.table,

@@ -6,7 +6,8 @@
 //! | of a directory that is not open, and restoring | [`copy`], `offline.rs` |
 //! | the directory that is written | `target.rs` |
 //!
-//! A backup has the checkpoint's parts, the log from there on, and a manifest. The
+//! A backup has the checkpoint's parts, the cold files that they refer to, the log from there
+//! on, and a manifest. The
 //! log's files are cut behind the last block that counts; nothing else differs from
 //! the original. The manifest says that the incarnation has ended: a `Cut` names the
 //! timestamp up to which its log counts and the blocks that must be there. That is
@@ -18,7 +19,8 @@
 //! 1. `F` = the frontier.
 //! 2. `D` = for every lane, its transactions that are on the device.
 //! 3. `M` = the manifest, with a checkpoint of this incarnation.
-//! 4. The parts of `M`'s checkpoint are copied.
+//! 4. The parts of `M`'s checkpoint are copied, and the cold files up to where they were when
+//!    it was taken. What they refer to was on the device then, and does not change.
 //! 5. Of each lane, the blocks from the checkpoint's start up to the first `D` are
 //!    copied. Fewer are an error.
 //! 6. A manifest is written: `M` with `Cut { up_to: F, ends: the blocks copied }`.
@@ -55,17 +57,19 @@ mod offline;
 mod online;
 mod target;
 
-use std::{fmt, ops::ControlFlow};
+use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use io::Directory;
 
 pub use self::offline::copy;
+use self::target::Target;
 #[cfg(doc)]
 use crate::{Database, manifest::Cut, storage::CheckpointGuard};
 use crate::{
     checkpoint::{CheckpointError, format::Chunk},
+    cold,
     inspect::{CheckReport, Progress},
-    manifest::PartEntry,
+    manifest::{CheckpointEntry, PartEntry},
     recovery::{OpenError, pieces::read_file},
     timestamp::Timestamp,
 };
@@ -185,9 +189,32 @@ impl Watched<'_> {
     }
 }
 
+/// Copies the cold files that a checkpoint refers to, as far as it does. Others may write
+/// behind that.
+fn copy_cold(
+    from: &Arc<dyn Directory>,
+    checkpoint: Option<&CheckpointEntry>,
+    target: &mut Target,
+    watched: &mut Watched<'_>,
+) -> Result<(), BackupError> {
+    for file in checkpoint.iter().flat_map(|checkpoint| &checkpoint.cold) {
+        let name = cold::file_name(file.number);
+        let bytes = read_file(from, &name, file.bytes)
+            .map_err(|error| BackupError::Source(error.into()))?;
+        if (bytes.len() as u64) < file.bytes {
+            let flaw = crate::log::format::Flaw::Absent;
+            let error = OpenError::corrupt(name, bytes.len() as u64, flaw);
+            return Err(BackupError::Source(error));
+        }
+        target.write(name, &bytes)?;
+        watched.advance(file.bytes)?;
+    }
+    Ok(())
+}
+
 /// Reads a part of a checkpoint that is as it was written.
 fn read_part(
-    directory: &std::sync::Arc<dyn Directory>,
+    directory: &Arc<dyn Directory>,
     database: u64,
     part: PartEntry,
 ) -> Result<Vec<u8>, BackupError> {

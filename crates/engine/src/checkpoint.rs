@@ -24,6 +24,14 @@
 //! meanwhile ends early, or is left out: the log from the beginning on has the drop,
 //! and since the checkpoint has to wait for the frontier after it, nothing cuts it off.
 //!
+//! # Cold records
+//! stay where they are: a chunk has their addresses, and the cold files are durable before the
+//! checkpoint counts. What was cold at the snapshot of its chunk may be hot, or elsewhere, when
+//! the checkpoint counts; in its file it stays, since files are never changed. Recovery takes
+//! the address unless the log has a record of that key, whatever the order: of what is newer
+//! than `begin` the log has all, and what is older it does not replay; so what the log has is
+//! not older than what the address names.
+//!
 //! Writers are never held up: a checkpoint is one more reader. Its rate is bounded
 //! ([`CheckpointConfig::bytes_per_second_max`], `pace.rs`).
 
@@ -32,7 +40,7 @@ mod pace;
 mod upkeep;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     fmt,
     ops::{Bound, ControlFlow},
     rc::Rc,
@@ -46,10 +54,12 @@ use io::{Action, Buffer, File, Port, Transfer};
 
 use crate::{
     checkpoint::{
-        format::{CHUNK_HEADER_BYTES, ChunkHeader},
+        format::{CHUNK_HEADER_BYTES, ChunkHeader, Content},
         pace::{Haste, Pace},
     },
+    cold::{ColdAddress, file_of},
     error::Error,
+    indirection::Rid,
     log::{
         Log,
         segments::{sync_names, write_whole},
@@ -59,7 +69,7 @@ use crate::{
     storage::Storage,
     table::Table,
     timestamp::Timestamp,
-    transaction::Isolation,
+    transaction::{Isolation, Visit},
 };
 
 /// Bytes of records after which a chunk ends.
@@ -218,6 +228,7 @@ impl Session {
             entry,
             files: Vec::new(),
             under_way: VecDeque::new(),
+            cold: BTreeSet::new(),
             started: self.clock().now(),
             log_bytes: log.counters.bytes(),
             pace: Pace::new(haste, *self.database.checkpoint_config()),
@@ -285,6 +296,8 @@ struct Writer<'s> {
     /// All that were begun.
     files: Vec<u64>,
     under_way: VecDeque<(Transfer, Arc<dyn File>, u64)>,
+    /// Numbers of the cold files that it refers to.
+    cold: BTreeSet<u32>,
     started: Duration,
     /// Bytes of the log then.
     log_bytes: u64,
@@ -312,9 +325,26 @@ impl Writer<'_> {
         while !self.under_way.is_empty() {
             self.finish_chunk().await?;
         }
+        self.sync_cold().await?;
         // Nobody else may be waiting for what the snapshots saw.
         self.log.frontier.want_all();
         self.session.durable(self.entry.end).await?;
+        Ok(())
+    }
+
+    /// What it refers to is on the device for good.
+    async fn sync_cold(&mut self) -> Result<(), CheckpointError> {
+        let Some(tier) = self.storage.cold() else {
+            return Ok(());
+        };
+        for &number in &self.cold {
+            let gone = || std::io::Error::from(std::io::ErrorKind::NotFound);
+            let (file, entry) = tier.file(number).ok_or_else(gone)?;
+            let nothing = Buffer::with_capacity(0);
+            let (_, synced) = self.port.begin(Action::Sync, &file, 0, nothing).await;
+            synced?;
+            self.entry.cold.push(entry);
+        }
         Ok(())
     }
 
@@ -368,7 +398,7 @@ impl Writer<'_> {
     /// Reads the next chunk of records, at one snapshot: the snapshot, how many,
     /// and whether they are the table's last.
     async fn read_chunk(
-        &self,
+        &mut self,
         table: &Table,
         last_key: &mut Option<Vec<u8>>,
         buffer: &mut Buffer,
@@ -376,26 +406,21 @@ impl Writer<'_> {
         let transaction = self.session.begin(Isolation::Snapshot)?;
         transaction.read_stored();
         let snapshot = transaction.snapshot();
-        let mut records = 0;
-        let mut next_key: Option<Vec<u8>> = None;
+        let mut filling = Filling {
+            buffer,
+            records: 0,
+            next_key: None,
+            cold: &mut self.cold,
+        };
         let from = last_key.as_deref();
         let from = from.map_or(Bound::Unbounded, Bound::Excluded);
+        let range = (from, Bound::Unbounded);
         let scanned = transaction
-            .scan::<Interleaved>(
-                table,
-                (from, Bound::Unbounded),
-                Direction::Forward,
-                |key, value| {
-                    format::append(buffer, key, value);
-                    records += 1;
-                    if buffer.len() >= CHUNK_BYTES {
-                        next_key = Some(key.to_vec());
-                        return ControlFlow::Break(());
-                    }
-                    ControlFlow::Continue(())
-                },
-            )
+            .scan_records::<Interleaved>(table, range, Direction::Forward, &mut filling)
             .await;
+        let Filling {
+            records, next_key, ..
+        } = filling;
         transaction.release();
         match scanned {
             // The checkpoint counts only once the drop is durable: `snapshot` has it.
@@ -470,5 +495,38 @@ impl Writer<'_> {
         let files = self.files.drain(..);
         let keep = files.len();
         let _ = self.storage.retire_checkpoint_files(files, keep);
+    }
+}
+
+/// A chunk that is being filled.
+struct Filling<'c> {
+    buffer: &'c mut Buffer,
+    records: u32,
+    /// The last key, if there is no room for more.
+    next_key: Option<Vec<u8>>,
+    cold: &'c mut BTreeSet<u32>,
+}
+
+impl Filling<'_> {
+    fn add(&mut self, key: &[u8], content: Content<'_>) -> ControlFlow<()> {
+        format::append(self.buffer, key, content);
+        self.records += 1;
+        if self.buffer.len() >= CHUNK_BYTES {
+            self.next_key = Some(key.to_vec());
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Visit for &mut Filling<'_> {
+    fn visit(&mut self, key: &[u8], _: Rid, value: &[u8]) -> ControlFlow<()> {
+        self.add(key, Content::Value(value))
+    }
+
+    /// Cold records stay where they are.
+    fn visit_cold(&mut self, key: &[u8], address: ColdAddress) -> Option<ControlFlow<()>> {
+        self.cold.insert(file_of(address));
+        Some(self.add(key, Content::Cold(address)))
     }
 }

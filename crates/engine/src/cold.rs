@@ -54,12 +54,18 @@ mod promote;
 
 use std::sync::Arc;
 
-use io::Directory;
+use io::{Directory, File};
 
 pub use self::demote::Demoted;
-pub(crate) use self::files::{file_name, locate, remove_files};
+pub(crate) use self::files::{file_name, file_number, locate, remove_others};
 pub(crate) use self::{address::ColdAddress, bounds::Bounds, fetch::Fetched};
 use self::{demote::Hand, fetch::Reads, files::ColdFiles};
+use crate::manifest::ColdFileEntry;
+
+/// The number of the file that has a record.
+pub(crate) fn file_of(address: ColdAddress) -> u32 {
+    locate(address.position()).0
+}
 
 /// The cold records of a database.
 pub(crate) struct ColdTier {
@@ -70,13 +76,31 @@ pub(crate) struct ColdTier {
 }
 
 impl ColdTier {
-    /// Of the database with this number, in its directory, where there are no cold files.
-    pub(crate) fn new(directory: &Arc<dyn Directory>, database: u64) -> ColdTier {
-        ColdTier {
-            files: ColdFiles::new(directory, database),
+    /// Of the database with this number, in its directory, where there are these cold files.
+    ///
+    /// # Errors
+    /// What the directory says to one of them.
+    pub(crate) fn new(
+        directory: &Arc<dyn Directory>,
+        database: u64,
+        files: &[ColdFileEntry],
+    ) -> std::io::Result<ColdTier> {
+        Ok(ColdTier {
+            files: ColdFiles::open(directory, database, files)?,
             reads: Reads::default(),
             bounds: Bounds::new(),
             hand: Hand::default(),
-        }
+        })
+    }
+
+    /// A cold file, and how much of it is in use.
+    pub(crate) fn file(&self, number: u32) -> Option<(Arc<dyn File>, ColdFileEntry)> {
+        let bytes = self.files.end_of(number);
+        Some((self.files.file(number)?, ColdFileEntry { number, bytes }))
+    }
+
+    /// Whether there is a file with this address.
+    pub(crate) fn has(&self, address: ColdAddress) -> bool {
+        self.files.file(file_of(address)).is_some()
     }
 }

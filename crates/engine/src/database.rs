@@ -43,7 +43,8 @@ pub struct DatabaseConfig {
     pub checkpoint: CheckpointConfig,
     /// How serializable transactions are certified.
     pub certifier: Certifier,
-    /// Whether records may leave memory for cold files. Without effect in memory.
+    /// Whether records may leave memory for cold files. Without effect in memory. What is there
+    /// when the database is opened stays in use without it.
     pub cold_tier: bool,
 }
 

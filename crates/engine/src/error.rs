@@ -266,8 +266,8 @@ impl fmt::Display for Error {
                 match is_damaged {
                     true => write!(
                         f,
-                        "the record at byte {offset} of {file} is damaged; close the database \
-                         and open it again, which reads log and checkpoint in its place"
+                        "the record at byte {offset} of {file} is damaged; check the database's \
+                         directory, and restore a backup"
                     ),
                     false => write!(
                         f,

@@ -3,7 +3,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | [`check`]: every checksum and cross reference | here, `manifest.rs`, `parts.rs`, `logs.rs`, `catalog.rs` |
+//! | [`check`]: every checksum and cross reference | here, `manifest.rs`, `parts.rs`, `cold.rs`, `logs.rs`, `catalog.rs` |
 //! | what it found, for people and programs | `report.rs`, `display.rs` |
 //! | [`dump`]: blocks, transactions and writes of the log, one by one | `dump.rs` |
 //! | the blocks of one log file, for both | `blocks.rs` |
@@ -22,6 +22,7 @@
 
 mod blocks;
 mod catalog;
+mod cold;
 mod display;
 mod dump;
 mod logs;
@@ -37,8 +38,8 @@ pub(crate) use self::blocks::Blocks;
 pub use self::{
     dump::{DumpEntry, DumpSelection, Fate, dump},
     report::{
-        CheckReport, CheckpointSummary, Contents, FileReport, FileState, Finding, IndexSummary,
-        LogContents, PartContents, Severity, TableSummary,
+        CheckReport, CheckpointSummary, ColdContents, Contents, FileReport, FileState, Finding,
+        IndexSummary, LogContents, PartContents, Severity, TableSummary,
     },
 };
 use crate::{
@@ -125,9 +126,11 @@ pub(crate) fn check_locked(
         },
         meter: Meter::new(total, progress),
         catalog: CatalogView::default(),
+        cold: cold::ColdFiles::default(),
     };
     let manifest = inspection.check_manifest(&files);
     inspection.check_parts(&files, manifest.as_ref());
+    inspection.note_cold_files(&files, manifest.as_ref());
     inspection.check_logs(&files, manifest.as_ref());
     for (name, bytes) in &files {
         if !is_ours(name) {
@@ -153,7 +156,10 @@ fn length(directory: &Arc<dyn Directory>, name: &str) -> std::io::Result<u64> {
 
 /// Whether the name is one that we give to files that count.
 pub(crate) fn is_ours(name: &str) -> bool {
-    name == NAME || segments::file_number(name).is_some() || checkpoint::file_number(name).is_some()
+    name == NAME
+        || segments::file_number(name).is_some()
+        || checkpoint::file_number(name).is_some()
+        || crate::cold::file_number(name).is_some()
 }
 
 /// A check under way.
@@ -163,6 +169,7 @@ struct Inspection<'d> {
     meter: Meter<'d>,
     /// What checkpoint and log say of the catalog, as far as it counts.
     catalog: CatalogView,
+    cold: cold::ColdFiles,
 }
 
 impl Inspection<'_> {

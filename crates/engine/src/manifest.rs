@@ -15,10 +15,11 @@
 //!                    starts  count u32 × (lane u32 | block u64 | transactions u64
 //!                                         | newest u64)
 //!                    parts   count u32 × (file u64 | table u32 | records u64 | bytes u64)
+//!                    cold    count u32 × (number u32 | bytes u64)
 //!        history     see `manifest/history.rs`
 //! ```
 //! Which tables there are is in the catalog (`catalog.rs`). Versions 1 and 2 listed them
-//! here; version 2 had the history already, version 3 no events in it.
+//! here; version 2 had the history already, version 3 no events in it, version 4 no cold files.
 
 mod history;
 
@@ -41,7 +42,7 @@ pub(crate) const NEXT_NAME: &str = "MANIFEST.new";
 pub(crate) const CHECKPOINT_NAME: &str = "MANIFEST.checkpoint";
 
 const MAGIC: [u8; 4] = *b"WFTM";
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 const HEADER_BYTES: usize = 16;
 /// No manifest is longer; a file that says so is not believed.
 const BYTES_MAX: u64 = 1 << 30;
@@ -99,6 +100,8 @@ pub(crate) struct CheckpointEntry {
     /// checkpoint; of earlier ones nothing is needed.
     pub(crate) starts: Vec<Start>,
     pub(crate) parts: Vec<PartEntry>,
+    /// The cold files that it refers to.
+    pub(crate) cold: Vec<ColdFileEntry>,
 }
 
 /// The blocks of a lane before this one, with so many transactions, are
@@ -118,6 +121,14 @@ pub(crate) struct PartEntry {
     pub(crate) file: u64,
     pub(crate) table: u32,
     pub(crate) records: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A cold file that a checkpoint refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ColdFileEntry {
+    pub(crate) number: u32,
+    /// What it refers to lies before.
     pub(crate) bytes: u64,
 }
 
@@ -301,6 +312,11 @@ impl CheckpointEntry {
             body.extend_from_slice(&part.records.to_le_bytes());
             body.extend_from_slice(&part.bytes.to_le_bytes());
         }
+        put_count(body, self.cold.len());
+        for file in &self.cold {
+            body.extend_from_slice(&file.number.to_le_bytes());
+            body.extend_from_slice(&file.bytes.to_le_bytes());
+        }
     }
 
     fn decode(reader: &mut Reader<'_>) -> Result<CheckpointEntry, Flaw> {
@@ -322,6 +338,12 @@ impl CheckpointEntry {
                     file: reader.u64()?,
                     table: reader.u32()?,
                     records: reader.u64()?,
+                    bytes: reader.u64()?,
+                })
+            })?,
+            cold: get_all(reader, |reader| {
+                Ok(ColdFileEntry {
+                    number: reader.u32()?,
                     bytes: reader.u64()?,
                 })
             })?,
@@ -390,6 +412,10 @@ mod tests {
                     records: 1000,
                     bytes: 4096,
                 }],
+                cold: vec![ColdFileEntry {
+                    number: 3,
+                    bytes: 8192,
+                }],
             }),
             history: History {
                 oldest: Timestamp(4),
@@ -433,7 +459,7 @@ mod tests {
     #[test]
     fn other_versions_are_refused_by_name() {
         let mut bytes = manifest().encode();
-        for version in [1, 2, 3, 5] {
+        for version in [1, 2, 3, 4, 6] {
             bytes[4] = version;
             let refused = Err(Flaw::Version(version.into()));
             assert_eq!(Manifest::decode(&bytes), refused);

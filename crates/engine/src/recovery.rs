@@ -223,7 +223,10 @@ impl Database {
 /// be mixed with ours, and log files without a manifest mean that it was lost.
 fn refuse_strangers(directory: &Arc<dyn Directory>) -> Result<(), OpenError> {
     let names = directory.list()?;
-    let ours = |name: &str| name.starts_with("log-") || name.starts_with("checkpoint-");
+    let ours = |name: &str| {
+        let kinds = ["log-", "checkpoint-", "cold-"];
+        kinds.iter().any(|kind| name.starts_with(kind))
+    };
     match names.into_iter().find(|name| ours(name)) {
         Some(name) => Err(OpenError::NoManifest(name)),
         None => Ok(()),

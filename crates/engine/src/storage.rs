@@ -58,7 +58,8 @@ impl Drop for CheckpointGuard<'_> {
 }
 
 impl Storage {
-    /// The storage in a locked directory with a manifest; with a cold tier or without.
+    /// The storage in a locked directory with a manifest; with a cold tier or without, unless
+    /// there are cold records.
     pub(crate) fn new(
         directory: Arc<dyn Directory>,
         log_config: &LogConfig,
@@ -66,8 +67,12 @@ impl Storage {
         manifest: Manifest,
         has_cold_tier: bool,
     ) -> std::io::Result<Storage> {
-        cold::remove_files(&directory)?;
-        let cold = has_cold_tier.then(|| ColdTier::new(&directory, manifest.database));
+        let cold_files = manifest.checkpoint.iter().flat_map(|c| &c.cold);
+        let cold_files: Vec<_> = cold_files.copied().collect();
+        cold::remove_others(&directory, &cold_files)?;
+        let cold = (has_cold_tier || !cold_files.is_empty())
+            .then(|| ColdTier::new(&directory, manifest.database, &cold_files))
+            .transpose()?;
         let names = directory.list()?;
         let numbers = names
             .iter()

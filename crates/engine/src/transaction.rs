@@ -58,7 +58,10 @@ use std::{
 };
 
 pub use self::{commit::Commit, savepoint::Savepoint};
-pub(crate) use self::{maintain::Claimed, scan::fetch_records};
+pub(crate) use self::{
+    maintain::Claimed,
+    scan::{Visit, fetch_records},
+};
 
 use index::{Direction, NodeVersion};
 

@@ -309,9 +309,9 @@ fn files_of_another_database_are_found() {
 fn an_unknown_version_is_named() {
     // A bit more than the one that is known, or less.
     for (is, offset, unknown) in [
-        (is_part as fn(&Contents) -> bool, 4, 5),
+        (is_part as fn(&Contents) -> bool, 4, 6),
         (is_log, 4100, 5),
-        (|contents: &Contents| *contents == Contents::Manifest, 4, 0),
+        (|contents: &Contents| *contents == Contents::Manifest, 4, 1),
     ] {
         let disk = directory();
         let name = needed(&report(&disk), is)[0].clone();

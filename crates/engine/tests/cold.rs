@@ -408,6 +408,93 @@ fn nobody_can_tell_where_records_are() {
     }
 }
 
+/// A checkpoint refers to cold records, and so does who opens it, whatever comes after them in
+/// the log; a backup has them; the check knows them.
+#[test]
+fn cold_records_stay_cold_when_the_database_is_opened() {
+    let disk = SimulatedDisk::new(9, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = demoted_after(&mut durable, 1000);
+    let before = durable.run(async |session: Rc<Session>| session.checkpoint().await.unwrap());
+    assert!(before.bytes < 100 << 10, "{before:?}");
+    // Some change, some go, and some only leave memory, after it.
+    let changed = |i| (key(i), Some(b"changed".to_vec()));
+    let changes = (0..50).map(changed).chain((50..60).map(|i| (key(i), None)));
+    durable.write(&table, changes.collect()).unwrap();
+    let new = (2000..2100).map(|i| (key(i), Some(value(i)))).collect();
+    durable.write(&table, new).unwrap();
+    demote_all(&mut durable);
+    let mut model: BTreeMap<_, _> = (60..1000).map(|i| (key(i), value(i))).collect();
+    model.extend((0..50).map(|i| (key(i), b"changed".to_vec())));
+    model.extend((2000..2100).map(|i| (key(i), value(i))));
+    let backup = SimulatedDisk::new(10, Faults::default());
+    let to = backup.directory();
+    durable
+        .database
+        .backup(&to, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    disk.crash();
+    drop(durable);
+
+    for (disk, has_others) in [(disk.after_crash(1), true), (backup, false)] {
+        let report = engine::inspect::check(&disk.directory(), &mut |_| ()).unwrap();
+        assert!(report.is_sound(), "{report}");
+        let mut durable = open(disk.directory());
+        let table = durable.database.table("t").unwrap();
+        let versions = durable.database.memory().version_bytes;
+        assert!(versions < 50 << 10, "{versions} bytes were read");
+        assert!(
+            durable.read(&table).into_iter().eq(model.clone()),
+            "{has_others}"
+        );
+        // And so on: what was cold before is in the next checkpoint, too.
+        let again = durable.run(async |session: Rc<Session>| session.checkpoint().await.unwrap());
+        assert_eq!(again.records, model.len() as u64 + before.records - 1000);
+        disk.crash();
+        let disk = disk.after_crash(2);
+        drop(durable);
+        let mut durable = open(disk.directory());
+        let table = durable.database.table("t").unwrap();
+        assert!(durable.read(&table).into_iter().eq(model.clone()));
+    }
+}
+
+/// A cold file that is gone, or has lost a record, is found by the check; without the file the
+/// database does not open.
+#[test]
+fn what_is_missing_of_a_cold_file_is_named() {
+    let disk = SimulatedDisk::new(11, Faults::default());
+    let mut durable = open(disk.directory());
+    demoted_after(&mut durable, 100);
+    durable.run(async |session: Rc<Session>| session.checkpoint().await.unwrap());
+    drop(durable);
+    let (name, directory) = ("cold-00000000", disk.directory());
+    let file = directory.open(name, io::OpenMode::Write, false).unwrap();
+    file.write_at(b"!", 4096).unwrap();
+    let report = engine::inspect::check(&directory, &mut |_| ()).unwrap();
+    let found: Vec<_> = report.damages().collect();
+    assert_eq!((found.len(), &*found[0].file), (1, name), "{report}");
+    assert!(
+        found[0].offset.is_some_and(|offset| offset <= 4096),
+        "{report}"
+    );
+    directory.remove(name).unwrap();
+    let report = engine::inspect::check(&directory, &mut |_| ()).unwrap();
+    assert!(
+        report.to_string().contains("the file is missing"),
+        "{report}"
+    );
+    let config = DatabaseConfig {
+        cold_tier: true,
+        ..DatabaseConfig::with_memory(64 << 20)
+    };
+    let opened = open_configured(config, directory, LOG, RecoveryConfig::default());
+    let Err(error) = opened else {
+        panic!("it has opened")
+    };
+    assert!(error.to_string().contains(name), "{error}");
+}
+
 /// What the device has lost of a record fails who reads that, and nobody else.
 #[test]
 fn a_damaged_record_fails_its_readers_alone() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 use io::Directory;
 
 use crate::{
-    backup::{BackupError, BackupReport, Watch, Watched, read_part, target::Target},
+    backup::{BackupError, BackupReport, Watch, Watched, copy_cold, read_part, target::Target},
     checkpoint,
     inspect::{self, Progress},
     log::segments,
@@ -56,7 +56,9 @@ pub fn copy(
         .map(|&part| Item::Part(part))
         .chain(logs.items)
         .collect();
-    let bytes: u64 = items.iter().map(Item::bytes).sum();
+    let cold = manifest.checkpoint.iter().flat_map(|c| &c.cold);
+    let cold = cold.map(|file| file.bytes);
+    let bytes: u64 = items.iter().map(Item::bytes).chain(cold).sum();
     let mut watched = Watched {
         progress: Progress {
             bytes_total: checked + bytes,
@@ -64,6 +66,12 @@ pub fn copy(
         },
         watch,
     };
+    copy_cold(
+        from,
+        manifest.checkpoint.as_ref(),
+        &mut target,
+        &mut watched,
+    )?;
     let mut lanes = BTreeSet::new();
     for item in &items {
         match *item {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use io::{BLOCK_BYTES, Buffer, Directory, OpenMode};
 
 use crate::{
-    backup::{BackupError, BackupReport, Watch, Watched, read_part, target::Target},
+    backup::{BackupError, BackupReport, Watch, Watched, copy_cold, read_part, target::Target},
     checkpoint,
     database::Database,
     inspect::{Blocks, Progress},
@@ -71,9 +71,10 @@ impl Database {
         }
         let log_bytes = lanes.values().flatten().map(|file| file.bytes);
         let part_bytes = checkpoint.parts.iter().map(|part| part.bytes);
+        let cold_bytes = checkpoint.cold.iter().map(|file| file.bytes);
         let mut watched = Watched {
             progress: Progress {
-                bytes_total: part_bytes.chain(log_bytes).sum(),
+                bytes_total: part_bytes.chain(cold_bytes).chain(log_bytes).sum(),
                 bytes_done: 0,
             },
             watch,
@@ -83,6 +84,7 @@ impl Database {
             target.write(checkpoint::file_name(part.file), &bytes)?;
             watched.advance(part.bytes)?;
         }
+        copy_cold(directory, Some(checkpoint), &mut target, &mut watched)?;
         let mut ends = Vec::new();
         for (lane, &durable) in durable.iter().enumerate() {
             let lane = lane as u32;

@@ -8,25 +8,28 @@
 //! chunk header  magic "WFTC" | version u16 | - u16 | checksum u32 | payload u32
 //! (64 bytes)    database u64 | part u64 | chunk u32 | table u32
 //!               records u32 | last u32 | snapshot u64 | - u64
-//! payload       records × (key length u16 | - u16 | value length u32 | key | value)
+//! payload       records × (key length u16 | kind u16 | value length u32 | key | value)
 //! padding       zeros up to the next multiple of 4096
 //! ```
 //! The checksum is the CRC-32 of what follows it up to the padding. `last` is 1 in
-//! the last chunk of a part.
+//! the last chunk of a part. A record of kind 1 is cold: its value is where it is in the cold
+//! files, the bits of a [`ColdAddress`] (u64). Version 1 had none of that kind.
 
 use io::{BLOCK_BYTES, Buffer};
 
 use crate::{
     bytes::{Reader, TooShort},
+    cold::ColdAddress,
     log::format::Flaw,
     timestamp::Timestamp,
 };
 
 const MAGIC: [u8; 4] = *b"WFTC";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 pub(crate) const CHUNK_HEADER_BYTES: usize = 64;
 const RECORD_HEADER_BYTES: usize = 8;
 const CHECKED_FROM: usize = 12;
+const KIND_COLD: u16 = 1;
 
 /// What a chunk says of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,10 +46,37 @@ pub(crate) struct ChunkHeader {
     pub(crate) snapshot: Timestamp,
 }
 
+/// What a chunk has of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content<'b> {
+    Value(&'b [u8]),
+    /// It is there.
+    Cold(ColdAddress),
+}
+
+impl<'b> Content<'b> {
+    /// The value, if it is here.
+    pub(crate) fn value(self) -> Option<&'b [u8]> {
+        match self {
+            Content::Value(value) => Some(value),
+            Content::Cold(_) => None,
+        }
+    }
+}
+
 /// Appends a record to a chunk.
-pub(crate) fn append(buffer: &mut Buffer, key: &[u8], value: &[u8]) {
+pub(crate) fn append(buffer: &mut Buffer, key: &[u8], content: Content<'_>) {
+    let address;
+    let (kind, value) = match content {
+        Content::Value(value) => (0, value),
+        Content::Cold(cold) => {
+            address = cold.bits().to_le_bytes();
+            (KIND_COLD, &address[..])
+        }
+    };
     let mut head = [0; RECORD_HEADER_BYTES];
     head[..2].copy_from_slice(&(key.len() as u16).to_le_bytes());
+    head[2..4].copy_from_slice(&kind.to_le_bytes());
     head[4..].copy_from_slice(&(value.len() as u32).to_le_bytes());
     buffer.extend_from_slice(&head);
     buffer.extend_from_slice(key);
@@ -88,7 +118,7 @@ impl<'b> Chunk<'b> {
             return Err(Flaw::Absent);
         }
         let version = reader.u16()?;
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(Flaw::Version(version));
         }
         reader.u16()?;
@@ -123,10 +153,10 @@ impl<'b> Chunk<'b> {
         (CHUNK_HEADER_BYTES + self.payload.len()).next_multiple_of(BLOCK_BYTES)
     }
 
-    /// Its records, keys and values.
+    /// Its records, keys and contents.
     pub(crate) fn records(
         &self,
-    ) -> impl Iterator<Item = Result<(&'b [u8], &'b [u8]), Flaw>> + use<'b> {
+    ) -> impl Iterator<Item = Result<(&'b [u8], Content<'b>), Flaw>> + use<'b> {
         let mut reader = Reader(self.payload);
         std::iter::from_fn(move || {
             if reader.is_empty() {
@@ -141,19 +171,26 @@ impl<'b> Chunk<'b> {
     }
 }
 
-fn read_record<'b>(reader: &mut Reader<'b>) -> Result<(&'b [u8], &'b [u8]), TooShort> {
+fn read_record<'b>(reader: &mut Reader<'b>) -> Result<(&'b [u8], Content<'b>), TooShort> {
     let key_bytes = reader.u16()?;
-    reader.u16()?;
+    let kind = reader.u16()?;
     let value_bytes = reader.u32()?;
     if usize::from(key_bytes) > crate::KEY_BYTES_MAX
         || value_bytes as usize > crate::VALUE_BYTES_MAX
     {
         return Err(TooShort);
     }
-    Ok((
-        reader.take(key_bytes.into())?,
-        reader.take(value_bytes as usize)?,
-    ))
+    let key = reader.take(key_bytes.into())?;
+    let value = reader.take(value_bytes as usize)?;
+    let content = match (kind, value.try_into()) {
+        (KIND_COLD, Ok(bits)) => {
+            let bits = u64::from_le_bytes(bits);
+            Content::Cold(ColdAddress::checked(bits).ok_or(TooShort)?)
+        }
+        (0, _) => Content::Value(value),
+        _ => return Err(TooShort),
+    };
+    Ok((key, content))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -163,14 +200,16 @@ mod tests {
     #[test]
     fn a_chunk_reads_as_it_was_written_and_every_changed_bit_is_noticed() {
         let mut buffer = Buffer::zeroed(CHUNK_HEADER_BYTES);
-        append(&mut buffer, b"a", b"1");
-        append(&mut buffer, b"", &[7; 5000]);
+        append(&mut buffer, b"a", Content::Value(b"1"));
+        append(&mut buffer, b"", Content::Value(&[7; 5000]));
+        let cold = Content::Cold(ColdAddress::new(8192, 100).unwrap());
+        append(&mut buffer, b"c", cold);
         let header = ChunkHeader {
             database: 9,
             part: 8,
             chunk: 7,
             table: 6,
-            records: 2,
+            records: 3,
             is_last: true,
             snapshot: Timestamp(5),
         };
@@ -179,7 +218,12 @@ mod tests {
         let chunk = Chunk::decode(&buffer).unwrap();
         assert_eq!((chunk.header, chunk.file_bytes()), (header, buffer.len()));
         let records: Vec<_> = chunk.records().map(Result::unwrap).collect();
-        assert_eq!(records, [(&b"a"[..], &b"1"[..]), (b"", &[7; 5000])]);
+        let expected = [
+            (&b"a"[..], Content::Value(b"1")),
+            (b"", Content::Value(&[7; 5000])),
+            (b"c", cold),
+        ];
+        assert_eq!(records, expected);
         for bit in (0..bytes * 8)
             .step_by(7)
             .filter(|bit| !(6..8).contains(&(bit / 8)))

@@ -50,6 +50,11 @@ impl ColdAddress {
         ColdAddress(bits & ((1 << Self::BITS) - 1))
     }
 
+    /// The address of these [`ColdAddress::bits`], which were read from somewhere.
+    pub(crate) fn checked(bits: u64) -> Option<ColdAddress> {
+        (bits >> Self::BITS == 0).then_some(ColdAddress(bits))
+    }
+
     pub(crate) fn bits(self) -> u64 {
         self.0
     }

@@ -6,7 +6,8 @@
 //! the version, if it still holds the same one. Until then nothing has changed for anybody;
 //! a block that is written and not used is lost room, nothing else.
 //!
-//! Log and checkpoint have what is demoted, as before: nothing here needs to be durable.
+//! Log and checkpoint have what is demoted: nothing here needs to be durable, before the next
+//! checkpoint refers to it.
 
 use std::{io, ops::Bound, rc::Rc, sync::Mutex};
 

@@ -8,6 +8,8 @@ use std::{
 
 use ::io::{Directory, File, OpenMode};
 
+use crate::manifest::ColdFileEntry;
+
 /// Bytes of a file.
 const FILE_BYTES: u64 = 64 << 20;
 
@@ -28,11 +30,16 @@ pub(crate) fn locate(position: u64) -> (u32, u64) {
     ((position / FILE_BYTES) as u32, position % FILE_BYTES)
 }
 
-/// Removes what an earlier process left: log and checkpoint have those records, too.
-pub(crate) fn remove_files(directory: &Arc<dyn Directory>) -> io::Result<()> {
+/// Removes what an earlier process left but for these files: what else was cold, log and
+/// checkpoint have.
+pub(crate) fn remove_others(
+    directory: &Arc<dyn Directory>,
+    files: &[ColdFileEntry],
+) -> io::Result<()> {
+    let is_kept = |number| files.iter().any(|file| file.number == number);
     let names = directory.list()?.into_iter();
-    let mut cold = names.filter(|name| file_number(name).is_some());
-    cold.try_for_each(|name| directory.remove(&name))
+    let mut others = names.filter(|name| file_number(name).is_some_and(|n| !is_kept(n)));
+    others.try_for_each(|name| directory.remove(&name))
 }
 
 /// All cold files of a database.
@@ -54,13 +61,34 @@ pub(super) struct Room {
 }
 
 impl ColdFiles {
-    pub(super) fn new(directory: &Arc<dyn Directory>, database: u64) -> ColdFiles {
-        ColdFiles {
+    /// Opens these files; the next block goes behind them. What is missing is left out.
+    pub(super) fn open(
+        directory: &Arc<dyn Directory>,
+        database: u64,
+        files: &[ColdFileEntry],
+    ) -> io::Result<ColdFiles> {
+        let mut open = HashMap::new();
+        for file in files {
+            match directory.open(&file_name(file.number), OpenMode::Write, true) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                opened => drop(open.insert(file.number, opened?)),
+            }
+        }
+        let numbers = files.iter().map(|file| u64::from(file.number));
+        let end = numbers.max().map_or(0, |last| (last + 1) * FILE_BYTES);
+        Ok(ColdFiles {
             directory: directory.clone(),
             database,
-            open: RwLock::default(),
-            end: Mutex::new(0),
-        }
+            open: RwLock::new(open),
+            end: Mutex::new(end),
+        })
+    }
+
+    /// Where the room in a file ends that was taken so far.
+    pub(super) fn end_of(&self, number: u32) -> u64 {
+        let end = *self.end.lock().unwrap_or_else(|e| e.into_inner());
+        let start = u64::from(number) * FILE_BYTES;
+        end.saturating_sub(start).min(FILE_BYTES)
     }
 
     /// An open file.

@@ -8,14 +8,21 @@ use crate::{
         definition::{self, Definition, Kind, ObjectKey},
         view::CatalogView,
     },
-    checkpoint::format::{CHUNK_HEADER_BYTES, Chunk, ChunkHeader, append, seal as seal_chunk},
-    cold::format::{self as cold, ColdRecord},
+    checkpoint::format::{
+        CHUNK_HEADER_BYTES, Chunk, ChunkHeader, Content, append, seal as seal_chunk,
+    },
+    cold::{
+        ColdAddress,
+        format::{self as cold, ColdRecord},
+    },
     fuzz::{Source, tamper},
     inspect::Blocks,
     log::format::{
         Appending, BLOCK_HEADER_BYTES, BlockHeader, Claim, SegmentHeader, seal as seal_block,
     },
-    manifest::{CheckpointEntry, Cut, History, HistoryFile, Manifest, PartEntry, Start},
+    manifest::{
+        CheckpointEntry, ColdFileEntry, Cut, History, HistoryFile, Manifest, PartEntry, Start,
+    },
     recovery::scan::LogFile,
     timestamp::Timestamp,
     ttl::Ttl,
@@ -104,7 +111,11 @@ fn part() -> Vec<u8> {
     for chunk in 0..3 {
         let mut buffer = io::Buffer::zeroed(CHUNK_HEADER_BYTES);
         for record in 0..3_u32 {
-            append(&mut buffer, &[chunk as u8, record as u8], &vec![5; 1200]);
+            let content = match record {
+                2 => Content::Cold(ColdAddress::new(4160, 100).unwrap()),
+                _ => Content::Value(&[5; 1200]),
+            };
+            append(&mut buffer, &[chunk as u8, record as u8], content);
         }
         let header = ChunkHeader {
             database: 7,
@@ -128,8 +139,8 @@ pub fn checkpoint_reader(data: &[u8]) {
     while let Some(rest) = bytes.get(offset..)
         && let Ok(chunk) = Chunk::decode(rest)
     {
-        for (key, value) in chunk.records().flatten() {
-            read += key.len() + value.len();
+        for (key, content) in chunk.records().flatten() {
+            read += key.len() + content.value().map_or(8, <[u8]>::len);
         }
         offset += chunk.file_bytes();
     }
@@ -191,6 +202,10 @@ pub(super) fn manifest() -> Manifest {
             begin: Timestamp(250),
             end: Timestamp(260),
             starts: vec![start(0), start(3)],
+            cold: vec![ColdFileEntry {
+                number: 2,
+                bytes: 4096,
+            }],
             parts: vec![PartEntry {
                 file: 12,
                 table: 0,

@@ -83,8 +83,8 @@ pub(super) fn read_names(
         let bytes = read.unwrap_or_default();
         let mut rest = &bytes[..];
         while let Ok(chunk) = Chunk::decode(rest) {
-            for (key, value) in chunk.records().flatten() {
-                view.note(part.table, key, Some(value), chunk.header.snapshot);
+            for (key, content) in chunk.records().flatten() {
+                view.note(part.table, key, content.value(), chunk.header.snapshot);
             }
             rest = rest.get(chunk.file_bytes()..).unwrap_or_default();
         }

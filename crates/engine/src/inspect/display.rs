@@ -107,6 +107,9 @@ impl fmt::Display for Contents {
         match self {
             Contents::Manifest => f.write_str("the manifest"),
             Contents::Unknown => f.write_str("-"),
+            Contents::Cold(cold) => {
+                write!(f, "cold records: {} of the checkpoint", cold.records)
+            }
             Contents::Log(log) => {
                 write!(
                     f,

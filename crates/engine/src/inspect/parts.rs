@@ -6,7 +6,7 @@ use crate::{
     catalog::view::CatalogView,
     checkpoint::{
         file_name, file_number,
-        format::{Chunk, ChunkHeader},
+        format::{Chunk, ChunkHeader, Content},
     },
     inspect::{
         Inspection, RESTORE_OR_PUT_BACK, RESTORE_OR_SALVAGE,
@@ -170,11 +170,14 @@ impl Inspection<'_> {
         let mut records = 0;
         for record in chunk.records() {
             let key = match record {
-                Ok((key, value)) => {
+                Ok((key, content)) => {
                     let header = &chunk.header;
                     if CatalogView::is_about(header.table) {
                         self.catalog
-                            .note(header.table, key, Some(value), header.snapshot);
+                            .note(header.table, key, content.value(), header.snapshot);
+                    }
+                    if let Content::Cold(address) = content {
+                        self.check_cold((header.table, key), address);
                     }
                     key
                 }

@@ -128,8 +128,18 @@ pub enum Contents {
     Log(LogContents),
     /// A part of a checkpoint.
     Part(PartContents),
+    /// Cold records.
+    Cold(ColdContents),
     /// Nothing that is known.
     Unknown,
+}
+
+/// What was found in a cold file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColdContents {
+    /// Records that the checkpoint refers to.
+    pub records: u64,
 }
 
 /// What was found in a log file.

@@ -4,13 +4,15 @@
 //! before the index names it, and of two workers with the same new key the index
 //! accepts one. A known record's version is replaced by compare-and-exchange, only by
 //! a newer one, and begun again if it was not the one that was compared; so versions
-//! only become newer. Nothing is removed meanwhile: the horizon stands still, and nothing is
+//! only become newer. The address of a cold record gives way to any version
+//! (`checkpoint.rs`). Nothing is removed meanwhile: the horizon stands still, and nothing is
 //! durable, until [`crate::Recovery::finish`].
 
 use index::Inserted;
 use interleave::{Point, Policy, leaf};
 
 use crate::{
+    cold::ColdAddress,
     error::Error,
     indirection::{Head, Rid},
     session::Session,
@@ -66,9 +68,14 @@ impl Session {
                 let slot = table.records.slot(rid);
                 P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
                 loop {
-                    // Nothing is removed while records are being installed.
-                    let Head::Version(head) = slot.head() else {
-                        unreachable!("a record is removed during recovery");
+                    let head = match slot.head() {
+                        Head::Version(head) => head,
+                        Head::Cold(address) if slot.thaw(address, version) => break,
+                        Head::Cold(_) => continue,
+                        // Nothing is removed while records are being installed.
+                        Head::Unused | Head::Dead => {
+                            unreachable!("a record is removed during recovery")
+                        }
                     };
                     P::touch(Point::new("engine: version"), head.address(), HEADER_BYTES).await;
                     if slot.head() != Head::Version(head) {
@@ -103,5 +110,37 @@ impl Session {
                 .deleted(timestamp, table.number(), rid, version, key);
         }
         Ok(())
+    }
+
+    /// Installs the address of a cold record, unless a version of it is known.
+    ///
+    /// # Suspension
+    /// Memory waits.
+    pub(super) async fn install_cold<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        address: ColdAddress,
+    ) -> Result<(), Error> {
+        leaf!(P, self.install_cold_body(table, key, address))
+    }
+
+    async fn install_cold_body<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        address: ColdAddress,
+    ) -> Result<(), Error> {
+        let pin = self.memory.pin();
+        let rid = self.rids.borrow_mut().take(table, &self.memory)?;
+        let slot = table.records.slot(rid);
+        slot.chill(address);
+        let inserted = table.index.insert::<P>(&self.memory, &pin, key, rid.0);
+        let inserted = inserted.await;
+        if !matches!(inserted, Ok(Inserted::New)) {
+            slot.clear();
+            self.rids.borrow_mut().put_back(table.number(), rid);
+        }
+        inserted.map(drop).map_err(|_| Error::MemoryExhausted)
     }
 }

@@ -14,7 +14,11 @@ use io::BLOCK_BYTES;
 
 use crate::{
     catalog::{self, definition, event::TableEvent},
-    checkpoint::{self, format::Chunk},
+    checkpoint::{
+        self,
+        format::{Chunk, Content},
+    },
+    cold::ColdAddress,
     log::{
         format::{Block, Flaw, LoggedWrite},
         segments::file_name,
@@ -36,7 +40,15 @@ pub(super) struct Entry {
     pub(super) table: u32,
     pub(super) timestamp: Timestamp,
     pub(super) key: Range<usize>,
-    pub(super) value: Option<Range<usize>>,
+    pub(super) found: Found,
+}
+
+/// What there is of it.
+#[derive(Clone)]
+pub(super) enum Found {
+    Value(Range<usize>),
+    Deletion,
+    Cold(ColdAddress),
 }
 
 /// What one task installs.
@@ -172,7 +184,10 @@ impl Intake {
                     table: write.table,
                     timestamp,
                     key: range_of(bytes, write.key),
-                    value: write.value.map(|value| range_of(bytes, value)),
+                    found: match write.value {
+                        Some(value) => Found::Value(range_of(bytes, value)),
+                        None => Found::Deletion,
+                    },
                 });
             }
             if self.entries.len() - before + events.len() != transaction.count as usize {
@@ -203,12 +218,15 @@ impl Intake {
         }
         check_table(header.table)?;
         for record in chunk.records() {
-            let (key, value) = record?;
+            let (key, content) = record?;
             self.entries.push(Entry {
                 table: header.table,
                 timestamp: header.snapshot,
                 key: range_of(bytes, key),
-                value: Some(range_of(bytes, value)),
+                found: match content {
+                    Content::Value(value) => Found::Value(range_of(bytes, value)),
+                    Content::Cold(address) => Found::Cold(address),
+                },
             });
         }
         self.chunks += 1;

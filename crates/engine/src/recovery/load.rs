@@ -12,9 +12,11 @@ use interleave::Interleaved;
 use memory::Exhausted;
 
 use crate::{
+    cold,
+    log::format::Flaw,
     recovery::{
         OpenError, Recovery,
-        intake::{Batch, Intake},
+        intake::{Batch, Found, Intake},
     },
     session::Session,
     table::Table,
@@ -74,10 +76,31 @@ async fn load(loader: Rc<Loader>, batch: Batch) {
             return loader.recovery.fail(OpenError::MemoryExhausted);
         };
         let key = &batch.bytes[entry.key.clone()];
-        let value = entry.value.clone().map(|value| &batch.bytes[value]);
-        let installed = session
-            .install::<Interleaved>(&table, key, value, entry.timestamp)
-            .await;
+        let at = entry.timestamp;
+        let installed = match entry.found.clone() {
+            Found::Value(value) => {
+                let value = Some(&batch.bytes[value]);
+                session.install::<Interleaved>(&table, key, value, at).await
+            }
+            Found::Deletion => session.install::<Interleaved>(&table, key, None, at).await,
+            Found::Cold(address) => {
+                if !session
+                    .database
+                    .cold()
+                    .is_some_and(|cold| cold.has(address))
+                {
+                    if loader.recovery.salvage {
+                        continue;
+                    }
+                    let name = cold::file_name(cold::file_of(address));
+                    let error = OpenError::corrupt(name, 0, Flaw::Absent);
+                    return loader.recovery.fail(error);
+                }
+                session
+                    .install_cold::<Interleaved>(&table, key, address)
+                    .await
+            }
+        };
         if installed.is_err() {
             return loader.recovery.fail(OpenError::MemoryExhausted);
         }

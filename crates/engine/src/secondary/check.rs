@@ -163,7 +163,7 @@ async fn next_chunk<P: Policy>(
             table,
             (from, Bound::Unbounded),
             Direction::Forward,
-            |key, rid, value| {
+            |key: &[u8], rid, value: &[u8]| {
                 chunk.push((key.to_vec(), rid, value.to_vec()));
                 match chunk.len() < CHUNK {
                     true => ControlFlow::Continue(()),

@@ -135,7 +135,7 @@ impl Transaction {
             upper.as_ref().map(Vec::as_slice),
         );
         let mut undelimited = Vec::new();
-        let visit = |entry_key: &[u8], _: Rid, payload: &[u8]| {
+        let mut visit = |entry_key: &[u8], _: Rid, payload: &[u8]| {
             let key = entry::decode_key(options, entry_key, &mut undelimited);
             let entry = Entry::decode(payload);
             visit(key, entry.primary_key, entry.covered)
@@ -144,7 +144,7 @@ impl Transaction {
         // Entries do not become cold.
         let part = leaf!(
             P,
-            statement.scan_body(entries, range, direction, thawed, visit)
+            statement.scan_body(entries, range, direction, thawed, &mut visit)
         );
         let total = &self.context.scanned;
         total.set(total.get() + part.scanned);
@@ -227,14 +227,14 @@ impl Statement<'_> {
                 lower.as_ref().map(Vec::as_slice),
                 upper.as_ref().map(Vec::as_slice),
             );
-            let gather = |entry_key: &[u8], _: Rid, payload: &[u8]| {
+            let mut gather = |entry_key: &[u8], _: Rid, payload: &[u8]| {
                 rows.push(Entry::rid(payload), entry_key, payload);
                 match rows.len() < rows_max {
                     true => ControlFlow::Continue(()),
                     false => ControlFlow::Break(()),
                 }
             };
-            self.scan_body::<P>(&core.entries, bounds, direction, &[], gather)
+            self.scan_body::<P>(&core.entries, bounds, direction, &[], &mut gather)
                 .await;
             if P::MAY_SUSPEND || P::PREFETCHES {
                 fetch_records::<P>(base, rows.rids()).await;

@@ -48,7 +48,7 @@ impl Transaction {
         table: &Table,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
-        mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
+        mut visit: impl Visit,
     ) -> Result<u64, Error> {
         check_range(range)?;
         let statement = self.statement(table)?;
@@ -86,6 +86,24 @@ impl Transaction {
                 return Ok(rest.scanned());
             }
         }
+    }
+}
+
+/// Who is shown records.
+pub(crate) trait Visit {
+    /// Is given a record, as it is stored or without its expiry.
+    fn visit(&mut self, key: &[u8], rid: Rid, value: &[u8]) -> ControlFlow<()>;
+
+    /// Is told where a cold record is; `None` if it has to be fetched.
+    fn visit_cold(&mut self, _key: &[u8], _address: ColdAddress) -> Option<ControlFlow<()>> {
+        None
+    }
+}
+
+impl<F: FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>> Visit for F {
+    #[inline(always)]
+    fn visit(&mut self, key: &[u8], rid: Rid, value: &[u8]) -> ControlFlow<()> {
+        self(key, rid, value)
     }
 }
 
@@ -190,7 +208,7 @@ impl Statement<'_> {
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
         thawed: &[Fetched],
-        mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
+        visit: &mut impl Visit,
     ) -> Scanned {
         let transaction = self.transaction;
         transaction.note_scan();
@@ -208,7 +226,7 @@ impl Statement<'_> {
                     return Scanned { scanned, stop };
                 }
                 let flow = self
-                    .visit_batch::<P>(table, &batch, thawed, &mut visit, &mut scanned)
+                    .visit_batch::<P>(table, &batch, thawed, visit, &mut scanned)
                     .await;
                 if let ControlFlow::Break(halt) = flow {
                     let (Halt::Told(at) | Halt::Cold(at)) = halt;
@@ -236,7 +254,7 @@ impl Statement<'_> {
         table: &Table,
         batch: &Batch,
         thawed: &[Fetched],
-        visit: &mut impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
+        visit: &mut impl Visit,
         scanned: &mut u64,
     ) -> ControlFlow<Halt> {
         if P::MAY_SUSPEND || P::PREFETCHES {
@@ -263,6 +281,13 @@ impl Statement<'_> {
                 }
                 Err(_) if transaction.context.passes_over_cold.get() => None,
                 Err(address) => {
+                    match visit.visit_cold(key, *address) {
+                        Some(ControlFlow::Break(())) => {
+                            return ControlFlow::Break(Halt::Told(at));
+                        }
+                        Some(ControlFlow::Continue(())) => continue,
+                        None => {}
+                    }
                     let Some(thawed) = thawed.iter().find(|one| one.address == *address) else {
                         return ControlFlow::Break(Halt::Cold(at));
                     };
@@ -272,7 +297,7 @@ impl Statement<'_> {
             };
             if let Some(worth) = stored.and_then(|stored| transaction.worth(table, stored)) {
                 *scanned += 1;
-                if visit(key, rid, worth.value).is_break() {
+                if visit.visit(key, rid, worth.value).is_break() {
                     return ControlFlow::Break(Halt::Told(at));
                 }
             }
