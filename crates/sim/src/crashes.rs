@@ -37,11 +37,13 @@ mod unverified;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use engine::{Certifier, OpenError, WallClock, WallTime};
-use interleave::with_injector;
+use engine::{Certifier, OpenError, Session, WallClock, WallTime};
+use interleave::{WorkerLocal, with_injector};
 use io::{Faults, SimulatedDisk};
 
 pub use self::{
@@ -307,6 +309,18 @@ impl Crashes {
             turns,
             &mut self.dice,
         )
+    }
+}
+
+/// Runs what waits for the device only, outside of all workers.
+fn run_waiting<T>(session: &Session, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(done) = work.as_mut().poll(&mut context) {
+            return done;
+        }
+        session.poll(true);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use engine::Error;
+
 use crate::{check::Violation, parameters::Parameters};
 
 /// What went wrong.
@@ -26,6 +28,8 @@ pub enum Reason {
     Lost(String),
     /// What was recovered is not what was committed.
     Recovered(String),
+    /// A record that was recovered cannot be read.
+    Unreadable(Error),
     /// An index is not its table's.
     Index(String),
     /// What was streamed is not what was committed.
@@ -46,6 +50,7 @@ impl fmt::Display for Reason {
             Reason::Refused(what) => write!(f, "the database cannot be opened: {what}"),
             Reason::Lost(what) => write!(f, "lost: {what}"),
             Reason::Recovered(what) => write!(f, "recovered something else: {what}"),
+            Reason::Unreadable(error) => write!(f, "recovered, but {error}"),
             Reason::Index(what) => write!(f, "an index is not its table's: {what}"),
             Reason::Changes(what) => write!(f, "streamed something else: {what}"),
             Reason::Setup(what) => write!(f, "the run could not be set up: {what}"),

@@ -20,7 +20,7 @@ use engine::{
 };
 use interleave::{Interleaved, Sequential, run_inline};
 
-use super::{CrashReport, recovery::Opened};
+use super::{CrashReport, recovery::Opened, run_waiting};
 use crate::{
     check,
     dice::Dice,
@@ -216,35 +216,16 @@ impl Indexes {
     }
 
     /// Compares all indexes with their tables, when no task is left.
-    pub(super) fn compare_all(&self, simulation: &mut Simulation) -> Result<(), Reason> {
-        let database = simulation.world.database.clone();
-        simulation.injector.enable(false);
+    pub(super) fn compare_all(&self, simulation: &Simulation) -> Result<(), Reason> {
+        let (database, session) = (&simulation.world.database, simulation.berths[0].session());
         let tables = database.table_names().into_iter();
         let tables = tables.filter_map(|name| database.table(&name));
         for index in tables.flat_map(|table| table.indexes()) {
             if index.state() != IndexState::Ready {
                 continue;
             }
-            let (checked, sent) = (index.clone(), Arc::new(Mutex::new(None)));
-            let received = sent.clone();
-            let berth = &mut simulation.berths[0];
-            let task = berth.submit(move |session| {
-                let session = session.clone();
-                async move {
-                    let report = session.check_index::<Sequential>(&checked).await;
-                    *sent.lock().unwrap_or_else(|e| e.into_inner()) = Some(report);
-                }
-            });
-            // Records may be on the device.
-            let report = loop {
-                berth.take_in();
-                berth.resume(&mut simulation.dice);
-                let mut received = received.lock().unwrap_or_else(|e| e.into_inner());
-                if let Some(report) = received.take() {
-                    break report;
-                }
-            };
-            drop(task);
+            let check = session.check_index::<Sequential>(&index);
+            let report = run_waiting(&session, check);
             let report = report.map_err(|error| Reason::Setup(error.to_string()))?;
             if report.flaw_count > 0 {
                 let (name, flaws) = (index.name(), &report.flaws);

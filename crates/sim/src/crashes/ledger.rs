@@ -10,11 +10,11 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Durability, Isolation, Timestamp, Transaction};
+use engine::{Durability, Error, Isolation, Timestamp, Transaction};
 use interleave::{Sequential, run_inline};
 use io::SimulatedDisk;
 
-use super::{RULES, indexes, recovery::Opened};
+use super::{RULES, indexes, recovery::Opened, run_waiting};
 use crate::{
     check::{self, LiveTables, Versions},
     failure::Reason,
@@ -246,6 +246,10 @@ impl Ledger {
         let needed = check::block_bytes(records.map(stored)) + self.catalog_bytes(opened);
         // What has expired may be there until it is deleted.
         let each = check::block_bytes(std::iter::once(EXPIRING_BYTES));
+        // What is on the device needs nothing.
+        if opened.has_cold && live <= needed + each * self.expired {
+            return Ok(());
+        }
         let beyond = live.checked_sub(needed);
         if beyond.is_some_and(|beyond| beyond % each == 0 && beyond / each <= self.expired) {
             return Ok(());
@@ -331,7 +335,7 @@ fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
         }
         let all = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
         let mut strays = 0;
-        run_inline(transaction.scan::<Sequential>(
+        let scan = transaction.scan::<Sequential>(
             &table,
             all,
             engine::Direction::Forward,
@@ -345,8 +349,11 @@ fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
                 found.insert(key.to_vec(), value.to_vec());
                 std::ops::ControlFlow::Continue(())
             },
-        ))
-        .map_err(failed)?;
+        );
+        run_waiting(&session, scan).map_err(|error| match error {
+            Error::ColdRecord { .. } => Reason::Unreadable(error),
+            error => failed(error),
+        })?;
         if strays > 0 {
             return Err(Reason::Recovered(format!(
                 "{strays} records of other tables are in {name:?}"

@@ -23,6 +23,8 @@ pub(super) struct Opened {
     pub(super) clock: Rc<Cell<Duration>>,
     pub(super) wall: WallClock,
     pub(super) report: RecoveryReport,
+    /// Records may be on the device.
+    pub(super) has_cold: bool,
 }
 
 /// How an opening ended.
@@ -98,12 +100,15 @@ pub(super) fn open(
         berth.draw(|| None::<Loading>);
     }
     let report = recovery.finish()?;
+    let names = disk.directory().list()?;
+    let has_cold = names.iter().any(|name| name.starts_with("cold-"));
     Ok(Interrupted::No(Box::new(Opened {
         database,
         berths,
         clock,
         wall: wall.clone(),
         report,
+        has_cold,
     })))
 }
 

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use engine::OpenError;
+use engine::{Error, OpenError};
 use io::{BLOCK_BYTES, OpenMode, SimulatedDisk};
 
 use super::{Crashes, ledger::Past};
@@ -108,7 +108,14 @@ pub(super) fn look_at(
         }
     };
     let rotted = |reason| Reason::Recovered(format!("{rotten:?} rotted: {reason}"));
-    let up_to = crashes.ledger.compare(past, &opened).map_err(rotted)?;
+    let up_to = match crashes.ledger.compare(past, &opened) {
+        // Opening does not look at cold records.
+        Err(Reason::Unreadable(error)) if is_about(&error, &rotten) => {
+            crashes.report.rot_refused += 1;
+            return Ok(());
+        }
+        compared => compared.map_err(rotted)?,
+    };
     let looks_torn = rotten.iter().any(|(name, offset)| {
         last.iter()
             .any(|(file, range)| file == name && range.contains(offset))
@@ -137,6 +144,12 @@ fn rot(
     let offset = range.start + dice.below((range.end - range.start) as usize) as u64;
     let is_there = image.rot(&name, offset..offset + 1, 1);
     is_there.then_some((name, offset))
+}
+
+/// Whether it was a rotten file that a record could not be read from.
+fn is_about(error: &Error, rotten: &[(String, u64)]) -> bool {
+    let text = error.to_string();
+    rotten.iter().any(|(name, _)| text.contains(name))
 }
 
 /// Whether an error is about a file that has rotted.

@@ -281,7 +281,7 @@ impl<'c> Round<'c> {
         if self.disk.is_unplugged() || has_failed {
             return Ok(());
         }
-        self.indexes.compare_all(&mut self.simulation)
+        self.indexes.compare_all(&self.simulation)
     }
 
     /// The end of all workers: with power, if they end in order.
