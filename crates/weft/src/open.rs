@@ -43,8 +43,7 @@ impl Opening {
             durability: options.durability,
             checkpoint: options.storage.checkpoint(),
             certifier: options.certifier,
-            // Nobody moves the clock by himself yet (docs/plan/6.md).
-            cold_tier: false,
+            cold_tier: options.storage.cold_tier,
         };
         let Some(directory) = directory else {
             let engine = engine::Database::new(config).map_err(|_| Error::MemoryExhausted)?;

@@ -79,6 +79,12 @@ pub struct Stats {
     pub log_bytes: u64,
     /// Checkpoints taken.
     pub checkpoints: u64,
+    /// Records that were read from cold files ([`crate::StorageOptions::cold_tier`]).
+    pub cold_reads: u64,
+    /// Records that came back to memory.
+    pub promoted: u64,
+    /// Records that left memory.
+    pub demoted: u64,
     /// Memory by purpose.
     pub memory: Usage,
 }
@@ -121,6 +127,9 @@ impl Stats {
             log_transactions: log.transactions,
             log_bytes: log.bytes,
             checkpoints: transactions.checkpoints,
+            cold_reads: transactions.cold_reads,
+            promoted: transactions.promoted,
+            demoted: transactions.demoted,
             memory: shared.engine.memory(),
         }
     }
@@ -179,6 +188,13 @@ impl fmt::Display for Stats {
                 self.log_blocks,
                 Bytes(self.log_bytes),
                 self.checkpoints
+            )?;
+        }
+        if self.demoted > 0 {
+            writeln!(
+                f,
+                "cold          {} records left memory, {} came back; {} reads",
+                self.demoted, self.promoted, self.cold_reads
             )?;
         }
         write!(

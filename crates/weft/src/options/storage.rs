@@ -50,6 +50,10 @@ pub struct StorageOptions {
     /// ([`crate::Database::changes`]) although a checkpoint has made them superfluous.
     /// Default 0: none, so that a stream must keep up with checkpoints.
     pub change_retention_bytes: u64,
+    /// Whether records may leave memory for files of the directory, and come back when
+    /// somebody asks for them. None does so of its own accord yet, only when
+    /// [`engine::Session::demote`] is called. Default: no.
+    pub cold_tier: bool,
     /// Open a damaged directory with what comes before the damage, instead of
     /// refusing. Copy the directory first: what comes after it is given up for
     /// good. Default: no.
@@ -70,6 +74,7 @@ impl Default for StorageOptions {
             checkpoint_interval: checkpoint.interval,
             checkpoint_bytes_per_second_max: checkpoint.bytes_per_second_max as usize,
             change_retention_bytes: log.change_retention_bytes,
+            cold_tier: false,
             salvage: false,
         }
     }
