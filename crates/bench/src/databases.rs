@@ -128,15 +128,21 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Records that were read from cold files meanwhile.
+    pub(crate) fn cold_reads(&self) -> u64 {
+        self.after.cold_reads - self.before.cold_reads
+    }
+
+    /// Transactions that each worker had in flight at the end, on average.
+    pub(crate) fn in_flight(&self) -> f64 {
+        self.after.in_flight as f64 / self.workers as f64
+    }
+
     /// Adds what they say about a run of `variant` to what its workers have found.
     pub(crate) fn add_to(&self, raw: &mut RawRun, variant: Variant) {
-        let Self {
-            before,
-            after,
-            workers,
-        } = self;
+        let Self { before, after, .. } = self;
         if variant.mode.is_interleaved() {
-            raw.in_flight = Some(after.in_flight as f64 / *workers as f64);
+            raw.in_flight = Some(self.in_flight());
         }
         raw.aborts_by_reason = AbortReasons::between(before, after);
         let per = |count: u64, of: u64| count as f64 / of.max(1) as f64;

@@ -21,6 +21,7 @@
 //!   repeat before their median is ([`measure::Summary`]).
 
 pub mod application;
+pub mod cold;
 pub mod comparison;
 pub mod crash;
 mod databases;

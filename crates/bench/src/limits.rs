@@ -30,6 +30,7 @@ mod loads;
 mod region;
 
 pub use device::{DEPTHS, Device};
+pub(crate) use device::{Part, failed, reads_per_second};
 
 pub use region::{LINE_BYTES, Region};
 

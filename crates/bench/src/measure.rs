@@ -139,8 +139,16 @@ impl InFlight {
     pub(crate) fn of_mode(self, mode: Mode) -> weft::InFlight {
         match self {
             _ if !mode.is_interleaved() => weft::InFlight::Fixed(1),
-            Self::Auto => weft::InFlight::Auto,
-            Self::Fixed(number) => weft::InFlight::Fixed(number as usize),
+            asked => asked.into(),
+        }
+    }
+}
+
+impl From<InFlight> for weft::InFlight {
+    fn from(asked: InFlight) -> weft::InFlight {
+        match asked {
+            InFlight::Auto => weft::InFlight::Auto,
+            InFlight::Fixed(number) => weft::InFlight::Fixed(number as usize),
         }
     }
 }

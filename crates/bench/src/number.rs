@@ -83,6 +83,16 @@ pub fn parse_seconds(text: &str) -> Result<f64> {
     check_seconds(text, seconds).map(|()| seconds)
 }
 
+/// Reads a percentage: 0 to 100.
+///
+/// # Errors
+/// [`Error::Input`] when `text` is no such number.
+pub fn parse_percent(text: &str) -> Result<f64> {
+    let percent = text.parse().ok();
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| Error::input(format!("`{text}` is not a percentage; give 0 to 100")))
+}
+
 /// A number of things, as people write it: `1 worker`, `2,000 records`.
 pub(crate) fn plural(count: u64, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
@@ -161,6 +171,17 @@ mod tests {
     fn bounds_are_named() {
         let error = parse_count_within("0", 1, 64).unwrap_err().to_string();
         assert!(error.contains("from 1 to 64"), "{error}");
+    }
+
+    #[test]
+    fn percentages_end_at_a_hundred() {
+        assert_eq!(parse_percent("0").unwrap(), 0.0);
+        assert_eq!(parse_percent("12.5").unwrap(), 12.5);
+        assert_eq!(parse_percent("100").unwrap(), 100.0);
+        for text in ["", "-1", "100.1", "NaN", "half"] {
+            let error = parse_percent(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{text}`")), "{error}");
+        }
     }
 
     #[test]

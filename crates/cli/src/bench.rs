@@ -1,6 +1,8 @@
 //! `weft bench`: which benchmark.
 
-use crate::{crash, hot_row, index_build, limits, paper, recovery, smallbank, tatp, tpcc, ycsb};
+use crate::{
+    cold, crash, hot_row, index_build, limits, paper, recovery, smallbank, tatp, tpcc, ycsb,
+};
 
 /// Measures the engine, or the machine it runs on.
 #[derive(Debug, clap::Subcommand)]
@@ -9,6 +11,7 @@ pub(crate) enum Command {
     Tpcc(Box<tpcc::Arguments>),
     Smallbank(Box<smallbank::Arguments>),
     Tatp(Box<tatp::Arguments>),
+    Cold(Box<cold::Arguments>),
     Recovery(recovery::Arguments),
     Crash(crash::Arguments),
     IndexBuild(index_build::Arguments),
@@ -24,6 +27,7 @@ impl Command {
             Self::Tpcc(arguments) => arguments.run(),
             Self::Smallbank(arguments) => arguments.run(),
             Self::Tatp(arguments) => arguments.run(),
+            Self::Cold(arguments) => arguments.run(),
             Self::Recovery(arguments) => arguments.run(),
             Self::Crash(arguments) => arguments.run(),
             Self::IndexBuild(arguments) => arguments.run(),

@@ -154,13 +154,7 @@ impl Execution {
     pub(crate) fn show(&self, title: &str, outcome: &Outcome) -> bench::Result<()> {
         crate::write_results(&self.series.format.outcome(outcome)?)?;
         if let Some(path) = &self.chart {
-            let svg = report::chart(title, &outcome.summaries)?;
-            std::fs::write(path, svg).map_err(|error| {
-                bench::Error::run(format!(
-                    "cannot write the chart to {}: {error}; choose another --chart file",
-                    path.display()
-                ))
-            })?;
+            crate::write_chart(path, &report::chart(title, &outcome.summaries)?)?;
         }
         Ok(())
     }

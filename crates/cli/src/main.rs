@@ -5,6 +5,7 @@
 //! success, 1 when something failed, 2 when the request was wrong.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -15,6 +16,7 @@ mod bench;
 mod check;
 mod check_history;
 mod checkpoint;
+mod cold;
 mod crash;
 mod directory;
 mod execution;
@@ -90,4 +92,14 @@ fn write_results(text: &str) -> ::bench::Result<()> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Writes a chart to a file.
+fn write_chart(path: &Path, svg: &str) -> ::bench::Result<()> {
+    std::fs::write(path, svg).map_err(|error| {
+        ::bench::Error::run(format!(
+            "cannot write the chart to {}: {error}; choose another --chart file",
+            path.display()
+        ))
+    })
 }

@@ -65,7 +65,8 @@ fn help_names_every_flag_and_shows_examples() {
             .and(contains("tpcc"))
             .and(contains("smallbank"))
             .and(contains("tatp"))
-            .and(contains("crash")),
+            .and(contains("crash"))
+            .and(contains("cold")),
     );
 }
 
@@ -193,6 +194,19 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
             .code(2)
             .stderr(contains(word));
     }
+    for (arguments, word) in [
+        ("--schedulers fifo", "sequential, auto"),
+        ("--storage-bound 0,101", "`101`"),
+        ("--read-only-percent -1", "`-1`"),
+        ("--cold-records 0", "--cold-records 0"),
+        ("--cold-clients 0", "--cold-clients"),
+        ("--value-bytes 4", "values of 4 bytes"),
+    ] {
+        weft(&format!("bench cold --data-dir nowhere {arguments}"))
+            .assert()
+            .code(2)
+            .stderr(contains(word));
+    }
     weft("bench limits --bytes 1")
         .assert()
         .code(2)
@@ -201,6 +215,42 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         .assert()
         .code(2)
         .stderr(contains("--seconds"));
+}
+
+#[test]
+fn storage_bound_transactions_are_reported_beside_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let chart = directory.path().join("cold.svg");
+    let output = weft("bench cold --hot-records 2k --cold-records 2k --storage-bound 0,50")
+        .args(["--seconds", "0.05", "--repeats", "1", "--format", "json"])
+        .arg("--data-dir")
+        .arg(directory.path().join("data"))
+        .arg("--chart")
+        .arg(&chart)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(
+        errors.contains("2000 of 2000 records of the cold table have left memory (100.0 %)"),
+        "{errors}"
+    );
+    let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = results.as_array().unwrap();
+    let modes: Vec<_> = results.iter().map(|one| &one["mode"]).collect();
+    assert_eq!(modes, ["sequential", "auto", "sequential", "auto"]);
+    for result in results {
+        assert_eq!(result["verified"], true, "{result}");
+        let figure = |name: &str| result[name].as_f64().unwrap();
+        let is_cold = figure("storage_bound_percent") > 0.0;
+        assert!(figure("hot_transactions_per_second") > 0.0);
+        assert_eq!(figure("cold_transactions_per_second") > 0.0, is_cold);
+        assert_eq!(figure("device_iops") > 0.0, is_cold);
+        assert!(figure("device_iops_limit") > 0.0);
+    }
+    let drawn = std::fs::read_to_string(chart).unwrap();
+    assert!(drawn.contains("auto, in memory"), "{drawn}");
+    assert!(!directory.path().join("data").exists());
 }
 
 #[test]

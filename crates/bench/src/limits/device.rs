@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,13 @@ const FILL_BYTES: usize = 1 << 20;
 /// Reads under way at once, as [`Device::reads_per_second`] tries them.
 pub const DEPTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
+/// The first blocks of a file, to be read from.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) blocks: u64,
+}
+
 /// A file on the device under measurement.
 #[derive(Debug)]
 pub struct Device {
@@ -26,7 +34,7 @@ pub struct Device {
     bytes: u64,
 }
 
-fn failed(error: std::io::Error) -> Error {
+pub(crate) fn failed(error: std::io::Error) -> Error {
     Error::run(format!("the device refused: {error}"))
 }
 
@@ -66,7 +74,7 @@ impl Device {
         self.directory.backend()
     }
 
-    fn port(&self) -> Result<std::rc::Rc<Port>> {
+    fn port(&self) -> Result<Rc<Port>> {
         Ok(Port::new(self.directory.channel().map_err(failed)?))
     }
 
@@ -97,38 +105,67 @@ impl Device {
     /// # Errors
     /// [`Error::Run`] when one fails.
     pub fn reads_per_second(&self, depth: usize, duration: Duration) -> Result<f64> {
-        let port = self.port()?;
-        let blocks = self.bytes / BLOCK_BYTES as u64;
-        let mut under_way = VecDeque::new();
-        let mut spare: Vec<Buffer> = (0..depth).map(|_| Buffer::zeroed(BLOCK_BYTES)).collect();
-        let (mut begun, mut ended) = (0_u64, 0_u64);
-        let start = Instant::now();
-        loop {
-            let is_over = start.elapsed() >= duration;
-            while !is_over && let Some(buffer) = spare.pop() {
-                begun += 1;
-                let offset = crate::keys::mix(begun) % blocks * BLOCK_BYTES as u64;
-                under_way.push_back(port.begin(Action::Read, &self.file, offset, buffer));
-            }
-            if under_way.is_empty() {
-                return Ok(ended as f64 / start.elapsed().as_secs_f64());
-            }
-            port.wait(None);
-            for _ in 0..under_way.len() {
-                let Some(mut transfer) = under_way.pop_front() else {
-                    break;
-                };
-                match transfer.try_take() {
-                    None => under_way.push_back(transfer),
-                    Some((buffer, result)) => {
-                        result.map_err(failed)?;
-                        ended += 1;
-                        spare.push(buffer);
-                    }
+        let whole = Part {
+            file: Arc::clone(&self.file),
+            blocks: self.bytes / BLOCK_BYTES as u64,
+        };
+        reads_per_second(&self.port()?, &[whole], depth, duration)
+    }
+}
+
+/// Random 4 KiB reads per second with `depth` under way, over `duration`, from `parts`,
+/// which have at least one block.
+///
+/// # Errors
+/// [`Error::Run`] when one fails.
+pub(crate) fn reads_per_second(
+    port: &Rc<Port>,
+    parts: &[Part],
+    depth: usize,
+    duration: Duration,
+) -> Result<f64> {
+    let blocks: u64 = parts.iter().map(|part| part.blocks).sum();
+    let mut under_way = VecDeque::new();
+    let mut spare: Vec<Buffer> = (0..depth).map(|_| Buffer::zeroed(BLOCK_BYTES)).collect();
+    let (mut begun, mut ended) = (0_u64, 0_u64);
+    let start = Instant::now();
+    loop {
+        let is_over = start.elapsed() >= duration;
+        while !is_over && let Some(buffer) = spare.pop() {
+            begun += 1;
+            let (file, block) = locate(parts, crate::keys::mix(begun) % blocks);
+            let offset = block * BLOCK_BYTES as u64;
+            under_way.push_back(port.begin(Action::Read, file, offset, buffer));
+        }
+        if under_way.is_empty() {
+            return Ok(ended as f64 / start.elapsed().as_secs_f64());
+        }
+        port.wait(None);
+        for _ in 0..under_way.len() {
+            let Some(mut transfer) = under_way.pop_front() else {
+                break;
+            };
+            match transfer.try_take() {
+                None => under_way.push_back(transfer),
+                Some((buffer, result)) => {
+                    result.map_err(failed)?;
+                    ended += 1;
+                    spare.push(buffer);
                 }
             }
         }
     }
+}
+
+/// Which file has a block of all parts, and which of its own it is there.
+fn locate(parts: &[Part], mut block: u64) -> (&Arc<dyn File>, u64) {
+    for part in parts {
+        if block < part.blocks {
+            return (&part.file, block);
+        }
+        block -= part.blocks;
+    }
+    unreachable!("the block is beyond all parts")
 }
 
 impl Drop for Device {

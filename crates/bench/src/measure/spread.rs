@@ -31,6 +31,15 @@ impl Spread {
         }
     }
 
+    /// In another unit, of which one is this `many` of its own.
+    pub(crate) fn scaled(&self, many: f64) -> Self {
+        Self {
+            median: self.median * many,
+            min: self.min * many,
+            max: self.max * many,
+        }
+    }
+
     /// Half the range as a share of the median.
     pub fn relative(&self) -> f64 {
         (self.max - self.min) / 2.0 / self.median

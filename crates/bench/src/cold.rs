@@ -1,0 +1,527 @@
+//! Transactions that need the device beside transactions that do not, as in MosaicDB
+//! (section 6.2).
+//!
+//! Two tables: *hot*, which is in memory, and *cold*, all of which has left it before
+//! anything is measured. An in-memory transaction accesses some hot records, a storage-bound
+//! one fewer of them and some cold ones after that. The two come from sources that do not wait
+//! for each other (`source.rs`). What is compared: schedulers, the share of storage-bound
+//! transactions that is offered, and how many of either kind are under way.
+//!
+//! Beside it, in every repeat, the device: as many reads per second as the same driver gets
+//! from the same files at the best depth.
+//!
+//! Different from the paper: a cold record that was read is in memory from then on. So none
+//! is asked for again until all others have been, and before that could happen the table
+//! leaves memory once more, between two measurements.
+
+mod client;
+mod device;
+mod report;
+mod scheduler;
+mod source;
+mod tables;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+use weft::{Database, Options};
+
+use self::client::{Client, Findings};
+use self::device::{Files, Limit};
+use self::source::Sources;
+use self::tables::Tables;
+use crate::databases::run_on_all;
+use crate::measure::{Durability, InFlight, LatencyNs, Spread};
+use crate::number::{bytes_text, plural};
+use crate::progress::Progress;
+use crate::values::ValueShape;
+use crate::{Error, Result};
+
+pub use report::{chart, report};
+pub use scheduler::Scheduler;
+
+/// Longest and shortest time that the device is measured at each depth.
+const LIMIT_DURATION_MAX: Duration = Duration::from_millis(100);
+const LIMIT_DURATION_MIN: Duration = Duration::from_millis(5);
+
+/// What to measure. Lists have at least one element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Records of the table in memory, at least 1.
+    pub hot_records: u64,
+    /// Records of the table on the device, at least 1.
+    pub cold_records: u64,
+    /// Values of both; keys have eight bytes.
+    pub value: ValueShape,
+    /// Hot records that a storage-bound transaction accesses.
+    pub reads_hot: u32,
+    /// Cold records that it accesses, at least 1. An in-memory one accesses as many hot ones
+    /// instead.
+    pub reads_cold: u32,
+    /// Transactions of both kinds that only read, 0 to 100; the others change every record
+    /// that they access.
+    pub read_only_percent: f64,
+    /// What the acknowledgement of changes waits for.
+    pub durability: Durability,
+    /// Schedulers to compare.
+    pub schedulers: Vec<Scheduler>,
+    /// Shares of storage-bound transactions to compare, 0 to 100.
+    pub storage_bound_percents: Vec<f64>,
+    /// Transactions in flight on each worker, to compare.
+    pub in_flights: Vec<InFlight>,
+    /// Clients of storage-bound transactions for each worker, at least 1, to compare.
+    pub cold_clients: Vec<u32>,
+    /// Worker threads, at least 1.
+    pub workers: usize,
+    /// Time for each combination in each repeat.
+    pub duration: Duration,
+    /// Repeats, at least 1.
+    pub repeats: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// What is compared: one of each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Variation {
+    storage_bound_percent: f64,
+    scheduler: Scheduler,
+    in_flight: InFlight,
+    cold_clients: u32,
+}
+
+impl Default for Variation {
+    fn default() -> Self {
+        Self {
+            storage_bound_percent: 0.0,
+            scheduler: Scheduler::Auto,
+            in_flight: InFlight::Auto,
+            cold_clients: 1,
+        }
+    }
+}
+
+/// One combination over all repeats: medians.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cold {
+    /// Always `"cold"`.
+    pub benchmark: &'static str,
+    /// The scheduler.
+    pub mode: Scheduler,
+    /// Storage-bound transactions that were offered, of all.
+    pub storage_bound_percent: f64,
+    /// Transactions that only read.
+    pub read_only_percent: f64,
+    /// Worker threads.
+    pub workers: usize,
+    /// Transactions in flight on each worker, as asked.
+    pub in_flight: InFlight,
+    /// The same as it came out.
+    pub in_flight_effective: f64,
+    /// Clients of storage-bound transactions for each worker.
+    pub cold_clients: u32,
+    /// Records in memory.
+    pub hot_records: u64,
+    /// Records on the device.
+    pub cold_records: u64,
+    /// Bytes of each value.
+    pub value_bytes: usize,
+    /// What the acknowledgement of changes waited for.
+    pub durability: Durability,
+    /// Seconds measured.
+    pub seconds: f64,
+    /// Records accessed per second by transactions that committed.
+    pub operations_per_second: f64,
+    /// Transactions committed per second.
+    pub transactions_per_second: f64,
+    /// The same, with the range over the repeats.
+    pub transactions_per_second_spread: Spread,
+    /// In-memory ones.
+    pub hot_transactions_per_second: f64,
+    /// The same, with the range over the repeats.
+    pub hot_transactions_per_second_spread: Spread,
+    /// Storage-bound ones.
+    pub cold_transactions_per_second: f64,
+    /// The same, with the range over the repeats.
+    pub cold_transactions_per_second_spread: Spread,
+    /// All of them against the sequential scheduler in the same repeats, offered the same.
+    pub times_sequential: Option<f64>,
+    /// In-memory ones against the same.
+    pub hot_times_sequential: Option<f64>,
+    /// In-memory ones against those of the same scheduler if nothing else is offered.
+    pub hot_times_in_memory: Option<f64>,
+    /// Time from the begin to the commit of both kinds, retries included. In-memory ones are
+    /// sampled.
+    pub latency_ns: LatencyNs,
+    /// Of in-memory ones.
+    pub hot_latency_ns: LatencyNs,
+    /// Of storage-bound ones.
+    pub cold_latency_ns: LatencyNs,
+    /// Times that a transaction was aborted and tried again.
+    pub aborts: u64,
+    /// In-memory ones.
+    pub hot_aborts: u64,
+    /// Storage-bound ones.
+    pub cold_aborts: u64,
+    /// Reads of cold records per second.
+    pub device_iops: f64,
+    /// Reads of a page per second that the device does at the best depth.
+    pub device_iops_limit: f64,
+    /// That depth.
+    pub device_iops_limit_depth: usize,
+    /// What was reached of it.
+    pub device_iops_share: f64,
+    /// Reads from the device for each access to the cold table: less than 1 if some records
+    /// had come back to memory before. `None` if there was no access.
+    pub device_reads_per_cold_access: Option<f64>,
+    /// Whether files are read past the system's cache.
+    pub direct_io: bool,
+    /// Whether every value was the right one, and no change was lost.
+    pub verified: bool,
+}
+
+/// One combination in one repeat.
+struct Round {
+    findings: Findings,
+    device_reads: u64,
+    in_flight: f64,
+    limit: Limit,
+}
+
+impl Round {
+    fn per_second(&self, count: u64) -> f64 {
+        count as f64 / self.findings.elapsed.as_secs_f64()
+    }
+
+    fn hot(&self) -> f64 {
+        self.per_second(self.findings.hot.committed)
+    }
+
+    fn cold(&self) -> f64 {
+        self.per_second(self.findings.cold.committed)
+    }
+
+    fn both(&self) -> f64 {
+        self.hot() + self.cold()
+    }
+}
+
+impl Settings {
+    /// Checks what cannot be measured.
+    ///
+    /// # Errors
+    /// [`Error::Input`] that says which value to change.
+    pub fn check(&self) -> Result<()> {
+        let counts = [
+            ("--hot-records", self.hot_records),
+            ("--cold-records", self.cold_records),
+            ("--reads-cold", self.reads_cold.into()),
+        ];
+        if let Some((flag, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(Error::input(format!(
+                "{flag} 0 leaves nothing to measure; give at least 1"
+            )));
+        }
+        if u64::from(self.reads_cold) > self.cold_records {
+            return Err(Error::input(format!(
+                "--reads-cold {} asks for more records than --cold-records {} gives",
+                self.reads_cold, self.cold_records
+            )));
+        }
+        Ok(())
+    }
+
+    /// One line that says what will be run.
+    pub fn description(&self) -> String {
+        format!(
+            "{} in memory and {} on the device, values {}, {} and {} of them accessed by a \
+             storage-bound transaction, {} % of transactions only read, {}, durability {}",
+            plural(self.hot_records, "record"),
+            plural(self.cold_records, "record"),
+            bytes_text(self.value.bytes() as u64),
+            self.reads_hot,
+            self.reads_cold,
+            self.read_only_percent,
+            plural(self.workers as u64, "worker"),
+            self.durability.name(),
+        )
+    }
+
+    /// What is compared, each once. Where one transaction is under way at a time, numbers of
+    /// those that are make no difference.
+    fn variations(&self) -> Vec<Variation> {
+        let mut all: Vec<Variation> = Vec::new();
+        for &storage_bound_percent in &self.storage_bound_percents {
+            for &scheduler in &self.schedulers {
+                for &in_flight in &self.in_flights {
+                    for &cold_clients in &self.cold_clients {
+                        let (in_flight, cold_clients) = match scheduler.is_concurrent() {
+                            true => (in_flight, cold_clients),
+                            false => (InFlight::Fixed(1), 1),
+                        };
+                        let one = Variation {
+                            storage_bound_percent,
+                            scheduler,
+                            in_flight,
+                            cold_clients,
+                        };
+                        if !all.contains(&one) {
+                            all.push(one);
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Measures every combination, on one database with `options`, in an empty directory.
+///
+/// # Errors
+/// [`Error::Input`] for settings that cannot be measured; [`Error::Run`] when the database or
+/// the device refuses, or not one transaction commits.
+pub fn measure(settings: &Settings, options: Options, progress: &Progress) -> Result<Vec<Cold>> {
+    settings.check()?;
+    let mut bench = Bench::load(settings, options, progress)?;
+    let variations = settings.variations();
+    let mut rounds: Vec<Vec<Round>> = variations.iter().map(|_| Vec::new()).collect();
+    let total = u64::from(settings.repeats) * (variations.len() as u64 + 1);
+    let step = progress.step("measuring", total);
+    let limit_duration = (settings.duration / 10).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
+    for repeat in 0..settings.repeats as usize {
+        step.say(format!("repeat {}: device", repeat + 1));
+        let limit = bench.files.limit(limit_duration)?;
+        step.advance(1);
+        let seed = crate::keys::mix(settings.seed).wrapping_add(repeat as u64);
+        for turn in 0..variations.len() {
+            // None is always the first.
+            let at = (turn + repeat) % variations.len();
+            let variation = variations[at];
+            step.say(format!(
+                "repeat {}: {} at {} %",
+                repeat + 1,
+                variation.scheduler.name(),
+                variation.storage_bound_percent
+            ));
+            rounds[at].push(bench.run(variation, seed, limit)?);
+            step.advance(1);
+        }
+    }
+    step.finish();
+    let step = progress.step("comparing all records", 1);
+    let are_right = bench.are_right()?;
+    step.finish();
+    let summaries = variations.iter().zip(&rounds);
+    Ok(summaries
+        .map(|(&variation, own)| {
+            let same = |scheduler: Scheduler, percent: f64| {
+                let found = variations.iter().position(|other| {
+                    let is_alike = !scheduler.is_concurrent()
+                        || (other.in_flight, other.cold_clients)
+                            == (variation.in_flight, variation.cold_clients);
+                    is_alike
+                        && other.scheduler == scheduler
+                        && other.storage_bound_percent == percent
+                });
+                found.map(|at| rounds[at].as_slice())
+            };
+            let others = Others {
+                sequential: same(Scheduler::Sequential, variation.storage_bound_percent),
+                in_memory: same(variation.scheduler, 0.0),
+            };
+            summary(&bench, variation, own, &others, are_right)
+        })
+        .collect())
+}
+
+/// The loaded database.
+struct Bench {
+    settings: Arc<Settings>,
+    database: Database,
+    config: weft::WorkerConfig,
+    tables: Tables,
+    files: Files,
+    /// Cold records asked for since all were cold.
+    asked: Arc<AtomicU64>,
+    /// Changes committed.
+    changes: u64,
+}
+
+impl Bench {
+    fn load(settings: &Settings, options: Options, progress: &Progress) -> Result<Self> {
+        let options = Options {
+            workers: settings.workers,
+            pin_workers: true,
+            isolation: weft::Isolation::Snapshot,
+            // Who starves is to be seen, not to fail.
+            retries_max: u32::MAX,
+            storage: weft::StorageOptions {
+                cold_tier: true,
+                ..options.storage
+            },
+            ..options
+        };
+        let directory = options.data_dir.clone();
+        let directory = directory.ok_or_else(|| {
+            Error::input("cold records need a directory to go to; give --data-dir")
+        })?;
+        let config = options.worker_config();
+        let database = Database::open(options).map_err(Error::database)?;
+        let step = progress.step("loading", settings.hot_records + settings.cold_records);
+        let tables = Tables::load(settings, &database, &step)?;
+        step.finish();
+        let step = progress.step("having records leave memory", 1);
+        let out = tables.cool(settings, &database)?;
+        step.finish();
+        let files = Files::open(&directory)?;
+        progress.note(&format!(
+            "{out} of {} records of the cold table have left memory ({:.1} %)",
+            settings.cold_records,
+            100.0 * out as f64 / settings.cold_records as f64
+        ));
+        progress.note(&files.description());
+        Ok(Self {
+            settings: Arc::new(settings.clone()),
+            database,
+            config,
+            tables,
+            files,
+            asked: Arc::default(),
+            changes: 0,
+        })
+    }
+
+    /// Runs one combination. The cold table leaves memory again first if half of it was asked
+    /// for.
+    fn run(&mut self, variation: Variation, seed: u64, limit: Limit) -> Result<Round> {
+        let settings = &self.settings;
+        if self.asked.load(Ordering::Relaxed) > settings.cold_records / 2 {
+            self.tables.cool(settings, &self.database)?;
+            self.asked.store(0, Ordering::Relaxed);
+        }
+        // Without a hot source, there are no more transactions than cold clients.
+        let open_max =
+            (variation.storage_bound_percent == 100.0).then_some(variation.cold_clients as usize);
+        let config = variation
+            .scheduler
+            .worker_config(variation.in_flight, open_max, self.config);
+        let mut findings = Findings::default();
+        let counts = run_on_all(
+            &self.database,
+            config,
+            settings.duration,
+            |number, worker, sender| {
+                let client = Client {
+                    tables: self.tables.clone(),
+                    sources: Sources::new(settings, variation, &self.asked, seed, number),
+                    scheduler: variation.scheduler,
+                    durability: settings.durability.into(),
+                    duration: settings.duration,
+                    sender,
+                };
+                client.start(worker);
+            },
+            |part: Findings| findings.merge(&part),
+        )?;
+        if findings.hot.committed + findings.cold.committed == 0 || findings.elapsed.is_zero() {
+            return Err(Error::run(
+                "not one transaction committed; give it more --seconds",
+            ));
+        }
+        self.changes += findings.changes;
+        Ok(Round {
+            findings,
+            device_reads: counts.cold_reads(),
+            in_flight: counts.in_flight(),
+            limit,
+        })
+    }
+
+    fn are_right(&self) -> Result<bool> {
+        self.tables
+            .are_right(&self.settings, &self.database, self.changes)
+    }
+}
+
+/// What a combination is compared with, repeat by repeat.
+struct Others<'a> {
+    sequential: Option<&'a [Round]>,
+    in_memory: Option<&'a [Round]>,
+}
+
+/// The median of ratios within each repeat; `None` without the others, or if they did
+/// nothing.
+fn ratio(own: &[Round], others: Option<&[Round]>, rate: fn(&Round) -> f64) -> Option<f64> {
+    let ratios = own.iter().zip(others?);
+    let ratios: Vec<_> = ratios.map(|(one, other)| rate(one) / rate(other)).collect();
+    let median = Spread::of(&ratios).median;
+    median.is_finite().then_some(median)
+}
+
+fn summary(
+    bench: &Bench,
+    variation: Variation,
+    rounds: &[Round],
+    others: &Others<'_>,
+    are_right: bool,
+) -> Cold {
+    let settings = &bench.settings;
+    let of =
+        |figure: &dyn Fn(&Round) -> f64| Spread::of(&rounds.iter().map(figure).collect::<Vec<_>>());
+    let median = |figure: &dyn Fn(&Round) -> f64| of(figure).median;
+    let mut all = Findings::default();
+    rounds.iter().for_each(|round| all.merge(&round.findings));
+    let mut latencies = all.hot.latencies.clone();
+    latencies.merge(&all.cold.latencies);
+    let aborts = |of: fn(&Findings) -> u64| median(&|round| of(&round.findings) as f64) as u64;
+    let hot_aborts = aborts(|found| found.hot.aborts);
+    let cold_aborts = aborts(|found| found.cold.aborts);
+    let device_reads: u64 = rounds.iter().map(|round| round.device_reads).sum();
+    Cold {
+        benchmark: "cold",
+        mode: variation.scheduler,
+        storage_bound_percent: variation.storage_bound_percent,
+        read_only_percent: settings.read_only_percent,
+        workers: settings.workers,
+        in_flight: variation.in_flight,
+        in_flight_effective: median(&|round| round.in_flight),
+        cold_clients: variation.cold_clients,
+        hot_records: settings.hot_records,
+        cold_records: settings.cold_records,
+        value_bytes: settings.value.bytes(),
+        durability: settings.durability,
+        seconds: median(&|round| round.findings.elapsed.as_secs_f64()),
+        operations_per_second: median(&|round| round.per_second(round.findings.accesses)),
+        transactions_per_second: median(&Round::both),
+        transactions_per_second_spread: of(&Round::both),
+        hot_transactions_per_second: median(&Round::hot),
+        hot_transactions_per_second_spread: of(&Round::hot),
+        cold_transactions_per_second: median(&Round::cold),
+        cold_transactions_per_second_spread: of(&Round::cold),
+        times_sequential: ratio(rounds, others.sequential, Round::both),
+        hot_times_sequential: ratio(rounds, others.sequential, Round::hot),
+        hot_times_in_memory: ratio(rounds, others.in_memory, Round::hot),
+        latency_ns: latencies.percentiles(),
+        hot_latency_ns: all.hot.latencies.percentiles(),
+        cold_latency_ns: all.cold.latencies.percentiles(),
+        aborts: hot_aborts + cold_aborts,
+        hot_aborts,
+        cold_aborts,
+        device_iops: median(&|round| round.per_second(round.device_reads)),
+        device_iops_limit: median(&|round| round.limit.reads_per_second),
+        device_iops_limit_depth: median(&|round| round.limit.depth as f64) as usize,
+        device_iops_share: median(&|round| {
+            round.per_second(round.device_reads) / round.limit.reads_per_second
+        }),
+        device_reads_per_cold_access: (all.cold_accesses > 0)
+            .then(|| device_reads as f64 / all.cold_accesses as f64),
+        direct_io: bench.files.is_direct(),
+        verified: are_right && all.verifier.verified(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
