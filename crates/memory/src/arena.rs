@@ -11,8 +11,10 @@
 //!   nothing. (Only [`Reservation::charge`] may exceed it.)
 //! - *Deletes go on*: a small part of the limit is kept for urgent claims, those
 //!   of blocks without which nothing could be freed any more (tombstones).
-//! - *One class per block for life*: a freed block serves its class again.
-//! - *Stable addresses*: blocks lie in one reservation, whose base never moves.
+//! - *One class per block for life*: a freed block serves its class again. Versions are the
+//!   exception: their regions can be emptied (`region.rs`).
+//! - *Stable addresses*: blocks lie in one reservation, whose base never moves: versions in its
+//!   upper half, all else in the lower, each of which has room for the limit.
 
 use std::{
     fmt,
@@ -24,8 +26,9 @@ use std::{
 };
 
 use crate::{
-    class::{CLASS_COUNT, block_bytes},
-    region::{HUGE_PAGE_BYTES, Region},
+    class::{VERSION_CLASSES, block_bytes},
+    mapping::{HUGE_PAGE_BYTES, Mapping},
+    region::{Given, Regions, Span},
 };
 
 /// What a block is used for; the unit of memory statistics.
@@ -56,6 +59,8 @@ pub struct Usage {
     pub indirection_bytes: u64,
     /// Bytes in live version blocks.
     pub version_bytes: u64,
+    /// Bytes of chunks claimed for versions, live or free.
+    pub version_claimed_bytes: u64,
     /// Bytes of chunks claimed, live or free.
     pub claimed_bytes: u64,
     /// Bytes reserved for memory that lies elsewhere.
@@ -105,7 +110,9 @@ struct Accounts {
 
 /// A shared source of blocks in one reservation. See the module text.
 pub struct Arena {
-    region: Region,
+    mapping: Mapping,
+    /// Memory of versions, in the upper half of the mapping.
+    regions: Regions,
     limit_bytes: usize,
     /// The part of the limit that is kept for urgent claims.
     reserve_bytes: usize,
@@ -113,7 +120,7 @@ pub struct Arena {
     used_bytes: AtomicUsize,
     /// The part of them that was charged for lists.
     listed_bytes: AtomicUsize,
-    /// Also where the next chunk begins.
+    /// Of all but versions: where the next chunk begins.
     claimed_bytes: AtomicUsize,
     central: Box<[Mutex<Vec<Block>>]>,
     accounts: Mutex<Accounts>,
@@ -139,20 +146,25 @@ impl Arena {
     /// # Errors
     /// [`Exhausted`] when the system refuses even a huge page of address space.
     pub fn new(limit_bytes: usize) -> Result<Arc<Arena>, Exhausted> {
-        let wish = limit_bytes
+        let half = limit_bytes
             .saturating_add(HUGE_PAGE_BYTES)
             .min(ADDRESS_BYTES);
-        let region = Region::reserve(wish).ok_or(Exhausted)?;
-        let central = (0..CLASS_COUNT).map(|_| Mutex::new(Vec::new())).collect();
-        let limit_bytes = limit_bytes.min(region.bytes());
+        let mapping = Mapping::reserve(2 * half).ok_or(Exhausted)?;
+        let half = mapping.bytes() / 2;
+        let central = (0..VERSION_CLASSES).map(|_| Mutex::new(Vec::new()));
+        let limit_bytes = limit_bytes.min(half);
+        // SAFETY: within the mapping.
+        let upper = unsafe { mapping.base().add(half) };
+        let regions = Regions::new(upper, half, limit_bytes);
         Ok(Arc::new(Arena {
             limit_bytes,
             reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
-            region,
+            mapping,
+            regions,
             used_bytes: AtomicUsize::new(0),
             listed_bytes: AtomicUsize::new(0),
             claimed_bytes: AtomicUsize::new(0),
-            central,
+            central: central.collect(),
             accounts: Mutex::new(Accounts::default()),
         }))
     }
@@ -161,7 +173,7 @@ impl Arena {
     /// and more lie at multiples of 64 bytes from it.
     #[inline]
     pub fn base(&self) -> NonNull<u8> {
-        self.region.base()
+        self.mapping.base()
     }
 
     /// Bytes by purpose and the limit.
@@ -175,13 +187,15 @@ impl Arena {
         }
         let [inner_bytes, indirection_bytes, version_bytes, border_bytes] =
             sums.map(|sum| sum.max(0) as u64);
-        let claimed_bytes = self.claimed_bytes.load(Ordering::Relaxed);
+        let version_claimed_bytes = self.regions.claimed_bytes();
+        let claimed_bytes = self.claimed_bytes.load(Ordering::Relaxed) + version_claimed_bytes;
         let used_bytes = self.used_bytes.load(Ordering::Relaxed);
         let listed_bytes = self.listed_bytes.load(Ordering::Relaxed);
         Usage {
             index_bytes: inner_bytes + border_bytes,
             indirection_bytes,
             version_bytes,
+            version_claimed_bytes: version_claimed_bytes as u64,
             claimed_bytes: claimed_bytes as u64,
             reserved_bytes: used_bytes.saturating_sub(claimed_bytes + listed_bytes) as u64,
             listed_bytes: listed_bytes as u64,
@@ -195,10 +209,77 @@ impl Arena {
         self.used_bytes.load(Ordering::Relaxed) > self.limit_bytes
     }
 
-    /// The part of the reservation that has been claimed so far: address and
+    /// A large part of the reservation that has been claimed so far: address and
     /// bytes. For measurements that want to touch "the same memory".
     pub fn claimed(&self) -> (NonNull<u8>, usize) {
-        (self.base(), self.claimed_bytes.load(Ordering::Relaxed))
+        let (lower, upper) = (
+            self.claimed_bytes.load(Ordering::Relaxed),
+            self.regions.fresh().from,
+        );
+        match upper > lower {
+            // SAFETY: within the mapping.
+            true => (unsafe { self.base().add(self.mapping.bytes() / 2) }, upper),
+            false => (self.base(), lower),
+        }
+    }
+
+    /// The hard limit, in bytes.
+    pub fn limit_bytes(&self) -> usize {
+        self.limit_bytes
+    }
+
+    /// Bytes that are still to be had, for whatever purpose; without what is kept for urgent
+    /// claims.
+    pub fn room(&self) -> usize {
+        let used = self.used_bytes.load(Ordering::Relaxed) + self.reserve_bytes;
+        self.limit_bytes.saturating_sub(used)
+    }
+
+    /// Closes regions of versions, of `bytes` if there are as many whose rest fits into others:
+    /// those with the largest free part. They become [room](Arena::room) when what is left in
+    /// them was moved elsewhere. Returns how many bytes they have.
+    pub fn close_sparsest(&self, bytes: usize) -> usize {
+        let (closed, given) = self
+            .regions
+            .close_sparsest(bytes, |span| self.discard(span));
+        self.note_given(given);
+        closed
+    }
+
+    /// Gives up what has not become empty of the regions that were closed.
+    pub fn reopen(&self) {
+        self.regions.reopen();
+    }
+
+    /// Whether a version lies in a region that is to become empty, and had better move.
+    #[inline]
+    pub fn is_closing(&self, version: NonNull<u8>) -> bool {
+        self.regions.is_closing(version)
+    }
+
+    pub(crate) fn some_close(&self) -> bool {
+        self.regions.some_close()
+    }
+
+    pub(crate) fn closings(&self) -> u64 {
+        self.regions.closings()
+    }
+
+    fn discard(&self, span: Span) {
+        let from = self.mapping.bytes() / 2 + span.from;
+        self.mapping.discard(from, span.bytes);
+    }
+
+    fn note_given(&self, given: Given) {
+        self.note_listed(given.listed_bytes);
+        self.used_bytes
+            .fetch_sub(given.blank_bytes, Ordering::Relaxed);
+    }
+
+    /// Lists have grown by so many bytes, or shrunk: then it wraps.
+    fn note_listed(&self, bytes: usize) {
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.listed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Has the system back the memory that will be claimed next, up to `bytes` of it and to
@@ -207,11 +288,20 @@ impl Arena {
     pub fn prefault(&self, bytes: usize) -> usize {
         let used = self.used_bytes.load(Ordering::Relaxed);
         let bytes = bytes.min(self.limit_bytes.saturating_sub(used));
-        let claimed = self.claimed_bytes.load(Ordering::Relaxed);
-        match self.region.populate(claimed, bytes) {
+        let lower = self.claimed_bytes.load(Ordering::Relaxed);
+        let versions = self.regions.claimed_bytes();
+        let half = self.mapping.bytes() / 2;
+        let fresh = self.regions.fresh();
+        // What is needed next is probably shared as what was is.
+        let share = versions.max(1) as f64 / (versions + lower).max(1) as f64;
+        let upper_bytes = ((bytes as f64 * share) as usize).min(fresh.bytes);
+        let lower_bytes = (bytes - upper_bytes).min(half - lower);
+        let parts = [(half + fresh.from, upper_bytes), (lower, lower_bytes)];
+        let populated = parts.map(|(from, bytes)| match self.mapping.populate(from, bytes) {
             true => bytes,
             false => 0,
-        }
+        });
+        populated.into_iter().sum()
     }
 
     /// Claims a chunk for blocks of `class`, wishing for `wish` bytes (rounded
@@ -224,6 +314,14 @@ impl Arena {
         wish: usize,
         urgent: bool,
     ) -> Result<(NonNull<u8>, usize), Exhausted> {
+        if class >= VERSION_CLASSES {
+            let claim = |bytes| {
+                let enough = |left| (bytes <= left).then_some(bytes);
+                self.use_bytes(urgent, enough).map(drop)
+            };
+            let wish = wish.max(CHUNK_BYTES_MIN);
+            return self.regions.cut(class, wish, claim, Exhausted);
+        }
         let block = block_bytes(class);
         let wish = wish
             .clamp(CHUNK_BYTES_MIN, HUGE_PAGE_BYTES)
@@ -236,7 +334,7 @@ impl Arena {
         })?;
         // Relaxed: the chunk's memory is fresh, nobody published anything in it.
         let start = self.claimed_bytes.fetch_add(bytes, Ordering::Relaxed);
-        // SAFETY: `start + bytes <= used <= limit <= region.bytes()`, since whatever is
+        // SAFETY: `start + bytes <= used <= limit <= half the mapping`, since whatever is
         // claimed was used first, and never given back.
         Ok((unsafe { self.base().add(start) }, bytes))
     }
@@ -279,6 +377,9 @@ impl Arena {
     }
 
     pub(crate) fn take_central(&self, class: usize, into: &mut Vec<NonNull<u8>>, most: usize) {
+        if class >= VERSION_CLASSES {
+            return self.note_listed(self.regions.take(class, into, most));
+        }
         let mut central = self.central[class]
             .lock()
             .unwrap_or_else(|e| e.into_inner());
@@ -287,15 +388,17 @@ impl Arena {
     }
 
     pub(crate) fn give_central(&self, class: usize, blocks: impl Iterator<Item = NonNull<u8>>) {
+        if class >= VERSION_CLASSES {
+            let given = self.regions.give(class, blocks, |span| self.discard(span));
+            return self.note_given(given);
+        }
         let mut central = self.central[class]
             .lock()
             .unwrap_or_else(|e| e.into_inner());
         let before = central.capacity();
         central.extend(blocks.map(Block));
         // The list itself takes memory, and is never made smaller.
-        let growth = (central.capacity() - before) * size_of::<Block>();
-        self.used_bytes.fetch_add(growth, Ordering::Relaxed);
-        self.listed_bytes.fetch_add(growth, Ordering::Relaxed);
+        self.note_listed((central.capacity() - before) * size_of::<Block>());
     }
 
     pub(crate) fn open_account(&self) -> Arc<Account> {

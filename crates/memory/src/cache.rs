@@ -9,7 +9,7 @@ use std::{ptr::NonNull, sync::Arc};
 
 use crate::{
     arena::{Account, Arena, Exhausted, Purpose},
-    class::{BLOCK_BYTES_MAX, CLASS_COUNT, block_bytes, class_of},
+    class::{BLOCK_BYTES_MAX, CLASS_COUNT, VERSION_CLASSES, block_bytes, class_of},
 };
 
 /// Free blocks kept per class before the surplus goes to the arena, in bytes.
@@ -19,6 +19,10 @@ pub(crate) struct Cache {
     arena: Arc<Arena>,
     account: Arc<Account>,
     stocks: Box<[Stock]>,
+    /// How often regions had been closed when it last looked.
+    closings: u64,
+    /// Some were closing then: their blocks are not to be used again.
+    some_close: bool,
 }
 
 struct Stock {
@@ -48,6 +52,8 @@ impl Cache {
             arena,
             account,
             stocks,
+            closings: 0,
+            some_close: false,
         }
     }
 
@@ -115,6 +121,9 @@ impl Cache {
         let class = class_of(bytes, purpose);
         let block_bytes = block_bytes(class);
         self.account.add(purpose, -(block_bytes as i64));
+        if self.some_close && self.arena.is_closing(block) {
+            return self.arena.give_central(class, std::iter::once(block));
+        }
         let free = &mut self.stocks[class].free;
         free.push(block);
         let kept = kept_blocks(block_bytes);
@@ -125,7 +134,37 @@ impl Cache {
     }
 }
 
+impl Cache {
+    /// Gives back what it has of versions' memory, if further regions are closing: also of
+    /// others, so that it is known which the next are.
+    pub(crate) fn leave_closing(&mut self) {
+        self.some_close = self.arena.some_close();
+        let closings = self.arena.closings();
+        if std::mem::replace(&mut self.closings, closings) == closings {
+            return;
+        }
+        let arena = self.arena.clone();
+        for class in VERSION_CLASSES..CLASS_COUNT {
+            let stock = &mut self.stocks[class];
+            if stock.rest_bytes > 0 && arena.is_closing(stock.rest) {
+                stock.free_rest(block_bytes(class));
+            }
+            if !stock.free.is_empty() {
+                arena.give_central(class, stock.free.drain(..));
+            }
+        }
+    }
+}
+
 impl Stock {
+    /// Makes free blocks of what is left of the newest chunk.
+    fn free_rest(&mut self, block_bytes: usize) {
+        while self.rest_bytes >= block_bytes {
+            let block = self.bump(block_bytes);
+            self.free.push(block);
+        }
+    }
+
     #[inline]
     fn bump(&mut self, block_bytes: usize) -> NonNull<u8> {
         let block = self.rest;
@@ -141,10 +180,7 @@ impl Drop for Cache {
     fn drop(&mut self) {
         for (class, stock) in self.stocks.iter_mut().enumerate() {
             let block_bytes = block_bytes(class);
-            while stock.rest_bytes >= block_bytes {
-                let block = stock.bump(block_bytes);
-                stock.free.push(block);
-            }
+            stock.free_rest(block_bytes);
             if !stock.free.is_empty() {
                 self.arena.give_central(class, stock.free.drain(..));
             }

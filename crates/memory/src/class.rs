@@ -4,9 +4,9 @@
 //! larger ones are whole lines and start on a line: exact up to 16 lines, then
 //! eight steps per doubling (at most 12.5 % waste).
 //!
-//! Every size exists twice: blocks of a *lasting* purpose ([`Purpose::Border`]) have
+//! Every size exists three times: blocks of a *lasting* purpose ([`Purpose::Border`]) have
 //! classes of their own, so that what is in one, free or not, was always written by
-//! that purpose.
+//! that purpose; and so have versions, whose memory can serve others again (`region.rs`).
 
 use crate::{LINE_BYTES, Purpose};
 
@@ -14,10 +14,13 @@ use crate::{LINE_BYTES, Purpose};
 pub const BLOCK_BYTES_MAX: usize = 32 << 20;
 
 /// Number of sizes.
-const SIZE_COUNT: usize = size_of(BLOCK_BYTES_MAX) + 1;
+pub(crate) const SIZE_COUNT: usize = size_of(BLOCK_BYTES_MAX) + 1;
 
 /// Number of classes.
-pub(crate) const CLASS_COUNT: usize = 2 * SIZE_COUNT;
+pub(crate) const CLASS_COUNT: usize = VERSION_CLASSES + SIZE_COUNT;
+
+/// The first class of versions.
+pub(crate) const VERSION_CLASSES: usize = 2 * SIZE_COUNT;
 
 const EXACT_LINES: usize = 16;
 const STEPS_PER_DOUBLING_LOG2: usize = 3;
@@ -27,7 +30,8 @@ const STEPS_PER_DOUBLING_LOG2: usize = 3;
 pub(crate) const fn class_of(bytes: usize, purpose: Purpose) -> usize {
     match purpose {
         Purpose::Border => SIZE_COUNT + size_of(bytes),
-        Purpose::Index | Purpose::Indirection | Purpose::Version => size_of(bytes),
+        Purpose::Index | Purpose::Indirection => size_of(bytes),
+        Purpose::Version => VERSION_CLASSES + size_of(bytes),
     }
 }
 

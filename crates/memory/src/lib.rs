@@ -12,6 +12,7 @@ mod cache;
 mod class;
 mod epoch;
 mod local;
+mod mapping;
 mod region;
 mod sync;
 

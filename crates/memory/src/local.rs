@@ -96,6 +96,7 @@ impl Local {
             // for pins open then, and the epochs say that those are gone.
             unsafe { cache.free(address, (word >> 8) as usize, purpose) };
         });
+        cache.leave_closing();
     }
 
     /// Stops holding reclamation back, until the next pin. False while pins are

@@ -1,169 +1,403 @@
-//! One contiguous reservation of address space, backed by huge pages as it is
-//! touched.
+//! Regions: memory of versions, which can serve others again.
 //!
-//! Contiguity is what lets a structure name its nodes with 32-bit numbers
-//! (offset / 64 bytes). Reserving costs nothing: the kernel commits pages on
-//! first touch, 2 MiB at a time where transparent huge pages are allowed.
+//! A block serves its size class for ever, and so does a chunk: for nodes of an index, which
+//! never move, that is how it has to be. Versions come and go by the million, of whatever size
+//! is the fashion; when they go, their memory has to be of use to an index that grows. So it
+//! is handed out in *regions* of equal size (a large block takes several), each of which
+//! belongs to one size class until it is empty.
+//!
+//! # Closing
+//! Regions hardly ever become empty by themselves. Somebody has to *close* the sparsest
+//! ([`Regions::close_sparsest`]) and move away what is left in them: then
+//! 1. their free blocks are taken out of circulation;
+//! 2. who looks after versions asks of each whether it lies in such a region
+//!    ([`Regions::is_closing`]), and moves it;
+//! 3. caches give back what they have with their next housekeeping, and what is freed
+//!    after that at once;
+//! 4. when the last block has, the region is *blank*: its pages go back to the system, its bytes
+//!    to the limit.
+//!
+//! A region that does not become empty for too long is opened again.
+//!
+//! # Who may be in a blank region
+//! Nobody: a block is in a cache, in use, or in a list here; a region is blank when the lists
+//! have all of its blocks. Blocks in use are freed when the epochs say that nobody reads them
+//! any more, and not earlier (`local.rs`). A block that a cache had when its region began to
+//! close may be used once more: that only takes longer. Regions are closed, opened and become
+//! blank under the lock of their class; the state is a byte that anybody may look at, and that
+//! says what was so a moment ago: moving a version for nothing is harmless, and so is staying.
 
-use std::ptr::NonNull;
+use std::{
+    collections::BTreeMap,
+    ptr::NonNull,
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering},
+    },
+};
 
-/// Alignment of the base and size of a huge page, in bytes.
-pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
+use crate::{
+    arena::Block,
+    class::{SIZE_COUNT, VERSION_CLASSES, block_bytes},
+    mapping::HUGE_PAGE_BYTES,
+};
 
-pub(crate) struct Region {
+/// Regions that a limit is worth, at least: else they are smaller than a huge page.
+const REGIONS_PER_LIMIT: usize = 64;
+const REGION_BYTES_MIN: usize = 64 << 10;
+
+const OPEN: u8 = 0;
+const CLOSING: u8 = 1;
+
+/// All regions of an arena.
+pub(crate) struct Regions {
     base: NonNull<u8>,
-    bytes: usize,
-    mapping: Mapping,
+    region_bytes: usize,
+    states: Box<[AtomicU8]>,
+    space: Mutex<Space>,
+    classes: Box<[Mutex<Class>]>,
+    claimed_bytes: AtomicUsize,
+    /// How often regions were closed, and how many are closing.
+    closings: AtomicU64,
+    closing: AtomicUsize,
 }
 
-// SAFETY: a region is address space; it has no thread affinity and hands out
-// nothing by itself. Who may touch which part is the arena's concern.
-unsafe impl Send for Region {}
-// SAFETY: as above; all methods take `&self` and only read immutable fields.
-unsafe impl Sync for Region {}
+// SAFETY: `base` is an address in the arena's mapping, which is shared; free blocks are owned
+// by whoever took them out.
+unsafe impl Send for Regions {}
+// SAFETY: as above; everything that changes is atomic or under a lock.
+unsafe impl Sync for Regions {}
 
-impl Region {
-    pub(crate) fn base(&self) -> NonNull<u8> {
-        self.base
+/// Which regions belong to nobody.
+struct Space {
+    /// From here on, all.
+    fresh: usize,
+    /// Others, by their first: how many. No two runs touch.
+    blank: BTreeMap<usize, usize>,
+}
+
+/// The regions of a size class.
+#[derive(Default)]
+struct Class {
+    /// Where the next chunk is cut from, and how many blocks were.
+    cutting: Option<(usize, usize)>,
+    /// Free blocks by region; no list is empty.
+    free: BTreeMap<usize, Vec<Block>>,
+    /// The same of regions that are closing. They may be.
+    closing: BTreeMap<usize, Vec<Block>>,
+    /// Bytes that the lists take.
+    listed_bytes: usize,
+}
+
+/// What became of blocks that were given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Given {
+    /// Bytes by which the lists have grown; wraps if they shrank.
+    pub(crate) listed_bytes: usize,
+    /// Bytes of regions that are blank now.
+    pub(crate) blank_bytes: usize,
+}
+
+/// A part of the arena's reservation, in bytes from `base`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) from: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Regions {
+    /// In `bytes` of address space from `base` on, under a limit.
+    pub(crate) fn new(base: NonNull<u8>, bytes: usize, limit_bytes: usize) -> Regions {
+        let share = (limit_bytes / REGIONS_PER_LIMIT).max(1);
+        let region_bytes = (1 << share.ilog2()).clamp(REGION_BYTES_MIN, HUGE_PAGE_BYTES);
+        let count = bytes / region_bytes;
+        Regions {
+            base,
+            region_bytes,
+            states: (0..count).map(|_| AtomicU8::new(OPEN)).collect(),
+            space: Mutex::new(Space {
+                fresh: 0,
+                blank: BTreeMap::new(),
+            }),
+            classes: (0..SIZE_COUNT).map(|_| Mutex::default()).collect(),
+            claimed_bytes: AtomicUsize::new(0),
+            closings: AtomicU64::new(0),
+            closing: AtomicUsize::new(0),
+        }
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+    pub(crate) fn claimed_bytes(&self) -> usize {
+        self.claimed_bytes.load(Ordering::Relaxed)
     }
 
-    /// Reserves `bytes` (rounded up to huge pages), halving the wish while the
-    /// operating system refuses it. The memory reads as zero. `None` when even
-    /// one huge page is refused.
-    pub(crate) fn reserve(bytes: usize) -> Option<Region> {
-        let mut bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES).max(HUGE_PAGE_BYTES);
-        loop {
-            if let Some((mapping, base)) = Mapping::new(bytes) {
-                return Some(Region {
-                    base,
-                    bytes,
-                    mapping,
-                });
+    pub(crate) fn some_close(&self) -> bool {
+        self.closing.load(Ordering::Relaxed) > 0
+    }
+
+    pub(crate) fn closings(&self) -> u64 {
+        // Acquire: who sees it finds the regions closing.
+        self.closings.load(Ordering::Acquire)
+    }
+
+    /// Where the next region is taken from that was never used, to the end.
+    pub(crate) fn fresh(&self) -> Span {
+        let from = self.space().fresh * self.region_bytes;
+        let bytes = self.states.len() * self.region_bytes - from;
+        Span { from, bytes }
+    }
+
+    /// Whether a block lies in a region that is to become empty.
+    #[inline]
+    pub(crate) fn is_closing(&self, block: NonNull<u8>) -> bool {
+        let state = self.states.get(self.region_of(block));
+        state.is_some_and(|state| state.load(Ordering::Relaxed) == CLOSING)
+    }
+
+    /// The region that a block begins in; none of these, if it is no version's.
+    #[inline]
+    fn region_of(&self, block: NonNull<u8>) -> usize {
+        let bytes = block.addr().get().wrapping_sub(self.base.addr().get());
+        bytes / self.region_bytes
+    }
+
+    fn space(&self) -> MutexGuard<'_, Space> {
+        self.space.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn class(&self, class: usize) -> MutexGuard<'_, Class> {
+        let class = &self.classes[class - VERSION_CLASSES];
+        class.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Regions that a block of a class takes, or several share.
+    fn span_regions(&self, class: usize) -> usize {
+        block_bytes(class).div_ceil(self.region_bytes)
+    }
+
+    /// Blocks in these.
+    fn span_blocks(&self, class: usize) -> usize {
+        self.span_regions(class) * self.region_bytes / block_bytes(class)
+    }
+
+    /// Cuts a chunk of about `wish` bytes, at least a block. `claim` is asked for the bytes of
+    /// further regions.
+    pub(crate) fn cut<E>(
+        &self,
+        class: usize,
+        wish: usize,
+        claim: impl FnOnce(usize) -> Result<(), E>,
+        exhausted: E,
+    ) -> Result<(NonNull<u8>, usize), E> {
+        let block = block_bytes(class);
+        let all = self.span_blocks(class);
+        let mut owner = self.class(class);
+        let (region, cut) = match owner.cutting {
+            Some(cutting) => cutting,
+            None => {
+                let regions = self.span_regions(class);
+                let bytes = regions * self.region_bytes;
+                let taken = self.space().take(regions, self.states.len());
+                let first = taken.ok_or(exhausted)?;
+                if let Err(error) = claim(bytes) {
+                    self.space().put(first, regions);
+                    return Err(error);
+                }
+                self.claimed_bytes.fetch_add(bytes, Ordering::Relaxed);
+                (first, 0)
             }
-            if bytes == HUGE_PAGE_BYTES {
-                return None;
+        };
+        let blocks = (wish / block).clamp(1, all - cut);
+        let next = cut + blocks;
+        owner.cutting = (next < all).then_some((region, next));
+        // SAFETY: the region lies in the address space.
+        let start = unsafe { self.base.add(region * self.region_bytes + cut * block) };
+        Ok((start, blocks * block))
+    }
+
+    /// Takes free blocks, `most` at most.
+    pub(crate) fn take(&self, class: usize, into: &mut Vec<NonNull<u8>>, most: usize) -> usize {
+        let mut owner = self.class(class);
+        let before = owner.listed_bytes;
+        // Of the first regions, so that the last become sparse.
+        while into.len() < most
+            && let Some(mut list) = owner.free.first_entry()
+        {
+            let list = list.get_mut();
+            let from = list.len().saturating_sub(most - into.len());
+            into.extend(list.drain(from..).map(|block| block.0));
+            if list.is_empty() {
+                let gone = owner
+                    .free
+                    .pop_first()
+                    .map_or(0, |(_, list)| bytes_of(&list));
+                owner.listed_bytes -= gone;
             }
-            bytes = (bytes / 2).next_multiple_of(HUGE_PAGE_BYTES);
+        }
+        owner.listed_bytes.wrapping_sub(before)
+    }
+
+    /// Takes blocks back.
+    pub(crate) fn give(
+        &self,
+        class: usize,
+        blocks: impl Iterator<Item = NonNull<u8>>,
+        discard: impl Fn(Span),
+    ) -> Given {
+        let mut owner = self.class(class);
+        let before = owner.listed_bytes;
+        let mut blank_bytes = 0;
+        for block in blocks {
+            let region = self.region_of(block);
+            let is_closing = self.states[region].load(Ordering::Relaxed) == CLOSING;
+            let owner = &mut *owner;
+            let lists = match is_closing {
+                true => &mut owner.closing,
+                false => &mut owner.free,
+            };
+            let list = lists.entry(region).or_default();
+            let capacity = bytes_of(list);
+            list.push(Block(block));
+            owner.listed_bytes += bytes_of(list) - capacity;
+            if is_closing && list.len() == self.span_blocks(class) {
+                blank_bytes += self.make_blank(class, owner, region, &discard);
+            }
+        }
+        Given {
+            listed_bytes: owner.listed_bytes.wrapping_sub(before),
+            blank_bytes,
+        }
+    }
+
+    /// A closing region is empty: its bytes.
+    fn make_blank(
+        &self,
+        class: usize,
+        owner: &mut Class,
+        region: usize,
+        discard: &impl Fn(Span),
+    ) -> usize {
+        let list = owner.closing.remove(&region);
+        owner.listed_bytes -= list.map_or(0, |list| bytes_of(&list));
+        let regions = self.span_regions(class);
+        let bytes = regions * self.region_bytes;
+        let from = region * self.region_bytes;
+        discard(Span { from, bytes });
+        self.states[region].store(OPEN, Ordering::Relaxed);
+        self.closing.fetch_sub(1, Ordering::Relaxed);
+        self.claimed_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.space().put(region, regions);
+        bytes
+    }
+
+    /// Closes regions of `want` bytes, or as many as have room elsewhere, in regions of their
+    /// class, for what is left in them: those with the largest free part. Returns how many bytes
+    /// they have, and what became of those that are empty.
+    pub(crate) fn close_sparsest(&self, want: usize, discard: impl Fn(Span)) -> (usize, Given) {
+        // By used part: per mille, class, region.
+        let mut sparsest = Vec::new();
+        let mut room = vec![0; SIZE_COUNT];
+        for class in VERSION_CLASSES..VERSION_CLASSES + SIZE_COUNT {
+            let owner = self.class(class);
+            let all = self.span_blocks(class);
+            for (&region, free) in &owner.free {
+                room[class - VERSION_CLASSES] += free.len();
+                if owner.cutting.is_none_or(|(cutting, _)| cutting != region) {
+                    sparsest.push(((all - free.len()) * 1000 / all, class, region));
+                }
+            }
+        }
+        sparsest.sort_unstable();
+        let (mut closed, mut given) = (0, Given::default());
+        for (_, class, region) in sparsest {
+            if closed >= want {
+                break;
+            }
+            let mut owner = self.class(class);
+            let owner = &mut *owner;
+            let Some(free) = owner.free.get(&region).map(Vec::len) else {
+                continue;
+            };
+            let all = self.span_blocks(class);
+            let room = &mut room[class - VERSION_CLASSES];
+            // What is left moves to where the others of the class are free.
+            let Some(left) = room
+                .checked_sub(free)
+                .and_then(|r| r.checked_sub(all - free))
+            else {
+                continue;
+            };
+            *room = left;
+            closed += self.span_regions(class) * self.region_bytes;
+            self.states[region].store(CLOSING, Ordering::Relaxed);
+            self.closing.fetch_add(1, Ordering::Relaxed);
+            if let Some(list) = owner.free.remove(&region) {
+                owner.closing.insert(region, list);
+            }
+            if free == all {
+                let before = owner.listed_bytes;
+                given.blank_bytes += self.make_blank(class, owner, region, &discard);
+                let grown = owner.listed_bytes.wrapping_sub(before);
+                given.listed_bytes = given.listed_bytes.wrapping_add(grown);
+            }
+        }
+        // Release: pairs with `closings`.
+        self.closings.fetch_add(1, Ordering::Release);
+        (closed, given)
+    }
+
+    /// Opens again what has not become empty.
+    pub(crate) fn reopen(&self) {
+        for class in VERSION_CLASSES..VERSION_CLASSES + SIZE_COUNT {
+            let mut owner = self.class(class);
+            for (region, list) in std::mem::take(&mut owner.closing) {
+                self.states[region].store(OPEN, Ordering::Relaxed);
+                self.closing.fetch_sub(1, Ordering::Relaxed);
+                owner.free.insert(region, list);
+            }
         }
     }
 }
 
-impl Region {
-    /// Has the system commit all pages of a part of the region, where it can do so without
-    /// their being written to: whether it has. What is in them stays.
-    pub(crate) fn populate(&self, from: usize, bytes: usize) -> bool {
-        assert!(from <= self.bytes && bytes <= self.bytes - from);
-        self.mapping.populate(self.base, from, bytes)
-    }
+fn bytes_of(list: &Vec<Block>) -> usize {
+    list.capacity() * size_of::<Block>()
 }
 
-impl Drop for Region {
-    fn drop(&mut self) {
-        self.mapping.release();
-    }
-}
-
-#[cfg(all(unix, not(miri)))]
-struct Mapping {
-    start: *mut libc::c_void,
-    bytes: usize,
-}
-
-#[cfg(all(unix, not(miri)))]
-impl Mapping {
-    fn new(bytes: usize) -> Option<(Mapping, NonNull<u8>)> {
-        let padded = bytes.checked_add(HUGE_PAGE_BYTES)?;
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice
-        // touches no memory that exists.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                padded,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return None;
+impl Space {
+    /// The first of so many regions beside each other, of `all` that there are.
+    fn take(&mut self, regions: usize, all: usize) -> Option<usize> {
+        let run = self.blank.iter().find(|&(_, &run)| run >= regions);
+        if let Some((&first, &run)) = run {
+            self.blank.remove(&first);
+            if run > regions {
+                self.blank.insert(first + regions, run - regions);
+            }
+            return Some(first);
         }
-        let offset = start.cast::<u8>().align_offset(HUGE_PAGE_BYTES);
-        // SAFETY: `offset < HUGE_PAGE_BYTES`, the padding that was mapped too.
-        let base = unsafe { start.cast::<u8>().add(offset) };
-        #[cfg(target_os = "linux")]
-        // SAFETY: the range lies in the mapping made above. The call is advice:
-        // its failure leaves ordinary pages, which are slower but correct.
-        unsafe {
-            libc::madvise(base.cast(), bytes, libc::MADV_HUGEPAGE);
-            // A core dump of a database should not contain the database.
-            libc::madvise(base.cast(), bytes, libc::MADV_DONTDUMP);
+        let first = self.fresh;
+        (first + regions <= all).then(|| {
+            self.fresh += regions;
+            first
+        })
+    }
+
+    fn put(&mut self, mut first: usize, mut regions: usize) {
+        if let Some(after) = self.blank.remove(&(first + regions)) {
+            regions += after;
         }
-        Some((
-            Mapping {
-                start,
-                bytes: padded,
-            },
-            NonNull::new(base)?,
-        ))
-    }
-
-    #[cfg(target_os = "linux")]
-    fn populate(&self, base: NonNull<u8>, from: usize, bytes: usize) -> bool {
-        let from = from / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES..from + bytes;
-        // SAFETY: the caller has seen to it that the part lies in the mapping. The call
-        // commits pages as a write to each would, and changes none.
-        let populated = unsafe {
-            let start = base.as_ptr().add(from.start).cast();
-            libc::madvise(start, from.len(), libc::MADV_POPULATE_WRITE)
-        };
-        populated == 0
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn populate(&self, _base: NonNull<u8>, _from: usize, _bytes: usize) -> bool {
-        false
-    }
-
-    fn release(&mut self) {
-        // SAFETY: exactly the mapping that `new` made; the arena that owns the
-        // region is being dropped, so nobody holds a block of it.
-        unsafe { libc::munmap(self.start, self.bytes) };
-    }
-}
-
-/// Under Miri and off Unix the region is one zeroed allocation, capped because
-/// it is committed at once.
-#[cfg(any(not(unix), miri))]
-struct Mapping {
-    start: *mut u8,
-    layout: std::alloc::Layout,
-}
-
-#[cfg(any(not(unix), miri))]
-impl Mapping {
-    fn new(bytes: usize) -> Option<(Mapping, NonNull<u8>)> {
-        const COMMITTED_BYTES_MAX: usize = if cfg!(miri) { 16 << 20 } else { 8 << 30 };
-        if bytes > COMMITTED_BYTES_MAX {
-            return None;
+        if let Some((&before, &run)) = self.blank.range(..first).next_back()
+            && before + run == first
+        {
+            first = before;
+            regions += run;
         }
-        let layout = std::alloc::Layout::from_size_align(bytes, HUGE_PAGE_BYTES).ok()?;
-        // SAFETY: the layout has a non-zero size.
-        let start = unsafe { std::alloc::alloc_zeroed(layout) };
-        Some((Mapping { start, layout }, NonNull::new(start)?))
-    }
-
-    /// All of it is committed.
-    fn populate(&self, _base: NonNull<u8>, _from: usize, _bytes: usize) -> bool {
-        true
-    }
-
-    fn release(&mut self) {
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { std::alloc::dealloc(self.start, self.layout) };
+        if first + regions == self.fresh {
+            self.blank.remove(&first);
+            self.fresh = first;
+        } else {
+            self.blank.insert(first, regions);
+        }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;
