@@ -36,8 +36,7 @@
 //! ([`CheckpointConfig::bytes_per_second_max`], `pace.rs`).
 
 pub(crate) mod format;
-mod pace;
-mod upkeep;
+pub(crate) mod pace;
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -190,7 +189,7 @@ impl Session {
         self.take_checkpoint(Haste::AwaitedBySomebody).await
     }
 
-    async fn take_checkpoint(
+    pub(crate) async fn take_checkpoint(
         self: &Rc<Self>,
         haste: Haste,
     ) -> Result<CheckpointReport, CheckpointError> {

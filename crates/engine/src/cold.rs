@@ -11,6 +11,8 @@
 //! | reading a record, once for all who want it | `fetch.rs` |
 //! | what leaves memory, and how | `demote.rs` |
 //! | what comes back | `promote.rs` |
+//! | when: room in memory | `room.rs` |
+//! | how what stays is moved together | `evacuate.rs` |
 //!
 //! # Why nobody sees the difference
 //! *Demotion* takes a head that is committed, not newer than the horizon and no tombstone:
@@ -45,12 +47,14 @@
 mod address;
 mod bounds;
 mod demote;
+mod evacuate;
 mod fetch;
 mod files;
 pub(crate) mod format;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod promote;
+mod room;
 
 use std::sync::Arc;
 
@@ -58,9 +62,9 @@ use io::{Directory, File};
 
 pub use self::demote::Demoted;
 pub(crate) use self::files::{file_name, file_number, locate, remove_others};
-pub(crate) use self::{address::ColdAddress, bounds::Bounds, fetch::Fetched};
-use self::{demote::Hand, fetch::Reads, files::ColdFiles};
-use crate::manifest::ColdFileEntry;
+pub(crate) use self::{address::ColdAddress, bounds::Bounds, fetch::Fetched, room::Patience};
+use self::{demote::Hand, fetch::Reads, files::ColdFiles, room::Wish};
+use crate::{manifest::ColdFileEntry, sync::AtomicBool};
 
 /// The number of the file that has a record.
 pub(crate) fn file_of(address: ColdAddress) -> u32 {
@@ -73,6 +77,9 @@ pub(crate) struct ColdTier {
     reads: Reads,
     pub(crate) bounds: Bounds,
     hand: Hand,
+    /// A session moves versions together.
+    is_evacuating: AtomicBool,
+    wish: Wish,
 }
 
 impl ColdTier {
@@ -90,6 +97,8 @@ impl ColdTier {
             reads: Reads::default(),
             bounds: Bounds::new(),
             hand: Hand::default(),
+            is_evacuating: AtomicBool::new(false),
+            wish: Wish::default(),
         })
     }
 

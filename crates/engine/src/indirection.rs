@@ -10,7 +10,7 @@
 //! | 0 | the RID is not in use |
 //! | 1 (`DEAD`) | the record is gone and its index entry is being removed |
 //! | bit 2 (`COLD`) | the only version is on the device, at the address in the upper 60 bits |
-//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record; bit 3 (`FROZEN`): it is about to become cold |
+//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record; bit 3 (`FROZEN`): it is about to become cold, or to move |
 //!
 //! Versions are 16-byte aligned, so their addresses have room for the mark. Readers
 //! mask it. Writers replace an unmarked head by a compare-and-swap that fails on a
@@ -21,7 +21,7 @@
 //! Transitions: 0 → version (insert, before the RID is in any index); version →
 //! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
 //! older than the horizon); `DEAD` → 0 (RID reused, after a grace period); version →
-//! frozen → cold → version (the same one: `cold.rs`).
+//! frozen → cold → version, or frozen → version (the same one: `cold.rs`).
 
 use std::{
     ptr::NonNull,
@@ -157,7 +157,7 @@ impl Slot {
     }
 
     /// Keeps everybody else from replacing or marking the head, if it still is `head`, and
-    /// not marked; until [`Slot::chill`], which must follow at once.
+    /// not marked; until [`Slot::chill`] or [`Slot::unfreeze`], which must follow at once.
     pub(crate) fn freeze(&self, head: Version) -> bool {
         let word = head.word();
         self.0
@@ -176,6 +176,12 @@ impl Slot {
         // Release: who finds the address finds the file, and the bound.
         let cold = to.bits() << COLD_SHIFT | COLD;
         self.0.store(cold, Ordering::Release);
+    }
+
+    /// Puts a copy in the place of the head, which the caller has frozen.
+    pub(crate) fn unfreeze(&self, copy: Version) {
+        // Release: who finds the copy finds what is in it.
+        self.0.store(copy.word(), Ordering::Release);
     }
 
     /// Makes `to`, read from `from`, the head, if the slot still says `from`.

@@ -42,7 +42,7 @@ use io::Directory;
 
 pub use self::wait::Durable;
 pub(crate) use self::{
-    bell::Listening,
+    bell::{Bell, Listening},
     frontier::{Frontier, Sealed},
     lane::{LaneWriter, Moment, Resting},
     segments::Segments,

@@ -17,6 +17,7 @@ mod kept_key;
 mod rids;
 mod savepoints;
 mod spares;
+mod upkeep;
 mod waits;
 
 use std::{
@@ -36,7 +37,7 @@ use crate::{
     certifier::{Announcements, Certifier},
     database::Database,
     horizon::Floor,
-    log::{LaneWriter, Moment},
+    log::{Bell, LaneWriter, Moment},
     secondary::entry::Scratch,
     stats::{Published, TransactionStats},
     timestamp::Timestamp,
@@ -51,6 +52,7 @@ pub(crate) use kept_key::KeptKey;
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Saved, Savepoints};
 pub(crate) use spares::{Lent, Spares};
+pub(crate) use upkeep::next_look;
 pub(crate) use waits::{Generation, Waits};
 
 /// How long a session with garbage that cannot be freed yet sleeps at most.
@@ -91,6 +93,8 @@ pub struct Session {
     floor: Arc<Floor>,
     idle: Cell<bool>,
     pub(crate) waits: Waits,
+    /// Rung when there may be room in memory again.
+    pub(crate) room: Bell,
     published: Arc<Published>,
     garbage_poll: Cell<Duration>,
 }
@@ -196,6 +200,7 @@ impl Session {
             floor: database.horizon.register(),
             idle: Cell::new(true),
             waits: Waits::default(),
+            room: Bell::default(),
             published: database.register_stats(),
             garbage_poll: Cell::new(GARBAGE_POLL),
             number,
@@ -325,6 +330,7 @@ impl Session {
         }
         self.memory.quiesce();
         self.collect();
+        self.look_after_room();
         self.settle();
         self.published.publish(&self.counters.stats.borrow());
     }

@@ -75,6 +75,10 @@ counters! {
     promoted,
     /// Hot records that became cold.
     demoted,
+    /// Versions that were moved in memory, so that others have room.
+    moved,
+    /// Times that the device refused to take records: it is full, or fails.
+    demotions_failed,
 }
 
 impl TransactionStats {

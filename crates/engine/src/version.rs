@@ -60,6 +60,8 @@ impl Link {
     const UNIT_LOG2: u32 = 4;
 
     fn new(from: Version, next: Option<Version>, size: BlockSize) -> Link {
+        // What a copied version's link dangles at may be where the copy is.
+        let next = next.filter(|next| next.0 != from.0);
         let distance = next.map_or(0, |next| {
             let bytes = next.0.as_ptr().expose_provenance() as i64 - from.0.addr().get() as i64;
             let distance = bytes >> Self::UNIT_LOG2;
@@ -179,6 +181,11 @@ impl Version {
         self.0.as_ptr().expose_provenance() as u64
     }
 
+    /// Its block.
+    pub(crate) fn block(self) -> NonNull<u8> {
+        self.0
+    }
+
     /// For prefetching.
     #[inline(always)]
     pub(crate) fn address(self) -> *const u8 {
@@ -231,6 +238,29 @@ impl Version {
     pub(crate) fn last_reader(self, now: Timestamp) -> Timestamp {
         // Relaxed: the caller's fence orders it.
         ReadMark::from_bits(self.header().mark.load(Ordering::Relaxed)).latest(now)
+    }
+
+    /// A copy of a committed version, unpublished, without the mark of its readers.
+    pub(crate) fn copy(self, local: &Local) -> Result<Version, Exhausted> {
+        let header = self.header();
+        let copy = Version::make(
+            local,
+            header.begin.load(Ordering::Acquire),
+            self.payload(),
+            self.next(),
+        )?;
+        let link = copy.link().with_successor(self.link().successor());
+        copy.header().link.store(link.0, Ordering::Relaxed);
+        let length = header.length.load(Ordering::Relaxed);
+        copy.header().length.store(length, Ordering::Relaxed);
+        Ok(copy)
+    }
+
+    /// Takes over the mark of the readers of the version that this one takes the place of.
+    pub(crate) fn take_mark(self, of: Version) {
+        // Relaxed: the caller's fence orders it.
+        let mark = of.header().mark.load(Ordering::Relaxed);
+        self.header().mark.store(mark, Ordering::Relaxed);
     }
 
     /// Notes that a transaction that has read the version commits at `at`; whether that was

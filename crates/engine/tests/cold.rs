@@ -24,9 +24,13 @@ use io::{Directory, Faults, SimulatedDisk};
 use rng::Rng;
 
 fn open(directory: Arc<dyn Directory>) -> Durable {
+    open_within(256 << 20, directory)
+}
+
+fn open_within(memory_bytes_max: usize, directory: Arc<dyn Directory>) -> Durable {
     let config = DatabaseConfig {
         cold_tier: true,
-        ..DatabaseConfig::with_memory(256 << 20)
+        ..DatabaseConfig::with_memory(memory_bytes_max)
     };
     open_configured(config, directory, LOG, RecoveryConfig::default()).unwrap()
 }
@@ -533,4 +537,142 @@ fn a_damaged_record_fails_its_readers_alone() {
             .unwrap();
         transaction.commit().await.unwrap();
     });
+}
+
+/// What is hot lies between what has left memory: it is moved together, and then there is room
+/// for something else. Nobody can tell, be it who has read it before or who reads it meanwhile.
+#[test]
+fn what_stays_in_memory_is_moved_together() {
+    let disk = SimulatedDisk::new(12, Faults::default());
+    let mut durable = open_within(24 << 20, disk.directory());
+    let count = 40_000;
+    let table = with_records(&mut durable, count);
+    // Whoever is asked for between two rounds of the clock stays.
+    for _ in 0..3 {
+        let hot = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            let transaction = session.begin(Isolation::Snapshot).unwrap();
+            for i in (0..count).step_by(9) {
+                assert_eq!(get(&transaction, &hot, i).await, Some(value(i)));
+            }
+            drop(transaction);
+            session.tend();
+            let mut looked_at = 0;
+            while looked_at < count {
+                let left = count - looked_at;
+                looked_at += session.demote(left).await.unwrap().unwrap().looked_at;
+                session.tend();
+            }
+        });
+    }
+    let memory = |durable: &mut Durable| {
+        (0..5).for_each(|_| durable.session().tend());
+        durable.database.memory()
+    };
+    let before = memory(&mut durable);
+    assert!(
+        before.version_bytes * 3 < before.version_claimed_bytes,
+        "{before:?}"
+    );
+    // Two that read what the other writes, as in `marks_of_readers_..`: `a` has read before.
+    let session = durable.session();
+    let begin = || {
+        let transaction = session.begin(Isolation::Serializable).unwrap();
+        transaction.set_durability(Durability::None);
+        transaction
+    };
+    let (a, b) = (begin(), begin());
+    let (ta, tb) = (table.clone(), table.clone());
+    let (a, b) = step(&mut durable, async move {
+        assert_eq!(get(&a, &ta, 9).await, Some(value(9)));
+        assert_eq!(get(&b, &tb, 18).await, Some(value(18)));
+        (a, b)
+    });
+    for _ in 0..4 {
+        durable.run(async |session: Rc<Session>| {
+            session.compact(usize::MAX).await.unwrap();
+            session.tend();
+        });
+    }
+    let (ta, tb) = (table.clone(), table.clone());
+    let (first, second) = step(&mut durable, async move {
+        a.update::<Interleaved>(&ta, &key(18), b"a").await.unwrap();
+        let first = a.commit().await;
+        let second = match b.update::<Interleaved>(&tb, &key(9), b"b").await {
+            Ok(_) => b.commit().await.map(drop),
+            Err(error) => Err(error),
+        };
+        (first, second)
+    });
+    assert!(first.is_ok() && second.is_err(), "{first:?}, {second:?}");
+    let after = memory(&mut durable);
+    let moved = durable.database.stats().moved;
+    assert!(moved > 500, "{moved}");
+    assert!(
+        after.version_claimed_bytes * 2 < before.version_claimed_bytes,
+        "{before:?}, {after:?}"
+    );
+    let expected = |i| match i {
+        18 => b"a".to_vec(),
+        _ => value(i),
+    };
+    let records = durable.read(&table).into_iter();
+    assert!(records.eq((0..count).map(|i| (key(i), expected(i)))));
+}
+
+/// Much more than fits into memory is written, read and changed; nobody is told that memory
+/// is exhausted, and no more of it is used than was given.
+#[test]
+fn a_table_grows_far_beyond_memory() {
+    const LIMIT: usize = 24 << 20;
+    const RECORDS: u64 = 100_000;
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(LIMIT, disk.directory());
+    let table = durable.create_table("t", b"").unwrap();
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    let large = |i: u64, turn: u64| (i ^ turn).to_le_bytes().repeat(100);
+    // Several at a time, as clients do: who waits for room waits for the others' end, too.
+    let mut work = |turn: u64, read: bool| {
+        let tasks: Vec<_> = (0..8)
+            .map(|part| {
+                let table = table.clone();
+                durable
+                    .worker
+                    .handle()
+                    .submit(move |session: &Rc<Session>| {
+                        let session = session.clone();
+                        async move {
+                            let records = (0..RECORDS).skip(part).step_by(8);
+                            for i in records {
+                                let transaction = session.begin(Isolation::Snapshot).unwrap();
+                                transaction.set_durability(Durability::Relaxed);
+                                if read {
+                                    let before = (turn > 0).then(|| large(i, turn - 1));
+                                    assert!(get(&transaction, &table, i).await == before, "{i}");
+                                }
+                                let (key, value) = (key(i), large(i, turn));
+                                let upsert =
+                                    transaction.upsert::<Interleaved>(&table, &key, &value);
+                                assert_eq!(upsert.await, Ok(()), "{i}, {turn}");
+                                transaction.commit().await.unwrap();
+                            }
+                        }
+                    })
+            })
+            .collect();
+        for task in tasks {
+            durable.worker.run_until(task).unwrap();
+        }
+    };
+    work(0, false);
+    work(1, true);
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+    let memory = durable.database.memory();
+    assert!(memory.claimed_bytes + memory.reserved_bytes <= LIMIT as u64);
+    let stats = durable.database.stats();
+    assert!(stats.demoted > RECORDS && stats.demotions_failed == 0);
+    let records = durable.read(&table).into_iter();
+    assert!(records.eq((0..RECORDS).map(|i| (key(i), large(i, 1)))));
 }

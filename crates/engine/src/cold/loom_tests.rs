@@ -49,11 +49,37 @@ impl Record {
     }
 }
 
+impl Record {
+    /// `Session::evacuate_head`.
+    fn evacuate(&self) {
+        self.place.store(FROZEN, Ordering::Release);
+        fence(Ordering::SeqCst);
+        let mark = self.mark.load(Ordering::Relaxed);
+        self.mark_of_copy.store(mark, Ordering::Relaxed);
+        self.place.store(COPY, Ordering::Release);
+    }
+
+    fn demote_and_promote(&self) {
+        self.demote();
+        self.place.store(COPY, Ordering::Release);
+    }
+}
+
 /// `T` has read the record and commits, while it is demoted, and while `U` has it promoted,
 /// overwrites it and commits: either `T` notices `U`, or `U` sees the mark.
 #[test]
 fn who_overwrites_a_promoted_copy_sees_the_marks_of_the_version() {
-    loom::model(|| {
+    overwrites_after(Record::demote_and_promote);
+}
+
+/// The same, while it is moved in memory.
+#[test]
+fn who_overwrites_a_moved_copy_sees_the_marks_of_the_version() {
+    overwrites_after(Record::evacuate);
+}
+
+fn overwrites_after(goes: fn(&Record)) {
+    loom::model(move || {
         let clock = Arc::new(AtomicU64::new(10));
         let record = Arc::new(Record::default());
         let status = Arc::new(Status::new());
@@ -61,8 +87,7 @@ fn who_overwrites_a_promoted_copy_sees_the_marks_of_the_version() {
         let others = {
             let (clock, record, status) = (clock.clone(), record.clone(), status.clone());
             thread::spawn(move || {
-                record.demote();
-                record.place.store(COPY, Ordering::Release);
+                goes(&record);
                 record.place.store(OVERWRITTEN, Ordering::Release);
                 let at = status.take_timestamp(id.sequence(), &clock);
                 fence(Ordering::SeqCst);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use interleave::Nested;
 use memory::Exhausted;
 
-use super::{ColdAddress, Fetched};
+use super::{ColdAddress, Fetched, Patience};
 use crate::{
     error::Error,
     indirection::{Head, Slot},
@@ -51,8 +51,9 @@ impl Session {
                 return Ok(());
             };
             let fetched = self.thaw(slot, address).await?;
-            if slot.head() == Head::Cold(address) {
-                self.promote(slot, &fetched)?;
+            let mut patience = Patience::default();
+            while slot.head() == Head::Cold(address) && self.promote(slot, &fetched).is_err() {
+                self.wait_for_room(&mut patience).await?;
             }
             Ok(())
         })

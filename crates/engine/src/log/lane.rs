@@ -385,6 +385,11 @@ impl LaneWriter {
         self.upkeep.next()
     }
 
+    /// Has the upkeep look at what there is to do.
+    pub(crate) fn call_upkeep(&self) {
+        self.upkeep.ring();
+    }
+
     /// Nothing is prepared at leisure any more.
     pub(crate) fn wind_up(&self) {
         self.winds_up.set(true);

@@ -67,6 +67,11 @@ impl DerivedTables {
         tables.remove(&number);
     }
 
+    pub(crate) fn numbers(&self) -> Vec<u32> {
+        let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
+        tables.keys().copied().collect()
+    }
+
     pub(crate) fn get(&self, number: u32) -> Option<Arc<Table>> {
         let tables = self.tables.read().unwrap_or_else(|e| e.into_inner());
         tables.get(&number).cloned()

@@ -7,7 +7,7 @@ use interleave::{Nested, Prefetching, run_inline};
 
 use super::{Statement, Transaction, read::Name};
 use crate::{
-    cold::Fetched,
+    cold::{Fetched, Patience},
     error::Error,
     indirection::{Head, Slot},
     session::Seen,
@@ -79,6 +79,19 @@ impl Statement<'_> {
 }
 
 impl Transaction {
+    /// Waits until there may be room in memory, for an operation that found none.
+    ///
+    /// # Errors
+    /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough; the transaction
+    /// is over.
+    pub(super) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
+        if self.context.passes_over_cold.get() {
+            return Err(Error::MemoryExhausted);
+        }
+        self.session.wait_for_room(patience).await?;
+        self.check_open()
+    }
+
     /// Notes that a read has found a cold record, committed at `at`.
     pub(super) fn note_cold(&self, slot: &Slot, at: Timestamp) {
         self.saw(at);

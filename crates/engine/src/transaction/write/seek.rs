@@ -8,8 +8,8 @@ use super::{
     Content, Intent, Written,
 };
 use crate::{
-    error::Error, indirection::Rid, locks::Waited, session::WriteKind, table::Table,
-    version::Version,
+    cold::Patience, error::Error, indirection::Rid, locks::Waited, session::WriteKind,
+    table::Table, version::Version,
 };
 
 /// A way to the slot of a record that is to be written.
@@ -54,8 +54,17 @@ impl<'t> Statement<'t> {
     ) -> impl Future<Output = Result<Written<'t>, Error>> {
         async move {
             let mut handed: Option<Waited> = None;
+            let mut patience = Patience::default();
             loop {
-                let written = leaf!(P, seek.attempt(self, table, key, content, intent))?;
+                let written = leaf!(P, seek.attempt(self, table, key, content, intent));
+                let written = match written {
+                    // Who is in a group is polled until he is ready.
+                    Err(Error::MemoryExhausted) if !P::IS_GROUPED => {
+                        self.transaction.wait_for_room(&mut patience).await?;
+                        continue;
+                    }
+                    written => written?,
+                };
                 match written {
                     Written::Blocked(waiting) => {
                         handed = Some(waiting.await?);

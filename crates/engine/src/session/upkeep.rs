@@ -30,8 +30,9 @@ impl Drop for InCharge<'_> {
 }
 
 impl Session {
-    /// Prepares log segments ahead of time and, on one of the sessions, takes
-    /// checkpoints when they are due ([`crate::CheckpointConfig`]). Ends after
+    /// Prepares log segments ahead of time, has records leave memory when there is too little
+    /// room, and, on one of the sessions, takes checkpoints when they are due
+    /// ([`crate::CheckpointConfig`]). Ends after
     /// [`Session::wind_up`].
     ///
     /// # Suspension
@@ -42,22 +43,26 @@ impl Session {
     /// checkpoints by the next session that becomes in charge.
     pub async fn upkeep(self: Rc<Self>) {
         let Some(lane) = self.lane() else { return };
-        // Side by side: neither waits for the other.
+        // Side by side: none waits for another.
         let mut segments = pin!(self.keep_segments(lane));
         let mut checkpoints = pin!(self.keep_checkpoints(lane));
-        let (mut no_segments, mut no_checkpoints) = (false, false);
+        let mut free = pin!(self.keep_free(lane));
+        let mut together = pin!(self.keep_together(lane));
+        let mut ended = [false; 4];
         poll_fn(|context| {
-            no_segments = no_segments || segments.as_mut().poll(context).is_ready();
-            no_checkpoints = no_checkpoints || checkpoints.as_mut().poll(context).is_ready();
-            if no_segments && no_checkpoints {
-                return Poll::Ready(());
+            ended[0] = ended[0] || segments.as_mut().poll(context).is_ready();
+            ended[1] = ended[1] || checkpoints.as_mut().poll(context).is_ready();
+            ended[2] = ended[2] || free.as_mut().poll(context).is_ready();
+            ended[3] = ended[3] || together.as_mut().poll(context).is_ready();
+            match ended {
+                [true, true, true, true] => Poll::Ready(()),
+                _ => Poll::Pending,
             }
-            Poll::Pending
         })
         .await;
     }
 
-    fn goes_on(&self, lane: &LaneWriter) -> bool {
+    pub(crate) fn goes_on(&self, lane: &LaneWriter) -> bool {
         !self.winds_up() && lane.log().check_sound().is_ok()
     }
 
@@ -103,7 +108,7 @@ impl Session {
 }
 
 /// Waits until the upkeep is called for, or for a while.
-async fn next_look(ring: Listening<'_>) {
+pub(crate) async fn next_look(ring: Listening<'_>) {
     let mut ring = pin!(ring);
     let mut look = pin!(interleave::sleep(LOOK_INTERVAL));
     poll_fn(|context| {

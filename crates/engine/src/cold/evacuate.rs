@@ -1,0 +1,86 @@
+//! Moving versions, so that memory that is free here and there is free as a whole.
+//!
+//! What was demoted or overwritten leaves holes that only versions of the same size fit into.
+//! The sparsest regions of the arena are closed (`memory`, `region.rs`), and what is left in
+//! them is copied elsewhere, slot by slot. Of a record, only a head moves, committed and
+//! unmarked: older versions, uncommitted ones and tombstones go by themselves, sooner or later.
+//!
+//! A moved version is the same to everybody: it has the same timestamp, payload, predecessor
+//! and successor. It moves as a record becomes cold (`cold.rs`): its slot is frozen, the readers'
+//! mark copied after a fence, and only then the copy takes its place; who marks the version
+//! meanwhile finds the slot frozen, or another version there, and marks again.
+
+use memory::Exhausted;
+
+use crate::{
+    indirection::{Head, Rid, Slot},
+    session::Session,
+    sync::{Ordering, fence},
+    version::Version,
+};
+
+/// Slots that are looked at under one pin.
+const SLOTS_PER_PIN: u64 = 4096;
+
+impl Session {
+    /// Moves what lies in closing regions elsewhere, in all tables, once around, as far as there
+    /// is room for it.
+    ///
+    /// # Suspension
+    /// Others have their turn now and then.
+    pub(super) async fn evacuate(&self) {
+        let database = &*self.database;
+        let tables = database.catalog.live_tables().into_iter();
+        let numbers = tables.map(|table| table.number());
+        for number in numbers.chain(database.derived.numbers()) {
+            let mut next = Some(0);
+            while let Some(first) = next {
+                match self.evacuate_slots(number, first) {
+                    Ok(further) => next = further,
+                    Err(Exhausted) => return,
+                }
+                interleave::yield_now().await;
+            }
+        }
+    }
+
+    /// The same for some slots of a table from `first` on: where the next are.
+    fn evacuate_slots(&self, number: u32, first: u64) -> Result<Option<u64>, Exhausted> {
+        // While it is open, a table that is found stays (`catalog/graveyard.rs`).
+        let _pin = self.memory.pin();
+        let Some(table) = self.database.table_by_number(number) else {
+            return Ok(None);
+        };
+        let all = table.records.taken();
+        let end = all.min(first + SLOTS_PER_PIN);
+        for rid in first..end {
+            let slot = table.records.slot(Rid(rid));
+            if let Head::Version(head) = slot.head()
+                && self.database.arena.is_closing(head.block())
+            {
+                self.evacuate_head(slot, head)?;
+            }
+        }
+        Ok((end < all).then_some(end))
+    }
+
+    fn evacuate_head(&self, slot: &Slot, head: Version) -> Result<(), Exhausted> {
+        if !head.is_committed() || head.is_tombstone() || slot.is_marked() {
+            return Ok(());
+        }
+        let copy = head.copy(&self.memory)?;
+        if !slot.freeze(head) {
+            // SAFETY: never published.
+            unsafe { copy.free(&self.memory, copy.block_bytes()) };
+            return Ok(());
+        }
+        // Pairs with the fence of who has marked the version: `cold.rs`.
+        fence(Ordering::SeqCst);
+        copy.take_mark(head);
+        slot.unfreeze(copy);
+        // SAFETY: unlinked, by us alone.
+        unsafe { head.retire(&self.memory) };
+        self.counters.update(|stats| stats.moved += 1);
+        Ok(())
+    }
+}
