@@ -1,6 +1,7 @@
 //! Tasks from other threads: results, panics, cancellation, shutdown, sleep.
 
 use std::{
+    cell::Cell,
     future::Future,
     hint::spin_loop,
     pin::pin,
@@ -361,4 +362,36 @@ fn who_waits_for_others_leaves_less_room() {
         worker.step_intake();
         assert_eq!(worker.step_choices(), hot, "{waiting} wait");
     }
+}
+
+/// Slots that were made under a higher bound were used under the lower one as well: a worker that
+/// was to run one task at a time ran as many as ever.
+#[test]
+fn a_bound_on_open_tasks_that_is_lowered_holds() {
+    let mut worker = Worker::new(config(8), Rc::new(()), Clock::real());
+    let mut most_open = |open_tasks_max: usize| {
+        worker.configure(WorkerConfig {
+            open_tasks_max,
+            ..config(8)
+        });
+        let (open, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let (left, seen) = (Cell::new(64), most.clone());
+        worker.set_source(FromFn(move |_: &Rc<()>| {
+            let (open, most) = (open.clone(), most.clone());
+            let number = left.get();
+            left.set(number - 1);
+            (number > 0).then_some(async move {
+                open.set(open.get() + 1);
+                most.set(most.get().max(open.get()));
+                // Parked, so that others could begin.
+                sleep(Duration::from_micros(200)).await;
+                open.set(open.get() - 1);
+            })
+        }));
+        worker.run_until_idle();
+        seen.get()
+    };
+    assert!(most_open(1000) > 8);
+    assert_eq!(most_open(1), 1);
+    assert_eq!(most_open(3), 3);
 }

@@ -55,9 +55,15 @@ impl<L: WorkerLocal> Worker<L> {
         usize::from(waiting < WAITING_MAX * self.in_flight)
     }
 
-    /// Whether a task could begin if there is one.
+    /// Whether a task could begin if there is one. Slots that were made under a higher bound do
+    /// not count.
     pub(super) fn has_vacancy(&self) -> bool {
-        !self.free.is_empty() || self.slots.len() < self.config.open_tasks_max
+        self.open_tasks() < self.config.open_tasks_max
+    }
+
+    /// Those in flight and those that are parked.
+    pub(super) fn open_tasks(&self) -> usize {
+        self.slots.len() - self.free.len()
     }
 
     #[inline]
@@ -66,11 +72,11 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     pub(super) fn vacant(&mut self) -> Option<Rc<Slot>> {
+        if !self.has_vacancy() {
+            return None;
+        }
         if let Some(index) = self.free.pop() {
             return Some(self.slots[index as usize].0.clone());
-        }
-        if self.slots.len() >= self.config.open_tasks_max {
-            return None;
         }
         let index = self.slots.len() as u32;
         let slot = Slot::new(

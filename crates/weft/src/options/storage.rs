@@ -51,8 +51,10 @@ pub struct StorageOptions {
     /// Default 0: none, so that a stream must keep up with checkpoints.
     pub change_retention_bytes: u64,
     /// Whether records may leave memory for files of the directory, and come back when
-    /// somebody asks for them. None does so of its own accord yet, only when
-    /// [`engine::Session::demote`] is called. Default: no.
+    /// somebody asks for them: tables may be larger than memory, their indexes not. Not
+    /// finished: the files of what has left memory grow with every record that does, and
+    /// are made smaller only when the database is opened; opening replays the log into
+    /// memory. Default: no.
     pub cold_tier: bool,
     /// Open a damaged directory with what comes before the damage, instead of
     /// refusing. Copy the directory first: what comes after it is given up for
