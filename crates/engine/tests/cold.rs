@@ -10,7 +10,10 @@ use std::{
     ops::{Bound, ControlFlow},
     pin::pin,
     rc::Rc,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker},
 };
 
@@ -19,7 +22,7 @@ use engine::{
     DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked, IndexOptions, Isolation,
     RecoveryConfig, Session, Strength, Table, Transaction,
 };
-use interleave::Interleaved;
+use interleave::{Clock, Interleaved, Worker, WorkerConfig};
 use io::{Directory, Faults, SimulatedDisk};
 use rng::Rng;
 
@@ -675,4 +678,43 @@ fn a_table_grows_far_beyond_memory() {
     assert!(stats.demoted > RECORDS && stats.demotions_failed == 0);
     let records = durable.read(&table).into_iter();
     assert!(records.eq((0..RECORDS).map(|i| (key(i), large(i, 1)))));
+}
+
+/// On threads: one demotes and moves records all the time, the other overwrites them, and finds
+/// what it has written.
+#[test]
+fn records_leave_and_move_while_others_write_them() {
+    const RECORDS: u64 = 3000;
+    let disk = SimulatedDisk::new(13, Faults::default());
+    let mut writer = open_within(8 << 20, disk.directory());
+    let table = with_records(&mut writer, RECORDS);
+    let (database, ended) = (writer.database.clone(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let session = Session::new(&database).unwrap();
+            let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+            while !ended.load(Ordering::Relaxed) {
+                let task = worker.handle().submit(|session: &Rc<Session>| {
+                    let session = session.clone();
+                    async move {
+                        session.demote(500).await.unwrap();
+                        session.compact(1 << 20).await.unwrap();
+                    }
+                });
+                worker.run_until(task).unwrap();
+            }
+        });
+        for turn in 1..40 {
+            // Other sizes each time, so that what is freed is something else at once.
+            let new = |i| (key(i), Some(value(i + turn)));
+            writer
+                .write(&table, (0..RECORDS).map(new).collect())
+                .unwrap();
+            let records = writer.read(&table).into_iter();
+            assert!(records.eq((0..RECORDS).map(|i| (key(i), value(i + turn)))));
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    let stats = writer.database.stats();
+    assert!(stats.demoted > 100, "{stats:?}");
 }

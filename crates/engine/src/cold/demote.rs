@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// Moves the hand on, through one table after the other, once around at most.
-    async fn gather(&self, place: &mut Place, load: &mut Load, looks: u64) {
+    async fn gather(self: &Rc<Self>, place: &mut Place, load: &mut Load, looks: u64) {
         let mut tables = self.database.catalog.live_tables();
         tables.retain(|table| !CatalogView::is_about(table.number()));
         tables.sort_by_key(|table| table.number());
@@ -197,8 +197,15 @@ impl Session {
                 };
             }
             loop {
+                // A pin alone does not keep a head that is overwritten meanwhile: it is freed
+                // once the horizon has passed, which an idle session does not hold back.
+                let Ok(snapshot) = self.begin(Isolation::Snapshot) else {
+                    return;
+                };
                 let (this, table) = (self, &*table);
-                if leaf!(Interleaved, this.stride(table, place, load)) {
+                let is_end = leaf!(Interleaved, this.stride(table, place, load));
+                snapshot.release();
+                if is_end {
                     break;
                 }
                 if load.is_full() || load.looked_at >= looks {

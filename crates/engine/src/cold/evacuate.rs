@@ -10,12 +10,15 @@
 //! mark copied after a fence, and only then the copy takes its place; who marks the version
 //! meanwhile finds the slot frozen, or another version there, and marks again.
 
+use std::rc::Rc;
+
 use memory::Exhausted;
 
 use crate::{
     indirection::{Head, Rid, Slot},
     session::Session,
     sync::{Ordering, fence},
+    transaction::Isolation,
     version::Version,
 };
 
@@ -28,14 +31,21 @@ impl Session {
     ///
     /// # Suspension
     /// Others have their turn now and then.
-    pub(super) async fn evacuate(&self) {
+    pub(super) async fn evacuate(self: &Rc<Self>) {
         let database = &*self.database;
         let tables = database.catalog.live_tables().into_iter();
         let numbers = tables.map(|table| table.number());
         for number in numbers.chain(database.derived.numbers()) {
             let mut next = Some(0);
             while let Some(first) = next {
-                match self.evacuate_slots(number, first) {
+                // A pin alone does not keep a head that is overwritten meanwhile: it is freed
+                // once the horizon has passed, which an idle session does not hold back.
+                let Ok(snapshot) = self.begin(Isolation::Snapshot) else {
+                    return;
+                };
+                let evacuated = self.evacuate_slots(number, first);
+                snapshot.release();
+                match evacuated {
                     Ok(further) => next = further,
                     Err(Exhausted) => return,
                 }

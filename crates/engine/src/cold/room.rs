@@ -187,7 +187,7 @@ impl Session {
     }
 
     /// Moves versions together whenever what is free is free in holes: a part of the upkeep.
-    pub(crate) async fn keep_together(&self, lane: &LaneWriter) {
+    pub(crate) async fn keep_together(self: &Rc<Self>, lane: &LaneWriter) {
         let Some(tier) = self.database.cold() else {
             return;
         };
@@ -201,7 +201,7 @@ impl Session {
     }
 
     /// Empties the sparsest regions, if nobody else does.
-    async fn move_together(&self, tier: &ColdTier) {
+    async fn move_together(self: &Rc<Self>, tier: &ColdTier) {
         let arena = &self.database.arena;
         let before = arena.room();
         let wish = arena.limit_bytes() / CLOSED_PART;
@@ -225,13 +225,13 @@ impl Session {
     ///
     /// # Suspension
     /// Others have their turn now and then.
-    pub async fn compact(&self, bytes: usize) -> io::Result<Option<usize>> {
+    pub async fn compact(self: &Rc<Self>, bytes: usize) -> io::Result<Option<usize>> {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         let tier = self.database.cold().ok_or_else(unsupported)?;
         Ok(self.empty_regions(tier, bytes).await)
     }
 
-    async fn empty_regions(&self, tier: &ColdTier, bytes: usize) -> Option<usize> {
+    async fn empty_regions(self: &Rc<Self>, tier: &ColdTier, bytes: usize) -> Option<usize> {
         if tier.is_evacuating.swap(true, Ordering::Acquire) {
             return None;
         }
