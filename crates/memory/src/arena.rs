@@ -28,7 +28,7 @@ use std::{
 use crate::{
     class::{VERSION_CLASSES, block_bytes},
     mapping::{HUGE_PAGE_BYTES, Mapping},
-    region::{Given, Regions, Span},
+    region::{Change, Regions, Span},
 };
 
 /// What a block is used for; the unit of memory statistics.
@@ -239,11 +239,9 @@ impl Arena {
     /// those with the largest free part. They become [room](Arena::room) when what is left in
     /// them was moved elsewhere. Returns how many bytes they have.
     pub fn close_sparsest(&self, bytes: usize) -> usize {
-        let (closed, given) = self
-            .regions
-            .close_sparsest(bytes, |span| self.discard(span));
-        self.note_given(given);
-        closed
+        let discard = |span| self.discard(span);
+        let note = |change| self.note_change(change);
+        self.regions.close_sparsest(bytes, discard, note)
     }
 
     /// Gives up what has not become empty of the regions that were closed.
@@ -270,10 +268,10 @@ impl Arena {
         self.mapping.discard(from, span.bytes);
     }
 
-    fn note_given(&self, given: Given) {
-        self.note_listed(given.listed_bytes);
+    fn note_change(&self, change: Change) {
+        self.note_listed(change.listed_bytes);
         self.used_bytes
-            .fetch_sub(given.blank_bytes, Ordering::Relaxed);
+            .fetch_sub(change.blank_bytes, Ordering::Relaxed);
     }
 
     /// Lists have grown by so many bytes, or shrunk: then it wraps.
@@ -378,7 +376,8 @@ impl Arena {
 
     pub(crate) fn take_central(&self, class: usize, into: &mut Vec<NonNull<u8>>, most: usize) {
         if class >= VERSION_CLASSES {
-            return self.note_listed(self.regions.take(class, into, most));
+            let note = |change| self.note_change(change);
+            return self.regions.take(class, into, most, note);
         }
         let mut central = self.central[class]
             .lock()
@@ -389,8 +388,9 @@ impl Arena {
 
     pub(crate) fn give_central(&self, class: usize, blocks: impl Iterator<Item = NonNull<u8>>) {
         if class >= VERSION_CLASSES {
-            let given = self.regions.give(class, blocks, |span| self.discard(span));
-            return self.note_given(given);
+            let discard = |span| self.discard(span);
+            let note = |change| self.note_change(change);
+            return self.regions.give(class, blocks, discard, note);
         }
         let mut central = self.central[class]
             .lock()

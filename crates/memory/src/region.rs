@@ -89,9 +89,10 @@ struct Class {
     listed_bytes: usize,
 }
 
-/// What became of blocks that were given back.
+/// What a change of lists did to what is in use. It is noted while the class is locked: noted later,
+/// what lists shrank by could be counted before what they had grown by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Given {
+pub(crate) struct Change {
     /// Bytes by which the lists have grown; wraps if they shrank.
     pub(crate) listed_bytes: usize,
     /// Bytes of regions that are blank now.
@@ -215,7 +216,13 @@ impl Regions {
     }
 
     /// Takes free blocks, `most` at most.
-    pub(crate) fn take(&self, class: usize, into: &mut Vec<NonNull<u8>>, most: usize) -> usize {
+    pub(crate) fn take(
+        &self,
+        class: usize,
+        into: &mut Vec<NonNull<u8>>,
+        most: usize,
+        note: impl FnOnce(Change),
+    ) {
         let mut owner = self.class(class);
         let before = owner.listed_bytes;
         // Of the first regions, so that the last become sparse.
@@ -233,7 +240,10 @@ impl Regions {
                 owner.listed_bytes -= gone;
             }
         }
-        owner.listed_bytes.wrapping_sub(before)
+        note(Change {
+            listed_bytes: owner.listed_bytes.wrapping_sub(before),
+            blank_bytes: 0,
+        });
     }
 
     /// Takes blocks back.
@@ -242,7 +252,8 @@ impl Regions {
         class: usize,
         blocks: impl Iterator<Item = NonNull<u8>>,
         discard: impl Fn(Span),
-    ) -> Given {
+        note: impl FnOnce(Change),
+    ) {
         let mut owner = self.class(class);
         let before = owner.listed_bytes;
         let mut blank_bytes = 0;
@@ -262,10 +273,10 @@ impl Regions {
                 blank_bytes += self.make_blank(class, owner, region, &discard);
             }
         }
-        Given {
+        note(Change {
             listed_bytes: owner.listed_bytes.wrapping_sub(before),
             blank_bytes,
-        }
+        });
     }
 
     /// A closing region is empty: its bytes.
@@ -291,8 +302,13 @@ impl Regions {
 
     /// Closes regions of `want` bytes, or as many as have room elsewhere, in regions of their
     /// class, for what is left in them: those with the largest free part. Returns how many bytes
-    /// they have, and what became of those that are empty.
-    pub(crate) fn close_sparsest(&self, want: usize, discard: impl Fn(Span)) -> (usize, Given) {
+    /// they have.
+    pub(crate) fn close_sparsest(
+        &self,
+        want: usize,
+        discard: impl Fn(Span),
+        note: impl Fn(Change),
+    ) -> usize {
         // By used part: per mille, class, region.
         let mut sparsest = Vec::new();
         let mut room = vec![0; SIZE_COUNT];
@@ -307,7 +323,7 @@ impl Regions {
             }
         }
         sparsest.sort_unstable();
-        let (mut closed, mut given) = (0, Given::default());
+        let mut closed = 0;
         for (_, class, region) in sparsest {
             if closed >= want {
                 break;
@@ -335,14 +351,16 @@ impl Regions {
             }
             if free == all {
                 let before = owner.listed_bytes;
-                given.blank_bytes += self.make_blank(class, owner, region, &discard);
-                let grown = owner.listed_bytes.wrapping_sub(before);
-                given.listed_bytes = given.listed_bytes.wrapping_add(grown);
+                let blank_bytes = self.make_blank(class, owner, region, &discard);
+                note(Change {
+                    listed_bytes: owner.listed_bytes.wrapping_sub(before),
+                    blank_bytes,
+                });
             }
         }
         // Release: pairs with `closings`.
         self.closings.fetch_add(1, Ordering::Release);
-        (closed, given)
+        closed
     }
 
     /// Opens again what has not become empty.

@@ -160,6 +160,8 @@ fn at_random(arena: &Arc<Arena>, epochs: &Arc<Epochs>, thread: u64) {
         }
         let usage = arena.usage();
         assert!(usage.claimed_bytes <= usage.limit_bytes);
+        // It has wrapped: noted after the lock, shrinking came before growing.
+        assert!(usage.listed_bytes <= usage.limit_bytes, "{usage:?}");
     }
     blocks.into_iter().for_each(check);
     local.quiesce();
