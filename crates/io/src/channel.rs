@@ -55,6 +55,16 @@ pub trait Channel: fmt::Debug {
     /// Hands an operation to the device. Errors are part of its completion.
     fn submit(&mut self, operation: Operation);
 
+    /// The same, but the device may hear of it as late as with the next call of
+    /// [`Channel::flush`], [`Channel::reap`] or [`Channel::wait`]: many go together for the
+    /// price of one.
+    fn queue(&mut self, operation: Operation) {
+        self.submit(operation);
+    }
+
+    /// Hands over what is queued.
+    fn flush(&mut self) {}
+
     /// Moves what has completed to `completions`. Does not block; costs a few
     /// nanoseconds when nothing has.
     fn reap(&mut self, completions: &mut Vec<Completion>);

@@ -1,7 +1,8 @@
 //! A channel over a ring of its own.
 //!
-//! Two queues in memory shared with the kernel: submissions, which one system call
-//! per operation hands over at once, and completions, which are taken without any.
+//! Two queues in memory shared with the kernel: submissions, which a system call hands over,
+//! one operation at once or many that were queued together, and completions, which are taken
+//! without any.
 //! The ring belongs to the thread that made it (single issuer). Where the kernel
 //! can, completion work is deferred until this thread asks for it, and a flag in
 //! shared memory says that there is some, so looking for completions is two loads
@@ -25,7 +26,7 @@
 //!
 //! What the kernel does not take at once (`EAGAIN`, `EBUSY`, or as many under way as
 //! the completion queue has room for) waits in `backlog` and is tried again by later
-//! calls. The submission queue thus never holds more than one entry, and the
+//! calls. The submission queue thus never holds more than it has room for, and the
 //! completion queue cannot overflow.
 //!
 //! # Durability without kernel threads
@@ -73,7 +74,10 @@ use io_uring::{
     types::Fd,
 };
 
-use self::{ring::Ring, rouser::Rouser};
+use self::{
+    ring::{Ring, SUBMISSIONS},
+    rouser::Rouser,
+};
 use crate::{
     blocking::TRANSFER_BYTES_MAX,
     channel::{Action, Channel, Completion, Operation, Rouse},
@@ -92,9 +96,9 @@ pub(crate) struct UringChannel {
     free: Vec<u32>,
     /// Indices of operations that were never queued, oldest first.
     backlog: VecDeque<u32>,
-    /// `user_data` of the one entry in the submission queue that the kernel has not
-    /// taken.
-    queued: Option<u64>,
+    /// `user_data` of the entries in the submission queue, which the kernel has not taken,
+    /// oldest first.
+    queued: VecDeque<u64>,
     /// Operations the kernel has taken and not completed.
     taken: usize,
     /// Ended, but not reaped.
@@ -114,7 +118,7 @@ impl UringChannel {
             operations: Vec::new(),
             free: Vec::new(),
             backlog: VecDeque::new(),
-            queued: None,
+            queued: VecDeque::new(),
             taken: 0,
             completed: Vec::new(),
             rouser: Arc::new(Rouser::new()?),
@@ -131,33 +135,44 @@ impl UringChannel {
     }
 
     /// Hands what it can of queue and backlog to the kernel.
-    fn flush(&mut self) {
+    fn hand_over(&mut self) {
         loop {
-            if self.queued.is_none() {
-                if self.taken == self.ring.completions_max() {
-                    return;
-                }
-                let Some(index) = self.backlog.pop_front() else {
-                    return;
-                };
-                let operation = self.operations[index as usize]
-                    .as_mut()
-                    .expect("an operation stays until it has completed");
-                let entry = entry(operation).user_data(index.into());
-                // SAFETY: the operation, which owns the buffer and keeps the
-                // descriptor open, is in `operations` and stays there until its
-                // completion was taken (rule 1).
-                unsafe { self.ring.push(&entry) };
-                self.queued = Some(index.into());
+            self.fill_queue();
+            if self.queued.is_empty() {
+                return;
             }
-            match self.ring.submit() {
-                Ok(true) => match self.queued.take() {
-                    Some(ROUSED) => self.armed = true,
-                    _ => self.taken += 1,
-                },
-                Ok(false) => return,
+            let taken = match self.ring.submit() {
+                Ok(taken) => taken,
                 Err(error) => return self.refuse(&error),
+            };
+            for user_data in self.queued.drain(..taken) {
+                match user_data {
+                    ROUSED => self.armed = true,
+                    _ => self.taken += 1,
+                }
             }
+            if !self.queued.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Moves operations from the backlog to the submission queue.
+    fn fill_queue(&mut self) {
+        while self.queued.len() < SUBMISSIONS
+            && self.taken + self.queued.len() < self.ring.completions_max()
+        {
+            let Some(index) = self.backlog.pop_front() else {
+                return;
+            };
+            let operation = self.operations[index as usize]
+                .as_mut()
+                .expect("an operation stays until it has completed");
+            let entry = entry(operation).user_data(index.into());
+            // SAFETY: the operation, which owns the buffer and keeps the descriptor open, is in
+            // `operations` and stays there until its completion was taken (rule 1).
+            unsafe { self.ring.push(&entry) };
+            self.queued.push_back(index.into());
         }
     }
 
@@ -165,8 +180,9 @@ impl UringChannel {
     /// its queue is never read: ends what the kernel has not taken.
     #[cold]
     fn refuse(&mut self, error: &io::Error) {
-        let queued = self.queued.take().filter(|&queued| queued != ROUSED);
-        let indices = queued.map(|queued| queued as u32).into_iter();
+        let queued = std::mem::take(&mut self.queued).into_iter();
+        let queued = queued.filter(|&queued| queued != ROUSED);
+        let indices = queued.map(|queued| queued as u32);
         for index in indices.chain(std::mem::take(&mut self.backlog)) {
             let operation = self.take(index);
             let result = Err(io::Error::new(error.kind(), error.to_string()));
@@ -195,9 +211,7 @@ impl UringChannel {
             let result = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
             completions.push(ended(operation, result));
         }
-        if self.queued.is_some() || !self.backlog.is_empty() {
-            self.flush();
-        }
+        self.flush();
     }
 
     /// The same, keeping them for the next reap.
@@ -211,7 +225,7 @@ impl UringChannel {
 
     /// Has the kernel watch for rouses.
     fn arm(&mut self) {
-        if self.armed || self.queued.is_some() {
+        if self.armed || !self.queued.is_empty() {
             return;
         }
         let poll = PollAdd::new(Fd(self.rouser.descriptor()), libc::POLLIN as u32)
@@ -220,8 +234,8 @@ impl UringChannel {
         // SAFETY: no memory is involved, and the kernel holds on to what the
         // descriptor, a field of ours, refers to.
         unsafe { self.ring.push(&poll) };
-        self.queued = Some(ROUSED);
-        self.flush();
+        self.queued.push_back(ROUSED);
+        self.hand_over();
     }
 }
 
@@ -252,6 +266,11 @@ fn ended(operation: Operation, result: io::Result<usize>) -> Completion {
 
 impl Channel for UringChannel {
     fn submit(&mut self, operation: Operation) {
+        self.queue(operation);
+        self.flush();
+    }
+
+    fn queue(&mut self, operation: Operation) {
         if i64::try_from(operation.offset).is_err() {
             // The kernel would read -1 as "wherever the descriptor stands".
             let result = Err(io::ErrorKind::InvalidInput.into());
@@ -264,7 +283,13 @@ impl Channel for UringChannel {
         });
         self.operations[index as usize] = Some(operation);
         self.backlog.push_back(index);
-        self.flush();
+    }
+
+    #[inline]
+    fn flush(&mut self) {
+        if !self.queued.is_empty() || !self.backlog.is_empty() {
+            self.hand_over();
+        }
     }
 
     #[inline]
@@ -287,7 +312,7 @@ impl Channel for UringChannel {
             return;
         }
         self.arm();
-        let at_most = if self.armed && self.queued.is_none() {
+        let at_most = if self.armed && self.queued.is_empty() {
             at_most
         } else {
             Some(at_most.map_or(RETRY, |at_most| at_most.min(RETRY)))
@@ -308,7 +333,7 @@ impl Channel for UringChannel {
 impl Drop for UringChannel {
     fn drop(&mut self) {
         while self.operations.len() > self.free.len() {
-            let at_most = (self.queued.is_some() || self.taken == 0).then_some(RETRY);
+            let at_most = (!self.queued.is_empty() || self.taken == 0).then_some(RETRY);
             if self.ring.wait(at_most).is_err() {
                 // The kernel may still write to the buffers (rule 3).
                 std::mem::forget(std::mem::take(&mut self.operations));

@@ -67,6 +67,38 @@ fn what_was_written_is_read_back() {
 }
 
 #[test]
+fn what_is_queued_goes_together_and_completes() {
+    const COUNT: u64 = 300;
+    on_each(|directory| {
+        let file = zeroed(directory, "file", COUNT as usize);
+        let mut channel = directory.channel().unwrap();
+        let read = |token| {
+            operation(
+                token,
+                Action::Read,
+                &file,
+                token,
+                Buffer::zeroed(BLOCK_BYTES),
+            )
+        };
+        for from in [0, COUNT / 2] {
+            (from..from + COUNT / 2).for_each(|token| channel.queue(read(token)));
+            channel.flush();
+        }
+        let mut tokens: Vec<u64> = complete(&mut *channel, COUNT as usize)
+            .iter()
+            .map(|end| end.token)
+            .collect();
+        tokens.sort_unstable();
+        assert_eq!(tokens, Vec::from_iter(0..COUNT));
+        // Nobody has to flush who looks.
+        channel.queue(read(7));
+        let end = complete(&mut *channel, 1).pop().unwrap();
+        assert_eq!((end.token, end.result.unwrap()), (7, BLOCK_BYTES));
+    });
+}
+
+#[test]
 fn a_write_beyond_the_end_makes_the_file_longer() {
     on_each(|directory| {
         let file = directory.open("file", OpenMode::Create, true).unwrap();

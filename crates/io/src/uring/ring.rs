@@ -7,8 +7,8 @@ use io_uring::{
     types::{SubmitArgs, Timespec},
 };
 
-/// Submissions are handed over one by one.
-const SUBMISSIONS: u32 = 8;
+/// How many are handed over together at most.
+pub(super) const SUBMISSIONS: usize = 64;
 /// Operations of one thread that the kernel may have under way; the rest waits.
 const COMPLETIONS: u32 = 1024;
 
@@ -37,7 +37,7 @@ impl Ring {
             if level == 2 {
                 builder.setup_single_issuer().setup_defer_taskrun();
             }
-            match builder.build(SUBMISSIONS) {
+            match builder.build(SUBMISSIONS as u32) {
                 Ok(ring) => return Ring::over(ring),
                 // An unknown flag: try fewer.
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = Some(error),
@@ -85,7 +85,8 @@ impl Ring {
         self.completions_max
     }
 
-    /// Puts an entry into the submission queue, which must be empty.
+    /// Puts an entry into the submission queue, which must have room: fewer than
+    /// [`SUBMISSIONS`] that the kernel has not taken.
     ///
     /// # Safety
     /// What the entry refers to stays valid until its completion was taken, unless
@@ -93,25 +94,26 @@ impl Ring {
     pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) {
         if self.broken.is_none() {
             // SAFETY: as the caller guarantees.
-            unsafe { self.ring.submission().push(entry) }.expect("the queue is empty");
+            unsafe { self.ring.submission().push(entry) }.expect("the queue has room");
         }
     }
 
-    /// Hands the entry in the queue to the kernel. False if it cannot take it now.
+    /// Hands the entries in the queue to the kernel. How many it has taken, of the oldest; the
+    /// others it cannot take now.
     ///
     /// # Errors
     /// It will never take anything any more.
-    pub(super) fn submit(&mut self) -> io::Result<bool> {
+    pub(super) fn submit(&mut self) -> io::Result<usize> {
         if let Some(errno) = self.broken {
             return Err(io::Error::from_raw_os_error(errno));
         }
+        let before = self.ring.submission().len();
         loop {
             let result = self.ring.submit();
-            if self.ring.submission().is_empty() {
-                return Ok(true);
-            }
+            let taken = before - self.ring.submission().len();
             match result.map_err(|error| error.raw_os_error()) {
-                Ok(_) | Err(Some(libc::EAGAIN | libc::EBUSY)) => return Ok(false),
+                _ if taken > 0 => return Ok(taken),
+                Ok(_) | Err(Some(libc::EAGAIN | libc::EBUSY)) => return Ok(0),
                 Err(Some(libc::EINTR)) => {}
                 Err(errno) => {
                     let errno = errno.unwrap_or(libc::EIO);
