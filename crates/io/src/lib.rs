@@ -5,6 +5,7 @@
 //! | names, files, locks; blocking | [`Directory`], [`File`] |
 //! | one thread's submissions and completions | [`Channel`] |
 //! | the same as futures | [`Port`], [`Transfer`] |
+//! | how many reads may be under way | [`Gate`], [`Pass`] |
 //! | memory for direct transfers | [`Buffer`] |
 //! | a directory of the operating system | [`RealDirectory`], [`Backend`] |
 //! | a disk in memory that fails (feature `simulation`) | `SimulatedDisk`, `Faults`, `Planted` |
@@ -21,6 +22,7 @@ mod channel;
 mod dice;
 mod directory;
 mod flusher;
+mod gate;
 #[cfg(feature = "simulation")]
 mod lazy;
 mod port;
@@ -32,6 +34,10 @@ mod uring;
 pub use buffer::{BLOCK_BYTES, Buffer, round_up};
 pub use channel::{Action, Channel, Completion, Operation, Rouse};
 pub use directory::{Directory, DirectoryLock, File, OpenMode};
+pub use gate::{
+    DEPTH_MAX, DEPTH_START, Depth, Entry, Full, Gate, GateRule, GateStats, Pass, Priority, TURNS,
+    WhenFull,
+};
 #[cfg(feature = "simulation")]
 pub use lazy::{Laziness, LazyDirectory};
 pub use port::{Port, Transfer};

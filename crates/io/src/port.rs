@@ -19,6 +19,7 @@ use crate::{
     buffer::Buffer,
     channel::{Action, Channel, Completion, Operation, Rouse},
     directory::File,
+    gate::Pass,
 };
 
 /// One thread's transfers. Nothing completes unless somebody calls
@@ -39,9 +40,9 @@ struct Transfers {
 
 enum State {
     Free,
-    Pending(Option<Waker>),
+    Pending(Option<Waker>, Option<Pass>),
     /// Nobody waits for it any more.
-    Abandoned,
+    Abandoned(Option<Pass>),
     Done(Buffer, io::Result<usize>),
 }
 
@@ -67,25 +68,63 @@ impl Port {
         offset: u64,
         buffer: Buffer,
     ) -> Transfer {
+        let (transfer, operation) = self.prepare(action, file, offset, buffer, None);
+        self.channel.borrow_mut().submit(operation);
+        transfer
+    }
+
+    /// The same of a read that has a pass, which it holds until it has ended. The device
+    /// hears of it with the next [`Port::flush`], [`Port::poll`] or [`Port::wait`]: of all that
+    /// were begun since the last at once.
+    ///
+    /// # Cancellation
+    /// As for [`Port::begin`].
+    pub fn begin_through(
+        self: &Rc<Self>,
+        pass: Pass,
+        file: &Arc<dyn File>,
+        offset: u64,
+        buffer: Buffer,
+    ) -> Transfer {
+        pass.begin();
+        let (transfer, operation) = self.prepare(Action::Read, file, offset, buffer, Some(pass));
+        self.channel.borrow_mut().queue(operation);
+        transfer
+    }
+
+    /// Hands over what was begun through a gate.
+    pub fn flush(&self) {
+        self.channel.borrow_mut().flush();
+    }
+
+    fn prepare(
+        self: &Rc<Self>,
+        action: Action,
+        file: &Arc<dyn File>,
+        offset: u64,
+        buffer: Buffer,
+        pass: Option<Pass>,
+    ) -> (Transfer, Operation) {
         let mut transfers = self.transfers.borrow_mut();
         let index = transfers.free.pop().unwrap_or_else(|| {
             transfers.states.push(State::Free);
             transfers.states.len() as u32 - 1
         });
-        transfers.states[index as usize] = State::Pending(None);
+        transfers.states[index as usize] = State::Pending(None, pass);
         drop(transfers);
         self.outstanding.set(self.outstanding.get() + 1);
-        self.channel.borrow_mut().submit(Operation {
+        let operation = Operation {
             token: index.into(),
             action,
             file: file.clone(),
             offset,
             buffer,
-        });
-        Transfer {
+        };
+        let transfer = Transfer {
             port: self.clone(),
             index: Some(index),
-        }
+        };
+        (transfer, operation)
     }
 
     /// Takes in what has completed and wakes who waits for it; how many.
@@ -106,18 +145,22 @@ impl Port {
             let mut transfers = self.transfers.borrow_mut();
             let state = &mut transfers.states[completion.token as usize];
             let done = State::Done(completion.buffer, completion.result);
-            match std::mem::replace(state, done) {
-                State::Pending(waker) => {
-                    drop(transfers);
-                    if let Some(waker) = waker {
-                        waker.wake();
-                    }
-                }
-                State::Abandoned => {
+            let (waker, pass) = match std::mem::replace(state, done) {
+                State::Pending(waker, pass) => (waker, pass),
+                State::Abandoned(pass) => {
                     *state = State::Free;
                     transfers.free.push(completion.token as u32);
+                    (None, pass)
                 }
                 State::Free | State::Done(..) => unreachable!("a transfer completes once"),
+            };
+            // Foreign code, which must not find anything borrowed.
+            drop(transfers);
+            if let Some(pass) = pass {
+                pass.end();
+            }
+            if let Some(waker) = waker {
+                waker.wake();
             }
         }
         self.completions.replace(completions);
@@ -203,8 +246,10 @@ impl Future for Transfer {
         let waker = context.waker();
         let mut transfers = self.port.transfers.borrow_mut();
         let state = &mut transfers.states[index as usize];
-        if !matches!(state, State::Pending(Some(known)) if known.will_wake(waker)) {
-            let old = std::mem::replace(state, State::Pending(Some(waker.clone())));
+        if let State::Pending(known, _) = state
+            && !known.as_ref().is_some_and(|known| known.will_wake(waker))
+        {
+            let old = known.replace(waker.clone());
             // A waker's end may be that of its task, and of other transfers in it.
             drop(transfers);
             drop(old);
@@ -219,11 +264,11 @@ impl Drop for Transfer {
         let mut transfers = self.port.transfers.borrow_mut();
         let state = &mut transfers.states[index as usize];
         let new = match state {
-            State::Pending(_) => State::Abandoned,
+            State::Pending(_, pass) => State::Abandoned(pass.take()),
             _ => State::Free,
         };
         let old = std::mem::replace(state, new);
-        if !matches!(old, State::Pending(_)) {
+        if !matches!(old, State::Pending(..)) {
             transfers.free.push(index);
         }
         // Its waker's end may be that of other transfers.

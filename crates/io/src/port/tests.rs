@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::*;
+use crate::gate::{Gate, Priority};
 
 /// Completes what it is told to, with twice the token as the result.
 #[derive(Clone, Debug, Default)]
@@ -139,6 +140,32 @@ fn a_transfer_is_a_future_woken_when_it_completes() {
     manual.complete(0);
     assert_eq!((port.poll(), port.outstanding()), (1, 0));
     assert!(first.poll(&mut context).is_ready());
+}
+
+#[test]
+fn a_pass_is_held_until_the_device_has_ended_the_read() {
+    let (port, manual) = port();
+    let gate = Gate::new(|| Duration::ZERO);
+    let file: Arc<dyn File> = Arc::new(Nothing);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut read = || {
+        let Poll::Ready(Ok(pass)) = pin!(gate.enter(Priority::Batch)).poll(&mut context) else {
+            panic!("there are passes");
+        };
+        port.begin_through(pass, &file, 0, Buffer::with_capacity(1))
+    };
+    let (awaited, dropped) = (read(), read());
+    drop(dropped);
+    port.poll();
+    assert_eq!((gate.open(), gate.stats().begun), (2, 2));
+    manual.complete(1);
+    port.poll();
+    assert_eq!((gate.open(), gate.stats().completed), (1, 1));
+    manual.complete(0);
+    port.poll();
+    assert_eq!((gate.open(), gate.stats().completed), (0, 2));
+    assert!(pin!(awaited).poll(&mut context).is_ready());
+    assert_eq!(gate.stats().depth_sum, 3);
 }
 
 #[test]

@@ -1,0 +1,372 @@
+//! A gate in front of the device: how many reads of one thread may be under way.
+//!
+//! A device takes more at once than helps it: beyond some depth a read only waits inside it
+//! instead of in front of it, where it can still be overtaken by what is more urgent, and where
+//! it does not delay the writes of the log. So whoever is to read asks for a [`Pass`]. If all are
+//! given away he waits, or is refused, as the [`GateRule`] has it.
+//!
+//! # Order
+//! First come, first served among those of one [`Priority`]. Interactive ones go first, but of
+//! [`TURNS`] who are let in while both kinds wait one is of the other kind, so that nobody waits
+//! for ever. Nobody overtakes who waits: while somebody does, all passes are given away.
+//!
+//! # How long a pass is held
+//! Until the device has ended the transfer ([`crate::Port::begin_through`]), also if nobody waits
+//! for that any more: what counts is what the device has to do. Dropped before that, it is free
+//! at once. So who holds passes may wait for another one.
+//!
+//! Nothing here is synchronised: a gate belongs to a thread, as its port does.
+
+mod depth;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    fmt,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use self::depth::DepthFinder;
+pub use self::depth::{DEPTH_MAX, DEPTH_START};
+
+/// So many are let in, while both kinds wait, for each that is not urgent.
+pub const TURNS: u32 = 8;
+
+/// How urgent a read is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Priority {
+    /// Somebody waits for it.
+    #[default]
+    Interactive,
+    /// It had better be done some time.
+    Batch,
+}
+
+/// How many reads may be under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// As many as the device gets more done with: starts at [`DEPTH_START`], and stays
+    /// between 1 and [`DEPTH_MAX`].
+    #[default]
+    Adapted,
+    /// Always this many; at least one.
+    Fixed(usize),
+}
+
+/// What happens to a read when all passes are given away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It waits in line.
+    #[default]
+    Wait,
+    /// It is refused.
+    Refuse,
+}
+
+/// What a gate goes by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GateRule {
+    /// How many it lets in.
+    pub depth: Depth,
+    /// What it does with the others.
+    pub when_full: WhenFull,
+}
+
+/// All passes are given away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("as many reads as are allowed are under way; try again later")
+    }
+}
+
+impl std::error::Error for Full {}
+
+/// What went through a gate since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GateStats {
+    /// Reads begun.
+    pub begun: u64,
+    /// Reads that the device has ended.
+    pub completed: u64,
+    /// Reads refused.
+    pub refused: u64,
+    /// Reads that had to wait and were let in.
+    pub waits: u64,
+    /// For how long, all of them together, in nanoseconds.
+    pub waited_ns: u64,
+    /// Sum over the reads begun of how many were then under way, with this one:
+    /// divided by `begun`, the depth that was used.
+    pub depth_sum: u64,
+}
+
+/// One thread's gate. See the module text.
+pub struct Gate {
+    /// The present.
+    clock: Box<dyn Fn() -> Duration>,
+    rule: Cell<GateRule>,
+    finder: RefCell<DepthFinder>,
+    /// How many are let in now.
+    depth: Cell<usize>,
+    /// Passes given away.
+    open: Cell<usize>,
+    /// By priority.
+    waiting: RefCell<[VecDeque<Rc<Waiter>>; 2]>,
+    /// Urgent ones let in since another one was, while both kinds waited.
+    turn: Cell<u32>,
+    stats: Cell<GateStats>,
+}
+
+/// Somebody in line.
+struct Waiter {
+    since: Duration,
+    /// `None`: he has been let in.
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Gate {
+    /// A gate that lets in as many as helps the device. `clock` says what time it is, from any
+    /// beginning.
+    pub fn new(clock: impl Fn() -> Duration + 'static) -> Rc<Gate> {
+        let now = clock();
+        Rc::new(Gate {
+            clock: Box::new(clock),
+            rule: Cell::default(),
+            finder: RefCell::new(DepthFinder::new(now)),
+            depth: Cell::new(DEPTH_START),
+            open: Cell::new(0),
+            waiting: RefCell::default(),
+            turn: Cell::new(0),
+            stats: Cell::default(),
+        })
+    }
+
+    /// Changes the rule. Who waits already is not refused any more.
+    pub fn set_rule(&self, rule: GateRule) {
+        self.rule.set(rule);
+        self.depth.set(match rule.depth {
+            Depth::Fixed(depth) => depth.max(1),
+            Depth::Adapted => self.finder.borrow().depth(),
+        });
+        self.let_in();
+    }
+
+    /// How many are let in now.
+    pub fn depth(&self) -> usize {
+        self.depth.get()
+    }
+
+    /// Passes given away.
+    pub fn open(&self) -> usize {
+        self.open.get()
+    }
+
+    /// What went through it.
+    pub fn stats(&self) -> GateStats {
+        self.stats.get()
+    }
+
+    /// Asks for a pass.
+    ///
+    /// # Errors
+    /// [`Full`], if the rule is to refuse.
+    ///
+    /// # Cancellation
+    /// Dropping the future is harmless.
+    pub fn enter(self: &Rc<Self>, priority: Priority) -> Entry {
+        self.entry(priority, self.rule.get().when_full)
+    }
+
+    /// The same for who has had a pass and needs another one to get on: he is never refused.
+    pub fn enter_again(self: &Rc<Self>, priority: Priority) -> Entry {
+        self.entry(priority, WhenFull::Wait)
+    }
+
+    fn entry(self: &Rc<Self>, priority: Priority, when_full: WhenFull) -> Entry {
+        Entry {
+            gate: self.clone(),
+            priority,
+            when_full,
+            waiter: None,
+        }
+    }
+
+    fn count(&self, change: impl FnOnce(&mut GateStats)) {
+        let mut stats = self.stats.get();
+        change(&mut stats);
+        self.stats.set(stats);
+    }
+
+    fn give_pass(&self) {
+        self.open.set(self.open.get() + 1);
+    }
+
+    fn take_back(&self) {
+        self.open.set(self.open.get() - 1);
+        self.let_in();
+    }
+
+    /// Lets in who waits, as far as there is room.
+    fn let_in(&self) {
+        while self.open.get() < self.depth.get() {
+            let Some(waiter) = self.next() else { return };
+            self.give_pass();
+            let waker = waiter.waker.take();
+            let waited = (self.clock)().saturating_sub(waiter.since);
+            self.count(|stats| {
+                stats.waits += 1;
+                stats.waited_ns += waited.as_nanos() as u64;
+            });
+            // Foreign code: nothing is borrowed.
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Rc<Waiter>> {
+        let mut waiting = self.waiting.borrow_mut();
+        let [interactive, batch] = &mut *waiting;
+        if interactive.is_empty() || batch.is_empty() {
+            return interactive.pop_front().or_else(|| batch.pop_front());
+        }
+        let turn = self.turn.get() + 1;
+        self.turn.set(turn % TURNS);
+        if turn == TURNS {
+            batch.pop_front()
+        } else {
+            interactive.pop_front()
+        }
+    }
+
+    fn somebody_waits(&self) -> bool {
+        self.waiting.borrow().iter().any(|queue| !queue.is_empty())
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate")
+            .field("rule", &self.rule)
+            .field("depth", &self.depth)
+            .field("open", &self.open)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Waiting for a [`Pass`].
+#[must_use = "nobody waits in line who is not polled"]
+pub struct Entry {
+    gate: Rc<Gate>,
+    priority: Priority,
+    when_full: WhenFull,
+    /// In line, or let in and not yet told.
+    waiter: Option<Rc<Waiter>>,
+}
+
+impl Future for Entry {
+    type Output = Result<Pass, Full>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let gate = self.gate.clone();
+        if let Some(waiter) = &self.waiter {
+            let mut waker = waiter.waker.borrow_mut();
+            if let Some(known) = &mut *waker {
+                let old = (!known.will_wake(context.waker()))
+                    .then(|| std::mem::replace(known, context.waker().clone()));
+                // A waker's end may be foreign code's.
+                drop(waker);
+                drop(old);
+                return Poll::Pending;
+            }
+            drop(waker);
+            self.waiter = None;
+            return Poll::Ready(Ok(Pass(gate)));
+        }
+        if gate.open.get() < gate.depth.get() {
+            gate.give_pass();
+            return Poll::Ready(Ok(Pass(gate)));
+        }
+        if self.when_full == WhenFull::Refuse {
+            gate.count(|stats| stats.refused += 1);
+            return Poll::Ready(Err(Full));
+        }
+        let waiter = Rc::new(Waiter {
+            since: (gate.clock)(),
+            waker: RefCell::new(Some(context.waker().clone())),
+        });
+        gate.waiting.borrow_mut()[self.priority as usize].push_back(waiter.clone());
+        self.waiter = Some(waiter);
+        Poll::Pending
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let Some(waiter) = self.waiter.take() else {
+            return;
+        };
+        if waiter.waker.borrow().is_none() {
+            // He was let in and will never know.
+            self.gate.take_back();
+            return;
+        }
+        let queue = &mut self.gate.waiting.borrow_mut()[self.priority as usize];
+        queue.retain(|other| !Rc::ptr_eq(other, &waiter));
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The right to have one read under way.
+#[must_use = "a pass that is dropped is free again"]
+pub struct Pass(Rc<Gate>);
+
+impl Pass {
+    /// Its read begins.
+    pub(crate) fn begin(&self) {
+        let open = self.0.open.get() as u64;
+        self.0.count(|stats| {
+            stats.begun += 1;
+            stats.depth_sum += open;
+        });
+    }
+
+    /// The device has ended its read.
+    pub(crate) fn end(self) {
+        let gate = &self.0;
+        gate.count(|stats| stats.completed += 1);
+        if gate.rule.get().depth == Depth::Adapted {
+            let limits = gate.somebody_waits();
+            let mut finder = gate.finder.borrow_mut();
+            gate.depth.set(finder.completed((gate.clock)(), limits));
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.0.take_back();
+    }
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pass").finish_non_exhaustive()
+    }
+}
