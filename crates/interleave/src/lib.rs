@@ -12,17 +12,19 @@
 //! | many like bodies within one turn | [`together`], [`Grouped`] |
 //! | directly resumable operations | [`Leaf`] |
 //! | what is seldom, and waits long | [`Nested`] |
+//! | waits for a device | [`from_device`], [`Scheduling`] |
 //! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
 //! | threads | [`Runtime`] |
 //! | tasks from any thread or runtime | [`Handle::submit`], [`JoinHandle`] |
 //! | closed loops without allocation | [`Source`] |
 //!
 //! A worker distinguishes three kinds of wait: *memory* (a [`Touch`]: the slot is
-//! resumed after the others had a turn), *device* and *event* (any other
-//! `Pending`: the slot is parked until its waker is called). The crate knows
+//! resumed after the others had a turn), *device* ([`from_device`]) and *event* (any other
+//! `Pending`); in both the slot is parked until its waker is called. The crate knows
 //! nothing of databases.
 
 mod config;
+mod device;
 mod group;
 mod inbox;
 mod injection;
@@ -41,10 +43,12 @@ mod task;
 mod timer;
 mod touch;
 mod tuner;
+mod visits;
 mod wake;
 mod worker;
 
-pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, WorkerConfig};
+pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, VISIT_DELAY_US_MAX, WorkerConfig};
+pub use device::{FromDevice, from_device};
 pub use group::{GroupTouch, Grouped, together};
 #[cfg(feature = "simulation")]
 pub use injection::with_injector;

@@ -10,8 +10,10 @@
 //! # The three kinds of wait, as seen here
 //! - *Memory*: a [`Touch`](crate::Touch) was polled under the slot's own context and noted
 //!   `Wait::Memory`. The scheduler comes back without being told to.
-//! - *Device* and *event*: everything else. Nothing was noted, the slot leaves the
-//!   hot rotation, and whoever completes the wait calls the waker.
+//! - *Device*: a [`FromDevice`](crate::FromDevice) was pending, no matter under whose context,
+//!   and noted `Wait::Device`, unless memory is waited for besides.
+//! - *Event*: everything else. Nothing was noted. As for a device, the slot leaves the hot
+//!   rotation, and whoever completes the wait calls the waker.
 //!
 //! # Fields, and who may touch them when
 //! Only the worker's thread reaches a slot. `root` is borrowed by a root poll and,
@@ -55,6 +57,8 @@ pub(crate) enum Wait {
     Memory,
     /// Somebody will call the waker.
     Event,
+    /// The same, when the device has answered.
+    Device,
 }
 
 /// How a resumption ended.
@@ -329,6 +333,17 @@ pub(crate) fn with_slot<R>(
     let slot = unsafe { current.as_ref() };
     let own = slot.filter(|slot| std::ptr::eq(context.waker().data(), slot.identity));
     f(own, context)
+}
+
+/// Notes that the slot being resumed on this thread, if there is one, waits for a device.
+pub(crate) fn note_device_wait() {
+    let current = CURRENT.get();
+    // SAFETY: as in `with_slot`.
+    if let Some(slot) = unsafe { current.as_ref() }
+        && slot.wait.get() == Wait::Event
+    {
+        slot.wait.set(Wait::Device);
+    }
 }
 
 /// Whether the running code is in a slot whose touches suspend.

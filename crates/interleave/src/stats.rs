@@ -46,7 +46,9 @@ counters! {
     resumptions,
     /// Waits for memory: suspensions behind a prefetch.
     waits_memory,
-    /// Waits for a device, another transaction, a client or a timer.
+    /// Waits for the device to read, or for leave to ask it.
+    waits_device,
+    /// Waits for another transaction, a client, a timer, or a device that writes.
     waits_event,
     /// Times a worker went to sleep in the kernel.
     sleeps,

@@ -1,8 +1,9 @@
 //! The worker: one thread's scheduler.
 //!
 //! A worker has a *hot rotation* (slots that wait for memory, resumed a cohort at
-//! a time, so that nobody waits for ever), parked slots (waiting for an event,
-//! found again through their wakers) and a queue of tasks that wait for room.
+//! a time, so that nobody waits for ever), parked slots (waiting for an event or a device,
+//! found again through their wakers; what those take of the room is up to
+//! [`Scheduling`]) and a queue of tasks that wait for room.
 //! Nothing in the rotation allocates, takes a latch or touches memory that other
 //! threads write; inbox, timers and housekeeping are looked at once per round or
 //! more rarely.
@@ -24,6 +25,7 @@
 //!   once at a time. Orders do get the worker, between rounds, and may call anything.
 
 mod admission;
+mod device;
 mod handle;
 mod idle;
 mod intake;
@@ -48,7 +50,7 @@ pub use self::{
     local::{Rouser, WorkerLocal},
 };
 use crate::{
-    config::{InFlight, WorkerConfig},
+    config::{InFlight, Scheduling, WorkerConfig},
     inbox::{Inbox, Message, Start},
     slot::Slot,
     stage::{Chained, Cohorts},
@@ -56,6 +58,7 @@ use crate::{
     task::{JoinHandle, Lost, Source, Ticket, end},
     timer::{Clock, Timers},
     tuner::{Totals, Tuner},
+    visits::Visits,
 };
 
 /// Resumptions (a finished task counts as several) between two housekeepings.
@@ -93,7 +96,12 @@ impl Drop for Running {
 enum Whereabouts {
     Free,
     Hot,
+    /// Waits for an event.
     Parked,
+    /// Waits for the device.
+    AtDevice,
+    /// The device has answered; waits for room in the rotation.
+    Staged,
 }
 
 /// A slot in the hot rotation.
@@ -147,6 +155,17 @@ pub struct Worker<L: 'static> {
     /// The source is being called, or has panicked when it was.
     asks_source: bool,
     in_flight: usize,
+    /// Of `in_flight`, what is not taken by tasks that wait for the device.
+    room: usize,
+    /// Who finishes is replaced at once.
+    refills: bool,
+    /// Tasks that wait for the device.
+    at_device: usize,
+    /// Some of them have begun to since it was handed what they want.
+    asked_device: bool,
+    /// Slots of tasks that it has answered, and that wait for room.
+    staging: VecDeque<u32>,
+    visits: Visits,
     tuner: Option<Tuner>,
     stopping: bool,
     stats: WorkerStats,
@@ -170,6 +189,12 @@ impl<L: WorkerLocal> Worker<L> {
             source: None,
             asks_source: false,
             in_flight: 1,
+            room: 1,
+            refills: true,
+            at_device: 0,
+            asked_device: false,
+            staging: VecDeque::new(),
+            visits: Visits::new(config.scheduling),
             tuner: None,
             stopping: false,
             stats: WorkerStats::default(),
@@ -199,10 +224,15 @@ impl<L: WorkerLocal> Worker<L> {
     pub fn configure(&mut self, config: WorkerConfig) {
         self.config = config;
         self.config.open_tasks_max = config.open_tasks_max.max(1);
-        self.tuner = match config.in_flight {
+        if config.scheduling == Scheduling::Sequential {
+            self.config.in_flight = InFlight::Fixed(1);
+        }
+        self.tuner = match self.config.in_flight {
             InFlight::Auto => Some(Tuner::new()),
             InFlight::Fixed(_) => None,
         };
+        self.visits = Visits::new(config.scheduling);
+        self.local.schedule(config.scheduling);
         self.apply_in_flight();
     }
 
@@ -215,6 +245,7 @@ impl<L: WorkerLocal> Worker<L> {
         for (slot, ..) in &self.slots {
             slot.set_suspends(self.in_flight > 1);
         }
+        self.make_room();
         self.stats.in_flight = self.tuner.as_ref().map_or(self.in_flight, Tuner::settled) as u64;
     }
 
@@ -269,7 +300,8 @@ impl<L: WorkerLocal> Worker<L> {
                 && self.has_supply()
                 && self.has_vacancy()
                 && self.local.admits();
-            if !self.hot.is_empty() || !self.inbox.is_empty() || begins {
+            let goes_on = !self.hot.is_empty() || !self.staging.is_empty();
+            if goes_on || !self.inbox.is_empty() || begins {
                 self.round(Some(Duration::ZERO));
                 continue;
             }
@@ -287,7 +319,9 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     fn round(&mut self, sleep_at_most: Option<Duration>) {
-        self.local.poll(false);
+        if self.at_device == 0 || self.visits_device() {
+            self.local.poll(false);
+        }
         self.receive();
         self.rounds = self.rounds.wrapping_add(1);
         if self.hot.is_empty() || self.rounds.is_multiple_of(ROUNDS_PER_CLOCK_READING) {
@@ -299,6 +333,7 @@ impl<L: WorkerLocal> Worker<L> {
             return;
         }
         self.rotate();
+        self.hand_over();
         if self.since_housekeeping >= HOUSEKEEPING_INTERVAL {
             self.housekeep();
         }

@@ -28,6 +28,7 @@ impl<L: WorkerLocal> Worker<L> {
         if self.config.scheduling == Scheduling::StrictBatch && !self.hot.is_empty() {
             return;
         }
+        self.unstage();
         while self.hot.len() < self.hot_max() && self.has_supply() && self.local.admits() {
             let Some(slot) = self.vacant() else { return };
             if self.fill_contained(&slot) {
@@ -49,10 +50,10 @@ impl<L: WorkerLocal> Worker<L> {
     #[inline]
     pub(super) fn hot_max(&self) -> usize {
         let waiting = self.local.waiting();
-        if waiting < self.in_flight {
-            return self.in_flight - waiting;
+        if waiting < self.room {
+            return self.room - waiting;
         }
-        usize::from(waiting < WAITING_MAX * self.in_flight)
+        usize::from(waiting < WAITING_MAX * self.room)
     }
 
     /// Whether a task could begin if there is one. Slots that were made under a higher bound do

@@ -23,7 +23,13 @@ impl<L: WorkerLocal> Worker<L> {
         if at_most == Some(Duration::ZERO) || self.stopping && self.is_out_of_work() {
             return;
         }
-        while matches!(self.clock, Clock::Real(_)) && self.clock.now() < spin_until {
+        let sleep_until = at_most.map(|at_most| self.clock.now() + at_most);
+        while matches!(self.clock, Clock::Real(_))
+            && (self.clock.now() < spin_until || self.spins_on_device())
+        {
+            if sleep_until.is_some_and(|until| self.clock.now() >= until) {
+                return;
+            }
             if !self.inbox.is_empty() {
                 return;
             }

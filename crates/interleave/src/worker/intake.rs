@@ -38,13 +38,17 @@ impl<L: WorkerLocal> Worker<L> {
     pub(super) fn woken(&mut self, index: u32) {
         let (slot, place, _) = &mut self.slots[index as usize];
         match place {
-            Whereabouts::Free => {}
+            Whereabouts::Free | Whereabouts::Staged => {}
             // It may have been woken for something that is not its armed leaf.
             Whereabouts::Hot => slot.disarm_any(),
             Whereabouts::Parked => {
                 slot.disarm_any();
                 *place = Whereabouts::Hot;
                 self.hot.join(HotSlot::new(slot), slot.stage());
+            }
+            Whereabouts::AtDevice => {
+                slot.disarm_any();
+                self.answered(index);
             }
         }
     }
@@ -70,9 +74,14 @@ impl<L: WorkerLocal> Worker<L> {
         else {
             return; // It has ended.
         };
-        let slot = slot.clone();
-        if *place == Whereabouts::Hot {
-            self.hot.remove(HotSlot::new(&slot));
+        let (slot, place) = (slot.clone(), *place);
+        match place {
+            Whereabouts::Hot => {
+                self.hot.remove(HotSlot::new(&slot));
+            }
+            Whereabouts::AtDevice => self.leaves_device(),
+            Whereabouts::Staged => self.unstage_one(index),
+            Whereabouts::Free | Whereabouts::Parked => {}
         }
         self.stats.tasks_cancelled += 1;
         // SAFETY: no slot is being resumed: this runs between rounds.

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::config::Scheduling;
+
 /// Ends the sleep of a worker, from any thread.
 pub type Rouser = Arc<dyn Fn() + Send + Sync>;
 
@@ -10,8 +12,18 @@ pub type Rouser = Arc<dyn Fn() + Send + Sync>;
 pub trait WorkerLocal: 'static {
     /// Called before every round, and again and again while the worker has nothing
     /// to resume (`idle`) and does not sleep yet: to take in what a device has
-    /// completed. Must be cheap when nothing has.
+    /// completed. Must be cheap when nothing has. While tasks wait for the device, rounds are
+    /// left out, as [`Scheduling`] has it.
     fn poll(&self, _idle: bool) {}
+
+    /// Called between rounds in which tasks began to wait for the device
+    /// ([`from_device`](crate::from_device)): what they asked of it may have been held back until
+    /// now, to be handed over at once.
+    fn hand_over(&self) {}
+
+    /// The worker schedules like this from now on: what waits for the device is to be held back,
+    /// or refused, as [`Scheduling`] has it.
+    fn schedule(&self, _scheduling: Scheduling) {}
 
     /// Whether something is under way that will make [`WorkerLocal::poll`] wake a
     /// task, without anybody else's doing.

@@ -4,7 +4,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
-    config::Scheduling,
     slot::{Payload, Resumed, Slot, Wait},
     stage::Stage,
     task::end,
@@ -48,7 +47,7 @@ impl<L: WorkerLocal> Worker<L> {
 
     #[inline]
     fn resume_cohort(&mut self) {
-        let refill = self.config.scheduling == Scheduling::Pipelined;
+        let refill = self.refills;
         let mut starts_left = STARTS_PER_ROUND_MAX;
         while let Some(hot) = self.hot.next() {
             // SAFETY: the worker lives.
@@ -61,7 +60,7 @@ impl<L: WorkerLocal> Worker<L> {
                         self.stats.waits_memory += 1;
                         self.hot.wait(hot, slot.stage());
                     }
-                    Resumed::Pending(Wait::Event) => self.park(slot),
+                    Resumed::Pending(wait) => self.park(slot, wait),
                     Resumed::Done => {
                         if self.finished(slot, refill) {
                             if starts_left > 0 {
@@ -78,10 +77,17 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    pub(super) fn park(&mut self, slot: &Slot) {
-        self.stats.waits_event += 1;
+    pub(super) fn park(&mut self, slot: &Slot, wait: Wait) {
         self.hot.leave();
-        self.slots[slot.index() as usize].1 = Whereabouts::Parked;
+        let place = &mut self.slots[slot.index() as usize].1;
+        if wait == Wait::Device {
+            *place = Whereabouts::AtDevice;
+            self.stats.waits_device += 1;
+            self.asks_device();
+        } else {
+            *place = Whereabouts::Parked;
+            self.stats.waits_event += 1;
+        }
     }
 
     /// The task in `slot` has finished. True when another one has taken its

@@ -29,12 +29,13 @@ impl<L: WorkerLocal> Worker<L> {
         // SAFETY: as above.
         match catch_unwind(AssertUnwindSafe(|| unsafe { slot.resume() })) {
             Ok(Resumed::Pending(Wait::Memory)) => self.hot.wait(hot, slot.stage()),
-            Ok(Resumed::Pending(Wait::Event)) => self.park(slot),
+            Ok(Resumed::Pending(wait)) => self.park(slot, wait),
             Ok(Resumed::Done) => {
                 self.finished(slot, false);
             }
             Err(payload) => self.contain(hot, payload),
         }
+        self.hand_over();
     }
 
     /// For simulators: fires due timers, takes messages in, begins tasks.

@@ -1,0 +1,179 @@
+//! How often completions are looked at while tasks wait for the device.
+//!
+//! A look that finds nothing costs a few loads; one that finds something may cost a system call,
+//! which one completion pays as well as many. So looks had better be so far apart that each
+//! brings some, but not so far that who waits notices. Intervals are in rounds: the clock is
+//! read only when there is a look.
+
+use std::time::Duration;
+
+use crate::config::{Scheduling, VISIT_DELAY_US_MAX};
+
+/// What one look is to bring.
+const COMPLETIONS_WANTED: u32 = 4;
+const DELAY_MAX: Duration = Duration::from_micros(VISIT_DELAY_US_MAX);
+const ROUNDS_MAX: u32 = 1 << 16;
+const ROUNDS_WITHOUT_END: u32 = 1024;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Visits {
+    /// Before every round.
+    Always,
+    /// When so many tasks have finished; or after [`ROUNDS_WITHOUT_END`], since tasks may go
+    /// round and round until a completion is seen.
+    Finished {
+        interval: u32,
+        last: u64,
+        rounds: u32,
+    },
+    /// As often as is found to be best.
+    Adapted(Adapted),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Adapted {
+    /// Rounds from one look to the next.
+    interval: u32,
+    /// Rounds until the next.
+    left: u32,
+    last: Duration,
+    /// Tasks woken since.
+    brought: u32,
+}
+
+impl Visits {
+    pub(crate) fn new(scheduling: Scheduling) -> Visits {
+        match scheduling {
+            Scheduling::Sequential | Scheduling::StrictBatch | Scheduling::Reserved { .. } => {
+                Visits::Always
+            }
+            Scheduling::DualQueue { visit_interval, .. } => Visits::Finished {
+                interval: visit_interval,
+                last: 0,
+                rounds: 0,
+            },
+            Scheduling::Pipelined => Visits::Adapted(Adapted {
+                interval: 1,
+                left: 1,
+                last: Duration::ZERO,
+                brought: 0,
+            }),
+        }
+    }
+
+    /// From now on there is something to look for.
+    pub(crate) fn begin(&mut self, now: Duration, finished: u64) {
+        match self {
+            Visits::Always => {}
+            Visits::Finished { last, rounds, .. } => (*last, *rounds) = (finished, 0),
+            Visits::Adapted(adapted) => {
+                (adapted.left, adapted.last, adapted.brought) = (adapted.interval, now, 0);
+            }
+        }
+    }
+
+    /// The last look has woken a task.
+    pub(crate) fn brought(&mut self) {
+        if let Visits::Adapted(adapted) = self {
+            adapted.brought += 1;
+        }
+    }
+
+    /// Whether it is time for a look, before a round; `finished` tasks have ended until now.
+    pub(crate) fn is_due(&mut self, finished: u64, now: impl FnOnce() -> Duration) -> bool {
+        match self {
+            Visits::Always => true,
+            Visits::Finished {
+                interval,
+                last,
+                rounds,
+            } => {
+                *rounds += 1;
+                let due = finished - *last >= u64::from(*interval) || *rounds == ROUNDS_WITHOUT_END;
+                if due {
+                    (*last, *rounds) = (finished, 0);
+                }
+                due
+            }
+            Visits::Adapted(adapted) => {
+                adapted.left -= 1;
+                if adapted.left > 0 {
+                    return false;
+                }
+                adapted.adapt(now());
+                true
+            }
+        }
+    }
+}
+
+impl Adapted {
+    fn adapt(&mut self, now: Duration) {
+        let passed = now.saturating_sub(self.last);
+        self.interval = if passed > DELAY_MAX {
+            (self.interval / 2).max(1)
+        } else if self.brought > COMPLETIONS_WANTED {
+            (self.interval - self.interval / 4).max(1)
+        } else if self.brought < COMPLETIONS_WANTED {
+            (self.interval + self.interval / 8 + 1).min(ROUNDS_MAX)
+        } else {
+            self.interval
+        };
+        (self.left, self.last, self.brought) = (self.interval, now, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of so long, with so many completions a second: mean time between two looks.
+    fn delay(round: Duration, completions_per_second: u64) -> Duration {
+        let mut visits = Visits::new(Scheduling::Pipelined);
+        visits.begin(Duration::ZERO, 0);
+        let (mut now, mut looks, mut seen) = (Duration::ZERO, 0u32, 0);
+        let mut from = now;
+        for i in 0..200_000 {
+            if i == 100_000 {
+                (from, looks) = (now, 0);
+            }
+            if visits.is_due(0, || now) {
+                looks += 1;
+                let there = now.as_nanos() as u64 * completions_per_second / 1_000_000_000;
+                (seen..there).for_each(|_| visits.brought());
+                seen = there;
+            }
+            now += round;
+        }
+        (now - from) / looks
+    }
+
+    #[test]
+    fn looks_bring_some_each_but_are_not_far_apart() {
+        let round = Duration::from_nanos(300);
+        // As many as are wanted come within the time.
+        let often = delay(round, 1_000_000).as_nanos();
+        assert!((2500..7000).contains(&often), "{often}");
+        // They do not.
+        let seldom = delay(round, 10_000).as_nanos();
+        assert!((10_000..=22_000).contains(&seldom), "{seldom}");
+        // A round takes as long.
+        let long = Duration::from_micros(50);
+        assert_eq!(delay(long, 10_000), long);
+    }
+
+    #[test]
+    fn a_fixed_interval_is_of_finished_tasks() {
+        let mut visits = Visits::new(Scheduling::DualQueue {
+            cold_slots: 16,
+            visit_interval: 8,
+        });
+        visits.begin(Duration::ZERO, 100);
+        let now = || unreachable!("the clock does not matter");
+        let due: Vec<u64> = (100..130).filter(|&n| visits.is_due(n, now)).collect();
+        assert_eq!(due, [108, 116, 124]);
+        // None of them finishes.
+        let due = (0..5000).filter(|_| visits.is_due(129, now)).count();
+        assert_eq!(due, 4);
+    }
+}
