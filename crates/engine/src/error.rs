@@ -33,6 +33,9 @@ pub enum Abort {
     /// A table that this transaction has written to was dropped or truncated before
     /// it committed.
     TableDropped,
+    /// A record is not in memory, and as many reads of this worker are under way as its
+    /// scheduling allows ([`interleave::Scheduling::DualQueue`] only: others wait).
+    ReadRefused,
 }
 
 impl fmt::Display for Abort {
@@ -61,6 +64,9 @@ impl fmt::Display for Abort {
             Abort::Phantom => {
                 "records came or went in a range that this transaction read; run the \
                   transaction again"
+            }
+            Abort::ReadRefused => {
+                "a record is not in memory, and too many are being read; run the transaction again"
             }
             Abort::TableDropped => {
                 "a table that this transaction has written to was dropped or truncated; run the \

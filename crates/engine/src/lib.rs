@@ -50,6 +50,7 @@ pub use cold::Demoted;
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
 pub use index::Direction;
+pub use io::Priority;
 pub use locks::{IfLocked, OnConflict, Strength};
 pub use log::{Durability, Durable, LogConfig};
 pub use memory::Usage;

@@ -28,8 +28,8 @@ use std::{
     time::Duration,
 };
 
-use interleave::{Clock, Rouser, WorkerLocal};
-use io::Port;
+use interleave::{Clock, Rouser, Scheduling, WorkerLocal};
+use io::{Depth, Gate, GateRule, Port, WhenFull};
 use memory::{Local, Reservation};
 
 use crate::{
@@ -83,6 +83,8 @@ pub struct Session {
     pub(crate) counters: Counters,
     /// This thread's way to the device, if the database has a directory.
     port: Option<Rc<Port>>,
+    /// In front of it, for what is read from cold files.
+    gate: Rc<Gate>,
     clock: Clock,
     /// Made when the database has a log.
     lane: OnceCell<LaneWriter>,
@@ -178,10 +180,15 @@ impl Session {
             .take_session_number()
             .ok_or(SessionError::TooMany)?;
         database.board.enter(number);
+        let gate = Gate::new({
+            let clock = clock.clone();
+            move || clock.now()
+        });
         Ok(Rc::new_cyclic(|this| Session {
             this: this.clone(),
             walk: RefCell::default(),
             port,
+            gate,
             clock,
             lane: OnceCell::new(),
             lane_memory: Cell::new(lane_memory),
@@ -216,6 +223,11 @@ impl Session {
     /// This thread's transfers, if the database has a directory.
     pub(crate) fn port(&self) -> Option<&Rc<Port>> {
         self.port.as_ref()
+    }
+
+    /// What cold reads of this thread pass before they begin.
+    pub(crate) fn gate(&self) -> &Rc<Gate> {
+        &self.gate
     }
 
     /// The session's end of the log, if the database has one.
@@ -332,7 +344,19 @@ impl Session {
         self.collect();
         self.look_after_room();
         self.settle();
+        self.count_device_reads();
         self.published.publish(&self.counters.stats.borrow());
+    }
+
+    fn count_device_reads(&self) {
+        let gate = self.gate.stats();
+        self.counters.update(|stats| {
+            stats.device_reads = gate.begun;
+            stats.device_reads_ended = gate.completed;
+            stats.device_reads_held_back = gate.waits;
+            stats.device_reads_held_back_ns = gate.waited_ns;
+            stats.device_depth_sum = gate.depth_sum;
+        });
     }
 
     /// Whether it has anything to free, once nobody sees it any more.
@@ -364,6 +388,28 @@ impl WorkerLocal for Session {
         } else if let Some(port) = &self.port {
             port.poll();
         }
+    }
+
+    fn hand_over(&self) {
+        if let Some(port) = &self.port {
+            port.flush();
+        }
+    }
+
+    fn schedule(&self, scheduling: Scheduling) {
+        self.gate.set_rule(match scheduling {
+            Scheduling::Reserved { device_slots } => GateRule {
+                depth: Depth::Fixed(device_slots),
+                when_full: WhenFull::Wait,
+            },
+            Scheduling::DualQueue { cold_slots, .. } => GateRule {
+                depth: Depth::Fixed(cold_slots),
+                when_full: WhenFull::Refuse,
+            },
+            Scheduling::Sequential | Scheduling::StrictBatch | Scheduling::Pipelined => {
+                GateRule::default()
+            }
+        });
     }
 
     fn awaits_device(&self) -> bool {

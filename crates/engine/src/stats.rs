@@ -53,6 +53,8 @@ counters! {
     aborts_phantom,
     /// Aborts because what the transaction had read would have exceeded the memory limit.
     aborts_too_much_read,
+    /// Aborts because a cold record could not be read at once.
+    aborts_read_refused,
     /// Aborts because a table that was written to was dropped or truncated.
     aborts_table_dropped,
     /// Point reads.
@@ -71,6 +73,17 @@ counters! {
     checkpoints,
     /// Records that were read from cold files.
     cold_reads,
+    /// Reads of cold files that the device was asked for.
+    device_reads,
+    /// Those that it has ended.
+    device_reads_ended,
+    /// Reads that were held back before the device was asked.
+    device_reads_held_back,
+    /// For how long, all of them together, in nanoseconds.
+    device_reads_held_back_ns,
+    /// Sum over `device_reads` of how many of the same worker were then under way, with this
+    /// one.
+    device_depth_sum,
     /// Cold records that became hot.
     promoted,
     /// Hot records that became cold.
@@ -91,6 +104,7 @@ impl TransactionStats {
             + self.aborts_not_serializable
             + self.aborts_phantom
             + self.aborts_too_much_read
+            + self.aborts_read_refused
     }
 }
 

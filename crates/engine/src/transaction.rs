@@ -64,6 +64,7 @@ pub(crate) use self::{
 };
 
 use index::{Direction, NodeVersion};
+use io::Priority;
 
 use crate::{
     error::{Abort, Error},
@@ -222,6 +223,18 @@ impl Transaction {
     /// Changes what its acknowledgement waits for.
     pub fn set_durability(&self, durability: Durability) {
         self.context.durability.set(durability);
+    }
+
+    /// How urgent its reads of records are that are not in memory.
+    pub fn priority(&self) -> Priority {
+        self.context.priority.get()
+    }
+
+    /// Changes how urgent its reads of records are that are not in memory. To interactive, if
+    /// it was not changed. A record that another transaction is about to read is read as
+    /// urgently as that one has it.
+    pub fn set_priority(&self, priority: Priority) {
+        self.context.priority.set(priority);
     }
 
     /// The newest commit that it saw anything of: its answers depend on no later
@@ -407,6 +420,14 @@ impl Transaction {
     }
 
     /// Remembers that the transaction cannot go on.
+    /// Passes on what a fetch came to; a refused one aborts the transaction.
+    pub(crate) fn fetched<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        outcome.map_err(|error| match error {
+            Error::Abort(abort) => self.doom(abort),
+            other => other,
+        })
+    }
+
     pub(crate) fn doom(&self, abort: Abort) -> Error {
         if let Err(over) = self.check_open() {
             return over;

@@ -34,6 +34,8 @@ pub struct Stats {
     pub aborts_too_much_read: u64,
     /// Aborts because a table that the transaction wrote to was dropped or truncated.
     pub aborts_table_dropped: u64,
+    /// Aborts because a record was not in memory and too many were being read.
+    pub aborts_read_refused: u64,
     /// All of these.
     aborts: u64,
     /// Transactions whose snapshot moved to the present, because they had read nothing that
@@ -105,6 +107,7 @@ impl Stats {
             aborts_deadlock: transactions.aborts_deadlock,
             aborts_too_much_read: transactions.aborts_too_much_read,
             aborts_table_dropped: transactions.aborts_table_dropped,
+            aborts_read_refused: transactions.aborts_read_refused,
             aborts: transactions.aborts(),
             snapshots_moved: transactions.snapshots_moved,
             lock_waits: transactions.lock_waits,
@@ -151,7 +154,7 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms, {} deadlocks, {} for memory, {} for dropped tables), {} panicked, {} cancelled",
+            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms, {} deadlocks, {} for memory, {} for dropped tables, {} for refused reads), {} panicked, {} cancelled",
             self.commits,
             self.rollbacks,
             self.aborts(),
@@ -162,6 +165,7 @@ impl fmt::Display for Stats {
             self.aborts_deadlock,
             self.aborts_too_much_read,
             self.aborts_table_dropped,
+            self.aborts_read_refused,
             self.panics,
             self.cancellations
         )?;

@@ -31,6 +31,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use engine::Priority;
 use interleave::{Interleaved, Policy};
 
 pub use self::{by_index::IndexScan, rows::Rows, scan::Scan};
@@ -98,6 +99,17 @@ impl<P: Policy> Transaction<P> {
     /// Changes what the acknowledgement of this transaction waits for.
     pub fn set_durability(&self, durability: Durability) {
         self.inner.set_durability(durability);
+    }
+
+    /// How urgent its reads of records are that are not in memory.
+    pub fn priority(&self) -> Priority {
+        self.inner.priority()
+    }
+
+    /// Changes how urgent its reads of records are that are not in memory. Default
+    /// `Interactive`; those of others wait for them, but not for ever.
+    pub fn set_priority(&self, priority: Priority) {
+        self.inner.set_priority(priority);
     }
 
     /// Commits, and waits until the transaction is as durable as

@@ -9,13 +9,14 @@ use std::{
     future::poll_fn,
     io,
     ops::Range,
+    pin::pin,
     rc::Rc,
     sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker},
 };
 
-use ::io::{Action, Buffer, File, Port, Transfer};
-use interleave::Nested;
+use ::io::{Buffer, File, Full, Pass, Port, Priority, Transfer};
+use interleave::{Nested, from_device};
 
 use super::{
     ColdTier,
@@ -23,7 +24,12 @@ use super::{
     files::locate,
     format::{ColdRecord, Unread},
 };
-use crate::{error::Error, log::format::Flaw, session::Session, timestamp::Timestamp};
+use crate::{
+    error::{Abort, Error},
+    log::format::Flaw,
+    session::Session,
+    timestamp::Timestamp,
+};
 
 const SHARDS: usize = 64;
 
@@ -170,18 +176,25 @@ impl Session {
     /// The cold record at `address`.
     ///
     /// # Errors
-    /// [`Error::ColdRecord`].
+    /// [`Error::ColdRecord`]; [`Abort::ReadRefused`].
     ///
     /// # Suspension
     /// A device wait, perhaps another's.
     ///
     /// # Cancellation
     /// Dropping the future is harmless.
-    pub(crate) async fn fetch(&self, tier: &ColdTier, address: ColdAddress) -> Outcome {
+    pub(crate) async fn fetch(
+        &self,
+        tier: &ColdTier,
+        address: ColdAddress,
+        priority: Priority,
+    ) -> Outcome {
         loop {
             let (read, duty) = tier.reads.enter(address);
             if let Some(duty) = duty {
-                let outcome = self.read_cold(tier, address).await;
+                // Refused, it has not been read: the others may try.
+                let pass = self.pass(priority).await?;
+                let outcome = self.read_cold(tier, address, pass, priority).await;
                 duty.done(outcome.clone());
                 return outcome;
             }
@@ -191,22 +204,35 @@ impl Session {
         }
     }
 
-    async fn read_cold(&self, tier: &ColdTier, address: ColdAddress) -> Outcome {
-        let fetched = self.read_at(tier, address).await?;
+    async fn read_cold(
+        &self,
+        tier: &ColdTier,
+        address: ColdAddress,
+        pass: Pass,
+        priority: Priority,
+    ) -> Outcome {
+        let fetched = self.read_at(tier, address, pass, priority).await?;
         self.counters.update(|stats| stats.cold_reads += 1);
         Ok(Arc::new(fetched))
     }
 
-    async fn read_at(&self, tier: &ColdTier, address: ColdAddress) -> Result<Fetched, Error> {
+    async fn read_at(
+        &self,
+        tier: &ColdTier,
+        address: ColdAddress,
+        pass: Pass,
+        priority: Priority,
+    ) -> Result<Fetched, Error> {
         let first = address.extent();
-        let buffer = self.read_extent(tier, first).await;
+        let buffer = self.read_extent(tier, first, pass, priority).await;
         let buffer = buffer.map_err(|_| unreadable(address))?;
         match Fetched::decode(address, &buffer, first.at) {
             Ok(fetched) => Ok(fetched),
             // Longer than the address can say.
             Err(Unread::Longer(bytes)) => {
                 let whole = address.extent_of(bytes);
-                let buffer = self.read_extent(tier, whole).await;
+                let pass = self.pass_again(priority).await;
+                let buffer = self.read_extent(tier, whole, pass, priority).await;
                 let buffer = buffer.map_err(|_| unreadable(address))?;
                 Fetched::decode(address, &buffer, whole.at).map_err(|why| why.of(address))
             }
@@ -218,7 +244,8 @@ impl Session {
     /// and do not become hot.
     ///
     /// # Errors
-    /// [`Error::ColdRecord`].
+    /// [`Error::ColdRecord`]; [`Abort::ReadRefused`], with which the transaction has yet to be
+    /// aborted.
     ///
     /// # Suspension
     /// Device waits.
@@ -228,52 +255,86 @@ impl Session {
     pub(crate) fn fetch_all<'s>(
         &'s self,
         wanted: &'s [ColdAddress],
+        priority: Priority,
     ) -> Nested<'s, Result<Vec<Fetched>, Error>> {
-        Nested::new(async move {
-            let tier = self
-                .database
-                .cold()
-                .expect("who has cold records has a tier");
-            let mut wanted = wanted.to_vec();
-            wanted.sort_by_key(|address| address.position());
-            let mut fetched = Vec::with_capacity(wanted.len());
-            let mut runs = Vec::new();
-            // All are begun before the first is waited for.
-            for run in wanted.chunk_by(|one, next| are_close(*one, *next)) {
-                let begun = self.begin_to_read(tier, span(run));
-                runs.push((run, begun.map_err(|_| unreadable(run[0]))?));
+        Nested::new(async move { from_device(pin!(self.read_all(wanted, priority))).await })
+    }
+
+    async fn read_all(
+        &self,
+        wanted: &[ColdAddress],
+        priority: Priority,
+    ) -> Result<Vec<Fetched>, Error> {
+        let tier = self
+            .database
+            .cold()
+            .expect("who has cold records has a tier");
+        let mut wanted = wanted.to_vec();
+        wanted.sort_by_key(|address| address.position());
+        let mut fetched = Vec::with_capacity(wanted.len());
+        let mut runs = Vec::new();
+        // All are begun before the first is waited for. Only the first may be refused: many
+        // may be more than the gate ever lets in together.
+        for run in wanted.chunk_by(|one, next| are_close(*one, *next)) {
+            let pass = match runs.is_empty() {
+                true => self.pass(priority).await?,
+                false => self.pass_again(priority).await,
+            };
+            let begun = self.begin_to_read(tier, span(run), pass);
+            runs.push((run, begun.map_err(|_| unreadable(run[0]))?));
+        }
+        for (run, reading) in runs {
+            let whole = reading.extent;
+            let buffer = reading.end(self, priority).await;
+            let buffer = buffer.map_err(|_| unreadable(run[0]))?;
+            for &address in run {
+                let at = (address.position() - whole.from) as usize;
+                fetched.push(match Fetched::decode(address, &buffer, at) {
+                    Ok(one) => one,
+                    Err(Unread::Longer(_)) => {
+                        let pass = self.pass_again(priority).await;
+                        self.read_at(tier, address, pass, priority).await?
+                    }
+                    Err(why) => return Err(why.of(address)),
+                });
             }
-            for (run, reading) in runs {
-                let whole = reading.extent;
-                let buffer = reading.end().await.map_err(|_| unreadable(run[0]))?;
-                for &address in run {
-                    let at = (address.position() - whole.from) as usize;
-                    fetched.push(match Fetched::decode(address, &buffer, at) {
-                        Ok(one) => one,
-                        Err(Unread::Longer(_)) => self.read_at(tier, address).await?,
-                        Err(why) => return Err(why.of(address)),
-                    });
-                }
-                self.counters
-                    .update(|stats| stats.cold_reads += run.len() as u64);
-            }
-            Ok(fetched)
-        })
+            self.counters
+                .update(|stats| stats.cold_reads += run.len() as u64);
+        }
+        Ok(fetched)
     }
 }
 
 impl Session {
-    async fn read_extent(&self, tier: &ColdTier, extent: Extent) -> io::Result<Arc<Buffer>> {
-        self.begin_to_read(tier, extent)?.end().await
+    async fn pass(&self, priority: Priority) -> Result<Pass, Error> {
+        let pass = self.gate().enter(priority).await;
+        pass.map_err(|Full| Error::Abort(Abort::ReadRefused))
     }
 
-    fn begin_to_read(&self, tier: &ColdTier, extent: Extent) -> io::Result<Reading> {
+    /// For who has begun to read.
+    async fn pass_again(&self, priority: Priority) -> Pass {
+        let pass = self.gate().enter_again(priority).await;
+        pass.expect("who enters again is not refused")
+    }
+
+    async fn read_extent(
+        &self,
+        tier: &ColdTier,
+        extent: Extent,
+        pass: Pass,
+        priority: Priority,
+    ) -> io::Result<Arc<Buffer>> {
+        let reading = self.begin_to_read(tier, extent, pass)?;
+        reading.end(self, priority).await
+    }
+
+    fn begin_to_read(&self, tier: &ColdTier, extent: Extent, pass: Pass) -> io::Result<Reading> {
         let (number, offset) = locate(extent.from);
         let gone = || io::Error::from(io::ErrorKind::NotFound);
         let file = tier.files.file(number).ok_or_else(gone)?;
         let port = self.port().ok_or_else(gone)?.clone();
         let buffer = Buffer::zeroed(extent.bytes);
-        let transfer = port.begin(Action::Read, &file, offset, buffer);
+        let transfer = port.begin_through(pass, &file, offset, buffer);
         Ok(Reading {
             port,
             file,
@@ -296,7 +357,7 @@ struct Reading {
 impl Reading {
     /// What it brought: less than was asked for at the end of a file, or if the device stops
     /// short again and again.
-    async fn end(self) -> io::Result<Arc<Buffer>> {
+    async fn end(self, session: &Session, priority: Priority) -> io::Result<Arc<Buffer>> {
         let mut transfer = self.transfer;
         let mut before = None;
         for attempt in 1.. {
@@ -307,9 +368,10 @@ impl Reading {
                 buffer.set_len(read);
                 return Ok(Arc::new(buffer));
             }
+            let pass = session.pass_again(priority).await;
             transfer = self
                 .port
-                .begin(Action::Read, &self.file, self.offset, buffer);
+                .begin_through(pass, &self.file, self.offset, buffer);
         }
         unreachable!("there is a last attempt")
     }

@@ -1,8 +1,9 @@
 //! What comes back to memory.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
-use interleave::Nested;
+use interleave::{Nested, from_device};
+use io::Priority;
 use memory::Exhausted;
 
 use super::{ColdAddress, Fetched, Patience};
@@ -10,6 +11,7 @@ use crate::{
     error::Error,
     indirection::{Head, Slot},
     session::Session,
+    transaction::Transaction,
     version::Version,
 };
 
@@ -17,7 +19,8 @@ impl Session {
     /// Reads a cold record, and makes it hot if there is room.
     ///
     /// # Errors
-    /// [`Error::ColdRecord`].
+    /// [`Error::ColdRecord`]; [`Abort::ReadRefused`](crate::Abort::ReadRefused), with which the
+    /// transaction has yet to be aborted.
     ///
     /// # Suspension
     /// A device wait.
@@ -28,34 +31,18 @@ impl Session {
         &'s self,
         slot: &'s Slot,
         address: ColdAddress,
+        priority: Priority,
     ) -> Nested<'s, Result<Arc<Fetched>, Error>> {
         Nested::new(async move {
             let tier = self
                 .database
                 .cold()
                 .expect("who has cold records has a tier");
-            let fetched = self.fetch(tier, address).await?;
+            let fetch = pin!(self.fetch(tier, address, priority));
+            let fetched = from_device(fetch).await?;
             // Without room it is read where it is.
             let _ = self.promote(slot, &fetched);
             Ok(fetched)
-        })
-    }
-
-    /// The same, for who needs the record in memory.
-    ///
-    /// # Errors
-    /// [`Error::MemoryExhausted`], too.
-    pub(crate) fn thaw_to_write<'s>(&'s self, slot: &'s Slot) -> Nested<'s, Result<(), Error>> {
-        Nested::new(async move {
-            let Head::Cold(address) = slot.head() else {
-                return Ok(());
-            };
-            let fetched = self.thaw(slot, address).await?;
-            let mut patience = Patience::default();
-            while slot.head() == Head::Cold(address) && self.promote(slot, &fetched).is_err() {
-                self.wait_for_room(&mut patience).await?;
-            }
-            Ok(())
         })
     }
 
@@ -75,5 +62,35 @@ impl Session {
             unsafe { version.free(&self.memory, version.block_bytes()) };
         }
         Ok(())
+    }
+}
+
+impl Transaction {
+    /// [`Session::thaw`], for who needs the record in memory.
+    ///
+    /// # Errors
+    /// [`Error::ColdRecord`], [`Error::MemoryExhausted`];
+    /// [`Abort::ReadRefused`](crate::Abort::ReadRefused), and the transaction is aborted.
+    ///
+    /// # Suspension
+    /// A device wait.
+    ///
+    /// # Cancellation
+    /// Dropping the future is harmless.
+    pub(crate) fn thaw_to_write<'s>(&'s self, slot: &'s Slot) -> Nested<'s, Result<(), Error>> {
+        Nested::new(async move {
+            let Head::Cold(address) = slot.head() else {
+                return Ok(());
+            };
+            let thawed = self.session().thaw(slot, address, self.priority()).await;
+            let fetched = self.fetched(thawed)?;
+            let mut patience = Patience::default();
+            while slot.head() == Head::Cold(address)
+                && self.session().promote(slot, &fetched).is_err()
+            {
+                self.wait_for_room(&mut patience).await?;
+            }
+            Ok(())
+        })
     }
 }

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use io::Priority;
+
 use crate::{
     catalog::Effect,
     error::Abort,
@@ -44,6 +46,8 @@ pub(crate) struct Context {
     pub(crate) read_only: Cell<bool>,
     pub(crate) state: Cell<State>,
     pub(crate) durability: Cell<Durability>,
+    /// Of its cold reads.
+    pub(crate) priority: Cell<Priority>,
     snapshot: Cell<u64>,
     /// The snapshot of the first write: what the transaction has written to stays in
     /// place until it ends, also where it has no snapshot between two operations.
@@ -195,6 +199,7 @@ impl Context {
             read_only: Cell::default(),
             state: Cell::new(State::Ended),
             durability: Cell::default(),
+            priority: Cell::default(),
             snapshot: Cell::new(NO_SNAPSHOT),
             anchor: Cell::new(NO_SNAPSHOT),
             used: Cell::default(),
@@ -239,6 +244,7 @@ impl Context {
         });
         self.state.set(State::Open);
         self.durability.set(durability);
+        self.priority.set(Priority::default());
         self.seen.set(Timestamp(0));
         self.present.set(WallTime::UNKNOWN);
         self.reads_stored.set(false);

@@ -35,7 +35,9 @@ impl Statement<'_> {
             let transaction = self.transaction;
             loop {
                 if let Head::Cold(address) = slot.head() {
-                    let fetched = transaction.session.thaw(slot, address).await?;
+                    let priority = transaction.priority();
+                    let thawed = transaction.session.thaw(slot, address, priority).await;
+                    let fetched = transaction.fetched(thawed)?;
                     // A sibling under the same `join` may have aborted it.
                     transaction.check_open()?;
                     if self.show_fetched(table, slot, &fetched, &mut *read) {
@@ -84,7 +86,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough; the transaction
     /// is over.
-    pub(super) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
+    pub(crate) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
         if self.context.passes_over_cold.get() {
             return Err(Error::MemoryExhausted);
         }

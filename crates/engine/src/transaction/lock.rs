@@ -79,7 +79,7 @@ impl Transaction {
             self.check_open()?;
             match locked {
                 Locked::Blocked(waiting) => handed = Some(waiting.await?),
-                Locked::Cold(slot) => self.session.thaw_to_write(slot).await?,
+                Locked::Cold(slot) => self.thaw_to_write(slot).await?,
                 Locked::Read | Locked::Skipped => break,
                 Locked::Absent => {
                     if let Some(handed) = handed {

@@ -110,13 +110,17 @@ impl Statement<'_> {
         later: Vec<Later<'t, K>>,
         mut read: impl FnMut(usize, &[u8]),
     ) -> Result<usize, Error> {
-        let session = &self.transaction.session;
+        let transaction = self.transaction;
         let wanted = later.iter().filter_map(|one| match one.slot.head() {
             Head::Cold(address) => Some(address),
             _ => None,
         });
-        let thawed = session.fetch_all(&wanted.collect::<Vec<_>>()).await?;
-        self.transaction.check_open()?;
+        let wanted: Vec<_> = wanted.collect();
+        let thawed = transaction
+            .session
+            .fetch_all(&wanted, transaction.priority());
+        let thawed = transaction.fetched(thawed.await)?;
+        transaction.check_open()?;
         let mut found = 0;
         for Later { at, key, slot } in later {
             let mut show = |worth: Worth<'_>| {
@@ -129,7 +133,7 @@ impl Statement<'_> {
                     .find(|thawed| thawed.address == address)
                     .is_some_and(|thawed| {
                         // Without room it is read where it is.
-                        let _ = session.promote(slot, thawed);
+                        let _ = transaction.session.promote(slot, thawed);
                         self.show_fetched(table, slot, thawed, &mut show)
                     }),
                 _ => false,

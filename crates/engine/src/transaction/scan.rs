@@ -158,7 +158,10 @@ impl<'r> Rest<'r> {
         let Some(stop) = part.stop else {
             return Ok(false);
         };
-        self.thawed = transaction.session.fetch_all(&stop.wanted).await?;
+        let thawed = transaction
+            .session
+            .fetch_all(&stop.wanted, transaction.priority());
+        self.thawed = transaction.fetched(thawed.await)?;
         self.next = Some(stop.key);
         Ok(true)
     }

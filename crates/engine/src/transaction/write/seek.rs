@@ -74,8 +74,7 @@ impl<'t> Statement<'t> {
                         return Ok(Written::Refused);
                     }
                     Written::Cold(slot) => {
-                        let session = &self.transaction.session;
-                        session.thaw_to_write(slot).await?;
+                        self.transaction.thaw_to_write(slot).await?;
                         self.transaction.check_open()?;
                         continue;
                     }
