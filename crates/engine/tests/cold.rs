@@ -344,9 +344,11 @@ fn every_scheduler_runs_the_same_transactions() {
             // Never more than the one.
             assert_eq!(stats.device_depth_sum, stats.device_reads);
         }
-        // All of them may be open, and are more than the gate lets in at first.
-        let waits = scheduling == RESERVED || scheduling == Scheduling::Pipelined;
-        assert_eq!(stats.device_reads_held_back > 0, waits, "{scheduling:?}");
+        // How many the gate lets in of itself depends on how fast they come.
+        if scheduling != Scheduling::Pipelined {
+            let waits = scheduling == RESERVED;
+            assert_eq!(stats.device_reads_held_back > 0, waits, "{scheduling:?}");
+        }
     }
 }
 
