@@ -419,7 +419,6 @@ impl Transaction {
         matches!(version.begin(), Begin::InProgress(maker) if self.context.id.get() == Some(maker))
     }
 
-    /// Remembers that the transaction cannot go on.
     /// Passes on what a fetch came to; a refused one aborts the transaction.
     pub(crate) fn fetched<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         outcome.map_err(|error| match error {
@@ -428,6 +427,7 @@ impl Transaction {
         })
     }
 
+    /// Remembers that the transaction cannot go on.
     pub(crate) fn doom(&self, abort: Abort) -> Error {
         if let Err(over) = self.check_open() {
             return over;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use engine::{Session, SessionError};
-use interleave::{Policy, Rouser, WorkerLocal};
+use interleave::{Policy, Rouser, Scheduling, WorkerLocal};
 
 use crate::{
     error::{Abort, Error, Result, RetriesExhausted},
@@ -102,6 +102,14 @@ impl WorkerLocal for WorkerState {
     #[inline]
     fn poll(&self, idle: bool) {
         self.session.poll(idle);
+    }
+
+    fn hand_over(&self) {
+        self.session.hand_over();
+    }
+
+    fn schedule(&self, scheduling: Scheduling) {
+        self.session.schedule(scheduling);
     }
 
     fn awaits_device(&self) -> bool {
