@@ -4,6 +4,12 @@
 //! which one completion pays as well as many. So looks had better be so far apart that each
 //! brings some, but not so far that who waits notices. Intervals are in rounds: the clock is
 //! read only when there is a look.
+//!
+//! With a look, the device also gets what was asked of it since the last one: a virtual disk
+//! takes 4 us of the processor each time it is told of something, however much that is. Looks
+//! that are adapted are close enough together for that to suffice. (With one transaction of
+//! ten storage-bound, against handing over after each round, and looks at most 20 us apart: 6 %
+//! more transactions; 12 % with 100 us, but reads take twice as long then.)
 
 use std::time::Duration;
 
@@ -70,6 +76,11 @@ impl Visits {
                 (adapted.left, adapted.last, adapted.brought) = (adapted.interval, now, 0);
             }
         }
+    }
+
+    /// Whether a look hands over what the device is asked for, so that nobody else has to.
+    pub(crate) fn hand_over(&self) -> bool {
+        matches!(self, Visits::Adapted(_))
     }
 
     /// The last look has woken a task.
@@ -156,9 +167,9 @@ mod tests {
         assert!((2500..7000).contains(&often), "{often}");
         // They do not.
         let seldom = delay(round, 10_000).as_nanos();
-        assert!((10_000..=22_000).contains(&seldom), "{seldom}");
+        assert!((25_000..=55_000).contains(&seldom), "{seldom}");
         // A round takes as long.
-        let long = Duration::from_micros(50);
+        let long = Duration::from_micros(100);
         assert_eq!(delay(long, 10_000), long);
     }
 

@@ -56,6 +56,12 @@ impl Device {
         })
     }
 
+    fn take_over(&self) {
+        for read in &mut *self.reads.borrow_mut() {
+            read.due.get_or_insert(self.looks.get() + self.delay.get());
+        }
+    }
+
     fn under_way(&self) -> usize {
         let looks = self.looks.get();
         let is_under_way = |read: &&Read| read.due.is_none_or(|due| due > looks);
@@ -77,6 +83,7 @@ impl WorkerLocal for Device {
                 waker.wake();
             }
         }
+        self.take_over();
     }
 
     fn awaits_device(&self) -> bool {
@@ -90,9 +97,7 @@ impl WorkerLocal for Device {
 
     fn hand_over(&self) {
         self.hand_overs.set(self.hand_overs.get() + 1);
-        for read in &mut *self.reads.borrow_mut() {
-            read.due.get_or_insert(self.looks.get() + self.delay.get());
-        }
+        self.take_over();
     }
 }
 
@@ -312,10 +317,13 @@ fn cold_tasks_do_not_starve_among_hot_ones() {
 
 #[test]
 fn what_tasks_of_a_round_want_is_handed_over_at_once() {
-    let mut worker = worker(Scheduling::Pipelined, 8, 1);
-    let tasks: Vec<_> = (0..8).map(|number| submit(&worker, number, 1)).collect();
-    finish(&mut worker, tasks);
-    assert_eq!(worker.local().hand_overs.get(), 1);
+    // Where looks are adapted, they hand over as well, and nobody else does.
+    for (scheduling, expected) in [(Scheduling::StrictBatch, 1), (Scheduling::Pipelined, 0)] {
+        let mut worker = worker(scheduling, 8, 1);
+        let tasks: Vec<_> = (0..8).map(|number| submit(&worker, number, 1)).collect();
+        finish(&mut worker, tasks);
+        assert_eq!(worker.local().hand_overs.get(), expected, "{scheduling:?}");
+    }
 }
 
 #[test]

@@ -91,10 +91,11 @@ impl<L: WorkerLocal> Worker<L> {
         self.visits.is_due(finished, || self.clock.now())
     }
 
-    /// Hands over what tasks of the last round want from the device.
+    /// Hands over what tasks of the last round want from the device, unless the next look at
+    /// completions does so soon.
     #[inline]
     pub(super) fn hand_over(&mut self) {
-        if std::mem::take(&mut self.asked_device) {
+        if std::mem::take(&mut self.asked_device) && !self.visits.hand_over() {
             self.local.hand_over();
         }
     }

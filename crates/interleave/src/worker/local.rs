@@ -13,12 +13,13 @@ pub trait WorkerLocal: 'static {
     /// Called before every round, and again and again while the worker has nothing
     /// to resume (`idle`) and does not sleep yet: to take in what a device has
     /// completed. Must be cheap when nothing has. While tasks wait for the device, rounds are
-    /// left out, as [`Scheduling`] has it.
+    /// left out, as [`Scheduling`] has it. Hands over what was held back
+    /// ([`WorkerLocal::hand_over`]), too.
     fn poll(&self, _idle: bool) {}
 
     /// Called between rounds in which tasks began to wait for the device
-    /// ([`from_device`](crate::from_device)): what they asked of it may have been held back until
-    /// now, to be handed over at once.
+    /// ([`from_device`](crate::from_device)), unless [`WorkerLocal::poll`] is soon called: what
+    /// they asked of it may have been held back until now, to be handed over at once.
     fn hand_over(&self) {}
 
     /// The worker schedules like this from now on: what waits for the device is to be held back,
