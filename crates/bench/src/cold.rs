@@ -73,6 +73,11 @@ pub struct Settings {
     pub in_flights: Vec<InFlight>,
     /// Clients of storage-bound transactions for each worker, at least 1, to compare.
     pub cold_clients: Vec<u32>,
+    /// Places of those that wait for the device, at least 1, to compare; `None`: as many as
+    /// the scheduler has of itself.
+    pub cold_slots: Vec<Option<u32>>,
+    /// Transactions that end between two looks at completions, at least 1, to compare.
+    pub visit_intervals: Vec<u32>,
     /// Worker threads, at least 1.
     pub workers: usize,
     /// Time for each combination in each repeat.
@@ -90,6 +95,22 @@ struct Variation {
     scheduler: Scheduler,
     in_flight: InFlight,
     cold_clients: u32,
+    /// Where these are a choice.
+    cold_slots: Option<u32>,
+    visit_interval: Option<u32>,
+}
+
+impl Variation {
+    /// Whether nothing but the scheduler and the share of storage-bound transactions differ,
+    /// as far as either scheduler has a choice.
+    fn is_like(self, other: Self) -> bool {
+        let numbers = |one: Self| (one.in_flight, one.cold_slots, one.visit_interval);
+        let is_single = |one: Self| !one.scheduler.is_concurrent();
+        is_single(self)
+            || is_single(other)
+            || self.cold_clients == other.cold_clients
+                && (self.scheduler != other.scheduler || numbers(self) == numbers(other))
+    }
 }
 
 impl Default for Variation {
@@ -99,6 +120,8 @@ impl Default for Variation {
             scheduler: Scheduler::Auto,
             in_flight: InFlight::Auto,
             cold_clients: 1,
+            cold_slots: None,
+            visit_interval: None,
         }
     }
 }
@@ -122,6 +145,10 @@ pub struct Cold {
     pub in_flight_effective: f64,
     /// Clients of storage-bound transactions for each worker.
     pub cold_clients: u32,
+    /// Places of those that wait for the device, where the scheduler has such.
+    pub cold_slots: Option<u32>,
+    /// Transactions that end between two looks at completions, where that is fixed.
+    pub visit_interval: Option<u32>,
     /// Records in memory.
     pub hot_records: u64,
     /// Records on the device.
@@ -165,7 +192,7 @@ pub struct Cold {
     pub hot_aborts: u64,
     /// Storage-bound ones.
     pub cold_aborts: u64,
-    /// Reads of cold records per second.
+    /// Reads of cold files per second that the device has ended.
     pub device_iops: f64,
     /// Reads of a page per second that the device does at the best depth.
     pub device_iops_limit: f64,
@@ -173,9 +200,12 @@ pub struct Cold {
     pub device_iops_limit_depth: usize,
     /// What was reached of it.
     pub device_iops_share: f64,
-    /// Reads from the device for each access to the cold table: less than 1 if some records
-    /// had come back to memory before. `None` if there was no access.
-    pub device_reads_per_cold_access: Option<f64>,
+    /// Reads under way at once on each worker, on average. `None` if there was none.
+    pub device_depth: Option<f64>,
+    /// Cold records read for each access to the cold table of a transaction that committed:
+    /// less than 1 if some records had come back to memory before, more if many transactions
+    /// were aborted. `None` if there was no such access.
+    pub cold_reads_per_access: Option<f64>,
     /// Whether files are read past the system's cache.
     pub direct_io: bool,
     /// Whether every value was the right one, and no change was lost.
@@ -185,7 +215,9 @@ pub struct Cold {
 /// One combination in one repeat.
 struct Round {
     findings: Findings,
+    cold_reads: u64,
     device_reads: u64,
+    device_depth_sum: u64,
     in_flight: f64,
     limit: Limit,
 }
@@ -253,23 +285,29 @@ impl Settings {
     /// those that are make no difference.
     fn variations(&self) -> Vec<Variation> {
         let mut all: Vec<Variation> = Vec::new();
+        let numbers = || {
+            let in_flights = self.in_flights.iter();
+            let clients =
+                in_flights.flat_map(|&one| self.cold_clients.iter().map(move |&c| (one, c)));
+            let slots = clients.flat_map(|(f, c)| self.cold_slots.iter().map(move |&s| (f, c, s)));
+            slots.flat_map(|(f, c, s)| self.visit_intervals.iter().map(move |&v| (f, c, s, v)))
+        };
         for &storage_bound_percent in &self.storage_bound_percents {
             for &scheduler in &self.schedulers {
-                for &in_flight in &self.in_flights {
-                    for &cold_clients in &self.cold_clients {
-                        let (in_flight, cold_clients) = match scheduler.is_concurrent() {
-                            true => (in_flight, cold_clients),
-                            false => (InFlight::Fixed(1), 1),
-                        };
-                        let one = Variation {
-                            storage_bound_percent,
-                            scheduler,
-                            in_flight,
-                            cold_clients,
-                        };
-                        if !all.contains(&one) {
-                            all.push(one);
-                        }
+                for (in_flight, cold_clients, cold_slots, visit_interval) in numbers() {
+                    let one = Variation {
+                        storage_bound_percent,
+                        scheduler,
+                        in_flight: scheduler.in_flight(in_flight),
+                        cold_clients: match scheduler.is_concurrent() {
+                            true => cold_clients,
+                            false => 1,
+                        },
+                        cold_slots: scheduler.cold_slots(in_flight, cold_slots),
+                        visit_interval: scheduler.visit_interval(visit_interval),
+                    };
+                    if !all.contains(&one) {
+                        all.push(one);
                     }
                 }
             }
@@ -319,10 +357,7 @@ pub fn measure(settings: &Settings, options: Options, progress: &Progress) -> Re
         .map(|(&variation, own)| {
             let same = |scheduler: Scheduler, percent: f64| {
                 let found = variations.iter().position(|other| {
-                    let is_alike = !scheduler.is_concurrent()
-                        || (other.in_flight, other.cold_clients)
-                            == (variation.in_flight, variation.cold_clients);
-                    is_alike
+                    variation.is_like(*other)
                         && other.scheduler == scheduler
                         && other.storage_bound_percent == percent
                 });
@@ -405,9 +440,7 @@ impl Bench {
         // Without a hot source, there are no more transactions than cold clients.
         let open_max =
             (variation.storage_bound_percent == 100.0).then_some(variation.cold_clients as usize);
-        let config = variation
-            .scheduler
-            .worker_config(variation.in_flight, open_max, self.config);
+        let config = variation.worker_config(open_max, self.config);
         let mut findings = Findings::default();
         let counts = run_on_all(
             &self.database,
@@ -434,7 +467,9 @@ impl Bench {
         self.changes += findings.changes;
         Ok(Round {
             findings,
-            device_reads: counts.cold_reads(),
+            cold_reads: counts.of(|stats| stats.cold_reads),
+            device_reads: counts.of(|stats| stats.device_reads_ended),
+            device_depth_sum: counts.of(|stats| stats.device_depth_sum),
             in_flight: counts.in_flight(),
             limit,
         })
@@ -479,7 +514,8 @@ fn summary(
     let aborts = |of: fn(&Findings) -> u64| median(&|round| of(&round.findings) as f64) as u64;
     let hot_aborts = aborts(|found| found.hot.aborts);
     let cold_aborts = aborts(|found| found.cold.aborts);
-    let device_reads: u64 = rounds.iter().map(|round| round.device_reads).sum();
+    let sum = |of: fn(&Round) -> u64| rounds.iter().map(of).sum::<u64>() as f64;
+    let device_reads = sum(|round| round.device_reads);
     Cold {
         benchmark: "cold",
         mode: variation.scheduler,
@@ -489,6 +525,8 @@ fn summary(
         in_flight: variation.in_flight,
         in_flight_effective: median(&|round| round.in_flight),
         cold_clients: variation.cold_clients,
+        cold_slots: variation.cold_slots,
+        visit_interval: variation.visit_interval,
         hot_records: settings.hot_records,
         cold_records: settings.cold_records,
         value_bytes: settings.value.bytes(),
@@ -516,8 +554,10 @@ fn summary(
         device_iops_share: median(&|round| {
             round.per_second(round.device_reads) / round.limit.reads_per_second
         }),
-        device_reads_per_cold_access: (all.cold_accesses > 0)
-            .then(|| device_reads as f64 / all.cold_accesses as f64),
+        device_depth: (device_reads > 0.0)
+            .then(|| sum(|round| round.device_depth_sum) / device_reads),
+        cold_reads_per_access: (all.cold_accesses > 0)
+            .then(|| sum(|round| round.cold_reads) / all.cold_accesses as f64),
         direct_io: bench.files.is_direct(),
         verified: are_right && all.verifier.verified(),
     }

@@ -128,9 +128,9 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Records that were read from cold files meanwhile.
-    pub(crate) fn cold_reads(&self) -> u64 {
-        self.after.cold_reads - self.before.cold_reads
+    /// What was counted meanwhile, of a number that only grows.
+    pub(crate) fn of(&self, count: fn(&Stats) -> u64) -> u64 {
+        count(&self.after) - count(&self.before)
     }
 
     /// Transactions that each worker had in flight at the end, on average.

@@ -13,11 +13,16 @@ use bench::values::ValueShape;
 use crate::series::Series;
 
 const EXAMPLES: &str = "\
-Schedulers:
+Schedulers (the first four as MosaicDB compares them, with its numbers unless told others):
   sequential  one transaction after the other; while one waits for the device, the worker
               waits with it
+  batch       8 at a time; the next 8 begin when all of them have ended
+  pipelined   16 at a time, a new one for each that has ended; who waits for the device keeps
+              his place, and at most half of them may
+  dual-queue  8 at a time, and 16 others may wait for the device; one that is too many is
+              aborted
   auto        a transaction that waits for the device leaves its place to others, and goes
-              on when its record is there
+              on when its record is there; how many wait is found while running
 
 Examples:
   What storage-bound transactions do to the others:
@@ -29,6 +34,11 @@ Examples:
   How many must be under way to keep the device busy:
     weft bench cold --data-dir DIR --schedulers auto --storage-bound 50 \\
         --cold-clients 4,16,64,256
+  Those of MosaicDB beside ours:
+    weft bench cold --data-dir DIR --schedulers sequential,batch,pipelined,dual-queue,auto
+  The same with longer queues:
+    weft bench cold --data-dir DIR --schedulers dual-queue --storage-bound 5,20 \\
+        --cold-slots 8,16,32,64
   Two workers, for further processing:
     weft bench cold --data-dir DIR --workers 2 --format json";
 
@@ -114,8 +124,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     reads_cold: u32,
 
-    /// Transactions in flight on each worker: a number, or auto to let the engine adapt;
-    /// several, separated by commas, are compared. The sequential scheduler has one.
+    /// Transactions in flight on each worker: a number, or auto to let the scheduler adapt, or
+    /// use its own number; several, separated by commas, are compared. The sequential
+    /// scheduler has one.
     #[arg(
         long,
         value_name = "N|auto,..",
@@ -134,6 +145,27 @@ pub(crate) struct Arguments {
         value_parser = clap::value_parser!(u32).range(1..=60_000)
     )]
     cold_clients: Vec<u32>,
+
+    /// Transactions that may wait for the device at once, for pipelined and dual-queue;
+    /// several, separated by commas, are compared. By default half of those in flight, and 16.
+    #[arg(
+        long,
+        value_name = "N,..",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
+    cold_slots: Vec<u32>,
+
+    /// Transactions that end between two looks at completions, for dual-queue; several,
+    /// separated by commas, are compared.
+    #[arg(
+        long,
+        value_name = "N,..",
+        value_delimiter = ',',
+        default_value = "8",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    visit_interval: Vec<u32>,
 
     /// What the acknowledgement of changes waits for: none, relaxed or synchronous.
     #[arg(long, value_name = "NAME", default_value = "none")]
@@ -176,6 +208,11 @@ impl Arguments {
             storage_bound_percents: self.storage_bound.clone(),
             in_flights: self.in_flight.clone(),
             cold_clients: self.cold_clients.clone(),
+            cold_slots: match self.cold_slots.is_empty() {
+                true => vec![None],
+                false => self.cold_slots.iter().copied().map(Some).collect(),
+            },
+            visit_intervals: self.visit_interval.clone(),
             workers: self.workers.into(),
             duration: Duration::from_secs_f64(self.seconds),
             repeats: self.series.repeats,

@@ -83,6 +83,17 @@ pub struct Stats {
     pub checkpoints: u64,
     /// Records that were read from cold files ([`crate::StorageOptions::cold_tier`]).
     pub cold_reads: u64,
+    /// Reads of cold files that the device was asked for. One may bring several records.
+    pub device_reads: u64,
+    /// Those that it has ended.
+    pub device_reads_ended: u64,
+    /// Reads of cold files that had to wait before the device was asked.
+    pub device_reads_held_back: u64,
+    /// For how long, all of them together, in nanoseconds.
+    pub device_reads_held_back_ns: u64,
+    /// Sum over `device_reads` of how many of the same worker were then under way, with this
+    /// one.
+    pub device_depth_sum: u64,
     /// Records that came back to memory.
     pub promoted: u64,
     /// Records that left memory.
@@ -131,6 +142,11 @@ impl Stats {
             log_bytes: log.bytes,
             checkpoints: transactions.checkpoints,
             cold_reads: transactions.cold_reads,
+            device_reads: transactions.device_reads,
+            device_reads_ended: transactions.device_reads_ended,
+            device_reads_held_back: transactions.device_reads_held_back,
+            device_reads_held_back_ns: transactions.device_reads_held_back_ns,
+            device_depth_sum: transactions.device_depth_sum,
             promoted: transactions.promoted,
             demoted: transactions.demoted,
             memory: shared.engine.memory(),
@@ -197,8 +213,16 @@ impl fmt::Display for Stats {
         if self.demoted > 0 {
             writeln!(
                 f,
-                "cold          {} records left memory, {} came back; {} reads",
-                self.demoted, self.promoted, self.cold_reads
+                "cold          {} records left memory, {} came back; {} read in {} reads, {:.1} under way at once, {} held back for {:.0} us each",
+                self.demoted,
+                self.promoted,
+                self.cold_reads,
+                self.device_reads,
+                self.device_depth_sum as f64 / self.device_reads.max(1) as f64,
+                self.device_reads_held_back,
+                self.device_reads_held_back_ns as f64
+                    / 1e3
+                    / self.device_reads_held_back.max(1) as f64
             )?;
         }
         write!(

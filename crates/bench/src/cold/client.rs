@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use weft::{Context, Interleaved, Policy, Sequential, Transaction, WorkerHandle};
+use weft::{Context, Interleaved, Policy, Prefetching, Transaction, WorkerHandle};
 
 use super::scheduler::Scheduler;
 use super::source::{Kind, Request, Sources};
@@ -15,6 +15,7 @@ use crate::values::Verifier;
 
 /// Transactions between two looks at the clock.
 const CLOCK_INTERVAL: u32 = 8;
+const ISOLATION: weft::Isolation = weft::Isolation::Snapshot;
 
 /// What a worker is to do, on its way there.
 pub(super) struct Client {
@@ -73,8 +74,8 @@ impl Client {
     /// Starts the worker. Its findings are sent when its last transaction has ended.
     pub(super) fn start(self, worker: &WorkerHandle) {
         match self.scheduler {
-            Scheduler::Sequential => self.supply::<Sequential>(worker),
-            Scheduler::Auto => self.supply::<Interleaved>(worker),
+            Scheduler::Sequential => self.supply::<Prefetching>(worker),
+            _ => self.supply::<Interleaved>(worker),
         }
     }
 
@@ -107,6 +108,7 @@ struct Work {
     context: Context,
     session: Option<Rc<engine::Session>>,
     sources: RefCell<Sources>,
+    scheduler: Scheduler,
     durability: weft::Durability,
     sampler: RefCell<LatencySampler>,
     verifier: RefCell<Verifier>,
@@ -124,6 +126,7 @@ impl Work {
             session: super::tables::session(&context).ok(),
             context,
             sources: RefCell::new(client.sources),
+            scheduler: client.scheduler,
             durability: client.durability,
             sampler: RefCell::default(),
             verifier: RefCell::default(),
@@ -145,34 +148,67 @@ impl Work {
             txn.set_durability(self.durability);
             self.tables.access(txn, request, &self.verifier).await
         };
-        let outcome = self
-            .context
-            .run_counting(weft::Isolation::Snapshot, &attempt)
-            .await;
+        let outcome = if request.kind == Kind::Cold && self.scheduler.refuses() {
+            self.once(&attempt).await
+        } else {
+            let attempts = self.context.run_counting(ISOLATION, &attempt).await;
+            attempts.map(|((), aborts)| Ended {
+                committed: true,
+                aborts,
+            })
+        };
         self.sources.borrow_mut().ended(request);
-        let aborts = match outcome {
-            Ok(((), aborts)) => aborts,
+        let Ended { committed, aborts } = match outcome {
+            Ok(ended) => ended,
             Err(error) => {
                 self.failure.borrow_mut().get_or_insert(error);
                 return;
             }
         };
         let mut findings = self.findings.borrow_mut();
+        let tally = match request.kind {
+            Kind::Hot => &mut findings.hot,
+            Kind::Cold => &mut findings.cold,
+        };
+        tally.aborts += u64::from(aborts);
+        if !committed {
+            return;
+        }
+        tally.committed += 1;
+        if let Some(started) = started {
+            tally.latencies.record_since(started);
+        }
         findings.accesses += request.accesses();
         findings.cold_accesses += request.cold_accesses();
         if request.writes {
             findings.changes += request.accesses();
         }
-        let tally = match request.kind {
-            Kind::Hot => &mut findings.hot,
-            Kind::Cold => &mut findings.cold,
+    }
+
+    /// One attempt: a client whose transaction is aborted has another one to do.
+    async fn once<P: Policy>(
+        &self,
+        attempt: &impl AsyncFn(&Transaction<P>) -> weft::Result<()>,
+    ) -> weft::Result<Ended> {
+        let txn = self.context.begin::<P>(ISOLATION)?;
+        let outcome = match attempt(&txn).await {
+            Ok(()) => txn.commit().await,
+            Err(error) => Err(error),
         };
-        tally.committed += 1;
-        tally.aborts += u64::from(aborts);
-        if let Some(started) = started {
-            tally.latencies.record_since(started);
+        match outcome {
+            Err(error) if !error.is_retryable() => Err(error),
+            outcome => Ok(Ended {
+                committed: outcome.is_ok(),
+                aborts: u32::from(outcome.is_err()),
+            }),
         }
     }
+}
+
+/// What came of a transaction.
+struct Ended {
+    committed: bool,
+    aborts: u32,
 }
 
 impl Drop for Work {

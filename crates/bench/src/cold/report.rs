@@ -12,8 +12,8 @@ offered. hot, cold: thousand in-memory and storage-bound transactions committed 
 the range of both together. seq: times the sequential scheduler, both together; hot seq: in-memory
 ones alone. vs 0: in-memory ones against the same scheduler without storage-bound ones. p50, p99:
 microseconds from begin to commit. aborts: of storage-bound ones. kIOPS: thousand reads of cold
-records per second; limit: of what the device does by itself at the best depth. reads: from the
-device for each access to a cold record. ok: every value was right, and no change was lost.
+files per second; limit: of what the device does by itself at the best depth. depth: reads under way
+at once on each worker. ok: every value was right, and no change was lost.
 ";
 
 /// The results in this form, with a newline at the end.
@@ -40,6 +40,8 @@ struct Line {
     in_flight: String,
     in_flight_effective: f64,
     cold_clients: u32,
+    cold_slots: Option<u32>,
+    visit_interval: Option<u32>,
     hot_records: u64,
     cold_records: u64,
     value_bytes: usize,
@@ -71,7 +73,8 @@ struct Line {
     device_iops_limit: f64,
     device_iops_limit_depth: usize,
     device_iops_share: f64,
-    device_reads_per_cold_access: Option<f64>,
+    device_depth: Option<f64>,
+    cold_reads_per_access: Option<f64>,
     direct_io: bool,
     verified: bool,
 }
@@ -87,6 +90,8 @@ impl Line {
             in_flight: of.in_flight.to_string(),
             in_flight_effective: of.in_flight_effective,
             cold_clients: of.cold_clients,
+            cold_slots: of.cold_slots,
+            visit_interval: of.visit_interval,
             hot_records: of.hot_records,
             cold_records: of.cold_records,
             value_bytes: of.value_bytes,
@@ -118,7 +123,8 @@ impl Line {
             device_iops_limit: of.device_iops_limit,
             device_iops_limit_depth: of.device_iops_limit_depth,
             device_iops_share: of.device_iops_share,
-            device_reads_per_cold_access: of.device_reads_per_cold_access,
+            device_depth: of.device_depth,
+            cold_reads_per_access: of.cold_reads_per_access,
             direct_io: of.direct_io,
             verified: of.verified,
         }
@@ -128,16 +134,29 @@ impl Line {
 /// A scheduler, and what else is said of it if it is not always the same in `results`.
 fn name(of: &Cold, results: &[Cold]) -> String {
     let mut name = of.mode.name().to_owned();
-    // Where one is under way at a time, neither is a choice.
+    // Where one is under way at a time, nothing else is a choice.
     if !of.mode.is_concurrent() {
         return name;
     }
-    let mut others = results.iter().filter(|other| other.mode.is_concurrent());
-    if others.clone().any(|other| other.in_flight != of.in_flight) {
+    let differs = |is_other: fn(&Cold, &Cold) -> bool| {
+        let mut same = results.iter().filter(|other| other.mode == of.mode);
+        same.any(|other| is_other(of, other))
+    };
+    if differs(|one, other| one.in_flight != other.in_flight) {
         name += &format!(", {} in flight", of.in_flight);
     }
-    if others.any(|other| other.cold_clients != of.cold_clients) {
+    if differs(|one, other| one.cold_clients != other.cold_clients) {
         name += &format!(", {} clients", of.cold_clients);
+    }
+    if differs(|one, other| one.cold_slots != other.cold_slots)
+        && let Some(slots) = of.cold_slots
+    {
+        name += &format!(", {slots} slots");
+    }
+    if differs(|one, other| one.visit_interval != other.visit_interval)
+        && let Some(interval) = of.visit_interval
+    {
+        name += &format!(", every {interval}");
     }
     name
 }
@@ -159,7 +178,7 @@ fn text(results: &[Cold]) -> String {
         "aborts",
         "kIOPS",
         "limit",
-        "reads",
+        "depth",
         "ok",
     ]);
     for result in results {
@@ -182,7 +201,7 @@ fn text(results: &[Cold]) -> String {
             result.cold_aborts.to_string(),
             thousand(result.device_iops),
             format!("{:.0} %", result.device_iops_share * 100.0),
-            ratio(result.device_reads_per_cold_access),
+            ratio(result.device_depth),
             if result.verified { "yes" } else { "WRONG" }.to_owned(),
         ]);
     }

@@ -16,6 +16,8 @@ pub(crate) fn settings() -> Settings {
         storage_bound_percents: vec![0.0, 20.0, 100.0],
         in_flights: vec![InFlight::Auto],
         cold_clients: vec![16],
+        cold_slots: vec![None],
+        visit_intervals: vec![8],
         workers: 2,
         duration: Duration::from_millis(20),
         repeats: 2,
@@ -36,7 +38,7 @@ fn measured(settings: &Settings) -> Vec<Cold> {
 #[test]
 fn both_kinds_commit_as_they_are_offered_and_every_value_is_right() {
     let results = measured(&settings());
-    assert_eq!(results.len(), 6);
+    assert_eq!(results.len(), 15);
     for result in &results {
         assert!(result.verified, "{result:?}");
         let percent = result.storage_bound_percent;
@@ -45,8 +47,18 @@ fn both_kinds_commit_as_they_are_offered_and_every_value_is_right() {
         // Only who asks for cold records has them read.
         assert_eq!(result.device_iops > 0.0, percent > 0.0, "{result:?}");
         assert!(result.device_iops_limit > 0.0);
-        if let Some(reads) = result.device_reads_per_cold_access {
-            assert!(reads > 0.0 && reads <= 1.0, "{result:?}");
+        let is_refused = result.mode == Scheduler::DualQueue;
+        assert!(is_refused || result.cold_aborts == 0 || percent > 0.0);
+        if let Some(reads) = result.cold_reads_per_access {
+            assert!(reads > 0.0 && (is_refused || reads <= 1.0), "{result:?}");
+        }
+        // Waiting for the device: not more than there are places for, and none are two.
+        if let Some(depth) = result.device_depth {
+            let most = match result.mode {
+                Scheduler::Sequential => 1,
+                _ => result.cold_slots.unwrap_or(u32::MAX),
+            };
+            assert!(depth >= 1.0 && depth <= f64::from(most), "{result:?}");
         }
         assert!(result.hot_times_in_memory.is_some() && result.times_sequential.is_some());
     }
@@ -59,6 +71,23 @@ fn both_kinds_commit_as_they_are_offered_and_every_value_is_right() {
 }
 
 #[test]
+fn the_sequential_scheduler_has_one_transaction_at_a_time() {
+    let settings = Settings {
+        schedulers: vec![Scheduler::Sequential],
+        storage_bound_percents: vec![100.0],
+        read_only_percent: 100.0,
+        duration: Duration::from_millis(100),
+        workers: 1,
+        ..settings()
+    };
+    let result = &measured(&settings)[0];
+    // Little's law: with two under way it would be two.
+    let latency = result.cold_latency_ns.p50 as f64 / 1e9;
+    let under_way = result.cold_transactions_per_second * latency;
+    assert!(under_way < 1.5, "{under_way}: {result:?}");
+}
+
+#[test]
 fn numbers_under_way_are_compared_where_they_make_a_difference() {
     let settings = Settings {
         in_flights: vec![InFlight::Auto, InFlight::Fixed(8)],
@@ -66,12 +95,28 @@ fn numbers_under_way_are_compared_where_they_make_a_difference() {
         storage_bound_percents: vec![10.0],
         ..settings()
     };
-    let schedulers: Vec<_> = settings
-        .variations()
-        .iter()
-        .map(|one| one.scheduler.name())
-        .collect();
-    assert_eq!(schedulers, ["sequential", "auto", "auto", "auto", "auto"]);
+    let variations = settings.variations();
+    let count = |scheduler| {
+        let same = variations.iter().filter(|one| one.scheduler == scheduler);
+        same.count()
+    };
+    assert_eq!(count(Scheduler::Sequential), 1);
+    assert_eq!(count(Scheduler::Auto), 4);
+    // Its own number in flight is 8.
+    assert_eq!(count(Scheduler::Batch), 2);
+    let slots = Settings {
+        cold_slots: vec![Some(4), Some(16)],
+        visit_intervals: vec![1, 8],
+        ..settings
+    };
+    let of_slots = slots.variations();
+    let count = |scheduler| {
+        let same = of_slots.iter().filter(|one| one.scheduler == scheduler);
+        same.count()
+    };
+    assert_eq!(count(Scheduler::Auto), 4);
+    assert_eq!(count(Scheduler::Pipelined), 8);
+    assert_eq!(count(Scheduler::DualQueue), 8);
 }
 
 #[test]
