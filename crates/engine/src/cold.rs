@@ -108,6 +108,11 @@ impl ColdTier {
         Some((self.files.file(number)?, ColdFileEntry { number, bytes }))
     }
 
+    /// Whether a record has left memory since the database was opened.
+    pub(crate) fn is_recent(&self, address: ColdAddress) -> bool {
+        address.position() >= self.files.first
+    }
+
     /// Whether there is a file with this address.
     pub(crate) fn has(&self, address: ColdAddress) -> bool {
         self.files.file(file_of(address)).is_some()

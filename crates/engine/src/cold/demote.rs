@@ -223,7 +223,11 @@ impl Session {
     /// Memory waits.
     async fn stride<P: Policy>(&self, table: &Table, place: &mut Place, load: &mut Load) -> bool {
         let mut batch = self.batches.lend();
-        let horizon = self.database.horizon();
+        // While records are loaded nobody has a snapshot, and there is no log yet.
+        let horizon = match self.database.log() {
+            Some(_) => self.database.horizon(),
+            None => Timestamp(u64::MAX),
+        };
         let after = place.after.take();
         let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut scan = table

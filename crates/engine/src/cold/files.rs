@@ -47,6 +47,8 @@ pub(super) struct ColdFiles {
     directory: Arc<dyn Directory>,
     pub(super) database: u64,
     open: RwLock<HashMap<u32, Arc<dyn File>>>,
+    /// Where the first block went, or goes, since the database was opened.
+    pub(super) first: u64,
     /// Where the next block goes.
     end: Mutex<u64>,
 }
@@ -80,6 +82,7 @@ impl ColdFiles {
             directory: directory.clone(),
             database,
             open: RwLock::new(open),
+            first: end,
             end: Mutex::new(end),
         })
     }

@@ -41,6 +41,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// When it looks again, at the latest.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
+/// Blocks that are demoted before some more records are loaded, at most: they are far larger
+/// than what is loaded then.
+const BLOCKS_TO_LOAD: u32 = 4;
+
 /// How long what was moved is waited for to be free.
 const GRACE: Duration = Duration::from_millis(2);
 
@@ -50,6 +54,16 @@ const REST: Duration = Duration::from_millis(100);
 /// What a write has left of its patience.
 #[derive(Default)]
 pub(crate) struct Patience(Option<Duration>);
+
+impl Patience {
+    fn check(&mut self, now: Duration) -> Result<(), Error> {
+        let until = *self.0.get_or_insert(now + PATIENCE);
+        match now < until {
+            true => Ok(()),
+            false => Err(Error::MemoryExhausted),
+        }
+    }
+}
 
 /// How much room is wanted.
 #[derive(Default)]
@@ -114,9 +128,8 @@ impl Session {
             let (Some(tier), Some(lane)) = (self.database.cold(), self.lane()) else {
                 return Err(Error::MemoryExhausted);
             };
-            let now = self.clock().now();
-            let until = *patience.0.get_or_insert(now + PATIENCE);
-            if now >= until || self.winds_up() {
+            patience.check(self.clock().now())?;
+            if self.winds_up() {
                 return Err(Error::MemoryExhausted);
             }
             let mut ring = pin!(self.room.next());
@@ -159,31 +172,73 @@ impl Session {
         let Some(tier) = self.database.cold() else {
             return;
         };
-        // How far the clock has come without finding anything.
         let mut in_vain = 0;
         while self.goes_on(lane) {
             let ring = lane.upkeep_is_due();
-            if !tier.stand(&self.database.arena).is_full {
+            if tier.stand(&self.database.arena).is_full {
+                self.demote_some(&mut in_vain).await;
+            } else {
                 in_vain = 0;
                 next_look(ring).await;
-                continue;
             }
-            match self.demote(LOOKS).await {
-                Ok(Some(demoted)) if demoted.records > 0 => in_vain = 0,
-                Ok(Some(demoted)) => in_vain += demoted.looked_at.max(1),
-                // Another session is at it.
-                Ok(None) => sleep(LOOK_AGAIN).await,
-                Err(_) => {
-                    self.counters.update(|stats| stats.demotions_failed += 1);
-                    sleep(REST).await;
-                }
-            }
-            // Twice around: whoever was asked for is noted the first time.
-            if in_vain > 2 * self.records_to_look_at() {
-                in_vain = 0;
+        }
+    }
+
+    /// Demotes some records, or rests, if that is of no use now. `in_vain` is how far the clock
+    /// has come without finding anything.
+    async fn demote_some(self: &Rc<Self>, in_vain: &mut u64) {
+        match self.demote(LOOKS).await {
+            Ok(Some(demoted)) if demoted.records > 0 => *in_vain = 0,
+            Ok(Some(demoted)) => *in_vain += demoted.looked_at.max(1),
+            // Another session is at it.
+            Ok(None) => sleep(LOOK_AGAIN).await,
+            Err(_) => {
+                self.counters.update(|stats| stats.demotions_failed += 1);
                 sleep(REST).await;
             }
         }
+        // Twice around: whoever was asked for is noted the first time.
+        if *in_vain > 2 * self.records_to_look_at() {
+            *in_vain = 0;
+            sleep(REST).await;
+        }
+    }
+
+    /// While records are loaded, and there is no upkeep: makes room if there is little.
+    ///
+    /// # Suspension
+    /// Memory, device and event waits.
+    pub(crate) async fn keep_room_to_load(self: &Rc<Self>) {
+        let Some(tier) = self.database.cold() else {
+            return;
+        };
+        let mut in_vain = 0;
+        let stand = || tier.stand(&self.database.arena);
+        for _ in 0..BLOCKS_TO_LOAD {
+            if !stand().is_full {
+                break;
+            }
+            self.demote_some(&mut in_vain).await;
+        }
+        if stand().has_holes {
+            self.move_together(tier).await;
+        }
+    }
+
+    /// The same for who has found no room.
+    ///
+    /// # Errors
+    /// [`Error::MemoryExhausted`]: it has waited long enough, or there is no cold tier.
+    pub(crate) async fn make_room_to_load(
+        self: &Rc<Self>,
+        patience: &mut Patience,
+    ) -> Result<(), Error> {
+        let tier = self.database.cold().ok_or(Error::MemoryExhausted)?;
+        patience.check(self.clock().now())?;
+        tier.want_room(&self.database.arena);
+        self.keep_room_to_load().await;
+        sleep(GRACE).await;
+        Ok(())
     }
 
     /// Moves versions together whenever what is free is free in holes: a part of the upkeep.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{log::format::Flaw, timestamp::Timestamp};
+use crate::{cold, error::Error, log::format::Flaw, timestamp::Timestamp};
 
 /// Why a directory could not be opened. Nothing in it was changed.
 #[derive(Debug)]
@@ -63,6 +63,19 @@ impl OpenError {
                 offset,
                 reason: flaw.to_string(),
             },
+        }
+    }
+}
+
+impl From<Error> for OpenError {
+    /// Of an error that installing a record ends with.
+    fn from(error: Error) -> OpenError {
+        match error {
+            Error::ColdRecord { position, .. } => {
+                let (file, offset) = cold::locate(position as u64);
+                OpenError::corrupt(cold::file_name(file), offset, Flaw::Checksum)
+            }
+            _ => OpenError::MemoryExhausted,
         }
     }
 }

@@ -4,12 +4,15 @@
 //! before the index names it, and of two workers with the same new key the index
 //! accepts one. A known record's version is replaced by compare-and-exchange, only by
 //! a newer one, and begun again if it was not the one that was compared; so versions
-//! only become newer. The address of a cold record gives way to any version
-//! (`checkpoint.rs`). Nothing is removed meanwhile: the horizon stands still, and nothing is
-//! durable, until [`crate::Recovery::finish`].
+//! only become newer. The address of a cold record that the checkpoint refers to gives way to
+//! any version (`checkpoint.rs`). One that has left memory meanwhile, for want of room, has to
+//! be asked on the device how old it is. Its slot says the same until it is replaced: nobody
+//! reads, so nothing comes back. Nothing is removed meanwhile: the horizon stands still, and
+//! nothing is durable, until [`crate::Recovery::finish`].
 
 use index::Inserted;
 use interleave::{Point, Policy, leaf};
+use io::Priority;
 
 use crate::{
     cold::ColdAddress,
@@ -21,28 +24,62 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
+/// What a record was at some time.
+#[derive(Clone, Copy)]
+pub(super) struct State<'r> {
+    pub(super) key: &'r [u8],
+    /// `None`: there was none.
+    pub(super) value: Option<&'r [u8]>,
+    pub(super) timestamp: Timestamp,
+}
+
+/// What came of an attempt to install a record.
+enum Installed {
+    /// It is there, or something newer is.
+    Done,
+    /// There is a record here, and it has to be found out whether that is newer.
+    Unknown(ColdAddress),
+}
+
 impl Session {
-    /// Installs what a record was at `timestamp`, unless something newer is known.
+    /// Installs what a record was, unless something newer is known.
+    ///
+    /// # Errors
+    /// [`Error::MemoryExhausted`], and nothing has changed; [`Error::ColdRecord`].
     ///
     /// # Suspension
-    /// Memory waits.
+    /// Memory waits, and device waits if records have left memory meanwhile.
     pub(super) async fn install<P: Policy>(
         &self,
         table: &Table,
-        key: &[u8],
-        value: Option<&[u8]>,
-        timestamp: Timestamp,
+        state: State<'_>,
     ) -> Result<(), Error> {
-        leaf!(P, self.install_body(table, key, value, timestamp))
+        let mut older = None;
+        loop {
+            let address = match leaf!(P, self.install_body(table, state, older))? {
+                Installed::Done => return Ok(()),
+                Installed::Unknown(address) => address,
+            };
+            let tier = self.database.cold().ok_or(Error::MemoryExhausted)?;
+            let there = self.fetch(tier, address, Priority::Interactive).await?;
+            if there.begin >= state.timestamp {
+                return Ok(());
+            }
+            older = Some(address);
+        }
     }
 
     async fn install_body<P: Policy>(
         &self,
         table: &Table,
-        key: &[u8],
-        value: Option<&[u8]>,
-        timestamp: Timestamp,
-    ) -> Result<(), Error> {
+        state: State<'_>,
+        older: Option<ColdAddress>,
+    ) -> Result<Installed, Error> {
+        let State {
+            key,
+            value,
+            timestamp,
+        } = state;
         let pin = self.memory.pin();
         let version = Version::restore(&self.memory, timestamp, value)?;
         let rid = match self.rids.borrow_mut().take(table, &self.memory) {
@@ -70,6 +107,13 @@ impl Session {
                 loop {
                     let head = match slot.head() {
                         Head::Version(head) => head,
+                        Head::Cold(address)
+                            if older != Some(address) && self.has_left_memory(address) =>
+                        {
+                            // SAFETY: never published under this RID, nor found under the other.
+                            unsafe { version.free(&self.memory, version.block_bytes()) };
+                            return Ok(Installed::Unknown(address));
+                        }
                         Head::Cold(address) if slot.thaw(address, version) => break,
                         Head::Cold(_) => continue,
                         // Nothing is removed while records are being installed.
@@ -84,7 +128,7 @@ impl Session {
                     if matches!(head.begin(), Begin::Committed(known) if known >= timestamp) {
                         // SAFETY: not published any more, and by nobody found.
                         unsafe { version.free(&self.memory, version.block_bytes()) };
-                        return Ok(());
+                        return Ok(Installed::Done);
                     }
                     if slot.replace(head, version) {
                         // SAFETY: unlinked just now.
@@ -109,7 +153,14 @@ impl Session {
                 .borrow_mut()
                 .deleted(timestamp, table.number(), rid, version, key);
         }
-        Ok(())
+        Ok(Installed::Done)
+    }
+
+    /// Whether the record there has left memory since the database was opened.
+    fn has_left_memory(&self, address: ColdAddress) -> bool {
+        self.database
+            .cold()
+            .is_some_and(|tier| tier.is_recent(address))
     }
 
     /// Installs the address of a cold record, unless a version of it is known.
@@ -142,5 +193,86 @@ impl Session {
             self.rids.borrow_mut().put_back(table.number(), rid);
         }
         inserted.map(drop).map_err(|_| Error::MemoryExhausted)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::rc::Rc;
+
+    use interleave::{Clock, Interleaved, Worker, WorkerConfig};
+    use io::{Faults, SimulatedDisk};
+
+    use super::*;
+    use crate::{DatabaseConfig, LogConfig, Recovery, RecoveryConfig, database::Database};
+
+    fn value(timestamp: u64) -> Vec<u8> {
+        timestamp.to_le_bytes().to_vec()
+    }
+
+    async fn install(session: &Session, table: &Table, timestamp: u64) {
+        let state = State {
+            key: b"key",
+            value: Some(&value(timestamp)),
+            timestamp: Timestamp(timestamp),
+        };
+        let installed = session.install::<Interleaved>(table, state).await;
+        assert_eq!(installed, Ok(()));
+    }
+
+    /// Has the record leave memory.
+    async fn demote(session: &Rc<Session>) {
+        // The first time it is noted that nobody asks for it.
+        let mut gone = 0;
+        for _ in 0..2 {
+            gone += session.demote(u64::MAX).await.unwrap().unwrap().records;
+        }
+        assert_eq!(gone, 1);
+    }
+
+    /// What left memory while records were loaded is replaced by newer states, and only by
+    /// those, in whatever order they come.
+    #[test]
+    fn what_left_memory_meanwhile_gives_way_to_what_is_newer() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let config = DatabaseConfig {
+            cold_tier: true,
+            ..DatabaseConfig::with_memory(64 << 20)
+        };
+        let recovery: std::sync::Arc<Recovery> = Database::open(
+            config,
+            LogConfig::default(),
+            RecoveryConfig::default(),
+            disk.directory(),
+        )
+        .unwrap();
+        let session = Session::new(recovery.database()).unwrap();
+        let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+        let task = worker.handle().submit(|session: &Rc<Session>| {
+            let session = session.clone();
+            async move {
+                let catalog = &session.database.catalog;
+                let table = catalog.storage_of(1000, &session.memory).unwrap();
+                for (first, then, expected) in [(50, 30, 50), (60, 60, 60), (70, 90, 90)] {
+                    install(&session, &table, first).await;
+                    demote(&session).await;
+                    install(&session, &table, then).await;
+                    let slot = table.records.slot(Rid(0));
+                    let known = match slot.head() {
+                        Head::Version(version) => version.begin(),
+                        Head::Cold(address) => {
+                            let tier = session.database.cold().unwrap();
+                            let there = session.fetch(tier, address, Priority::Interactive).await;
+                            let there = there.unwrap();
+                            assert_eq!(there.stored(), value(expected));
+                            Begin::Committed(there.begin)
+                        }
+                        head => panic!("{head:?}"),
+                    };
+                    assert_eq!(known, Begin::Committed(Timestamp(expected)));
+                }
+            }
+        });
+        worker.run_until(task).unwrap();
     }
 }

@@ -5,6 +5,9 @@
 //! whether something else is to be done, and by what is done it finds out how many
 //! tasks to keep in flight. A task without end could not be taken out of flight, and
 //! one that does not suspend (the worker tries that) would never let go.
+//!
+//! What is loaded may be more than fits into memory: the log has what has left memory since the
+//! checkpoint. So each task first makes room if there is little, as the upkeep does later.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
@@ -12,11 +15,13 @@ use interleave::Interleaved;
 use memory::Exhausted;
 
 use crate::{
-    cold,
+    cold::{self, ColdAddress, Patience},
+    error::Error,
     log::format::Flaw,
     recovery::{
         OpenError, Recovery,
-        intake::{Batch, Found, Intake},
+        install::State,
+        intake::{Batch, Entry, Found, Intake},
     },
     session::Session,
     table::Table,
@@ -69,40 +74,61 @@ impl Loader {
     }
 }
 
+impl Loader {
+    /// Installs what was found of a record, if there is room.
+    async fn install(&self, table: &Table, batch: &Batch, entry: &Entry) -> Result<(), Error> {
+        let session = &self.session;
+        let key = &batch.bytes[entry.key.clone()];
+        let value = match &entry.found {
+            Found::Value(value) => Some(&batch.bytes[value.clone()]),
+            Found::Deletion => None,
+            &Found::Cold(address) => {
+                return session
+                    .install_cold::<Interleaved>(table, key, address)
+                    .await;
+            }
+        };
+        let state = State {
+            key,
+            value,
+            timestamp: entry.timestamp,
+        };
+        session.install::<Interleaved>(table, state).await
+    }
+
+    /// Whether what is referred to is there.
+    fn has(&self, address: ColdAddress) -> bool {
+        let tier = self.session.database.cold();
+        tier.is_some_and(|tier| tier.has(address))
+    }
+}
+
 async fn load(loader: Rc<Loader>, batch: Batch) {
-    let session = &*loader.session;
+    let session = &loader.session;
+    session.keep_room_to_load().await;
     for entry in &batch.entries {
         let Ok(table) = loader.table(entry.table) else {
             return loader.recovery.fail(OpenError::MemoryExhausted);
         };
-        let key = &batch.bytes[entry.key.clone()];
-        let at = entry.timestamp;
-        let installed = match entry.found.clone() {
-            Found::Value(value) => {
-                let value = Some(&batch.bytes[value]);
-                session.install::<Interleaved>(&table, key, value, at).await
+        if let &Found::Cold(address) = &entry.found
+            && !loader.has(address)
+        {
+            if loader.recovery.salvage {
+                continue;
             }
-            Found::Deletion => session.install::<Interleaved>(&table, key, None, at).await,
-            Found::Cold(address) => {
-                if !session
-                    .database
-                    .cold()
-                    .is_some_and(|cold| cold.has(address))
-                {
-                    if loader.recovery.salvage {
-                        continue;
-                    }
-                    let name = cold::file_name(cold::file_of(address));
-                    let error = OpenError::corrupt(name, 0, Flaw::Absent);
-                    return loader.recovery.fail(error);
-                }
-                session
-                    .install_cold::<Interleaved>(&table, key, address)
-                    .await
+            let name = cold::file_name(cold::file_of(address));
+            return loader
+                .recovery
+                .fail(OpenError::corrupt(name, 0, Flaw::Absent));
+        }
+        let mut patience = Patience::default();
+        while let Err(error) = loader.install(&table, &batch, entry).await {
+            if !matches!(error, Error::MemoryExhausted) {
+                return loader.recovery.fail(OpenError::from(error));
             }
-        };
-        if installed.is_err() {
-            return loader.recovery.fail(OpenError::MemoryExhausted);
+            if session.make_room_to_load(&mut patience).await.is_err() {
+                return loader.recovery.fail(OpenError::MemoryExhausted);
+            }
         }
     }
     let useful = &session.counters.useful;
