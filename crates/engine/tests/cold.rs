@@ -870,6 +870,48 @@ fn a_table_grows_far_beyond_memory() {
     check(&mut durable, &table);
 }
 
+/// A builder that finds no room waits until records have left memory.
+#[test]
+fn an_index_is_built_where_there_is_little_room() {
+    const RECORDS: u64 = 60_000;
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(16 << 20, disk.directory());
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    let table = durable.create_table("t", b"").unwrap();
+    for from in (0..RECORDS).step_by(100) {
+        let records = (from..from + 100).map(|i| (key(i), Some(i.to_le_bytes().repeat(50))));
+        durable.write(&table, records.collect()).unwrap();
+    }
+    let index = {
+        let table = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            let extract: Extractor = Arc::new(|_, value, keys| keys.push(&value[..8]));
+            let options = IndexOptions::default();
+            let build = session.begin_index(&table, "by value", options, extract);
+            build.unwrap().run(|_| ()).await
+        })
+    };
+    assert!(index.is_ok(), "{index:?}");
+    let found = durable.run(async move |session: Rc<Session>| {
+        let index = index.unwrap();
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        let mut keys = Vec::new();
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let scan =
+            transaction.scan_by::<Interleaved>(&index, all, Direction::Forward, |_, key, _| {
+                keys.push(key.to_vec());
+                ControlFlow::Continue(())
+            });
+        scan.await.map(|_| keys)
+    });
+    let mut found = found.unwrap();
+    found.sort_unstable();
+    assert!(found.into_iter().eq((0..RECORDS).map(key)));
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+}
+
 /// On threads: one demotes and moves records all the time, the other overwrites them, and finds
 /// what it has written.
 #[test]

@@ -62,6 +62,7 @@ use self::batch::Batch;
 pub use self::outcome::{BuildError, BuildProgress, BuildStep};
 use crate::{
     catalog::NAME_BYTES_MAX,
+    cold::Patience,
     error::Error,
     log::Durability,
     secondary::{
@@ -232,8 +233,21 @@ impl IndexBuild {
     ) -> Result<Index, BuildError> {
         let mut pace = Pace::new(&self.session);
         let mut wait = WAIT_MIN;
+        let mut patience = Patience::default();
         loop {
-            match self.step::<Grouped>().await? {
+            let step = match self.step::<Grouped>().await {
+                // A group cannot wait for room; its batch was taken back.
+                Err(BuildError::Engine(Error::MemoryExhausted)) => {
+                    self.session.wait_for_room(&mut patience).await?;
+                    pace.begin();
+                    continue;
+                }
+                step => step?,
+            };
+            if step == BuildStep::Advanced {
+                patience = Patience::default();
+            }
+            match step {
                 BuildStep::Ready => return Ok(self.index.clone()),
                 // A snapshot is open, which nobody should have to wait for.
                 BuildStep::Advanced if matches!(self.stage, Stage::Claims(_)) => {}
@@ -254,7 +268,8 @@ impl IndexBuild {
     /// Does a little: for those who schedule it themselves.
     ///
     /// # Errors
-    /// [`BuildError`]: the build cannot go on.
+    /// [`BuildError`]: the build cannot go on, unless for [`Error::MemoryExhausted`]: with
+    /// more room another step can follow.
     ///
     /// # Suspension
     /// Memory waits.
