@@ -61,6 +61,8 @@ pub struct Usage {
     pub version_bytes: u64,
     /// Bytes of chunks claimed for versions, live or free.
     pub version_claimed_bytes: u64,
+    /// Those of them in regions that are to become empty, where nothing new goes.
+    pub version_closing_bytes: u64,
     /// Bytes of chunks claimed, live or free.
     pub claimed_bytes: u64,
     /// Bytes reserved for memory that lies elsewhere.
@@ -116,6 +118,8 @@ pub struct Arena {
     limit_bytes: usize,
     /// The part of the limit that is kept for urgent claims.
     reserve_bytes: usize,
+    /// What is kept from versions beside that.
+    kept_bytes: AtomicUsize,
     /// Claimed and reserved. Raised before `claimed_bytes`, so never less.
     used_bytes: AtomicUsize,
     /// The part of them that was charged for lists.
@@ -159,6 +163,7 @@ impl Arena {
         Ok(Arc::new(Arena {
             limit_bytes,
             reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
+            kept_bytes: AtomicUsize::new(0),
             mapping,
             regions,
             used_bytes: AtomicUsize::new(0),
@@ -196,6 +201,7 @@ impl Arena {
             indirection_bytes,
             version_bytes,
             version_claimed_bytes: version_claimed_bytes as u64,
+            version_closing_bytes: self.regions.closing_bytes() as u64,
             claimed_bytes: claimed_bytes as u64,
             reserved_bytes: used_bytes.saturating_sub(claimed_bytes + listed_bytes) as u64,
             listed_bytes: listed_bytes as u64,
@@ -233,6 +239,13 @@ impl Arena {
     pub fn room(&self) -> usize {
         let used = self.used_bytes.load(Ordering::Relaxed) + self.reserve_bytes;
         self.limit_bytes.saturating_sub(used)
+    }
+
+    /// Leaves so many bytes of the limit to others than versions. Their regions can be emptied to
+    /// make room for others, but not while what is in them belongs to those who wait for
+    /// that room.
+    pub fn keep_from_versions(&self, bytes: usize) {
+        self.kept_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Closes regions of versions, of `bytes` if there are as many whose rest fits into others:
@@ -313,8 +326,12 @@ impl Arena {
         urgent: bool,
     ) -> Result<(NonNull<u8>, usize), Exhausted> {
         if class >= VERSION_CLASSES {
+            let kept = match urgent {
+                true => 0,
+                false => self.kept_bytes.load(Ordering::Relaxed),
+            };
             let claim = |bytes| {
-                let enough = |left| (bytes <= left).then_some(bytes);
+                let enough = |left| (bytes + kept <= left).then_some(bytes);
                 self.use_bytes(urgent, enough).map(drop)
             };
             let wish = wish.max(CHUNK_BYTES_MIN);

@@ -17,7 +17,9 @@
 //! 4. when the last block has, the region is *blank*: its pages go back to the system, its bytes
 //!    to the limit.
 //!
-//! A region that does not become empty for too long is opened again.
+//! A region that does not become empty for too long is opened again: it has what cannot move
+//! now, of open transactions for one. Then it is others' turn for a while, although they are not
+//! as sparse ([`IN_VAIN`]).
 //!
 //! # Who may be in a blank region
 //! Nobody: a block is in a cache, in use, or in a list here; a region is blank when the lists
@@ -46,6 +48,9 @@ use crate::{
 const REGIONS_PER_LIMIT: usize = 64;
 const REGION_BYTES_MIN: usize = 64 << 10;
 
+/// For so many closings, who was closed in vain is closed only if there is nobody else.
+const IN_VAIN: u64 = 16;
+
 const OPEN: u8 = 0;
 const CLOSING: u8 = 1;
 
@@ -57,9 +62,10 @@ pub(crate) struct Regions {
     space: Mutex<Space>,
     classes: Box<[Mutex<Class>]>,
     claimed_bytes: AtomicUsize,
-    /// How often regions were closed, and how many are closing.
+    /// How often regions were closed.
     closings: AtomicU64,
-    closing: AtomicUsize,
+    /// Bytes of those that are closing.
+    closing_bytes: AtomicUsize,
 }
 
 // SAFETY: `base` is an address in the arena's mapping, which is shared; free blocks are owned
@@ -85,6 +91,8 @@ struct Class {
     free: BTreeMap<usize, Vec<Block>>,
     /// The same of regions that are closing. They may be.
     closing: BTreeMap<usize, Vec<Block>>,
+    /// Regions that did not become empty, and when they were opened again, in closings.
+    in_vain: BTreeMap<usize, u64>,
     /// Bytes that the lists take.
     listed_bytes: usize,
 }
@@ -123,7 +131,7 @@ impl Regions {
             classes: (0..SIZE_COUNT).map(|_| Mutex::default()).collect(),
             claimed_bytes: AtomicUsize::new(0),
             closings: AtomicU64::new(0),
-            closing: AtomicUsize::new(0),
+            closing_bytes: AtomicUsize::new(0),
         }
     }
 
@@ -132,7 +140,11 @@ impl Regions {
     }
 
     pub(crate) fn some_close(&self) -> bool {
-        self.closing.load(Ordering::Relaxed) > 0
+        self.closing_bytes() > 0
+    }
+
+    pub(crate) fn closing_bytes(&self) -> usize {
+        self.closing_bytes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn closings(&self) -> u64 {
@@ -175,9 +187,14 @@ impl Regions {
         block_bytes(class).div_ceil(self.region_bytes)
     }
 
+    /// Bytes of these.
+    fn span_bytes(&self, class: usize) -> usize {
+        self.span_regions(class) * self.region_bytes
+    }
+
     /// Blocks in these.
     fn span_blocks(&self, class: usize) -> usize {
-        self.span_regions(class) * self.region_bytes / block_bytes(class)
+        self.span_bytes(class) / block_bytes(class)
     }
 
     /// Cuts a chunk of about `wish` bytes, at least a block. `claim` is asked for the bytes of
@@ -195,8 +212,7 @@ impl Regions {
         let (region, cut) = match owner.cutting {
             Some(cutting) => cutting,
             None => {
-                let regions = self.span_regions(class);
-                let bytes = regions * self.region_bytes;
+                let (regions, bytes) = (self.span_regions(class), self.span_bytes(class));
                 let taken = self.space().take(regions, self.states.len());
                 let first = taken.ok_or(exhausted)?;
                 if let Err(error) = claim(bytes) {
@@ -288,29 +304,30 @@ impl Regions {
         discard: &impl Fn(Span),
     ) -> usize {
         let list = owner.closing.remove(&region);
+        owner.in_vain.remove(&region);
         owner.listed_bytes -= list.map_or(0, |list| bytes_of(&list));
-        let regions = self.span_regions(class);
-        let bytes = regions * self.region_bytes;
+        let (regions, bytes) = (self.span_regions(class), self.span_bytes(class));
         let from = region * self.region_bytes;
         discard(Span { from, bytes });
         self.states[region].store(OPEN, Ordering::Relaxed);
-        self.closing.fetch_sub(1, Ordering::Relaxed);
+        self.closing_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.claimed_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.space().put(region, regions);
         bytes
     }
 
     /// Closes regions of `want` bytes, or as many as have room elsewhere, in regions of their
-    /// class, for what is left in them: those with the largest free part. Returns how many bytes
-    /// they have.
+    /// class, for what is left in them: those with the largest free part, and those that were
+    /// closed in vain lately after the others. Returns how many bytes they have.
     pub(crate) fn close_sparsest(
         &self,
         want: usize,
         discard: impl Fn(Span),
         note: impl Fn(Change),
     ) -> usize {
-        // By used part: per mille, class, region.
+        // In vain, by used part: per mille, class, region.
         let mut sparsest = Vec::new();
+        let now = self.closings.load(Ordering::Relaxed);
         let mut room = vec![0; SIZE_COUNT];
         for class in VERSION_CLASSES..VERSION_CLASSES + SIZE_COUNT {
             let owner = self.class(class);
@@ -318,13 +335,15 @@ impl Regions {
             for (&region, free) in &owner.free {
                 room[class - VERSION_CLASSES] += free.len();
                 if owner.cutting.is_none_or(|(cutting, _)| cutting != region) {
-                    sparsest.push(((all - free.len()) * 1000 / all, class, region));
+                    let tried = owner.in_vain.get(&region);
+                    let in_vain = tried.is_some_and(|&then| now - then < IN_VAIN);
+                    sparsest.push((in_vain, (all - free.len()) * 1000 / all, class, region));
                 }
             }
         }
         sparsest.sort_unstable();
         let mut closed = 0;
-        for (_, class, region) in sparsest {
+        for (_, _, class, region) in sparsest {
             if closed >= want {
                 break;
             }
@@ -343,9 +362,10 @@ impl Regions {
                 continue;
             };
             *room = left;
-            closed += self.span_regions(class) * self.region_bytes;
+            let bytes = self.span_bytes(class);
+            closed += bytes;
             self.states[region].store(CLOSING, Ordering::Relaxed);
-            self.closing.fetch_add(1, Ordering::Relaxed);
+            self.closing_bytes.fetch_add(bytes, Ordering::Relaxed);
             if let Some(list) = owner.free.remove(&region) {
                 owner.closing.insert(region, list);
             }
@@ -365,11 +385,14 @@ impl Regions {
 
     /// Opens again what has not become empty.
     pub(crate) fn reopen(&self) {
+        let now = self.closings.load(Ordering::Relaxed);
         for class in VERSION_CLASSES..VERSION_CLASSES + SIZE_COUNT {
             let mut owner = self.class(class);
             for (region, list) in std::mem::take(&mut owner.closing) {
                 self.states[region].store(OPEN, Ordering::Relaxed);
-                self.closing.fetch_sub(1, Ordering::Relaxed);
+                let bytes = self.span_bytes(class);
+                self.closing_bytes.fetch_sub(bytes, Ordering::Relaxed);
+                owner.in_vain.insert(region, now);
                 owner.free.insert(region, list);
             }
         }

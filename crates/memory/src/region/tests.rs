@@ -90,6 +90,60 @@ fn an_empty_region_is_room_for_all() {
 }
 
 #[test]
+fn what_is_kept_from_versions_is_there_for_an_index() {
+    const LIMIT: usize = 8 << 20;
+    let local = local(LIMIT);
+    local.arena().keep_from_versions(LIMIT / 4);
+    let all = fill(&local, 1024);
+    assert!(all.len() * 1024 > LIMIT / 2 && local.arena().room() >= LIMIT / 4);
+    let nodes = std::iter::from_fn(|| local.allocate(4096, Purpose::Index).ok());
+    assert!(nodes.count() * 4096 >= LIMIT / 5);
+}
+
+/// The sparsest regions have blocks that do not move: others are closed instead, though not
+/// before these have been.
+#[test]
+fn what_does_not_become_empty_is_not_closed_again_and_again() {
+    const LIMIT: usize = 8 << 20;
+    let local = local(LIMIT);
+    let arena = local.arena();
+    // Of one region in two every eighth block stays, of the other half of them.
+    let (mut stuck, mut moving) = (Vec::new(), Vec::new());
+    let first = fill(&local, 1024);
+    let base = first[0].addr().get();
+    for (i, block) in first.into_iter().enumerate() {
+        let is_sparse = ((block.addr().get() - base) / (128 << 10)).is_multiple_of(2);
+        match (is_sparse, i % 8) {
+            (true, 0) => stuck.push(block),
+            (false, 0..4) => moving.push(block),
+            _ => free(&local, block, 1024),
+        }
+    }
+    local.quiesce();
+    let before = arena.room();
+    let mut moved = 0;
+    for _ in 0..10 {
+        arena.reopen();
+        assert!(arena.close_sparsest(LIMIT / 8) > 0);
+        local.quiesce();
+        moved += moving.iter().filter(|&&b| arena.is_closing(b)).count();
+        move_away(&local, &mut moving, 1024);
+        local.quiesce();
+    }
+    assert!(moved > 0 && arena.room() > before);
+    // And when what was stuck can move, it is their turn again.
+    for _ in 0..40 {
+        arena.reopen();
+        arena.close_sparsest(LIMIT / 8);
+        local.quiesce();
+        move_away(&local, &mut stuck, 1024);
+        move_away(&local, &mut moving, 1024);
+        local.quiesce();
+    }
+    assert!(arena.room() > LIMIT / 2, "{}", arena.room());
+}
+
+#[test]
 fn what_is_opened_again_is_used_again() {
     let local = local(8 << 20);
     let mut all = fill(&local, 1024);
