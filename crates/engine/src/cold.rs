@@ -62,8 +62,18 @@ use io::{Directory, File};
 
 pub use self::demote::Demoted;
 pub(crate) use self::files::{file_name, file_number, locate, remove_others};
-pub(crate) use self::{address::ColdAddress, bounds::Bounds, fetch::Fetched, room::Patience};
-use self::{demote::Hand, fetch::Reads, files::ColdFiles, room::Wish};
+pub(crate) use self::{
+    address::ColdAddress,
+    bounds::Bounds,
+    fetch::Fetched,
+    room::{Patience, WaitingForRoom},
+};
+use self::{
+    demote::Hand,
+    fetch::Reads,
+    files::ColdFiles,
+    room::{Leaving, Wish},
+};
 use crate::{manifest::ColdFileEntry, sync::AtomicBool};
 
 /// The number of the file that has a record.
@@ -80,6 +90,7 @@ pub(crate) struct ColdTier {
     /// A session moves versions together.
     is_evacuating: AtomicBool,
     wish: Wish,
+    leaving: Leaving,
 }
 
 impl ColdTier {
@@ -99,6 +110,7 @@ impl ColdTier {
             hand: Hand::default(),
             is_evacuating: AtomicBool::new(false),
             wish: Wish::default(),
+            leaving: Leaving::default(),
         })
     }
 

@@ -105,6 +105,9 @@ impl Database {
         storage: Option<Storage>,
     ) -> Result<Arc<Database>, Exhausted> {
         let arena = Arena::new(config.memory_bytes_max.max(1 << 20))?;
+        if let Some(cold) = storage.as_ref().and_then(Storage::cold) {
+            cold.keep_room_in(&arena);
+        }
         let epochs = Epochs::new();
         Ok(Arc::new(Database {
             catalog: Catalog::new(&Local::new(&arena, &epochs))?,

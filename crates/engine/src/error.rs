@@ -36,6 +36,9 @@ pub enum Abort {
     /// A record is not in memory, and as many reads of this worker are under way as its
     /// scheduling allows ([`interleave::Scheduling::DualQueue`] only: others wait).
     ReadRefused,
+    /// Memory is short, and this transaction has made room: for one that has waited for it
+    /// longer, or by letting go of what it could have seen.
+    OutOfRoom,
 }
 
 impl fmt::Display for Abort {
@@ -67,6 +70,11 @@ impl fmt::Display for Abort {
             }
             Abort::ReadRefused => {
                 "a record is not in memory, and too many are being read; run the transaction again"
+            }
+            Abort::OutOfRoom => {
+                "memory is short, and this transaction gave way to others; run it again, and if \
+                 that happens often, write less at once or open the database with a larger \
+                 memory limit"
             }
             Abort::TableDropped => {
                 "a table that this transaction has written to was dropped or truncated; run the \

@@ -35,6 +35,7 @@ use memory::{Local, Reservation};
 use crate::{
     catalog::Digging,
     certifier::{Announcements, Certifier},
+    cold::WaitingForRoom,
     database::Database,
     horizon::Floor,
     log::{Bell, LaneWriter, Moment},
@@ -97,6 +98,10 @@ pub struct Session {
     pub(crate) waits: Waits,
     /// Rung when there may be room in memory again.
     pub(crate) room: Bell,
+    /// What was free when it was rung last.
+    pub(crate) room_before: Cell<u64>,
+    /// Who waits for that.
+    pub(crate) waiting_for_room: Rc<WaitingForRoom>,
     published: Arc<Published>,
     garbage_poll: Cell<Duration>,
 }
@@ -208,6 +213,8 @@ impl Session {
             idle: Cell::new(true),
             waits: Waits::default(),
             room: Bell::default(),
+            room_before: Cell::default(),
+            waiting_for_room: Rc::default(),
             published: database.register_stats(),
             garbage_poll: Cell::new(GARBAGE_POLL),
             number,
@@ -267,16 +274,17 @@ impl Session {
     }
 
     /// Waits until another transaction had better begin: without a log, and while the
-    /// device keeps up, not at all.
+    /// device keeps up and there is room in memory, not at all.
     ///
     /// # Suspension
     /// An event wait.
     #[inline]
     pub async fn admission(&self) {
-        if let Some(lane) = self.lane.get()
-            && lane.is_congested()
+        while let Some(lane) = self.lane.get()
+            && !self.admits()
         {
             lane.admission().await;
+            self.memory_admission().await;
         }
     }
 
@@ -422,7 +430,7 @@ impl WorkerLocal for Session {
 
     #[inline]
     fn admits(&self) -> bool {
-        !self.lane.get().is_some_and(LaneWriter::is_congested)
+        !self.lane.get().is_some_and(LaneWriter::is_congested) && !self.is_short_of_memory()
     }
 
     fn waiting(&self) -> usize {

@@ -55,6 +55,8 @@ counters! {
     aborts_too_much_read,
     /// Aborts because a cold record could not be read at once.
     aborts_read_refused,
+    /// Aborts to make room in memory for others.
+    aborts_out_of_room,
     /// Aborts because a table that was written to was dropped or truncated.
     aborts_table_dropped,
     /// Point reads.
@@ -105,6 +107,7 @@ impl TransactionStats {
             + self.aborts_phantom
             + self.aborts_too_much_read
             + self.aborts_read_refused
+            + self.aborts_out_of_room
     }
 }
 

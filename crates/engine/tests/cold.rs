@@ -797,6 +797,28 @@ fn what_stays_in_memory_is_moved_together() {
     assert!(records.eq((0..count).map(|i| (key(i), expected(i)))));
 }
 
+/// Writes records in a transaction, again if it has to give way to others.
+async fn write_in_turn(session: &Rc<Session>, table: &Table, records: &[(Vec<u8>, Vec<u8>)]) {
+    loop {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        transaction.set_durability(Durability::Relaxed);
+        let write = async {
+            for (key, value) in records {
+                transaction.upsert::<Interleaved>(table, key, value).await?;
+            }
+            Ok(())
+        };
+        match write.await {
+            Ok(()) => {
+                transaction.commit().await.unwrap();
+                return;
+            }
+            Err(Error::Abort(Abort::OutOfRoom)) => session.admission().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 /// Much more than fits into memory is written, read and changed; nobody is told that memory
 /// is exhausted, and no more of it is used than was given.
 #[test]
@@ -822,17 +844,13 @@ fn a_table_grows_far_beyond_memory() {
                         async move {
                             let records = (0..RECORDS).skip(part).step_by(8);
                             for i in records {
-                                let transaction = session.begin(Isolation::Snapshot).unwrap();
-                                transaction.set_durability(Durability::Relaxed);
                                 if read {
+                                    let transaction = session.begin(Isolation::Snapshot).unwrap();
                                     let before = (turn > 0).then(|| large(i, turn - 1));
                                     assert!(get(&transaction, &table, i).await == before, "{i}");
                                 }
-                                let (key, value) = (key(i), large(i, turn));
-                                let upsert =
-                                    transaction.upsert::<Interleaved>(&table, &key, &value);
-                                assert_eq!(upsert.await, Ok(()), "{i}, {turn}");
-                                transaction.commit().await.unwrap();
+                                let record = (key(i), large(i, turn));
+                                write_in_turn(&session, &table, &[record]).await;
                             }
                         }
                     })
@@ -868,6 +886,42 @@ fn a_table_grows_far_beyond_memory() {
     assert!(stats.demoted > RECORDS / 2 && stats.cold_reads > RECORDS / 4);
     let table = durable.database.table("t").unwrap();
     check(&mut durable, &table);
+}
+
+/// More than memory holds is written by transactions that could all be open at once: those that
+/// would only wait for room do not begin.
+#[test]
+fn many_that_write_much_wait_their_turn() {
+    const LIMIT: usize = 24 << 20;
+    const TASKS: u64 = 1500;
+    const RECORDS: u64 = 40;
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(LIMIT, disk.directory());
+    let table = durable.create_table("t", b"").unwrap();
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    let large = |i: u64| i.to_le_bytes().repeat(100);
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let table = table.clone();
+            let write = move |session: &Rc<Session>| {
+                let session = session.clone();
+                async move {
+                    let records = task * RECORDS..(task + 1) * RECORDS;
+                    let records: Vec<_> = records.map(|i| (key(i), large(i))).collect();
+                    write_in_turn(&session, &table, &records).await;
+                }
+            };
+            durable.worker.handle().submit(write)
+        })
+        .collect();
+    for task in tasks {
+        durable.worker.run_until(task).unwrap();
+    }
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+    let records = durable.read(&table).into_iter();
+    assert!(records.eq((0..TASKS * RECORDS).map(|i| (key(i), large(i)))));
 }
 
 /// A builder that finds no room waits until records have left memory.

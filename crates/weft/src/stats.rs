@@ -36,6 +36,8 @@ pub struct Stats {
     pub aborts_table_dropped: u64,
     /// Aborts because a record was not in memory and too many were being read.
     pub aborts_read_refused: u64,
+    /// Aborts to make room in memory for transactions that had waited for it longer.
+    pub aborts_out_of_room: u64,
     /// All of these.
     aborts: u64,
     /// Transactions whose snapshot moved to the present, because they had read nothing that
@@ -119,6 +121,7 @@ impl Stats {
             aborts_too_much_read: transactions.aborts_too_much_read,
             aborts_table_dropped: transactions.aborts_table_dropped,
             aborts_read_refused: transactions.aborts_read_refused,
+            aborts_out_of_room: transactions.aborts_out_of_room,
             aborts: transactions.aborts(),
             snapshots_moved: transactions.snapshots_moved,
             lock_waits: transactions.lock_waits,
@@ -170,7 +173,7 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms, {} deadlocks, {} for memory, {} for dropped tables, {} for refused reads), {} panicked, {} cancelled",
+            "transactions  {} committed, {} rolled back, {} aborted ({} write conflicts, {} old snapshots, {} not serializable, {} phantoms, {} deadlocks, {} for memory, {} for dropped tables, {} for refused reads, {} for room), {} panicked, {} cancelled",
             self.commits,
             self.rollbacks,
             self.aborts(),
@@ -182,6 +185,7 @@ impl fmt::Display for Stats {
             self.aborts_too_much_read,
             self.aborts_table_dropped,
             self.aborts_read_refused,
+            self.aborts_out_of_room,
             self.panics,
             self.cancellations
         )?;

@@ -173,6 +173,7 @@ impl Session {
         self.gather(&mut hand.place, &mut load, looks).await;
         drop(hand);
         let looked_at = load.looked_at;
+        let _leaving = tier.leaving.begin(load.buffer.len());
         let records = match load.victims.is_empty() {
             true => 0,
             false => self.write_load(tier, load).await?,
@@ -211,6 +212,8 @@ impl Session {
                 if load.is_full() || load.looked_at >= looks {
                     return;
                 }
+                // A worker that does not suspend has others, too.
+                interleave::yield_now().await;
             }
             place.table += 1;
             place.after = None;

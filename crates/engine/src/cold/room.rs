@@ -7,10 +7,22 @@
 //! each attempt has had no effect. Reads need no room: a cold record that cannot become hot is
 //! read where it is.
 //!
-//! Who waits holds a snapshot, and what is newer than that cannot leave: if all wait for each
-//! other, patience ends, and their rollbacks make room.
+//! Who waits holds a snapshot, and what is newer than that cannot leave; and nor can what it has
+//! written. So no further transaction begins while [`WAITING_MAX`] wait: else all of a worker's
+//! would be open, and their writes fill memory. And who waits for long is aborted, to be run
+//! again: all but the first of each session; and that, too, if others have committed since it
+//! began.
 
-use std::{future::poll_fn, io, pin::pin, rc::Rc, task::Poll, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+    future::poll_fn,
+    io,
+    pin::pin,
+    rc::Rc,
+    task::Poll,
+    time::Duration,
+};
 
 use interleave::{Nested, sleep};
 use memory::Arena;
@@ -26,11 +38,18 @@ use crate::{
 /// What is free of the limit, at least, in holes or not: one of so many parts.
 const FREE_PART: usize = 10;
 
-/// What is free for any purpose: the same.
-const ROOM_PART: usize = 48;
+/// What is free for any purpose: the same. Versions do not get it: those of transactions that
+/// wait for room cannot move out of the way of what they wait for.
+const ROOM_PART: usize = 32;
+
+/// What is to be free for those who wait, at most: the same.
+const WISH_PART: usize = 8;
 
 /// Regions that are closed at a time: the same.
 const CLOSED_PART: usize = 24;
+
+/// While so many of a session wait for room, no further transaction begins.
+const WAITING_MAX: usize = 8;
 
 /// Records that the clock comes by before others have a look.
 const LOOKS: u64 = 1 << 16;
@@ -38,8 +57,23 @@ const LOOKS: u64 = 1 << 16;
 /// How long a write waits for room, in all.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long it waits before it gives way to who has waited longer: what its transaction has
+/// written can neither leave nor move, and may be in the way.
+const GIVE_WAY: Duration = Duration::from_millis(100);
+
+/// How long the first waits before it lets go of its snapshot.
+const LET_GO: Duration = Duration::from_millis(500);
+
 /// When it looks again, at the latest.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// When the clock's hand is looked for again, while somebody else moves it.
+const HAND_AGAIN: Duration = Duration::from_millis(1);
+
+/// Blocks of a session that are written at the same time: one for so much of the limit, and at
+/// most so many. A device that is busy with reads takes tens of milliseconds for one.
+const LIMIT_PER_BLOCK: usize = 32 << 20;
+const BLOCKS_MAX: usize = 16;
 
 /// Blocks that are demoted before some more records are loaded, at most: they are far larger
 /// than what is loaded then.
@@ -51,17 +85,87 @@ const GRACE: Duration = Duration::from_millis(2);
 /// After a device that refused, and after a clock that found nothing to demote.
 const REST: Duration = Duration::from_millis(100);
 
-/// What a write has left of its patience.
+/// What an operation has left of its patience. From its first wait for room on it is one of those
+/// who wait, until it is dropped.
 #[derive(Default)]
-pub(crate) struct Patience(Option<Duration>);
+pub(crate) struct Patience(Option<Waiting>);
+
+struct Waiting {
+    since: Duration,
+    /// By when it came.
+    number: u64,
+    all: Rc<WaitingForRoom>,
+}
+
+/// The operations of a session that wait for room.
+#[derive(Default)]
+pub(crate) struct WaitingForRoom {
+    count: Cell<usize>,
+    numbers: RefCell<BTreeSet<u64>>,
+    next: Cell<u64>,
+}
+
+impl WaitingForRoom {
+    fn join(self: &Rc<Self>, now: Duration) -> Waiting {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        self.numbers.borrow_mut().insert(number);
+        self.count.set(self.count.get() + 1);
+        Waiting {
+            since: now,
+            number,
+            all: self.clone(),
+        }
+    }
+}
+
+impl Waiting {
+    fn is_first(&self) -> bool {
+        self.all.numbers.borrow().first() == Some(&self.number)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.all.numbers.borrow_mut().remove(&self.number);
+        self.all.count.set(self.all.count.get() - 1);
+    }
+}
 
 impl Patience {
-    fn check(&mut self, now: Duration) -> Result<(), Error> {
-        let until = *self.0.get_or_insert(now + PATIENCE);
-        match now < until {
-            true => Ok(()),
-            false => Err(Error::MemoryExhausted),
-        }
+    /// Whether it has waited so long that its transaction had better be run again: to make room
+    /// for who has waited longer; or, if it `holds_back` what was committed since it began,
+    /// to let that leave memory.
+    pub(crate) fn gives_way(&self, now: Duration, holds_back: bool) -> bool {
+        self.0.as_ref().is_some_and(|one| {
+            let waited = now - one.since;
+            waited >= GIVE_WAY && !one.is_first() || waited >= LET_GO && holds_back
+        })
+    }
+}
+
+/// Bytes of what is on its way to the device.
+#[derive(Default)]
+pub(super) struct Leaving(AtomicUsize);
+
+/// Some of it, until dropped.
+pub(super) struct OnItsWay<'l>(&'l Leaving, usize);
+
+impl Leaving {
+    pub(super) fn begin(&self, bytes: usize) -> OnItsWay<'_> {
+        // Relaxed, here and elsewhere: a number, nothing depends on it.
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        OnItsWay(self, bytes)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) as u64
+    }
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(self.1, Ordering::Relaxed);
     }
 }
 
@@ -71,29 +175,39 @@ pub(super) struct Wish(AtomicUsize);
 
 /// What there is.
 struct Stand {
-    /// More is in use than is to be.
+    /// Bytes that are free, in holes or not.
+    available: u64,
+    /// More is in use than is to be, and not about to leave.
     is_full: bool,
     /// What is free is free in holes.
     has_holes: bool,
 }
 
 impl ColdTier {
+    /// Has the arena keep what is to be free for any purpose.
+    pub(crate) fn keep_room_in(&self, arena: &Arena) {
+        arena.keep_from_versions(arena.limit_bytes() / ROOM_PART);
+    }
+
     fn stand(&self, arena: &Arena) -> Stand {
         let usage = arena.usage();
         let (limit, room) = (arena.limit_bytes(), arena.room());
-        // What indexes have claimed and not used is for them alone.
+        // What indexes have claimed and not used is for them alone. What is in use in closing
+        // regions is to move, and takes as much elsewhere.
         let holes = usage
             .version_claimed_bytes
-            .saturating_sub(usage.version_bytes);
+            .saturating_sub(usage.version_closing_bytes + usage.version_bytes);
         // Relaxed, here and elsewhere: nothing depends on it.
         let wish = self.wish.0.load(Ordering::Relaxed);
-        let wanted = wish.max(limit / ROOM_PART);
-        let free = (limit / FREE_PART).max(wanted + limit / (2 * FREE_PART));
         if wish > 0 && room >= wish {
             self.wish.0.store(0, Ordering::Relaxed);
         }
+        let wanted = wish.max(limit / ROOM_PART);
+        let free = (limit / FREE_PART).max(wanted + limit / (2 * FREE_PART));
+        let available = room as u64 + holes;
         Stand {
-            is_full: room as u64 + holes < free as u64,
+            available,
+            is_full: available + self.leaving.bytes() < free as u64,
             has_holes: room < wanted,
         }
     }
@@ -105,7 +219,7 @@ impl ColdTier {
         let more = arena.room() + limit / ROOM_PART;
         self.wish
             .0
-            .fetch_max(more.min(limit / 2), Ordering::Relaxed);
+            .fetch_max(more.min(limit / WISH_PART), Ordering::Relaxed);
     }
 }
 
@@ -128,24 +242,55 @@ impl Session {
             let (Some(tier), Some(lane)) = (self.database.cold(), self.lane()) else {
                 return Err(Error::MemoryExhausted);
             };
-            patience.check(self.clock().now())?;
+            self.check_patience(patience)?;
             if self.winds_up() {
                 return Err(Error::MemoryExhausted);
             }
-            let mut ring = pin!(self.room.next());
-            let mut look = pin!(sleep(LOOK_AGAIN));
             tier.want_room(&self.database.arena);
             lane.call_upkeep();
-            poll_fn(|context| {
-                if ring.as_mut().poll(context).is_ready() || look.as_mut().poll(context).is_ready()
-                {
-                    return Poll::Ready(());
-                }
-                Poll::Pending
-            })
-            .await;
+            self.room_changes().await;
             Ok(())
         })
+    }
+
+    fn check_patience(&self, patience: &mut Patience) -> Result<(), Error> {
+        let now = self.clock().now();
+        let waiting = patience
+            .0
+            .get_or_insert_with(|| self.waiting_for_room.join(now));
+        match now - waiting.since < PATIENCE {
+            true => Ok(()),
+            false => Err(Error::MemoryExhausted),
+        }
+    }
+
+    /// Whether transactions had better not begin.
+    #[inline]
+    pub(crate) fn is_short_of_memory(&self) -> bool {
+        self.waiting_for_room.count.get() >= WAITING_MAX
+    }
+
+    /// Waits until few enough wait for room that another transaction may begin.
+    ///
+    /// # Suspension
+    /// An event wait.
+    pub(crate) async fn memory_admission(&self) {
+        while self.is_short_of_memory() {
+            self.room_changes().await;
+        }
+    }
+
+    /// Waits until more or less is free than now, or for a while.
+    async fn room_changes(&self) {
+        let mut ring = pin!(self.room.next());
+        let mut look = pin!(sleep(LOOK_AGAIN));
+        poll_fn(|context| {
+            if ring.as_mut().poll(context).is_ready() || look.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Sees to it that there is room, and that those who wait for it look again: part of the
@@ -158,7 +303,10 @@ impl Session {
         if stand.is_full || stand.has_holes {
             lane.call_upkeep();
         }
-        self.room.ring();
+        // Those who wait look again by themselves now and then.
+        if self.room_before.replace(stand.available) != stand.available {
+            self.room.ring();
+        }
     }
 
     /// How many records the clock comes by, about.
@@ -172,13 +320,33 @@ impl Session {
         let Some(tier) = self.database.cold() else {
             return;
         };
-        let mut in_vain = 0;
+        let limit = self.database.arena.limit_bytes();
+        let hands = (limit / LIMIT_PER_BLOCK).clamp(1, BLOCKS_MAX);
+        let in_vain = Cell::new(0);
+        let hands = (0..hands).map(|_| Box::pin(self.demote_when_full(tier, lane, &in_vain)));
+        let mut hands: Vec<_> = hands.collect();
+        poll_fn(|context| {
+            hands.retain_mut(|hand| hand.as_mut().poll(context).is_pending());
+            match hands.is_empty() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
+    }
+
+    async fn demote_when_full(
+        self: &Rc<Self>,
+        tier: &ColdTier,
+        lane: &LaneWriter,
+        in_vain: &Cell<u64>,
+    ) {
         while self.goes_on(lane) {
             let ring = lane.upkeep_is_due();
             if tier.stand(&self.database.arena).is_full {
-                self.demote_some(&mut in_vain).await;
+                self.demote_some(in_vain).await;
             } else {
-                in_vain = 0;
+                in_vain.set(0);
                 next_look(ring).await;
             }
         }
@@ -186,20 +354,20 @@ impl Session {
 
     /// Demotes some records, or rests, if that is of no use now. `in_vain` is how far the clock
     /// has come without finding anything.
-    async fn demote_some(self: &Rc<Self>, in_vain: &mut u64) {
+    async fn demote_some(self: &Rc<Self>, in_vain: &Cell<u64>) {
         match self.demote(LOOKS).await {
-            Ok(Some(demoted)) if demoted.records > 0 => *in_vain = 0,
-            Ok(Some(demoted)) => *in_vain += demoted.looked_at.max(1),
-            // Another session is at it.
-            Ok(None) => sleep(LOOK_AGAIN).await,
+            Ok(Some(demoted)) if demoted.records > 0 => in_vain.set(0),
+            Ok(Some(demoted)) => in_vain.set(in_vain.get() + demoted.looked_at.max(1)),
+            // Somebody else looks for some.
+            Ok(None) => sleep(HAND_AGAIN).await,
             Err(_) => {
                 self.counters.update(|stats| stats.demotions_failed += 1);
                 sleep(REST).await;
             }
         }
         // Twice around: whoever was asked for is noted the first time.
-        if *in_vain > 2 * self.records_to_look_at() {
-            *in_vain = 0;
+        if in_vain.get() > 2 * self.records_to_look_at() {
+            in_vain.set(0);
             sleep(REST).await;
         }
     }
@@ -212,13 +380,13 @@ impl Session {
         let Some(tier) = self.database.cold() else {
             return;
         };
-        let mut in_vain = 0;
+        let in_vain = Cell::new(0);
         let stand = || tier.stand(&self.database.arena);
         for _ in 0..BLOCKS_TO_LOAD {
             if !stand().is_full {
                 break;
             }
-            self.demote_some(&mut in_vain).await;
+            self.demote_some(&in_vain).await;
         }
         if stand().has_holes {
             self.move_together(tier).await;
@@ -234,7 +402,7 @@ impl Session {
         patience: &mut Patience,
     ) -> Result<(), Error> {
         let tier = self.database.cold().ok_or(Error::MemoryExhausted)?;
-        patience.check(self.clock().now())?;
+        self.check_patience(patience)?;
         tier.want_room(&self.database.arena);
         self.keep_room_to_load().await;
         sleep(GRACE).await;
@@ -263,6 +431,8 @@ impl Session {
         if self.empty_regions(tier, wish).await.is_none() {
             return sleep(LOOK_AGAIN).await;
         }
+        // Whoever finds too little room then says so again.
+        tier.wish.0.store(0, Ordering::Relaxed);
         // Until nobody reads what was moved.
         sleep(GRACE).await;
         if arena.room() <= before {

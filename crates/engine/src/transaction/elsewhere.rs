@@ -8,7 +8,7 @@ use interleave::{Nested, Prefetching, run_inline};
 use super::{Statement, Transaction, read::Name};
 use crate::{
     cold::{Fetched, Patience},
-    error::Error,
+    error::{Abort, Error},
     indirection::{Head, Slot},
     session::Seen,
     table::Table,
@@ -85,13 +85,18 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough; the transaction
-    /// is over.
+    /// is over. [`Abort::OutOfRoom`].
     pub(crate) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
         if self.context.passes_over_cold.get() {
             return Err(Error::MemoryExhausted);
         }
         self.session.wait_for_room(patience).await?;
-        self.check_open()
+        self.check_open()?;
+        let holds_back = self.snapshot() < self.session.database.now();
+        match patience.gives_way(self.session.clock().now(), holds_back) {
+            true => Err(self.doom(Abort::OutOfRoom)),
+            false => Ok(()),
+        }
     }
 
     /// Notes that a read has found a cold record, committed at `at`.

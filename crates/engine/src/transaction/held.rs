@@ -228,6 +228,7 @@ impl Transaction {
             Abort::Deadlock => stats.aborts_deadlock += 1,
             Abort::NotSerializable => stats.aborts_not_serializable += 1,
             Abort::Phantom => stats.aborts_phantom += 1,
+            Abort::OutOfRoom => stats.aborts_out_of_room += 1,
             Abort::ReadRefused => stats.aborts_read_refused += 1,
             Abort::TooMuchRead => stats.aborts_too_much_read += 1,
         });
