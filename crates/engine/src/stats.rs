@@ -90,6 +90,8 @@ counters! {
     promoted,
     /// Hot records that became cold.
     demoted,
+    /// Those of them that had come back before and were not changed: nothing was written.
+    demoted_unchanged,
     /// Versions that were moved in memory, so that others have room.
     moved,
     /// Times that the device refused to take records: it is full, or fails.

@@ -19,6 +19,9 @@
 //!   commit (`transaction/certify.rs`).
 //! - `length`, payload: written by the maker while `begin` holds its identity,
 //!   read by others only after they have loaded a commit timestamp from `begin`.
+//! - A version that was read from the device has no `next`; in place of the distance is a mark
+//!   that says so, and behind its payload the address there: written before it is published,
+//!   then constant. It can leave memory without being written again.
 //! - the flag in the highest bit of `length`: nobody has asked for the version since
 //!   somebody last looked (`cold/demote.rs`). Set and cleared by anybody.
 //!
@@ -35,6 +38,7 @@ use memory::{BlockSize, Exhausted, Local, Purpose};
 
 use self::stamps::{Distance, ReadMark};
 use crate::{
+    cold::ColdAddress,
     sync::{AtomicU32, AtomicU64, Ordering},
     timestamp::{Begin, Timestamp, TransactionId},
 };
@@ -58,6 +62,8 @@ impl Link {
     const NEXT_BITS: u32 = 36;
     const SIZE_BITS: u32 = 8;
     const UNIT_LOG2: u32 = 4;
+    /// In place of a distance: there is no `next`, but an address behind the payload.
+    const IS_COPY: u64 = 1 << (Self::NEXT_BITS - 1);
 
     fn new(from: Version, next: Option<Version>, size: BlockSize) -> Link {
         // What a copied version's link dangles at may be where the copy is.
@@ -77,10 +83,15 @@ impl Link {
         let spare = 64 - Self::NEXT_BITS;
         let bytes = ((self.0 << spare) as i64 >> (spare - Self::UNIT_LOG2)) as usize;
         let address = from.0.addr().get().wrapping_add(bytes);
-        if bytes == 0 {
+        if bytes == 0 || self.is_copy() {
             return None;
         }
         NonNull::new(std::ptr::with_exposed_provenance_mut(address)).map(Version)
+    }
+
+    #[inline(always)]
+    fn is_copy(self) -> bool {
+        self.0 & ((1 << Self::NEXT_BITS) - 1) == Self::IS_COPY
     }
 
     #[inline(always)]
@@ -145,6 +156,42 @@ impl Version {
         Self::make(local, timestamp.0, payload, None)
     }
 
+    /// What was committed at `timestamp` and read from `address`, unpublished.
+    pub(crate) fn restore_copy(
+        local: &Local,
+        timestamp: Timestamp,
+        payload: &[u8],
+        address: ColdAddress,
+    ) -> Result<Version, Exhausted> {
+        let block_bytes = Self::block_bytes_for(payload.len()) + size_of::<u64>();
+        let version = Version(local.allocate(block_bytes, Purpose::Version)?);
+        // SAFETY: the block is fresh, 16-byte aligned, ours, and has room for the address
+        // behind the payload.
+        unsafe {
+            version.init(timestamp.0, None, BlockSize::serving(block_bytes));
+            version.write_payload(Some(payload));
+            let target = version.0.as_ptr().add(HEADER_BYTES + payload.len());
+            target.cast::<u64>().write_unaligned(address.bits());
+        }
+        let link = Link(version.link().0 | Link::IS_COPY);
+        version.header().link.store(link.0, Ordering::Relaxed);
+        Ok(version)
+    }
+
+    /// Where the record is on the device, if it was read from there.
+    pub(crate) fn address_on_device(self) -> Option<ColdAddress> {
+        let payload = self.link().is_copy().then(|| self.payload()).flatten()?;
+        // SAFETY: that is where `restore_copy` has put it.
+        let bits = unsafe {
+            payload
+                .as_ptr()
+                .add(payload.len())
+                .cast::<u64>()
+                .read_unaligned()
+        };
+        Some(ColdAddress::from_bits(bits))
+    }
+
     #[inline(always)]
     fn make(
         local: &Local,
@@ -162,15 +209,24 @@ impl Version {
         let version = Version(block?);
         // SAFETY: the block is fresh, large enough, 16-byte aligned and ours.
         unsafe {
-            version.0.cast::<Header>().write(Header {
-                begin: AtomicU64::new(begin),
-                link: AtomicU64::new(Link::new(version, next, size).0),
-                length: AtomicU32::new(TOMBSTONE),
-                mark: AtomicU32::new(ReadMark::NONE.bits()),
-            });
+            version.init(begin, next, size);
             version.write_payload(payload);
         }
         Ok(version)
+    }
+
+    /// # Safety
+    /// The block is fresh, 16-byte aligned and the caller's.
+    #[inline(always)]
+    unsafe fn init(self, begin: u64, next: Option<Version>, size: BlockSize) {
+        let header = Header {
+            begin: AtomicU64::new(begin),
+            link: AtomicU64::new(Link::new(self, next, size).0),
+            length: AtomicU32::new(TOMBSTONE),
+            mark: AtomicU32::new(ReadMark::NONE.bits()),
+        };
+        // SAFETY: as the caller guarantees.
+        unsafe { self.0.cast::<Header>().write(header) };
     }
 
     pub(crate) fn from_word(word: u64) -> Option<Version> {
@@ -243,12 +299,13 @@ impl Version {
     /// A copy of a committed version, unpublished, without the mark of its readers.
     pub(crate) fn copy(self, local: &Local) -> Result<Version, Exhausted> {
         let header = self.header();
-        let copy = Version::make(
-            local,
-            header.begin.load(Ordering::Acquire),
-            self.payload(),
-            self.next(),
-        )?;
+        let begin = header.begin.load(Ordering::Acquire);
+        let copy = match (self.address_on_device(), self.payload()) {
+            (Some(address), Some(payload)) => {
+                Version::restore_copy(local, Timestamp(begin), payload, address)?
+            }
+            (_, payload) => Version::make(local, begin, payload, self.next())?,
+        };
         let link = copy.link().with_successor(self.link().successor());
         copy.header().link.store(link.0, Ordering::Relaxed);
         let length = header.length.load(Ordering::Relaxed);

@@ -259,6 +259,37 @@ fn a_read_of_many_is_one_of_the_device() {
     assert_eq!((stats.cold_reads, stats.promoted), (1, 1));
 }
 
+/// What has come back and was not changed is on the device as it was: nothing is written when it
+/// leaves again, also if it has moved in memory. What was changed is.
+#[test]
+fn what_came_back_unchanged_leaves_without_a_write() {
+    let mut durable = open(SimulatedDisk::new(5, Faults::default()).directory());
+    let table = demoted_after(&mut durable, 1000);
+    let read_all = |durable: &mut Durable, changed: u64| {
+        let table = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            let transaction = session.begin(Isolation::Snapshot).unwrap();
+            for i in 0..1000 {
+                let expected = if i < changed { value(i + 1) } else { value(i) };
+                assert_eq!(get(&transaction, &table, i).await, Some(expected));
+            }
+            session.tend();
+        });
+    };
+    read_all(&mut durable, 0);
+    assert_eq!(durable.database.stats().promoted, 1000);
+    durable.run(async |session: Rc<Session>| session.compact(1 << 20).await.unwrap());
+    assert_eq!(demote_all(&mut durable), 1000);
+    assert_eq!(durable.database.stats().demoted_unchanged, 1000);
+
+    read_all(&mut durable, 0);
+    let changes = (0..10).map(|i| (key(i), Some(value(i + 1)))).collect();
+    durable.write(&table, changes).unwrap();
+    assert_eq!(demote_all(&mut durable), 1000);
+    assert_eq!(durable.database.stats().demoted_unchanged, 1990);
+    read_all(&mut durable, 10);
+}
+
 /// Tables whose records have left memory, on a device that takes its time, for a worker that
 /// schedules like this.
 fn on_slow_device(scheduling: Scheduling, count: u64) -> (Durable, Arc<Table>) {

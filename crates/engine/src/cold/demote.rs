@@ -6,6 +6,9 @@
 //! the version, if it still holds the same one. Until then nothing has changed for anybody;
 //! a block that is written and not used is lost room, nothing else.
 //!
+//! A record that has come back and was not changed is still where it was: it leaves at once. (Cold
+//! files stay while the database is open.)
+//!
 //! Log and checkpoint have what is demoted: nothing here needs to be durable, before the next
 //! checkpoint refers to it.
 
@@ -99,6 +102,9 @@ struct Load {
     buffer: Buffer,
     victims: Vec<Victim>,
     looked_at: u64,
+    /// Records that have left already, and bytes of them.
+    gone: u64,
+    gone_bytes: usize,
 }
 
 impl Load {
@@ -109,29 +115,47 @@ impl Load {
             buffer,
             victims: Vec::new(),
             looked_at: 0,
+            gone: 0,
+            gone_bytes: 0,
         }
     }
 
     fn is_full(&self) -> bool {
-        self.buffer.len() >= BLOCK_BYTES
+        self.buffer.len() + self.gone_bytes >= BLOCK_BYTES
     }
 
-    /// Takes a record, if it can leave and nobody has asked for it lately.
-    fn consider(&mut self, table: &Table, rid: Rid, key: &[u8], horizon: Timestamp) {
+    /// Takes a record, if it can leave and nobody has asked for it lately; returns it, if it
+    /// is on the device as it is.
+    fn consider(
+        &mut self,
+        table: &Table,
+        rid: Rid,
+        key: &[u8],
+        horizon: Timestamp,
+    ) -> Option<(Victim, ColdAddress)> {
         self.looked_at += 1;
         let slot = table.records.slot(rid);
         let Head::Version(version) = slot.head() else {
-            return;
+            return None;
         };
         let Begin::Committed(begin) = version.begin() else {
-            return;
+            return None;
         };
         if begin > horizon || slot.is_marked() || version.take_use() {
-            return;
+            return None;
         }
-        let Some(stored) = version.payload() else {
-            return;
+        let stored = version.payload()?;
+        let victim = Victim {
+            table: table.number(),
+            rid,
+            version: version.word(),
+            begin,
+            record: 0,
+            bytes: 0,
         };
+        if let Some(address) = version.address_on_device() {
+            return Some((victim, address));
+        }
         let record = ColdRecord {
             table: table.number(),
             begin,
@@ -140,13 +164,11 @@ impl Load {
             stored,
         };
         self.victims.push(Victim {
-            table: table.number(),
-            rid,
-            version: version.word(),
-            begin,
             bytes: record.bytes(),
             record: record.append(&mut self.buffer),
+            ..victim
         });
+        None
     }
 }
 
@@ -170,19 +192,32 @@ impl Session {
             return Ok(None);
         };
         let mut load = Load::new();
-        self.gather(&mut hand.place, &mut load, looks).await;
+        self.gather(tier, &mut hand.place, &mut load, looks).await;
         drop(hand);
-        let looked_at = load.looked_at;
+        let Load {
+            looked_at, gone, ..
+        } = load;
         let _leaving = tier.leaving.begin(load.buffer.len());
         let records = match load.victims.is_empty() {
             true => 0,
             false => self.write_load(tier, load).await?,
         };
+        let records = gone + records;
+        self.counters.update(|stats| {
+            stats.demoted += records;
+            stats.demoted_unchanged += gone;
+        });
         Ok(Some(Demoted { looked_at, records }))
     }
 
     /// Moves the hand on, through one table after the other, once around at most.
-    async fn gather(self: &Rc<Self>, place: &mut Place, load: &mut Load, looks: u64) {
+    async fn gather(
+        self: &Rc<Self>,
+        tier: &ColdTier,
+        place: &mut Place,
+        load: &mut Load,
+        looks: u64,
+    ) {
         let mut tables = self.database.catalog.live_tables();
         tables.retain(|table| !CatalogView::is_about(table.number()));
         tables.sort_by_key(|table| table.number());
@@ -204,7 +239,7 @@ impl Session {
                     return;
                 };
                 let (this, table) = (self, &*table);
-                let is_end = leaf!(Interleaved, this.stride(table, place, load));
+                let is_end = leaf!(Interleaved, this.stride(tier, table, place, load));
                 snapshot.release();
                 if is_end {
                     break;
@@ -224,7 +259,13 @@ impl Session {
     ///
     /// # Suspension
     /// Memory waits.
-    async fn stride<P: Policy>(&self, table: &Table, place: &mut Place, load: &mut Load) -> bool {
+    async fn stride<P: Policy>(
+        &self,
+        tier: &ColdTier,
+        table: &Table,
+        place: &mut Place,
+        load: &mut Load,
+    ) -> bool {
         let mut batch = self.batches.lend();
         // While records are loaded nobody has a snapshot, and there is no log yet.
         let horizon = match self.database.log() {
@@ -243,7 +284,12 @@ impl Session {
             }
             fetch_records::<P>(table, batch.iter().map(|(_, rid)| Rid(rid))).await;
             for (key, rid) in batch.iter() {
-                load.consider(table, Rid(rid), key, horizon);
+                if let Some((victim, address)) = load.consider(table, Rid(rid), key, horizon)
+                    && let Some(bytes) = self.chill(tier, table, &victim, address)
+                {
+                    load.gone += 1;
+                    load.gone_bytes += bytes;
+                }
             }
             if load.is_full() {
                 break;
@@ -280,35 +326,45 @@ impl Session {
         };
         let mut demoted = 0;
         for (victim, address) in victims.iter().zip(addresses) {
-            demoted += u64::from(address.is_some_and(|to| self.chill(tier, victim, to)));
+            // While the transaction is open, a table that is found stays.
+            if let Some(table) = self.database.table_by_number(victim.table)
+                && let Some(to) = address
+                && self.chill(tier, &table, victim, to).is_some()
+            {
+                demoted += 1;
+            }
         }
         transaction.release();
-        self.counters.update(|stats| stats.demoted += demoted);
         Ok(demoted)
     }
 
-    /// Puts an address in the place of a version; whether that was still there.
-    fn chill(&self, tier: &ColdTier, victim: &Victim, to: ColdAddress) -> bool {
+    /// Puts an address in the place of a version, if that is still there: the bytes of memory
+    /// that it had.
+    fn chill(
+        &self,
+        tier: &ColdTier,
+        table: &Table,
+        victim: &Victim,
+        to: ColdAddress,
+    ) -> Option<usize> {
         let _pin = self.memory.pin();
-        let Some(table) = self.database.table_by_number(victim.table) else {
-            return false;
-        };
         let slot = table.records.slot(victim.rid);
         let Head::Version(version) = slot.head() else {
-            return false;
+            return None;
         };
         let is_it =
             version.word() == victim.version && version.begin() == Begin::Committed(victim.begin);
         if !is_it || !slot.freeze(version) {
-            return false;
+            return None;
         }
         // Pairs with the fence of who has marked the version: `cold.rs`.
         fence(Ordering::SeqCst);
         tier.bounds
             .raise(slot, version.last_reader(self.database.now()));
         slot.chill(to);
+        let bytes = version.block_bytes();
         // SAFETY: unlinked, by us alone.
         unsafe { version.retire(&self.memory) };
-        true
+        Some(bytes)
     }
 }

@@ -51,11 +51,12 @@ impl Session {
     /// # Errors
     /// There is no room.
     pub(crate) fn promote(&self, slot: &Slot, fetched: &Fetched) -> Result<(), Exhausted> {
-        let version = Version::restore(&self.memory, fetched.begin, Some(fetched.stored()))?;
-        version.stamp(fetched.begin, fetched.successor);
+        let (begin, address) = (fetched.begin, fetched.address);
+        let version = Version::restore_copy(&self.memory, begin, fetched.stored(), address)?;
+        version.stamp(begin, fetched.successor);
         // It has to be asked for once more to stay.
         version.take_use();
-        if slot.thaw(fetched.address, version) {
+        if slot.thaw(address, version) {
             self.counters.update(|stats| stats.promoted += 1);
         } else {
             // SAFETY: never published.
