@@ -955,6 +955,39 @@ fn many_that_write_much_wait_their_turn() {
     assert!(records.eq((0..TASKS * RECORDS).map(|i| (key(i), large(i)))));
 }
 
+/// What leaves memory takes blocks of one size, and with its address, when it comes back, of the
+/// next: room for that is made although nobody waits for it.
+#[test]
+fn records_of_another_size_come_back() {
+    const LIMIT: usize = 24 << 20;
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(LIMIT, disk.directory());
+    let table = durable.create_table("t", b"").unwrap();
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    let bytes = |i: u64| i.to_le_bytes().repeat(125);
+    for from in (0..40_000).step_by(50) {
+        let records = (from..from + 50).map(|i| (key(i), Some(bytes(i))));
+        durable.write(&table, records.collect()).unwrap();
+    }
+    let before = durable.database.stats().promoted;
+    for _ in 0..20 {
+        let table = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            for i in 0..2000 {
+                let transaction = session.begin(Isolation::Snapshot).unwrap();
+                assert_eq!(get(&transaction, &table, i).await, Some(bytes(i)));
+            }
+            session.tend();
+            interleave::sleep(std::time::Duration::from_millis(5)).await;
+        });
+    }
+    let promoted = durable.database.stats().promoted - before;
+    assert!(promoted >= 1000, "{promoted}");
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+}
+
 /// A builder that finds no room waits until records have left memory.
 #[test]
 fn an_index_is_built_where_there_is_little_room() {

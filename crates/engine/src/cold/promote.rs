@@ -52,7 +52,9 @@ impl Session {
     /// There is no room.
     pub(crate) fn promote(&self, slot: &Slot, fetched: &Fetched) -> Result<(), Exhausted> {
         let (begin, address) = (fetched.begin, fetched.address);
-        let version = Version::restore_copy(&self.memory, begin, fetched.stored(), address)?;
+        let version = Version::restore_copy(&self.memory, begin, fetched.stored(), address);
+        // What is free may be free in holes for versions of other sizes.
+        let version = version.inspect_err(|_| self.call_for_room())?;
         version.stamp(begin, fetched.successor);
         // It has to be asked for once more to stay.
         version.take_use();

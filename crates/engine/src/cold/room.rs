@@ -239,18 +239,22 @@ impl Session {
         patience: &'s mut Patience,
     ) -> Nested<'s, Result<(), Error>> {
         Nested::new(async move {
-            let (Some(tier), Some(lane)) = (self.database.cold(), self.lane()) else {
-                return Err(Error::MemoryExhausted);
-            };
-            self.check_patience(patience)?;
-            if self.winds_up() {
+            if self.database.cold().is_none() || self.lane().is_none() || self.winds_up() {
                 return Err(Error::MemoryExhausted);
             }
-            tier.want_room(&self.database.arena);
-            lane.call_upkeep();
+            self.check_patience(patience)?;
+            self.call_for_room();
             self.room_changes().await;
             Ok(())
         })
+    }
+
+    /// Says that there is too little.
+    pub(super) fn call_for_room(&self) {
+        if let (Some(tier), Some(lane)) = (self.database.cold(), self.lane()) {
+            tier.want_room(&self.database.arena);
+            lane.call_upkeep();
+        }
     }
 
     fn check_patience(&self, patience: &mut Patience) -> Result<(), Error> {
