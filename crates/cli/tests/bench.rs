@@ -195,7 +195,10 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
             .stderr(contains(word));
     }
     for (arguments, word) in [
-        ("--schedulers fifo", "sequential, auto"),
+        (
+            "--schedulers fifo",
+            "sequential, batch, pipelined, dual-queue, auto",
+        ),
         ("--storage-bound 0,101", "`101`"),
         ("--read-only-percent -1", "`-1`"),
         ("--cold-records 0", "--cold-records 0"),
