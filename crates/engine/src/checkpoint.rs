@@ -27,7 +27,8 @@
 //! # Cold records
 //! stay where they are: a chunk has their addresses, and the cold files are durable before the
 //! checkpoint counts. What was cold at the snapshot of its chunk may be hot, or elsewhere, when
-//! the checkpoint counts; in its file it stays, since files are never changed. Recovery takes
+//! the checkpoint counts; in its file it stays, since files are never changed, and removed only
+//! once a checkpoint counts that does not refer to them. Recovery takes
 //! the address unless the log has a record of that key, whatever the order: of what is newer
 //! than `begin` the log has all, and what is older it does not replay; so what the log has is
 //! not older than what the address names.
@@ -279,6 +280,11 @@ impl Session {
         let superseded = old.parts.iter().map(|part| part.file);
         storage.retire_checkpoint_files(superseded, report.parts as usize)?;
         report.log_files_freed = segments.free(&retention)? as u64;
+        if let Some(tier) = storage.cold() {
+            let removed = tier.remove_emptied(&entry.cold, self.database.horizon())?;
+            self.counters
+                .update(|stats| stats.cold_files_removed += removed);
+        }
         events.begin_at(oldest);
         self.counters.update(|stats| stats.checkpoints += 1);
         Ok(report)

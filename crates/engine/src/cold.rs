@@ -7,12 +7,15 @@
 //! | --- | --- |
 //! | where a record is | `address.rs` |
 //! | the bytes of a file | `format.rs` |
-//! | files, and room in them | `files.rs` |
+//! | files, room in them, and their end | `files.rs` |
+//! | a block on its way to one | `block.rs` |
 //! | reading a record, once for all who want it | `fetch.rs` |
 //! | what leaves memory, and how | `demote.rs` |
 //! | what comes back | `promote.rs` |
 //! | when: room in memory | `room.rs` |
 //! | how what stays is moved together | `evacuate.rs` |
+//! | what is live in a file | `census.rs` |
+//! | how what is live leaves a file, so that it can go | `compact.rs` |
 //!
 //! # Why nobody sees the difference
 //! *Demotion* takes a head that is committed, not newer than the horizon and no tombstone:
@@ -45,7 +48,10 @@
 //! overwrites: U is then either seen by T, or sees the bound.
 
 mod address;
+mod block;
 mod bounds;
+mod census;
+mod compact;
 mod demote;
 mod evacuate;
 mod fetch;
@@ -60,7 +66,6 @@ use std::sync::Arc;
 
 use io::{Directory, File};
 
-pub use self::demote::Demoted;
 pub(crate) use self::files::{file_name, file_number, locate, remove_others};
 pub(crate) use self::{
     address::ColdAddress,
@@ -68,13 +73,15 @@ pub(crate) use self::{
     fetch::Fetched,
     room::{Patience, WaitingForRoom},
 };
+pub use self::{compact::Compacted, demote::Demoted};
 use self::{
+    compact::Compaction,
     demote::Hand,
     fetch::Reads,
-    files::ColdFiles,
+    files::{ColdFile, ColdFiles, FILE_BYTES_MAX},
     room::{Leaving, Wish},
 };
-use crate::{manifest::ColdFileEntry, sync::AtomicBool};
+use crate::{manifest::ColdFileEntry, sync::AtomicBool, timestamp::Timestamp};
 
 /// The number of the file that has a record.
 pub(crate) fn file_of(address: ColdAddress) -> u32 {
@@ -89,6 +96,7 @@ pub(crate) struct ColdTier {
     hand: Hand,
     /// A session moves versions together.
     is_evacuating: AtomicBool,
+    compaction: Compaction,
     wish: Wish,
     leaving: Leaving,
 }
@@ -102,13 +110,15 @@ impl ColdTier {
         directory: &Arc<dyn Directory>,
         database: u64,
         files: &[ColdFileEntry],
+        config: ColdConfig,
     ) -> std::io::Result<ColdTier> {
         Ok(ColdTier {
-            files: ColdFiles::open(directory, database, files)?,
+            files: ColdFiles::open(directory, database, files, config.file_bytes())?,
             reads: Reads::default(),
             bounds: Bounds::new(),
             hand: Hand::default(),
             is_evacuating: AtomicBool::new(false),
+            compaction: Compaction::new(config),
             wish: Wish::default(),
             leaving: Leaving::default(),
         })
@@ -116,17 +126,93 @@ impl ColdTier {
 
     /// A cold file, and how much of it is in use.
     pub(crate) fn file(&self, number: u32) -> Option<(Arc<dyn File>, ColdFileEntry)> {
-        let bytes = self.files.end_of(number);
-        Some((self.files.file(number)?, ColdFileEntry { number, bytes }))
+        let file = self.files.file(number)?;
+        let bytes = file.end();
+        Some((file.file.clone(), ColdFileEntry { number, bytes }))
+    }
+
+    /// What the files take up.
+    pub(crate) fn usage(&self) -> ColdUsage {
+        let all = self.files.all();
+        ColdUsage {
+            files: all.len() as u64,
+            bytes: all.iter().map(|file| file.end()).sum(),
+            live_bytes: all.iter().map(|file| file.live()).sum(),
+        }
+    }
+
+    fn file_at(&self, address: ColdAddress) -> Option<Arc<ColdFile>> {
+        self.files.file(file_of(address))
     }
 
     /// Whether a record has left memory since the database was opened.
     pub(crate) fn is_recent(&self, address: ColdAddress) -> bool {
-        address.position() >= self.files.first
+        self.file_at(address).is_some_and(|file| file.is_recent)
     }
 
     /// Whether there is a file with this address.
     pub(crate) fn has(&self, address: ColdAddress) -> bool {
-        self.files.file(file_of(address)).is_some()
+        self.file_at(address).is_some()
+    }
+
+    /// Whether a record may become cold at this address.
+    fn is_open_at(&self, address: ColdAddress) -> bool {
+        self.file_at(address).is_some_and(|file| file.is_open())
+    }
+
+    /// A checkpoint was taken: removes files that nobody needs any more, while the caller keeps others from taking a
+    /// checkpoint: the one that counts refers to `named`. How many.
+    ///
+    /// # Errors
+    /// What the directory says.
+    pub(crate) fn remove_emptied(
+        &self,
+        named: &[ColdFileEntry],
+        horizon: Timestamp,
+    ) -> std::io::Result<u64> {
+        self.compaction.note_checkpoint();
+        self.files.remove_emptied(named, horizon)
+    }
+}
+
+/// What records that have left memory take up on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColdUsage {
+    /// Cold files.
+    pub files: u64,
+    /// Bytes that were written to them.
+    pub bytes: u64,
+    /// Bytes of them that are of use, about: what has come since they were last counted is.
+    pub live_bytes: u64,
+}
+
+/// Settings of the cold tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColdConfig {
+    /// Bytes of a cold file, 4 KiB to 64 MiB. Default 64 MiB.
+    pub file_bytes: u64,
+    /// Of the bytes of all cold files, so many percent may be records that were overwritten,
+    /// deleted or written elsewhere, 10 to 90. If there are more, files are *compacted*: what
+    /// is left in them is written elsewhere, and they are removed after the next checkpoint.
+    /// Default 30.
+    pub dead_percent_max: u8,
+    /// Bytes that compaction reads and writes per second, at most, at least 1 MiB. Default 128 MiB.
+    pub compaction_bytes_per_second_max: u64,
+}
+
+impl Default for ColdConfig {
+    fn default() -> ColdConfig {
+        ColdConfig {
+            file_bytes: FILE_BYTES_MAX,
+            dead_percent_max: 30,
+            compaction_bytes_per_second_max: 128 << 20,
+        }
+    }
+}
+
+impl ColdConfig {
+    fn file_bytes(&self) -> u64 {
+        self.file_bytes.clamp(4 << 10, FILE_BYTES_MAX)
     }
 }

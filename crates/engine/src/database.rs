@@ -15,7 +15,7 @@ use crate::{
     catalog::Catalog,
     certifier::{Board, Certifier},
     checkpoint::CheckpointConfig,
-    cold::ColdTier,
+    cold::{ColdConfig, ColdTier, ColdUsage},
     error::Error,
     horizon::Horizon,
     locks::Locks,
@@ -45,7 +45,7 @@ pub struct DatabaseConfig {
     pub certifier: Certifier,
     /// Whether records may leave memory for cold files. Without effect in memory. What is there
     /// when the database is opened stays in use without it.
-    pub cold_tier: bool,
+    pub cold_tier: Option<ColdConfig>,
 }
 
 impl DatabaseConfig {
@@ -56,7 +56,7 @@ impl DatabaseConfig {
             durability: Durability::default(),
             checkpoint: CheckpointConfig::default(),
             certifier: Certifier::default(),
-            cold_tier: false,
+            cold_tier: None,
         }
     }
 }
@@ -241,6 +241,11 @@ impl Database {
             return self.derived.get(number);
         }
         self.catalog.by_number(number)
+    }
+
+    /// What records that have left memory take up on the device.
+    pub fn cold_usage(&self) -> ColdUsage {
+        self.cold().map(ColdTier::usage).unwrap_or_default()
     }
 
     /// The newest commit timestamp.

@@ -21,7 +21,8 @@
 //! Transitions: 0 → version (insert, before the RID is in any index); version →
 //! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
 //! older than the horizon); `DEAD` → 0 (RID reused, after a grace period); version →
-//! frozen → cold → version, or frozen → version (the same one: `cold.rs`).
+//! frozen → cold → version, or frozen → version (the same one: `cold.rs`); cold → cold (the
+//! same record elsewhere: `cold/compact.rs`).
 
 use std::{
     ptr::NonNull,
@@ -182,6 +183,15 @@ impl Slot {
     pub(crate) fn unfreeze(&self, copy: Version) {
         // Release: who finds the copy finds what is in it.
         self.0.store(copy.word(), Ordering::Release);
+    }
+
+    /// Says that the record is at `to` now, if the slot still says `from`.
+    pub(crate) fn readdress(&self, from: ColdAddress, to: ColdAddress) -> bool {
+        let [from, to] = [from, to].map(|address| address.bits() << COLD_SHIFT | COLD);
+        // Release: who finds the address finds the file.
+        self.0
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Makes `to`, read from `from`, the head, if the slot still says `from`.

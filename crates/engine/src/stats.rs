@@ -96,6 +96,12 @@ counters! {
     moved,
     /// Times that the device refused to take records: it is full, or fails.
     demotions_failed,
+    /// Cold records that were written elsewhere, since little else of their file was live.
+    compacted,
+    /// Cold files that were removed.
+    cold_files_removed,
+    /// Times that the device refused something while cold files were compacted.
+    compactions_failed,
 }
 
 impl TransactionStats {

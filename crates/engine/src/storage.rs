@@ -15,7 +15,7 @@ use io::{Action, Buffer, Directory, DirectoryLock, File, OpenMode, Port};
 use crate::{
     checkpoint,
     checkpoint::CheckpointReport,
-    cold::{self, ColdTier},
+    cold::{self, ColdConfig, ColdTier},
     log::{Log, LogConfig, segments::sync_names},
     manifest::{self, Manifest},
 };
@@ -65,13 +65,17 @@ impl Storage {
         log_config: &LogConfig,
         lock: DirectoryLock,
         manifest: Manifest,
-        has_cold_tier: bool,
+        cold_config: Option<ColdConfig>,
     ) -> std::io::Result<Storage> {
         let cold_files = manifest.checkpoint.iter().flat_map(|c| &c.cold);
         let cold_files: Vec<_> = cold_files.copied().collect();
         cold::remove_others(&directory, &cold_files)?;
-        let cold = (has_cold_tier || !cold_files.is_empty())
-            .then(|| ColdTier::new(&directory, manifest.database, &cold_files))
+        let cold_config = match cold_files.is_empty() {
+            true => cold_config,
+            false => Some(cold_config.unwrap_or_default()),
+        };
+        let cold = cold_config
+            .map(|config| ColdTier::new(&directory, manifest.database, &cold_files, config))
             .transpose()?;
         let names = directory.list()?;
         let numbers = names

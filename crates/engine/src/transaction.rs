@@ -60,6 +60,7 @@ use std::{
 pub use self::{commit::Commit, savepoint::Savepoint};
 pub(crate) use self::{
     maintain::Claimed,
+    read::INDEX_POINT,
     scan::{Visit, fetch_records},
 };
 

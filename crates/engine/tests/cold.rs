@@ -19,8 +19,8 @@ use std::{
 
 use durable::{Durable, LOG, open_configured};
 use engine::{
-    Abort, DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked, IndexOptions,
-    Isolation, Priority, RecoveryConfig, Session, Strength, Table, Transaction,
+    Abort, ColdConfig, DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked,
+    IndexOptions, Isolation, Priority, RecoveryConfig, Session, Strength, Table, Transaction,
 };
 use interleave::{Clock, InFlight, Interleaved, JoinHandle, Scheduling, Worker, WorkerConfig};
 use io::{Directory, Faults, SimulatedDisk};
@@ -31,8 +31,22 @@ fn open(directory: Arc<dyn Directory>) -> Durable {
 }
 
 fn open_within(memory_bytes_max: usize, directory: Arc<dyn Directory>) -> Durable {
+    open_with(memory_bytes_max, ColdConfig::default(), directory)
+}
+
+/// With cold files of so many bytes, of which as little as possible is to be dead.
+fn open_with_files_of(file_bytes: u64, directory: Arc<dyn Directory>) -> Durable {
+    let cold = ColdConfig {
+        file_bytes,
+        dead_percent_max: 10,
+        ..ColdConfig::default()
+    };
+    open_with(256 << 20, cold, directory)
+}
+
+fn open_with(memory_bytes_max: usize, cold: ColdConfig, directory: Arc<dyn Directory>) -> Durable {
     let config = DatabaseConfig {
-        cold_tier: true,
+        cold_tier: Some(cold),
         ..DatabaseConfig::with_memory(memory_bytes_max)
     };
     open_configured(config, directory, LOG, RecoveryConfig::default()).unwrap()
@@ -74,18 +88,22 @@ fn with_records(durable: &mut Durable, count: u64) -> Arc<Table> {
 
 /// Has all records leave memory that can; how many did.
 fn demote_all(durable: &mut Durable) -> u64 {
+    demote_in_blocks_of(u64::MAX, durable)
+}
+
+/// The same, so many records in a block at most.
+fn demote_in_blocks_of(looks: u64, durable: &mut Durable) -> u64 {
     let before = durable.session().database().stats().demoted;
     durable.run(async move |session: Rc<Session>| {
         session.tend();
         // Twice around: the first time it notes who was asked for.
-        let mut looked_at = 0;
-        for _ in 0..1000 {
+        // It comes by some hundreds at least.
+        let around = 1 + 20_000 / looks.max(500);
+        let mut in_vain = 0;
+        while in_vain < 3 * around {
             session.tend();
-            let demoted = session.demote(u64::MAX).await.unwrap().unwrap();
-            looked_at += u64::from(demoted.records == 0);
-            if looked_at == 3 {
-                break;
-            }
+            let demoted = session.demote(looks).await.unwrap().unwrap();
+            in_vain += u64::from(demoted.records == 0);
         }
         session.tend();
     });
@@ -93,9 +111,43 @@ fn demote_all(durable: &mut Durable) -> u64 {
     durable.session().database().stats().demoted - before
 }
 
+/// Compacts cold files until there is nothing to do; how many it went through.
+fn compact_all(durable: &mut Durable) -> u64 {
+    durable.run(async |session: Rc<Session>| {
+        let mut files = 0;
+        loop {
+            let compacted = session.compact_cold_files().await.unwrap().unwrap();
+            session.tend();
+            files += compacted.files;
+            if compacted.files == 0 {
+                return files;
+            }
+        }
+    })
+}
+
+fn take_checkpoint(durable: &mut Durable) {
+    durable.run(async |session: Rc<Session>| {
+        session.checkpoint().await.unwrap();
+        session.tend();
+    });
+}
+
+/// How many there are, and which is the first.
+fn cold_files(directory: &Arc<dyn Directory>) -> (usize, String) {
+    let names = directory.list().unwrap().into_iter();
+    let mut names: Vec<_> = names.filter(|name| name.starts_with("cold-")).collect();
+    names.sort();
+    (names.len(), names.swap_remove(0))
+}
+
 fn demoted_after(durable: &mut Durable, count: u64) -> Arc<Table> {
+    demoted_in_blocks_of(u64::MAX, durable, count)
+}
+
+fn demoted_in_blocks_of(looks: u64, durable: &mut Durable, count: u64) -> Arc<Table> {
     let table = with_records(durable, count);
-    assert_eq!(demote_all(durable), count);
+    assert_eq!(demote_in_blocks_of(looks, durable), count);
     table
 }
 
@@ -278,7 +330,7 @@ fn what_came_back_unchanged_leaves_without_a_write() {
     };
     read_all(&mut durable, 0);
     assert_eq!(durable.database.stats().promoted, 1000);
-    durable.run(async |session: Rc<Session>| session.compact(1 << 20).await.unwrap());
+    durable.run(async |session: Rc<Session>| session.gather_room(1 << 20).await.unwrap());
     assert_eq!(demote_all(&mut durable), 1000);
     assert_eq!(durable.database.stats().demoted_unchanged, 1000);
 
@@ -288,6 +340,136 @@ fn what_came_back_unchanged_leaves_without_a_write() {
     assert_eq!(demote_all(&mut durable), 1000);
     assert_eq!(durable.database.stats().demoted_unchanged, 1990);
     read_all(&mut durable, 10);
+}
+
+/// What was overwritten, deleted or dropped does not take up room on the device for ever: its
+/// files are emptied, and go with the next checkpoint; not before, since the last one refers to
+/// them.
+#[test]
+fn what_is_dead_leaves_the_device() {
+    let disk = SimulatedDisk::new(5, Faults::default());
+    let directory = disk.directory();
+    let mut durable = open_with_files_of(64 << 10, directory.clone());
+    let table = demoted_in_blocks_of(1, &mut durable, 10_000);
+    let other = durable.create_table("other", b"").unwrap();
+    let records = (0..3000).map(|i| (key(i), Some(value(i))));
+    durable.write(&other, records.collect()).unwrap();
+    assert_eq!(demote_in_blocks_of(1, &mut durable), 3000);
+    take_checkpoint(&mut durable);
+    assert_eq!(compact_all(&mut durable), 0);
+    let (before, (count, first)) = (durable.database.cold_usage(), cold_files(&directory));
+    assert!(count > 8 && before.live_bytes == before.bytes, "{before:?}");
+
+    // Of each file most is overwritten.
+    let changed = |i: u64| value(i + u64::from(!i.is_multiple_of(5)));
+    let changes = (0..10_000u64).filter(|i| !i.is_multiple_of(5));
+    let changes = changes.map(|i| (key(i), Some(changed(i)))).collect();
+    durable.write(&table, changes).unwrap();
+    durable.run(async |session: Rc<Session>| session.drop_table("other").await.unwrap());
+    demote_in_blocks_of(1, &mut durable);
+    assert!(compact_all(&mut durable) > count as u64 / 2);
+    let (with_old, still) = cold_files(&directory);
+    assert!(with_old > count && still == first, "{with_old}, {still}");
+    let is_right = |durable: &mut Durable, table: &Arc<Table>| {
+        let records = durable.read(table).into_iter();
+        assert!(records.eq((0..10_000).map(|i| (key(i), changed(i)))));
+    };
+    is_right(&mut durable, &table);
+    // From the last checkpoint, which refers to the old files.
+    let after_crash = disk.after_crash(1);
+    let mut again = open_with_files_of(64 << 10, after_crash.directory());
+    let same = again.database.table("t").unwrap();
+    is_right(&mut again, &same);
+
+    // Somebody may be about to read there as long as nothing has happened since.
+    durable
+        .write(&table, vec![(key(0), Some(value(0)))])
+        .unwrap();
+    take_checkpoint(&mut durable);
+    let (after, now_first) = cold_files(&directory);
+    assert!(after < with_old && now_first > first, "{after}");
+    let usage = durable.database.cold_usage();
+    assert!(
+        usage.bytes < before.bytes && usage.live_bytes * 10 > usage.bytes * 9,
+        "{usage:?}"
+    );
+    durable.session().tend();
+    let stats = durable.database.stats();
+    assert_eq!(stats.cold_files_removed, (with_old - after) as u64);
+    assert!(stats.compacted >= 1500, "{stats:?}");
+    is_right(&mut durable, &table);
+    let report = engine::inspect::check(&disk.after_crash(2).directory(), &mut |_| ()).unwrap();
+    assert!(report.is_sound(), "{report}");
+}
+
+/// What is in memory as it came from a file that has gone since is written when it leaves again.
+#[test]
+fn what_came_from_a_file_that_is_gone_is_written_again() {
+    let disk = SimulatedDisk::new(5, Faults::default());
+    let directory = disk.directory();
+    let mut durable = open_with_files_of(16 << 10, directory.clone());
+    let table = demoted_in_blocks_of(1, &mut durable, 1000);
+    let (before, first) = cold_files(&directory);
+    let all = table.clone();
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        for i in 0..1000 {
+            assert_eq!(get(&transaction, &all, i).await, Some(value(i)));
+        }
+        session.tend();
+    });
+    // All but the last, to which blocks may still go.
+    assert_eq!(compact_all(&mut durable), before as u64 - 1);
+    durable
+        .write(&table, vec![(key(0), Some(value(0)))])
+        .unwrap();
+    take_checkpoint(&mut durable);
+    let (after, now_first) = cold_files(&directory);
+    assert!(after == 1 && now_first > first, "{after}");
+    assert_eq!(demote_all(&mut durable), 1000);
+    let unchanged = durable.database.stats().demoted_unchanged;
+    assert!((1..200).contains(&unchanged), "{unchanged}");
+    let records = durable.read(&table).into_iter();
+    assert!(records.eq((0..1000).map(|i| (key(i), value(i)))));
+}
+
+/// A file with a damaged record cannot be emptied. It is kept, and what else was in it is well.
+#[test]
+fn a_file_with_a_damaged_record_is_kept() {
+    let disk = SimulatedDisk::new(6, Faults::default());
+    let directory = disk.directory();
+    let mut durable = open_with_files_of(16 << 10, directory.clone());
+    let table = demoted_in_blocks_of(1, &mut durable, 5000);
+    let (_, name) = cold_files(&directory);
+    let file = directory.open(&name, io::OpenMode::Write, false).unwrap();
+    let mut bytes = vec![0; 16 << 10];
+    let read = file.read_at(&mut bytes, 0).unwrap();
+    let at = bytes[..read].windows(10).position(|w| w == key(9)).unwrap();
+    file.write_at(&[bytes[at] ^ 1], at as u64).unwrap();
+    let changes = (0..5000u64).filter(|i| !i.is_multiple_of(9));
+    let changes = changes.map(|i| (key(i), Some(value(i + 1)))).collect();
+    durable.write(&table, changes).unwrap();
+    demote_in_blocks_of(1, &mut durable);
+    assert!(compact_all(&mut durable) > 1);
+    for _ in 0..2 {
+        durable
+            .write(&table, vec![(key(0), Some(value(0)))])
+            .unwrap();
+        take_checkpoint(&mut durable);
+    }
+    let (_, first) = cold_files(&directory);
+    assert_eq!(first, name);
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        for i in (0..5000u64).filter(|i| *i != 9) {
+            let expected = value(i + u64::from(!i.is_multiple_of(9)));
+            assert_eq!(get(&transaction, &table, i).await, Some(expected));
+        }
+        let read = transaction
+            .get::<Interleaved, _>(&table, &key(9), |_| ())
+            .await;
+        assert!(matches!(read, Err(Error::ColdRecord { .. })), "{read:?}");
+    });
 }
 
 /// Tables whose records have left memory, on a device that takes its time, for a worker that
@@ -546,19 +728,22 @@ fn nobody_can_tell_where_records_are() {
     for seed in 1..=8 {
         let mut rng = Rng(seed);
         let disk = SimulatedDisk::new(seed, Faults::default());
-        let mut durable = open(disk.directory());
+        let mut durable = open_with_files_of(8 << 10, disk.directory());
         let mut table = with_records(&mut durable, 200);
+        let (mut compacted, mut removed) = (0, 0);
         let mut model: BTreeMap<_, _> = (0..200).map(|i| (key(i), value(i))).collect();
         for turn in 0..300 {
             match rng.below(12) {
                 0 => drop(demote_all(&mut durable)),
-                1 if turn % 7 == 0 => {
-                    let checkpoint = durable.run(async |s: Rc<Session>| s.checkpoint().await);
-                    checkpoint.unwrap();
+                1 if turn % 3 == 0 => {
+                    let before = durable.database.stats().cold_files_removed;
+                    take_checkpoint(&mut durable);
+                    removed += durable.database.stats().cold_files_removed - before;
                 }
+                1 => compacted += compact_all(&mut durable),
                 2 if turn % 5 == 0 => {
                     disk.crash();
-                    durable = open(disk.directory());
+                    durable = open_with_files_of(8 << 10, disk.directory());
                     table = durable.database.table("t").unwrap();
                 }
                 3 => {
@@ -617,6 +802,7 @@ fn nobody_can_tell_where_records_are() {
         let stats = durable.database.stats();
         assert!(durable.read(&table).into_iter().eq(model), "{seed}");
         assert!(stats.demoted > 0 && stats.promoted > 0);
+        assert!(compacted > 10 && removed > 1, "{compacted}, {removed}");
     }
 }
 
@@ -697,7 +883,7 @@ fn what_is_missing_of_a_cold_file_is_named() {
         "{report}"
     );
     let config = DatabaseConfig {
-        cold_tier: true,
+        cold_tier: Some(ColdConfig::default()),
         ..DatabaseConfig::with_memory(64 << 20)
     };
     let opened = open_configured(config, directory, LOG, RecoveryConfig::default());
@@ -798,7 +984,7 @@ fn what_stays_in_memory_is_moved_together() {
     });
     for _ in 0..4 {
         durable.run(async |session: Rc<Session>| {
-            session.compact(usize::MAX).await.unwrap();
+            session.gather_room(usize::MAX).await.unwrap();
             session.tend();
         });
     }
@@ -1030,14 +1216,19 @@ fn an_index_is_built_where_there_is_little_room() {
     durable.worker.run_until(upkeep).unwrap();
 }
 
-/// On threads: one demotes and moves records all the time, the other overwrites them, and finds
-/// what it has written.
+/// On threads: one demotes and moves records all the time, in memory and on the device, and takes
+/// checkpoints; the other overwrites them, and finds what it has written.
 #[test]
 fn records_leave_and_move_while_others_write_them() {
     const RECORDS: u64 = 3000;
     let disk = SimulatedDisk::new(13, Faults::default());
-    let mut writer = open_within(8 << 20, disk.directory());
+    let cold = ColdConfig {
+        file_bytes: 64 << 10,
+        ..ColdConfig::default()
+    };
+    let mut writer = open_with(8 << 20, cold, disk.directory());
     let table = with_records(&mut writer, RECORDS);
+    let mut model: Vec<_> = (0..RECORDS).map(|i| (key(i), value(i))).collect();
     let (database, ended) = (writer.database.clone(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -1048,23 +1239,37 @@ fn records_leave_and_move_while_others_write_them() {
                     let session = session.clone();
                     async move {
                         session.demote(500).await.unwrap();
-                        session.compact(1 << 20).await.unwrap();
+                        session.gather_room(1 << 20).await.unwrap();
+                        session.compact_cold_files().await.unwrap();
+                        session.checkpoint().await.unwrap();
+                        session.tend();
                     }
                 });
                 worker.run_until(task).unwrap();
             }
         });
-        for turn in 1..40 {
+        let has_seen_all = || {
+            let stats = database.stats();
+            stats.demoted > 100 && stats.compacted > 0 && stats.cold_files_removed > 0
+        };
+        for turn in 1..1000 {
+            if turn > 40 && has_seen_all() {
+                break;
+            }
             // Other sizes each time, so that what is freed is something else at once.
-            let new = |i| (key(i), Some(value(i + turn)));
+            let changed: Vec<_> = (0..RECORDS).filter(|i| (i + turn) % 3 > 0).collect();
+            for &i in &changed {
+                model[i as usize].1 = value(i + turn);
+            }
+            let new = |&i: &u64| (key(i), Some(value(i + turn)));
             writer
-                .write(&table, (0..RECORDS).map(new).collect())
+                .write(&table, changed.iter().map(new).collect())
                 .unwrap();
-            let records = writer.read(&table).into_iter();
-            assert!(records.eq((0..RECORDS).map(|i| (key(i), value(i + turn)))));
+            assert!(writer.read(&table) == model);
         }
         ended.store(true, Ordering::Relaxed);
     });
     let stats = writer.database.stats();
-    assert!(stats.demoted > 100, "{stats:?}");
+    assert!(stats.demoted > 100 && stats.compacted > 0, "{stats:?}");
+    assert!(stats.cold_files_removed > 0, "{stats:?}");
 }

@@ -43,7 +43,7 @@ impl Opening {
             durability: options.durability,
             checkpoint: options.storage.checkpoint(),
             certifier: options.certifier,
-            cold_tier: options.storage.cold_tier,
+            cold_tier: options.storage.cold(),
         };
         let Some(directory) = directory else {
             let engine = engine::Database::new(config).map_err(|_| Error::MemoryExhausted)?;

@@ -64,6 +64,11 @@ impl ColdAddress {
         (self.0 & ((1 << POSITION_BITS) - 1)) * POSITION_UNIT
     }
 
+    /// Bytes of the record, about: rounded up, and of a long one as far as can be said.
+    pub(crate) fn bytes_about(self) -> u64 {
+        (self.0 >> POSITION_BITS) * LENGTH_UNIT
+    }
+
     /// What to read first.
     pub(crate) fn extent(self) -> Extent {
         let length = self.0 >> POSITION_BITS;

@@ -6,27 +6,26 @@
 //! the version, if it still holds the same one. Until then nothing has changed for anybody;
 //! a block that is written and not used is lost room, nothing else.
 //!
-//! A record that has come back and was not changed is still where it was: it leaves at once. (Cold
-//! files stay while the database is open.)
+//! A record that has come back and was not changed is still where it was: it leaves at once, if
+//! its file is still open (`files.rs`).
 //!
 //! Log and checkpoint have what is demoted: nothing here needs to be durable, before the next
 //! checkpoint refers to it.
 
 use std::{io, ops::Bound, rc::Rc, sync::Mutex};
 
-use ::io::{Action, Buffer, round_up};
 use index::Direction;
 use interleave::{Interleaved, Policy, leaf};
 
 use super::{
     ColdTier,
     address::ColdAddress,
-    format::{self, BLOCK_HEADER_BYTES, BlockHeader, ColdRecord},
+    block::{BLOCK_BYTES, Block},
+    format::ColdRecord,
 };
 use crate::{
     catalog::view::CatalogView,
     indirection::{Head, Rid},
-    log::segments::write_whole,
     session::Session,
     sync::{Ordering, fence},
     table::Table,
@@ -34,8 +33,6 @@ use crate::{
     transaction::{Isolation, fetch_records},
 };
 
-/// A block that has as many bytes is written.
-const BLOCK_BYTES: usize = 256 << 10;
 /// Border nodes that the hand visits under one pin.
 const NODES_PER_PIN: usize = 64;
 
@@ -92,14 +89,12 @@ struct Victim {
     /// To be compared, not to be followed: it may be gone.
     version: u64,
     begin: Timestamp,
-    /// In the block.
-    record: usize,
-    bytes: usize,
 }
 
 /// Records on their way to the device.
 struct Load {
-    buffer: Buffer,
+    block: Block,
+    /// Whose records are in the block.
     victims: Vec<Victim>,
     looked_at: u64,
     /// Records that have left already, and bytes of them.
@@ -109,10 +104,8 @@ struct Load {
 
 impl Load {
     fn new() -> Load {
-        let mut buffer = Buffer::with_capacity(BLOCK_BYTES);
-        buffer.set_len(BLOCK_HEADER_BYTES);
         Load {
-            buffer,
+            block: Block::new(),
             victims: Vec::new(),
             looked_at: 0,
             gone: 0,
@@ -121,13 +114,14 @@ impl Load {
     }
 
     fn is_full(&self) -> bool {
-        self.buffer.len() + self.gone_bytes >= BLOCK_BYTES
+        self.block.bytes() + self.gone_bytes >= BLOCK_BYTES
     }
 
     /// Takes a record, if it can leave and nobody has asked for it lately; returns it, if it
     /// is on the device as it is.
     fn consider(
         &mut self,
+        tier: &ColdTier,
         table: &Table,
         rid: Rid,
         key: &[u8],
@@ -150,10 +144,10 @@ impl Load {
             rid,
             version: version.word(),
             begin,
-            record: 0,
-            bytes: 0,
         };
-        if let Some(address) = version.address_on_device() {
+        if let Some(address) = version.address_on_device()
+            && tier.is_open_at(address)
+        {
             return Some((victim, address));
         }
         let record = ColdRecord {
@@ -163,11 +157,8 @@ impl Load {
             key,
             stored,
         };
-        self.victims.push(Victim {
-            bytes: record.bytes(),
-            record: record.append(&mut self.buffer),
-            ..victim
-        });
+        self.block.push(&record);
+        self.victims.push(victim);
         None
     }
 }
@@ -197,7 +188,7 @@ impl Session {
         let Load {
             looked_at, gone, ..
         } = load;
-        let _leaving = tier.leaving.begin(load.buffer.len());
+        let _leaving = tier.leaving.begin(load.block.bytes());
         let records = match load.victims.is_empty() {
             true => 0,
             false => self.write_load(tier, load).await?,
@@ -284,7 +275,7 @@ impl Session {
             }
             fetch_records::<P>(table, batch.iter().map(|(_, rid)| Rid(rid))).await;
             for (key, rid) in batch.iter() {
-                if let Some((victim, address)) = load.consider(table, Rid(rid), key, horizon)
+                if let Some((victim, address)) = load.consider(tier, table, Rid(rid), key, horizon)
                     && let Some(bytes) = self.chill(tier, table, &victim, address)
                 {
                     load.gone += 1;
@@ -301,24 +292,8 @@ impl Session {
 
     /// Writes a block, and has its records leave memory: how many did.
     async fn write_load(self: &Rc<Self>, tier: &ColdTier, load: Load) -> io::Result<u64> {
-        let Load {
-            mut buffer,
-            victims,
-            ..
-        } = load;
-        let room = tier.files.take(round_up(buffer.len()))?;
-        let places = victims
-            .iter()
-            .map(|victim| format::place(&mut buffer, victim.record, victim.bytes, room.position));
-        let addresses: Vec<_> = places.collect();
-        let header = BlockHeader {
-            database: tier.files.database,
-            position: room.position,
-            records: victims.len() as u32,
-        };
-        format::seal(&mut buffer, header);
-        let port = self.port().expect("who has a tier has a device");
-        write_whole(port, Action::Write, &room.file, room.offset, buffer).await?;
+        let Load { block, victims, .. } = load;
+        let addresses = self.write_block(tier, block).await?;
         // While it is open, no version that is superseded from now on is freed: a head that
         // is found at a victim's address, with its timestamp, is the victim.
         let Ok(transaction) = self.begin(Isolation::Snapshot) else {
@@ -359,6 +334,11 @@ impl Session {
         }
         // Pairs with the fence of who has marked the version: `cold.rs`.
         fence(Ordering::SeqCst);
+        // It pairs with that of who closes a file, too.
+        if !tier.is_open_at(to) {
+            slot.unfreeze(version);
+            return None;
+        }
         tier.bounds
             .raise(slot, version.last_reader(self.database.now()));
         slot.chill(to);

@@ -312,12 +312,12 @@ impl Session {
     }
 
     /// For who has begun to read.
-    async fn pass_again(&self, priority: Priority) -> Pass {
+    pub(super) async fn pass_again(&self, priority: Priority) -> Pass {
         let pass = self.gate().enter_again(priority).await;
         pass.expect("who enters again is not refused")
     }
 
-    async fn read_extent(
+    pub(super) async fn read_extent(
         &self,
         tier: &ColdTier,
         extent: Extent,
@@ -331,7 +331,7 @@ impl Session {
     fn begin_to_read(&self, tier: &ColdTier, extent: Extent, pass: Pass) -> io::Result<Reading> {
         let (number, offset) = locate(extent.from);
         let gone = || io::Error::from(io::ErrorKind::NotFound);
-        let file = tier.files.file(number).ok_or_else(gone)?;
+        let file = tier.files.file(number).ok_or_else(gone)?.file.clone();
         let port = self.port().ok_or_else(gone)?.clone();
         let buffer = Buffer::zeroed(extent.bytes);
         let transfer = port.begin_through(pass, &file, offset, buffer);

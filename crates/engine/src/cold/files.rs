@@ -1,17 +1,50 @@
-//! The cold files: their names, and room for blocks.
+//! The cold files: their names, room for blocks, and which of them are still of use.
+//!
+//! # The life of a file
+//! | state | what happens |
+//! | --- | --- |
+//! | open | blocks are written to the last one; records become cold in all of them |
+//! | closed | it is being emptied (`compact.rs`): no record becomes cold there any more |
+//! | emptied | no slot names a record in it, and none ever will |
+//!
+//! An emptied file is removed when nobody can be about to read it: no transaction is open that
+//! might have found one of its addresses, and the checkpoint that counts does not refer to it
+//! ([`ColdFiles::remove_emptied`]).
+//!
+//! # Closing
+//! A version that was read from a file remembers its address, and becomes cold there again
+//! without a write (`demote.rs`). Who closes a file and who does that must notice each other:
+//! ```text
+//!   demotion                          compaction
+//!   freeze the slot                   close the file
+//!   fence                             fence
+//!   look at the file: if it is        look at the slot: if it is frozen, wait;
+//!   closed, let the slot be           if it is cold, the file is not empty
+//! ```
+//! If demotion does not see the file closed, its freezing comes before compaction's look.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io,
     sync::{Arc, Mutex, RwLock},
 };
 
 use ::io::{Directory, File, OpenMode};
 
-use crate::manifest::ColdFileEntry;
+use crate::{
+    manifest::ColdFileEntry,
+    sync::{AtomicU64, Ordering, fence},
+    timestamp::Timestamp,
+};
 
-/// Bytes of a file.
-const FILE_BYTES: u64 = 64 << 20;
+#[cfg(doc)]
+use super::ColdAddress;
+
+/// Positions of a file: it has so many bytes at most.
+pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// Numbers of files; after the last one comes the first.
+const NUMBERS: u32 = ((1 << 48) / FILE_BYTES_MAX) as u32;
 
 /// The name of a cold file.
 pub(crate) fn file_name(number: u32) -> String {
@@ -27,7 +60,10 @@ pub(crate) fn file_number(name: &str) -> Option<u32> {
 
 /// Which file has a position, and where.
 pub(crate) fn locate(position: u64) -> (u32, u64) {
-    ((position / FILE_BYTES) as u32, position % FILE_BYTES)
+    (
+        (position / FILE_BYTES_MAX) as u32,
+        position % FILE_BYTES_MAX,
+    )
 }
 
 /// Removes what an earlier process left but for these files: what else was cold, log and
@@ -42,62 +78,239 @@ pub(crate) fn remove_others(
     others.try_for_each(|name| directory.remove(&name))
 }
 
+/// A cold file.
+pub(super) struct ColdFile {
+    pub(super) number: u32,
+    pub(super) file: Arc<dyn File>,
+    /// It was made since the database was opened.
+    pub(super) is_recent: bool,
+    /// Where the room in it ends that was taken so far.
+    end: AtomicU64,
+    /// Bytes of all records that were written to it, as far as addresses say; 0 if nobody knows.
+    written: AtomicU64,
+    state: AtomicU64,
+    /// When it was found to be empty.
+    emptied: AtomicU64,
+    count: Mutex<Count>,
+}
+
+/// What was found when somebody last counted.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    /// Bytes of records that slots name.
+    live: u64,
+    /// Where the file ended.
+    end: u64,
+}
+
+const OPEN: u64 = 0;
+const CLOSED: u64 = 1;
+/// Emptied as far as possible: slots name records that cannot be read.
+const KEPT: u64 = 2;
+const EMPTIED: u64 = 3;
+
+impl ColdFile {
+    fn new(number: u32, file: Arc<dyn File>, end: u64, is_recent: bool) -> ColdFile {
+        ColdFile {
+            number,
+            file,
+            is_recent,
+            end: AtomicU64::new(end),
+            written: AtomicU64::new(0),
+            state: AtomicU64::new(OPEN),
+            emptied: AtomicU64::new(0),
+            count: Mutex::default(),
+        }
+    }
+
+    /// Where it starts, from the start of all files.
+    pub(super) fn start(&self) -> u64 {
+        u64::from(self.number) * FILE_BYTES_MAX
+    }
+
+    /// Where the room in it ends that was taken so far.
+    pub(super) fn end(&self) -> u64 {
+        // Acquire: pairs with `take`.
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// Whether records may become cold there. Who finds it open has frozen a slot: see above.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.load(Ordering::Acquire) == OPEN
+    }
+
+    /// Whether it is to be emptied, and is not yet known to be.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.load(Ordering::Acquire) == CLOSED
+    }
+
+    /// Whether it may turn out to be empty.
+    pub(super) fn may_be_empty(&self) -> bool {
+        matches!(self.state.load(Ordering::Acquire), CLOSED | KEPT)
+    }
+
+    /// From now on no record becomes cold there; whoever looks at slots afterwards sees all that
+    /// have.
+    pub(super) fn close(&self) {
+        self.state.store(CLOSED, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// What is left in it cannot be moved.
+    pub(super) fn keep(&self) {
+        self.state.store(KEPT, Ordering::Release);
+    }
+
+    /// At `now` no slot named a record in it.
+    pub(super) fn note_emptied(&self, now: Timestamp) {
+        self.emptied.store(now.0, Ordering::Relaxed);
+        self.state.store(EMPTIED, Ordering::Release);
+    }
+
+    /// Whether nothing of it is to be moved any more.
+    pub(super) fn is_done_with(&self) -> bool {
+        matches!(self.state.load(Ordering::Acquire), KEPT | EMPTIED)
+    }
+
+    fn is_emptied(&self) -> bool {
+        self.state.load(Ordering::Acquire) == EMPTIED
+    }
+
+    /// Records of so many bytes were written to it ([`ColdAddress::bytes_about`]).
+    pub(super) fn note_written(&self, bytes: u64) {
+        // Relaxed: only shares depend on it.
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What it had when a count began.
+    pub(super) fn extent(&self) -> (u64, u64) {
+        (self.written.load(Ordering::Relaxed), self.end())
+    }
+
+    /// Slots name records of so many bytes ([`ColdAddress::bytes_about`]) of what it had when the
+    /// count began.
+    pub(super) fn note_live(&self, live: u64, (written, end): (u64, u64)) {
+        // What addresses say is rounded, in the same way.
+        let live = match (self.is_recent, written) {
+            (true, 1..) => (u128::from(end) * u128::from(live) / u128::from(written)) as u64,
+            _ => live,
+        };
+        let live = live.min(end);
+        *self.count.lock().unwrap_or_else(|e| e.into_inner()) = Count { live, end };
+    }
+
+    /// Bytes of records that slots name, about: what has come since somebody last counted does.
+    pub(super) fn live(&self) -> u64 {
+        let count = *self.count.lock().unwrap_or_else(|e| e.into_inner());
+        count.live + (self.end() - count.end)
+    }
+}
+
 /// All cold files of a database.
 pub(super) struct ColdFiles {
     directory: Arc<dyn Directory>,
     pub(super) database: u64,
-    open: RwLock<HashMap<u32, Arc<dyn File>>>,
-    /// Where the first block went, or goes, since the database was opened.
-    pub(super) first: u64,
-    /// Where the next block goes.
-    end: Mutex<u64>,
+    /// Bytes of those that are made.
+    bytes_max: u64,
+    all: RwLock<HashMap<u32, Arc<ColdFile>>>,
+    tail: Mutex<Tail>,
+}
+
+/// Where blocks go.
+struct Tail {
+    file: Option<Arc<ColdFile>>,
+    /// The number of the last file that was made.
+    last: Option<u32>,
+    /// Numbers of files that were removed: somebody in memory may still remember an address
+    /// there.
+    removed: HashSet<u32>,
+    /// Bytes of all blocks so far.
+    taken: u64,
+}
+
+impl Tail {
+    /// The number of the next file, if these are there.
+    fn next(&self, all: &HashMap<u32, Arc<ColdFile>>) -> Option<u32> {
+        let first = self.last.map_or(0, |last| (last + 1) % NUMBERS);
+        let numbers = (first..NUMBERS).chain(0..first);
+        let mut free = numbers.filter(|n| !all.contains_key(n) && !self.removed.contains(n));
+        free.next()
+    }
 }
 
 /// Room for a block.
 pub(super) struct Room {
     /// From the start of all files.
     pub(super) position: u64,
-    pub(super) file: Arc<dyn File>,
+    pub(super) file: Arc<ColdFile>,
     /// In the file.
     pub(super) offset: u64,
 }
 
 impl ColdFiles {
-    /// Opens these files; the next block goes behind them. What is missing is left out.
+    /// Opens these files; blocks go to others, of so many bytes. What is missing is left out.
     pub(super) fn open(
         directory: &Arc<dyn Directory>,
         database: u64,
         files: &[ColdFileEntry],
+        bytes_max: u64,
     ) -> io::Result<ColdFiles> {
-        let mut open = HashMap::new();
-        for file in files {
-            match directory.open(&file_name(file.number), OpenMode::Write, true) {
+        let mut all = HashMap::new();
+        for entry in files {
+            match directory.open(&file_name(entry.number), OpenMode::Write, true) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                opened => drop(open.insert(file.number, opened?)),
+                opened => {
+                    let file = ColdFile::new(entry.number, opened?, entry.bytes, false);
+                    all.insert(entry.number, Arc::new(file));
+                }
             }
         }
-        let numbers = files.iter().map(|file| u64::from(file.number));
-        let end = numbers.max().map_or(0, |last| (last + 1) * FILE_BYTES);
+        let tail = Tail {
+            file: None,
+            last: files.iter().map(|file| file.number).max(),
+            removed: HashSet::new(),
+            taken: 0,
+        };
         Ok(ColdFiles {
             directory: directory.clone(),
             database,
-            open: RwLock::new(open),
-            first: end,
-            end: Mutex::new(end),
+            bytes_max: bytes_max.min(FILE_BYTES_MAX),
+            all: RwLock::new(all),
+            tail: Mutex::new(tail),
         })
     }
 
-    /// Where the room in a file ends that was taken so far.
-    pub(super) fn end_of(&self, number: u32) -> u64 {
-        let end = *self.end.lock().unwrap_or_else(|e| e.into_inner());
-        let start = u64::from(number) * FILE_BYTES;
-        end.saturating_sub(start).min(FILE_BYTES)
+    /// A file.
+    pub(super) fn file(&self, number: u32) -> Option<Arc<ColdFile>> {
+        let all = self.all.read().unwrap_or_else(|e| e.into_inner());
+        all.get(&number).cloned()
     }
 
-    /// An open file.
-    pub(super) fn file(&self, number: u32) -> Option<Arc<dyn File>> {
-        let open = self.open.read().unwrap_or_else(|e| e.into_inner());
-        open.get(&number).cloned()
+    /// All that are there.
+    pub(super) fn all(&self) -> Vec<Arc<ColdFile>> {
+        let all = self.all.read().unwrap_or_else(|e| e.into_inner());
+        let mut all: Vec<_> = all.values().cloned().collect();
+        all.sort_by_key(|file| file.number);
+        all
+    }
+
+    fn tail(&self) -> std::sync::MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The number of the file that blocks go to.
+    pub(super) fn tail_number(&self) -> Option<u32> {
+        self.tail().file.as_ref().map(|file| file.number)
+    }
+
+    /// Bytes of all blocks since the database was opened.
+    pub(super) fn taken(&self) -> u64 {
+        self.tail().taken
+    }
+
+    /// Bytes of a file that is made.
+    pub(super) fn bytes_max(&self) -> u64 {
+        self.bytes_max
     }
 
     /// Takes room for a block of so many bytes. Blocks do not go beyond the end of a file.
@@ -106,42 +319,81 @@ impl ColdFiles {
     /// What the directory says to a new file: `StorageFull`, for one.
     pub(super) fn take(&self, bytes: usize) -> io::Result<Room> {
         let bytes = bytes as u64;
-        debug_assert!(bytes <= FILE_BYTES);
-        let mut end = self.end.lock().unwrap_or_else(|e| e.into_inner());
-        let (_, offset) = locate(*end);
-        let position = match offset + bytes > FILE_BYTES {
-            true => end.next_multiple_of(FILE_BYTES),
-            false => *end,
+        debug_assert!(bytes <= FILE_BYTES_MAX);
+        let mut tail = self.tail();
+        let file = match &tail.file {
+            Some(file) if file.end() + bytes <= self.bytes_max => file.clone(),
+            _ => self.create(&mut tail, bytes)?,
         };
-        let (number, offset) = locate(position);
-        let file = match self.file(number) {
-            Some(file) => file,
-            None => self.create(number)?,
-        };
-        *end = position + bytes;
+        let offset = file.end();
+        // Release: who finds the end knows that the block is about to be there.
+        file.end.store(offset + bytes, Ordering::Release);
+        tail.taken += bytes;
         Ok(Room {
-            position,
+            position: file.start() + offset,
             file,
             offset,
         })
     }
 
-    fn create(&self, number: u32) -> io::Result<Arc<dyn File>> {
+    /// Makes the next file, with room for a block of so many bytes.
+    fn create(&self, tail: &mut Tail, bytes: u64) -> io::Result<Arc<ColdFile>> {
+        let mut all = self.all.write().unwrap_or_else(|e| e.into_inner());
+        let number = tail.next(&all).ok_or(io::ErrorKind::StorageFull)?;
         let name = file_name(number);
         let file = self.directory.open(&name, OpenMode::Create, true)?;
-        if let Err(error) = file.reserve(FILE_BYTES) {
+        if let Err(error) = file.reserve(self.bytes_max.max(bytes)) {
             // Nobody has written to it.
             let _ = self.directory.remove(&name);
             return Err(error);
         }
-        let mut open = self.open.write().unwrap_or_else(|e| e.into_inner());
-        open.insert(number, file.clone());
+        let file = Arc::new(ColdFile::new(number, file, 0, true));
+        all.insert(number, file.clone());
+        tail.last = Some(number);
+        tail.file = Some(file.clone());
         Ok(file)
+    }
+
+    /// Removes emptied files that nobody reads any more, since no snapshot is older than
+    /// `horizon`, and that the checkpoint that counts does not refer to (it refers to `named`),
+    /// while no checkpoint is being taken; how many.
+    ///
+    /// An address is used by the statement that has found it in a slot, and statements keep
+    /// their snapshot. So whoever has found one there has a snapshot that is not newer than the
+    /// time at which the file was known to be empty.
+    ///
+    /// # Errors
+    /// What the directory says.
+    pub(super) fn remove_emptied(
+        &self,
+        named: &[ColdFileEntry],
+        horizon: Timestamp,
+    ) -> io::Result<u64> {
+        let mut removed = 0;
+        for file in self.all() {
+            let is_named = named.iter().any(|entry| entry.number == file.number);
+            // Relaxed: stored before the state.
+            if !file.is_emptied() || is_named || file.emptied.load(Ordering::Relaxed) >= horizon.0 {
+                continue;
+            }
+            self.tail().removed.insert(file.number);
+            let mut all = self.all.write().unwrap_or_else(|e| e.into_inner());
+            all.remove(&file.number);
+            drop(all);
+            match self.directory.remove(&file_name(file.number)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                outcome => outcome?,
+            }
+            removed += 1;
+        }
+        Ok(removed)
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use ::io::{Faults, SimulatedDisk};
+
     use super::*;
 
     #[test]
@@ -158,5 +410,56 @@ mod tests {
         ] {
             assert_eq!(file_number(name), None, "{name}");
         }
+    }
+
+    fn entry(number: u32) -> ColdFileEntry {
+        ColdFileEntry {
+            number,
+            bytes: 4096,
+        }
+    }
+
+    /// Blocks go to files that were not there, in the order of their numbers, and from the last
+    /// number to the first.
+    #[test]
+    fn after_the_last_number_comes_the_first_that_is_free() {
+        let directory = SimulatedDisk::new(1, Faults::default()).directory();
+        let named = [0, 2, NUMBERS - 2];
+        for number in named {
+            let file = directory.open(&file_name(number), OpenMode::Create, true);
+            file.unwrap().write_at(&[0; 4096], 0).unwrap();
+        }
+        let files = ColdFiles::open(&directory, 7, &named.map(entry), 8192).unwrap();
+        let numbers = (0..8).map(|_| locate(files.take(4096).unwrap().position));
+        let numbers: Vec<_> = numbers.collect();
+        let expected = [NUMBERS - 1, 1, 3, 4];
+        let expected = expected.iter().flat_map(|n| [(*n, 0), (*n, 4096)]);
+        assert!(numbers.iter().copied().eq(expected), "{numbers:?}");
+        // A block that is larger than a file is to be has one for itself.
+        assert_eq!(locate(files.take(40_960).unwrap().position), (5, 0));
+        assert_eq!(locate(files.take(4096).unwrap().position), (6, 0));
+    }
+
+    #[test]
+    fn an_emptied_file_goes_when_nobody_can_be_about_to_read_it() {
+        let directory = SimulatedDisk::new(1, Faults::default()).directory();
+        let files = ColdFiles::open(&directory, 7, &[], 4096).unwrap();
+        for _ in 0..3 {
+            files.take(4096).unwrap();
+        }
+        let count = || directory.list().unwrap().len();
+        let remove = |named: &[ColdFileEntry], horizon| {
+            files.remove_emptied(named, Timestamp(horizon)).unwrap()
+        };
+        files.file(0).unwrap().close();
+        assert_eq!((remove(&[], 100), count()), (0, 3));
+        files.file(0).unwrap().note_emptied(Timestamp(50));
+        assert_eq!((remove(&[], 50), count()), (0, 3));
+        assert_eq!((remove(&[entry(0)], 51), count()), (0, 3));
+        assert_eq!((remove(&[entry(1)], 51), count()), (1, 2));
+        assert!(files.file(0).is_none());
+        // Its number is not used again as long as somebody may remember it.
+        files.tail().last = None;
+        assert_eq!(locate(files.take(4096).unwrap().position).0, 3);
     }
 }

@@ -163,8 +163,7 @@ pub(crate) fn seal(buffer: &mut Buffer, header: BlockHeader) {
 }
 
 /// The header at the start of a block, and how many bytes of it are used.
-#[cfg(all(test, not(loom)))]
-fn decode_header(bytes: &[u8]) -> Result<(BlockHeader, usize), Flaw> {
+pub(super) fn decode_header(bytes: &[u8]) -> Result<(BlockHeader, usize), Flaw> {
     let head = bytes.get(..BLOCK_HEADER_BYTES).ok_or(Flaw::Absent)?;
     let mut reader = Reader(head);
     if reader.take(4)? != MAGIC {

@@ -1,5 +1,6 @@
-//! Marks of readers, while what they have read leaves memory and comes back (`cold.rs`), in
-//! all interleavings. Versions are reduced to their marks, the slot to where the record is.
+//! Marks of readers, while what they have read leaves memory and comes back (`cold.rs`), and files
+//! that are found to be empty (`files.rs`), in all interleavings. Versions are reduced to their
+//! marks, the slot to where the record is.
 
 use loom::{sync::Arc, thread};
 
@@ -112,5 +113,36 @@ fn overwrites_after(goes: fn(&Record)) {
             notices || (eta >= at && overwritten_at > at),
             "{overwritten_at} {eta} {at}"
         );
+    });
+}
+
+/// `Session::chill`, for a version that remembers an address in a file, while that is closed, and
+/// slots are looked at: if none names a record there, none ever will.
+#[test]
+fn nothing_becomes_cold_in_a_file_that_was_found_empty() {
+    loom::model(|| {
+        let (record, closed) = (Arc::new(Record::default()), Arc::new(AtomicU64::new(0)));
+        let demotion = {
+            let (record, closed) = (record.clone(), closed.clone());
+            thread::spawn(move || {
+                record.place.store(FROZEN, Ordering::Release);
+                fence(Ordering::SeqCst);
+                let to = match closed.load(Ordering::Acquire) {
+                    0 => COLD,
+                    _ => HOT,
+                };
+                record.place.store(to, Ordering::Release);
+            })
+        };
+        // `ColdFile::close`, and `address_in`.
+        closed.store(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        while record.place.load(Ordering::Relaxed) == FROZEN {
+            thread::yield_now();
+        }
+        let is_empty = record.place.load(Ordering::Acquire) != COLD;
+        demotion.join().unwrap();
+        let stays_so = record.place.load(Ordering::Acquire) != COLD;
+        assert!(!is_empty || stays_so);
     });
 }

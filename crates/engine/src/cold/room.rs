@@ -454,7 +454,7 @@ impl Session {
     ///
     /// # Suspension
     /// Others have their turn now and then.
-    pub async fn compact(self: &Rc<Self>, bytes: usize) -> io::Result<Option<usize>> {
+    pub async fn gather_room(self: &Rc<Self>, bytes: usize) -> io::Result<Option<usize>> {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         let tier = self.database.cold().ok_or_else(unsupported)?;
         Ok(self.empty_regions(tier, bytes).await)

@@ -236,7 +236,7 @@ mod tests {
     fn what_left_memory_meanwhile_gives_way_to_what_is_newer() {
         let disk = SimulatedDisk::new(1, Faults::default());
         let config = DatabaseConfig {
-            cold_tier: true,
+            cold_tier: Some(crate::ColdConfig::default()),
             ..DatabaseConfig::with_memory(64 << 20)
         };
         let recovery: std::sync::Arc<Recovery> = Database::open(

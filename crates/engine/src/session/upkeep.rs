@@ -31,7 +31,7 @@ impl Drop for InCharge<'_> {
 
 impl Session {
     /// Prepares log segments ahead of time, has records leave memory when there is too little
-    /// room, and, on one of the sessions, takes checkpoints when they are due
+    /// room, compacts cold files of which little is live, and, on one of the sessions, takes checkpoints when they are due
     /// ([`crate::CheckpointConfig`]). Ends after
     /// [`Session::wind_up`].
     ///
@@ -48,15 +48,17 @@ impl Session {
         let mut checkpoints = pin!(self.keep_checkpoints(lane));
         let mut free = pin!(self.keep_free(lane));
         let mut together = pin!(self.keep_together(lane));
-        let mut ended = [false; 4];
+        let mut compact = pin!(self.keep_compact(lane));
+        let mut ended = [false; 5];
         poll_fn(|context| {
             ended[0] = ended[0] || segments.as_mut().poll(context).is_ready();
             ended[1] = ended[1] || checkpoints.as_mut().poll(context).is_ready();
             ended[2] = ended[2] || free.as_mut().poll(context).is_ready();
             ended[3] = ended[3] || together.as_mut().poll(context).is_ready();
-            match ended {
-                [true, true, true, true] => Poll::Ready(()),
-                _ => Poll::Pending,
+            ended[4] = ended[4] || compact.as_mut().poll(context).is_ready();
+            match ended.iter().all(|ended| *ended) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
             }
         })
         .await;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// While the index is walked: at the depth of the lookup's touches.
-pub(super) const INDEX_POINT: Point = Point::new("engine: index");
+pub(crate) const INDEX_POINT: Point = Point::new("engine: index");
 
 /// What a record is asked for by.
 #[derive(Clone, Copy, Debug)]

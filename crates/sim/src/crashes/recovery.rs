@@ -3,8 +3,8 @@
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 
 use engine::{
-    CheckpointConfig, Database, DatabaseConfig, Loading, LogConfig, OpenError, RecoveryConfig,
-    RecoveryReport, WallClock, WallTime,
+    CheckpointConfig, ColdConfig, Database, DatabaseConfig, Loading, LogConfig, OpenError,
+    RecoveryConfig, RecoveryReport, WallClock, WallTime,
 };
 use io::{Directory, SimulatedDisk};
 
@@ -53,7 +53,11 @@ pub(super) fn open(
             ..CheckpointConfig::default()
         },
         certifier: parameters.levels.certifier(),
-        cold_tier: dice.chance(500),
+        cold_tier: dice.chance(500).then(|| ColdConfig {
+            file_bytes: 4u64 << dice.between(10, 14),
+            dead_percent_max: dice.between(10, 50) as u8,
+            ..ColdConfig::default()
+        }),
         ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
     };
     let recovery = Database::open(

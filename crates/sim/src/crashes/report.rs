@@ -60,6 +60,10 @@ counters! {
     demoted "demoted",
     /// Records that came back.
     promoted "promoted",
+    /// Records that compaction moved on the device.
+    compacted "compacted",
+    /// Files of records that had left memory, removed after it.
+    cold_files_removed "cold files removed",
     /// Blocks of the log.
     blocks "blocks",
     /// Rounds whose database had a failed device at the end.

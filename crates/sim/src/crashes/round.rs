@@ -174,6 +174,7 @@ impl<'c> Round<'c> {
                 self.indexes.begin_comparing(simulation, &mut self.dice);
             }
             68..90 => self.begin_demotion(),
+            90..100 => self.begin_compaction(),
             _ => {}
         }
         Ok(())
@@ -218,6 +219,17 @@ impl<'c> Round<'c> {
             let session = session.clone();
             // A device that fails or is full changes nothing.
             async move { drop(session.demote(looks as u64).await) }
+        });
+        self.simulation.tasks.push(task);
+    }
+
+    /// Empties cold files of which little is live, if there are some.
+    fn begin_compaction(&mut self) {
+        let worker = self.any_worker();
+        let task = self.simulation.berths[worker].submit(|session| {
+            let session = session.clone();
+            // A device that fails or is full changes nothing.
+            async move { drop(session.compact_cold_files().await) }
         });
         self.simulation.tasks.push(task);
     }
@@ -307,6 +319,8 @@ impl<'c> Round<'c> {
         report.checkpoints += database.stats().checkpoints;
         report.demoted += database.stats().demoted;
         report.promoted += database.stats().promoted;
+        report.compacted += database.stats().compacted;
+        report.cold_files_removed += database.stats().cold_files_removed;
         report.blocks += database.log_stats().blocks;
         Ok(End {
             newest: database.now().0,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{CheckpointConfig, LogConfig};
+use engine::{CheckpointConfig, ColdConfig, LogConfig};
 use io::Backend;
 
 use super::within;
@@ -51,11 +51,12 @@ pub struct StorageOptions {
     /// Default 0: none, so that a stream must keep up with checkpoints.
     pub change_retention_bytes: u64,
     /// Whether records may leave memory for files of the directory, and come back when
-    /// somebody asks for them: tables may be larger than memory, their indexes not. Not
-    /// finished: the files of what has left memory grow with every record that does, and
-    /// are made smaller only when the database is opened; opening replays the log into
-    /// memory. Default: no.
+    /// somebody asks for them: tables may be larger than memory, their indexes not.
+    /// Default: no.
     pub cold_tier: bool,
+    /// Bytes that are read and written per second, at most, to make files smaller of which
+    /// little is still of use, at least 1 MiB. Default 128 MiB.
+    pub compaction_bytes_per_second_max: usize,
     /// Open a damaged directory with what comes before the damage, instead of
     /// refusing. Copy the directory first: what comes after it is given up for
     /// good. Default: no.
@@ -66,6 +67,7 @@ impl Default for StorageOptions {
     fn default() -> StorageOptions {
         let log = LogConfig::default();
         let checkpoint = CheckpointConfig::default();
+        let cold = ColdConfig::default();
         StorageOptions {
             backend: Backend::Auto,
             group_commit_us: log.group_commit_window.as_micros() as u32,
@@ -77,6 +79,7 @@ impl Default for StorageOptions {
             checkpoint_bytes_per_second_max: checkpoint.bytes_per_second_max as usize,
             change_retention_bytes: log.change_retention_bytes,
             cold_tier: false,
+            compaction_bytes_per_second_max: cold.compaction_bytes_per_second_max as usize,
             salvage: false,
         }
     }
@@ -109,6 +112,12 @@ impl StorageOptions {
             self.checkpoint_bytes_per_second_max,
             RATE_MIN,
             usize::MAX,
+        )?;
+        within(
+            "storage.compaction_bytes_per_second_max",
+            self.compaction_bytes_per_second_max,
+            RATE_MIN,
+            usize::MAX,
         )
     }
 
@@ -121,6 +130,13 @@ impl StorageOptions {
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
             change_retention_bytes: self.change_retention_bytes,
         }
+    }
+
+    pub(crate) fn cold(&self) -> Option<ColdConfig> {
+        self.cold_tier.then(|| ColdConfig {
+            compaction_bytes_per_second_max: self.compaction_bytes_per_second_max as u64,
+            ..ColdConfig::default()
+        })
     }
 
     pub(crate) fn checkpoint(&self) -> CheckpointConfig {

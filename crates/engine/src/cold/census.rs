@@ -1,0 +1,98 @@
+//! What is live in each cold file: found by counting.
+//!
+//! Nobody keeps accounts when a record comes back, is overwritten, deleted, or dropped with its
+//! table. Now and then all slots are looked at, some nanoseconds each: the bytes of the records
+//! that cold ones name are live, and all others are not. A version that was read from a file and
+//! is still in memory does not count: it is written anew if it has to be.
+//!
+//! A closed file that nobody names is *emptied*: tables that are made meanwhile have nothing in it,
+//! tables that were dropped before are nobody's who begins now, and nothing becomes cold there
+//! (`files.rs`).
+
+use std::{collections::HashMap, hint::spin_loop, rc::Rc};
+
+use super::{ColdTier, address::ColdAddress, file_of};
+use crate::{
+    indirection::{Head, Rid, Slot},
+    session::Session,
+    transaction::Isolation,
+};
+
+/// Slots that are looked at under one pin.
+const SLOTS_PER_PIN: u64 = 4096;
+
+/// Bytes of records that slots name, by the number of the file.
+type Live = HashMap<u32, u64>;
+
+impl Session {
+    /// Counts what is live, notes it for each file, and which of the closed ones are emptied;
+    /// whether all slots could be looked at.
+    ///
+    /// # Suspension
+    /// Others have their turn now and then.
+    pub(super) async fn count_live(self: &Rc<Self>, tier: &ColdTier) -> bool {
+        // Files that come, and blocks that are written from now on, are not judged.
+        let files = tier.files.all();
+        let files: Vec<_> = files
+            .into_iter()
+            .map(|file| (file.extent(), file.may_be_empty(), file))
+            .collect();
+        let mut live = Live::new();
+        for table in self.database.catalog.live_tables() {
+            let mut next = Some(0);
+            while let Some(first) = next {
+                // While it is open, a table that is found stays.
+                let Ok(snapshot) = self.begin(Isolation::Snapshot) else {
+                    return false;
+                };
+                next = self.count_some(table.number(), first, &mut live);
+                snapshot.release();
+                interleave::yield_now().await;
+            }
+        }
+        let now = self.database.now();
+        for (extent, may_be_empty, file) in files {
+            let bytes = live.get(&file.number).copied().unwrap_or(0);
+            file.note_live(bytes, extent);
+            if may_be_empty && bytes == 0 {
+                file.note_emptied(now);
+            }
+        }
+        true
+    }
+
+    /// The same for some slots of a table from `first` on: where the next are.
+    fn count_some(&self, number: u32, first: u64, live: &mut Live) -> Option<u64> {
+        let table = self.database.table_by_number(number)?;
+        let all = table.records.taken();
+        let end = all.min(first + SLOTS_PER_PIN);
+        let mut last = (0, 0);
+        for rid in first..end {
+            let Some(address) = address_in(table.records.slot(Rid(rid))) else {
+                continue;
+            };
+            let number = file_of(address);
+            // Neighbours are often together.
+            if last.0 != number {
+                *live.entry(last.0).or_default() += last.1;
+                last = (number, 0);
+            }
+            last.1 += address.bytes_about();
+        }
+        *live.entry(last.0).or_default() += last.1;
+        (end < all).then_some(end)
+    }
+}
+
+/// Where the record is, if it is cold.
+fn address_in(slot: &Slot) -> Option<ColdAddress> {
+    // It becomes cold, or does not, in a moment. Whoever freezes it later finds closed files
+    // closed.
+    while slot.is_frozen() {
+        spin_loop();
+    }
+    match slot.head() {
+        Head::Cold(address) => Some(address),
+        Head::Unused | Head::Dead | Head::Version(_) => None,
+    }
+}

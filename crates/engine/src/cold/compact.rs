@@ -1,0 +1,429 @@
+//! Emptying cold files of which little is live, so that their room on the device is free again.
+//!
+//! A file that is *compacted* is closed first (`files.rs`). Then it is read from its beginning,
+//! block by block. For each record that is met, the index names the slot; if that says that the
+//! record is here, it is live: it is copied into a block, with others, the block is written,
+//! and then slot by slot the new address takes the place of the old one, if that is still there.
+//! Nobody but who makes the record hot competes for that, and whoever has read the record at its
+//! old address finds the slot changed, and looks again.
+//!
+//! Then what is live is counted (`census.rs`). If that is nothing, the file goes after the next
+//! checkpoint: until then the one before refers to it. If a record is left, since it cannot be
+//! read, the file is kept.
+//!
+//! Which files: if more is dead than is to be ([`ColdConfig::dead_percent_max`]), those of which the
+//! least is live, until less would be.
+
+use std::{
+    io, mem,
+    ops::Range,
+    rc::Rc,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use ::io::{BLOCK_BYTES as SECTOR, Buffer, Priority, round_up};
+use index::look_up;
+use interleave::{Interleaved, Point, Policy, leaf, sleep};
+
+use super::{
+    ColdConfig, ColdTier,
+    address::{ColdAddress, Extent, POSITION_UNIT},
+    block::{BLOCK_BYTES, Block},
+    files::{ColdFile, ColdFiles},
+    format::{BLOCK_HEADER_BYTES, ColdRecord, decode_header},
+};
+use crate::{
+    indirection::{Head, Rid},
+    log::LaneWriter,
+    session::{Session, next_look},
+    sync::{AtomicBool, AtomicU64, Ordering},
+    table::Table,
+    transaction::{INDEX_POINT, Isolation},
+};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 512 << 10;
+
+/// Files that are emptied before what is live is counted again.
+const FILES_PER_ROUND: usize = 4;
+
+/// A file of which so many percent are live is not worth it.
+const LIVE_PERCENT_MAX: u64 = 90;
+
+/// After a device that refused.
+const REST: Duration = Duration::from_secs(5);
+
+/// What compaction has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// Files that it went through.
+    pub files: u64,
+    /// Records that were written elsewhere.
+    pub records: u64,
+}
+
+/// When, and how fast.
+pub(super) struct Compaction {
+    config: ColdConfig,
+    is_under_way: AtomicBool,
+    /// Checkpoints that were taken.
+    checkpoints: AtomicU64,
+    before: Mutex<Before>,
+}
+
+/// How it was when what is live was counted.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    /// Somebody has counted.
+    is_known: bool,
+    /// [`ColdFiles::taken`].
+    taken: u64,
+    checkpoints: u64,
+    /// There may be more to do.
+    goes_on: bool,
+}
+
+/// Being the one who compacts, until dropped.
+struct Turn<'c>(&'c Compaction);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.is_under_way.store(false, Ordering::Release);
+    }
+}
+
+impl Compaction {
+    pub(super) fn new(config: ColdConfig) -> Compaction {
+        Compaction {
+            config,
+            is_under_way: AtomicBool::new(false),
+            checkpoints: AtomicU64::new(0),
+            before: Mutex::default(),
+        }
+    }
+
+    /// A checkpoint was taken.
+    pub(super) fn note_checkpoint(&self) {
+        // Relaxed, here and below: nothing depends on it.
+        self.checkpoints.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn begin(&self) -> Option<Turn<'_>> {
+        let is_free = !self.is_under_way.swap(true, Ordering::Acquire);
+        // Lazily: a turn that nobody has would end the other one's.
+        is_free.then(|| Turn(self))
+    }
+
+    fn before(&self) -> std::sync::MutexGuard<'_, Before> {
+        self.before.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Whether so much has happened since what is live was counted that it may be time.
+    fn is_due(&self, files: &ColdFiles) -> bool {
+        let before = *self.before();
+        let bytes: u64 = files.all().iter().map(|file| file.end()).sum();
+        let more = files.taken() - before.taken;
+        bytes > 0
+            && (!before.is_known
+                || before.goes_on
+                || more >= files.bytes_max().max(bytes / 8)
+                || self.checkpoints.load(Ordering::Relaxed) > before.checkpoints)
+    }
+
+    fn note_count(&self, files: &ColdFiles) {
+        *self.before() = Before {
+            is_known: true,
+            taken: files.taken(),
+            checkpoints: self.checkpoints.load(Ordering::Relaxed),
+            goes_on: false,
+        };
+    }
+
+    /// The files to empty next, those first that somebody has begun with.
+    fn choose(&self, files: &ColdFiles) -> Vec<Arc<ColdFile>> {
+        let all = files.all();
+        let tail = files.tail_number();
+        let closed = all.iter().filter(|file| file.is_closed());
+        let mut chosen: Vec<_> = closed.cloned().collect();
+        let others = all
+            .iter()
+            .filter(|file| file.is_open() && Some(file.number) != tail);
+        let mut others: Vec<_> = others.map(|file| (file.live(), file.end(), file)).collect();
+        others.sort_by_key(|&(live, end, _)| live * 1000 / end.max(1));
+        let remaining = all.iter().filter(|file| !file.is_done_with());
+        let (mut live, mut bytes) = remaining.fold((0, 0), |(live, bytes), file| {
+            (live + file.live(), bytes + file.end())
+        });
+        for file in &chosen {
+            live -= file.live();
+            bytes -= file.end();
+        }
+        let dead_percent_max = u64::from(self.config.dead_percent_max.clamp(10, 90));
+        for (own, end, file) in others {
+            let is_enough = (bytes - live) * 100 <= bytes * dead_percent_max;
+            if is_enough && own > 0 || own * 100 > end * LIVE_PERCENT_MAX {
+                break;
+            }
+            // What is live will be elsewhere.
+            bytes -= end - own;
+            chosen.push(file.clone());
+        }
+        chosen.truncate(FILES_PER_ROUND);
+        self.before().goes_on = !chosen.is_empty();
+        chosen
+    }
+}
+
+/// Live records on their way elsewhere.
+struct Moving {
+    block: Block,
+    /// Table, slot and old address of each.
+    records: Vec<(u32, Rid, ColdAddress)>,
+}
+
+impl Moving {
+    fn new() -> Moving {
+        Moving {
+            block: Block::new(),
+            records: Vec::new(),
+        }
+    }
+}
+
+/// What was read last of a file.
+struct Window {
+    file: Arc<ColdFile>,
+    /// Where in the file it begins.
+    from: u64,
+    buffer: Arc<Buffer>,
+}
+
+impl Window {
+    /// Where so many bytes are in the buffer that are `at` in the file; fewer at its end.
+    fn range(&self, at: u64, bytes: usize) -> Option<Range<usize>> {
+        let start = usize::try_from(at.checked_sub(self.from)?).ok()?;
+        let left = usize::try_from(self.file.end() - at).unwrap_or(usize::MAX);
+        let end = start + bytes.min(left);
+        (end <= self.buffer.len()).then_some(start..end)
+    }
+}
+
+impl Session {
+    /// Empties cold files of which little is live, a few at most. `None` if another session does
+    /// so. The upkeep calls this when it is needed.
+    ///
+    /// # Errors
+    /// `Unsupported` without a cold tier; else what the device said. Nothing is lost.
+    ///
+    /// # Suspension
+    /// Memory and device waits; others have their turn now and then.
+    ///
+    /// # Cancellation
+    /// Who calls this next goes on.
+    pub async fn compact_cold_files(self: &Rc<Self>) -> io::Result<Option<Compacted>> {
+        let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
+        let tier = self.database.cold().ok_or_else(unsupported)?;
+        let compaction = &tier.compaction;
+        let Some(_turn) = compaction.begin() else {
+            return Ok(None);
+        };
+        compaction.note_count(&tier.files);
+        let mut compacted = Compacted::default();
+        if !self.count_live(tier).await {
+            return Ok(Some(compacted));
+        }
+        let chosen = compaction.choose(&tier.files);
+        for file in &chosen {
+            file.close();
+            if file.live() > 0 && !self.empty(tier, file, &mut compacted).await? {
+                // There will be another time.
+                return Ok(Some(compacted));
+            }
+            compacted.files += 1;
+        }
+        if !chosen.is_empty() && self.count_live(tier).await {
+            for file in chosen.iter().filter(|file| file.is_closed()) {
+                file.keep();
+            }
+        }
+        Ok(Some(compacted))
+    }
+
+    /// Writes elsewhere what is live in a file; whether it came to the end.
+    async fn empty(
+        self: &Rc<Self>,
+        tier: &ColdTier,
+        file: &Arc<ColdFile>,
+        compacted: &mut Compacted,
+    ) -> io::Result<bool> {
+        let started = self.clock().now();
+        let rate = tier.compaction.config.compaction_bytes_per_second_max;
+        let (mut bytes, mut moving) = (0, Moving::new());
+        let mut window = Window {
+            file: file.clone(),
+            from: 0,
+            buffer: Arc::new(Buffer::with_capacity(0)),
+        };
+        let mut at = 0;
+        while at < file.end() {
+            let head = self.look(tier, &mut window, at, BLOCK_HEADER_BYTES).await?;
+            let Ok((header, used)) = decode_header(&window.buffer[head]) else {
+                // Room that was taken, and not written to.
+                at += SECTOR as u64;
+                continue;
+            };
+            let is_it = header.database == tier.files.database
+                && header.position == file.start() + at
+                && used >= BLOCK_HEADER_BYTES;
+            if !is_it {
+                at += SECTOR as u64;
+                continue;
+            }
+            let block = self.look(tier, &mut window, at, used).await?;
+            let block = (window.buffer.clone(), block);
+            self.gather_live(header.position, &block, &mut moving).await;
+            at += round_up(used) as u64;
+            bytes += used as u64;
+            if moving.block.bytes() >= BLOCK_BYTES {
+                bytes += moving.block.bytes() as u64;
+                let moving = mem::replace(&mut moving, Moving::new());
+                compacted.records += self.move_to_tail(tier, moving).await?;
+            }
+            let due = Duration::from_secs_f64(bytes as f64 / rate.max(1 << 20) as f64);
+            match due.checked_sub(self.clock().now().saturating_sub(started)) {
+                Some(early) if early > Duration::from_millis(1) => sleep(early).await,
+                _ => interleave::yield_now().await,
+            }
+            if self.winds_up() {
+                return Ok(false);
+            }
+        }
+        if !moving.block.is_empty() {
+            compacted.records += self.move_to_tail(tier, moving).await?;
+        }
+        Ok(true)
+    }
+
+    /// Where so many bytes of a file are in the window, which is moved there if need be. Fewer,
+    /// if it ends before.
+    async fn look(
+        &self,
+        tier: &ColdTier,
+        window: &mut Window,
+        at: u64,
+        bytes: usize,
+    ) -> io::Result<Range<usize>> {
+        if let Some(range) = window.range(at, bytes) {
+            return Ok(range);
+        }
+        let left = usize::try_from(window.file.end() - at).unwrap_or(usize::MAX);
+        let extent = Extent {
+            from: window.file.start() + at,
+            bytes: round_up(bytes.max(READ_BYTES).min(left)),
+            at: 0,
+        };
+        let pass = self.pass_again(Priority::Batch).await;
+        window.buffer = self
+            .read_extent(tier, extent, pass, Priority::Batch)
+            .await?;
+        window.from = at;
+        Ok(0..bytes.min(window.buffer.len()))
+    }
+
+    /// Takes along what is live of a block, which is at a position.
+    async fn gather_live(
+        self: &Rc<Self>,
+        position: u64,
+        (buffer, range): &(Arc<Buffer>, Range<usize>),
+        moving: &mut Moving,
+    ) {
+        // While it is open, a table that is found stays.
+        let Ok(transaction) = self.begin(Isolation::Snapshot) else {
+            return;
+        };
+        let block = &buffer[range.clone()];
+        let mut at = BLOCK_HEADER_BYTES;
+        // Of a damaged one nobody knows where the next begins.
+        while let Some(rest) = block.get(at..)
+            && let Ok(record) = ColdRecord::decode(rest, position + at as u64)
+        {
+            let address = ColdAddress::new(position + at as u64, record.bytes());
+            if let Some(address) = address
+                && let Some(table) = self.database.table_by_number(record.table)
+                && let (this, table, key) = (self, &*table, record.key)
+                && let Some(rid) = leaf!(Interleaved, this.find_cold(table, key, address))
+            {
+                moving.block.push(&record);
+                moving.records.push((record.table, rid, address));
+            }
+            at += record.bytes().next_multiple_of(POSITION_UNIT as usize);
+        }
+        transaction.release();
+    }
+
+    /// The record with this key, if it is at `address`.
+    ///
+    /// # Suspension
+    /// Memory waits.
+    async fn find_cold<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        address: ColdAddress,
+    ) -> Option<Rid> {
+        let pin = self.memory.pin();
+        let mut lookup = table.index.lookup(&pin, key);
+        let rid = Rid(look_up!(P, INDEX_POINT, lookup)?);
+        let slot = table.records.slot(rid);
+        P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+        (slot.head() == Head::Cold(address)).then_some(rid)
+    }
+
+    /// Writes live records to the last file, and says so in their slots: of how many.
+    async fn move_to_tail(self: &Rc<Self>, tier: &ColdTier, moving: Moving) -> io::Result<u64> {
+        let Moving { block, records } = moving;
+        let addresses = self.write_block(tier, block).await?;
+        // While it is open, a table that is found stays.
+        let Ok(transaction) = self.begin(Isolation::Snapshot) else {
+            return Ok(0);
+        };
+        let mut moved = 0;
+        for ((table, rid, from), to) in records.into_iter().zip(addresses) {
+            // What the slot says nobody else has: if it says `from`, it is that record.
+            if let Some(table) = self.database.table_by_number(table)
+                && let Some(to) = to
+                && table.records.slot(rid).readdress(from, to)
+            {
+                moved += 1;
+            }
+        }
+        transaction.release();
+        self.counters.update(|stats| stats.compacted += moved);
+        Ok(moved)
+    }
+
+    /// Compacts cold files whenever too much in them is dead: a part of the upkeep.
+    pub(crate) async fn keep_compact(self: &Rc<Self>, lane: &LaneWriter) {
+        let Some(tier) = self.database.cold() else {
+            return;
+        };
+        while self.goes_on(lane) {
+            let ring = lane.upkeep_is_due();
+            if !tier.compaction.is_due(&tier.files) {
+                next_look(ring).await;
+                continue;
+            }
+            match self.compact_cold_files().await {
+                Ok(Some(_)) => {}
+                // Somebody else does.
+                Ok(None) => next_look(ring).await,
+                Err(_) => {
+                    self.counters.update(|stats| stats.compactions_failed += 1);
+                    sleep(REST).await;
+                }
+            }
+        }
+    }
+}
