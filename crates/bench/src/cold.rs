@@ -15,7 +15,7 @@
 //! leaves memory once more, between two measurements.
 
 mod client;
-mod device;
+pub(crate) mod device;
 mod report;
 mod scheduler;
 mod source;
@@ -29,7 +29,7 @@ use serde::Serialize;
 use weft::{Database, Options};
 
 use self::client::{Client, Findings};
-use self::device::{Files, Limit};
+use self::device::{Files, Limit, limit_duration};
 use self::source::Sources;
 use self::tables::Tables;
 use crate::databases::run_on_all;
@@ -41,10 +41,6 @@ use crate::{Error, Result};
 
 pub use report::{chart, report};
 pub use scheduler::Scheduler;
-
-/// Longest and shortest time that the device is measured at each depth.
-const LIMIT_DURATION_MAX: Duration = Duration::from_millis(100);
-const LIMIT_DURATION_MIN: Duration = Duration::from_millis(5);
 
 /// What to measure. Lists have at least one element.
 #[derive(Clone, Debug, PartialEq)]
@@ -328,10 +324,9 @@ pub fn measure(settings: &Settings, options: Options, progress: &Progress) -> Re
     let mut rounds: Vec<Vec<Round>> = variations.iter().map(|_| Vec::new()).collect();
     let total = u64::from(settings.repeats) * (variations.len() as u64 + 1);
     let step = progress.step("measuring", total);
-    let limit_duration = (settings.duration / 10).clamp(LIMIT_DURATION_MIN, LIMIT_DURATION_MAX);
     for repeat in 0..settings.repeats as usize {
         step.say(format!("repeat {}: device", repeat + 1));
-        let limit = bench.files.limit(limit_duration)?;
+        let limit = bench.files.limit(limit_duration(settings.duration))?;
         step.advance(1);
         let seed = crate::keys::mix(settings.seed).wrapping_add(repeat as u64);
         for turn in 0..variations.len() {
@@ -412,6 +407,7 @@ impl Bench {
         let out = tables.cool(settings, &database)?;
         step.finish();
         let files = Files::open(&directory)?;
+        let files = files.ok_or_else(|| Error::run("nothing has left memory; report this"))?;
         progress.note(&format!(
             "{out} of {} records of the cold table have left memory ({:.1} %)",
             settings.cold_records,

@@ -4,12 +4,16 @@
 //! Those that are compared have a loaded database each; while one is measured, the workers
 //! of the others sleep.
 
+use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use io::Backend;
 use memory::Arena;
-use weft::{Database, Options, Stats, StorageOptions, WorkerConfig, WorkerHandle};
+use weft::{
+    Context, Database, Interleaved, Isolation, Options, Stats, StorageOptions, WorkerConfig,
+    WorkerHandle,
+};
 
 use crate::limits::Region;
 use crate::measure::{AbortReasons, Certifier, Durability, Flusher};
@@ -92,10 +96,23 @@ pub(crate) fn run_on_all<T>(
     config: WorkerConfig,
     duration: Duration,
     begin: impl Fn(usize, &WorkerHandle, mpsc::Sender<weft::Result<T>>),
-    mut merge: impl FnMut(T),
+    merge: impl FnMut(T),
 ) -> Result<Counts> {
     let growth = GROWTH * duration.as_secs_f64() * database.workers().len() as f64;
     database.prefault(growth.min(GROWTH_MAX) as u64);
+    run_on_all_with_what_they_have(database, config, begin, merge)
+}
+
+/// The same without more memory than the database has asked for itself.
+///
+/// # Errors
+/// As [`run_on_all`].
+pub(crate) fn run_on_all_with_what_they_have<T>(
+    database: &Database,
+    config: WorkerConfig,
+    begin: impl Fn(usize, &WorkerHandle, mpsc::Sender<weft::Result<T>>),
+    mut merge: impl FnMut(T),
+) -> Result<Counts> {
     let (sender, receiver) = mpsc::channel();
     let before = database.stats();
     for (number, worker) in database.workers().iter().enumerate() {
@@ -118,6 +135,12 @@ pub(crate) fn run_on_all<T>(
         after: database.stats(),
         workers: ended,
     })
+}
+
+/// A session of the worker that `context` belongs to.
+pub(crate) fn session(context: &Context) -> weft::Result<Rc<engine::Session>> {
+    let txn = context.begin::<Interleaved>(Isolation::Snapshot)?;
+    Ok(Rc::clone(txn.engine().session()))
 }
 
 /// What a database has counted before and after a run.

@@ -21,8 +21,10 @@
 //!   repeat before their median is ([`measure::Summary`]).
 
 pub mod application;
+pub mod beyond_memory;
 pub mod cold;
 pub mod comparison;
+mod counted;
 pub mod crash;
 mod databases;
 pub mod distribution;

@@ -22,7 +22,24 @@ pub fn memory_available_bytes() -> Option<u64> {
     Some(group.map_or(system, |group| group.min(system)))
 }
 
-/// A line of the system's table of memory, in bytes.
+/// Bytes of memory that the process has, which the system does not take for another. `None`
+/// where that is not known (not Linux).
+pub fn resident_bytes() -> Option<u64> {
+    kibibytes_in(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+/// The most of it since [`forget_resident_peak`].
+pub fn resident_peak_bytes() -> Option<u64> {
+    kibibytes_in(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+/// Begins anew to look for the most. Where the system refuses, the most is that since the
+/// process began.
+pub fn forget_resident_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// A line of one of the system's tables of memory, in bytes.
 fn kibibytes_in(meminfo: &str, name: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

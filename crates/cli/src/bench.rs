@@ -1,7 +1,8 @@
 //! `weft bench`: which benchmark.
 
 use crate::{
-    cold, crash, hot_row, index_build, limits, paper, recovery, smallbank, tatp, tpcc, ycsb,
+    beyond_memory, cold, crash, hot_row, index_build, limits, paper, recovery, smallbank, tatp,
+    tpcc, ycsb,
 };
 
 /// Measures the engine, or the machine it runs on.
@@ -12,6 +13,7 @@ pub(crate) enum Command {
     Smallbank(Box<smallbank::Arguments>),
     Tatp(Box<tatp::Arguments>),
     Cold(Box<cold::Arguments>),
+    BeyondMemory(Box<beyond_memory::Arguments>),
     Recovery(recovery::Arguments),
     Crash(crash::Arguments),
     IndexBuild(index_build::Arguments),
@@ -28,6 +30,7 @@ impl Command {
             Self::Smallbank(arguments) => arguments.run(),
             Self::Tatp(arguments) => arguments.run(),
             Self::Cold(arguments) => arguments.run(),
+            Self::BeyondMemory(arguments) => arguments.run(),
             Self::Recovery(arguments) => arguments.run(),
             Self::Crash(arguments) => arguments.run(),
             Self::IndexBuild(arguments) => arguments.run(),

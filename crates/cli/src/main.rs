@@ -13,6 +13,7 @@ use clap::Parser;
 mod application;
 mod backup;
 mod bench;
+mod beyond_memory;
 mod check;
 mod check_history;
 mod checkpoint;

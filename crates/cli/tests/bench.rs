@@ -66,7 +66,8 @@ fn help_names_every_flag_and_shows_examples() {
             .and(contains("smallbank"))
             .and(contains("tatp"))
             .and(contains("crash"))
-            .and(contains("cold")),
+            .and(contains("cold"))
+            .and(contains("beyond-memory")),
     );
 }
 
@@ -210,6 +211,22 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
             .code(2)
             .stderr(contains(word));
     }
+    for (arguments, word) in [
+        ("--distribution latest", "zipfian, uniform"),
+        ("--working-sets 2,1", "--working-sets"),
+        ("--working-sets 0", "--working-sets"),
+        ("--memory 10", "--memory 10"),
+        ("--read-percent 101", "`101`"),
+        ("--accesses 0", "--accesses"),
+        ("--value-bytes 4", "values of 4 bytes"),
+    ] {
+        weft(&format!(
+            "bench beyond-memory --data-dir nowhere {arguments}"
+        ))
+        .assert()
+        .code(2)
+        .stderr(contains(word));
+    }
     weft("bench limits --bytes 1")
         .assert()
         .code(2)
@@ -253,6 +270,43 @@ fn storage_bound_transactions_are_reported_beside_the_others() {
     }
     let drawn = std::fs::read_to_string(chart).unwrap();
     assert!(drawn.contains("auto, in memory"), "{drawn}");
+    assert!(!directory.path().join("data").exists());
+}
+
+#[test]
+fn working_sets_beyond_memory_are_reported_both_ways() {
+    let directory = tempfile::tempdir().unwrap();
+    let chart = directory.path().join("beyond.svg");
+    let output =
+        weft("bench beyond-memory --memory 16MiB --value-bytes 1000 --working-sets 0.25,2")
+            .args(["--distribution", "uniform", "--no-comparison"])
+            .args(["--warm-up", "0.05", "--seconds", "0.05", "--repeats", "1"])
+            .args(["--format", "json", "--data-dir"])
+            .arg(directory.path().join("data"))
+            .arg("--chart")
+            .arg(&chart)
+            .output()
+            .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("% of the ceiling"), "{errors}");
+    let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = results.as_array().unwrap();
+    let directions: Vec<_> = results.iter().map(|one| &one["direction"]).collect();
+    assert_eq!(directions, ["growing", "growing", "shrinking", "shrinking"]);
+    for result in results {
+        assert_eq!(result["mode"], "beyond-memory", "{result}");
+        assert_eq!(result["verified"], true, "{result}");
+        let figure = |name: &str| result[name].as_f64().unwrap();
+        assert!(figure("operations_per_second") > 0.0);
+        assert!(result["latency_ns"]["p99"].as_u64().unwrap() > 0);
+        assert!(figure("resident_bytes") > 0.0 && figure("cold_file_bytes") > 0.0);
+        if figure("working_set") > 1.0 {
+            assert!(figure("cold_read_share") > 0.1, "{result}");
+        }
+    }
+    let drawn = std::fs::read_to_string(chart).unwrap();
+    assert!(drawn.contains("beyond-memory, shrinking"), "{drawn}");
     assert!(!directory.path().join("data").exists());
 }
 

@@ -10,6 +10,7 @@ use weft::{Context, Interleaved, Policy, Prefetching, Transaction, WorkerHandle}
 use super::scheduler::Scheduler;
 use super::source::{Kind, Request, Sources};
 use super::tables::Tables;
+use crate::databases::session;
 use crate::measure::{Latencies, LatencySampler};
 use crate::values::Verifier;
 
@@ -123,7 +124,7 @@ impl Work {
     fn new(client: Client, context: Context) -> Rc<Self> {
         Rc::new(Self {
             tables: client.tables,
-            session: super::tables::session(&context).ok(),
+            session: session(&context).ok(),
             context,
             sources: RefCell::new(client.sources),
             scheduler: client.scheduler,

@@ -1,0 +1,613 @@
+//! Working sets that grow beyond memory and shrink again.
+//!
+//! A database with a ceiling on its memory has as many records as the largest working set
+//! takes up. Transactions access the records of one working set after the other: first each is
+//! larger than the one before, then the same sizes come backwards, which shows whether memory
+//! is left by what nobody asks for any more. A working set is so many times the ceiling in
+//! bytes of keys and values; what the engine adds to them comes on top.
+//!
+//! Beside it, at every size, alternating: the same accesses on a database whose memory holds
+//! everything. It is loaded first, so that what the process has resident before the other is
+//! opened, and what it takes while this one runs, can be subtracted ([`Resident`]).
+//!
+//! Each size is accessed for some time before it is measured: what comes back to memory then
+//! is the work of the change, not of the size.
+
+mod client;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use weft::{Database, Options};
+
+use self::client::{Client, Findings};
+use crate::cold::device::{Files, Limit, limit_duration};
+use crate::counted::Counted;
+use crate::databases::{Counts, run_on_all_with_what_they_have};
+use crate::distribution::{Distribution, Records};
+use crate::keys::{KeyShape, mix};
+use crate::machine::memory_available_bytes;
+use crate::measure::{Durability, InFlight, LatencyNs, Resident, Spread};
+use crate::number::{bytes_text, plural};
+use crate::progress::Progress;
+use crate::values::ValueShape;
+use crate::{Error, Result};
+
+pub use report::{chart, report};
+
+/// What a record takes in memory beside its key and its value, at most: header and rounding of
+/// its version, slot, index.
+const RECORD_OVERHEAD_BYTES: u64 = 192;
+/// What a database takes beside its records, at most.
+const DATABASE_OVERHEAD_BYTES: u64 = 256 << 20;
+
+/// What to measure. Lists have at least one element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The ceiling on memory, in bytes.
+    pub memory_bytes: u64,
+    /// Values; keys have eight bytes.
+    pub value: ValueShape,
+    /// Working sets in parts of the ceiling, more than 0 each, growing.
+    pub working_sets: Vec<f64>,
+    /// How records of the working set are chosen.
+    pub distribution: Distribution,
+    /// Transactions that read, 0 to 100; the others change what they access.
+    pub read_percent: f64,
+    /// Records that a transaction accesses, at least 1.
+    pub accesses: u32,
+    /// What the acknowledgement of changes waits for.
+    pub durability: Durability,
+    /// Transactions in flight on each worker.
+    pub in_flight: InFlight,
+    /// Worker threads, at least 1.
+    pub workers: usize,
+    /// Time that each size is accessed before it is measured.
+    pub warm_up: Duration,
+    /// Time for each size in each direction and repeat.
+    pub duration: Duration,
+    /// Whether the same is measured on a database whose memory holds everything.
+    pub compares: bool,
+    /// Repeats, at least 1.
+    pub repeats: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// Which database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The one whose memory holds everything.
+    AllInMemory,
+    /// The one with the ceiling.
+    BeyondMemory,
+}
+
+impl Mode {
+    /// As it is called in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllInMemory => "all-in-memory",
+            Self::BeyondMemory => "beyond-memory",
+        }
+    }
+}
+
+/// Whether the working set was smaller or larger before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// It was smaller.
+    Growing,
+    /// It was as large or larger.
+    Shrinking,
+}
+
+impl Direction {
+    /// As it is called in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Growing => "growing",
+            Self::Shrinking => "shrinking",
+        }
+    }
+}
+
+/// One size in one direction on one database over all repeats: medians.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BeyondMemory {
+    /// Always `"beyond-memory"`.
+    pub benchmark: &'static str,
+    /// The database.
+    pub mode: Mode,
+    /// Where the size came from.
+    pub direction: Direction,
+    /// Bytes of the working set's records against the ceiling.
+    pub working_set: f64,
+    /// Its records.
+    pub working_set_records: u64,
+    /// All records.
+    pub records: u64,
+    /// Bytes of their keys and values.
+    pub record_bytes: u64,
+    /// The ceiling, also where the database has none of the sort.
+    pub memory_bytes: u64,
+    /// Bytes of each value.
+    pub value_bytes: usize,
+    /// How records were chosen.
+    pub distribution: &'static str,
+    /// Its exponent, where it has one.
+    pub theta: Option<f64>,
+    /// Transactions that only read.
+    pub read_percent: f64,
+    /// Records that each transaction accesses.
+    pub accesses: u32,
+    /// Worker threads.
+    pub workers: usize,
+    /// Transactions in flight on each worker, as asked.
+    pub in_flight: InFlight,
+    /// The same as it came out.
+    pub in_flight_effective: f64,
+    /// What the acknowledgement of changes waited for.
+    pub durability: Durability,
+    /// Seconds measured.
+    pub seconds: f64,
+    /// Records accessed per second by transactions that committed.
+    pub operations_per_second: f64,
+    /// Transactions committed per second.
+    pub transactions_per_second: f64,
+    /// The same, with the range over the repeats.
+    pub transactions_per_second_spread: Spread,
+    /// Against the other database at the same size in the same repeat and direction.
+    pub times_in_memory: Option<f64>,
+    /// Time from the begin to the commit, retries included.
+    pub latency_ns: LatencyNs,
+    /// Times that a transaction was aborted and tried again.
+    pub aborts: u64,
+    /// Cold records read for each access of a transaction that committed.
+    pub cold_read_share: f64,
+    /// Reads of cold files per second that the device has ended.
+    pub device_iops: f64,
+    /// Reads of a page per second that it does at the best depth. `None` if no record has left
+    /// memory.
+    pub device_iops_limit: Option<f64>,
+    /// What was reached of it.
+    pub device_iops_share: Option<f64>,
+    /// Reads under way at once on each worker, on average. `None` if there was none.
+    pub device_depth: Option<f64>,
+    /// Most memory that the database with the ceiling had, in any repeat. `None` for the other
+    /// one, and where the system does not say.
+    pub resident_bytes: Option<u64>,
+    /// The same against the ceiling.
+    pub resident_of_memory: Option<f64>,
+    /// Bytes of cold files at the end, the most of any repeat.
+    pub cold_file_bytes: u64,
+    /// The same against those of all records.
+    pub cold_file_bytes_of_records: f64,
+    /// Whether cold files are read past the system's cache. `None` if there are none.
+    pub direct_io: Option<bool>,
+    /// Whether every value was the right one, and no change was lost.
+    pub verified: bool,
+}
+
+/// One size in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Size {
+    direction: Direction,
+    working_set: f64,
+    records: u64,
+}
+
+impl Settings {
+    fn record_bytes(&self) -> u64 {
+        (KeyShape::BYTES_MIN + self.value.bytes()) as u64
+    }
+
+    fn records_of(&self, working_set: f64) -> u64 {
+        (working_set * self.memory_bytes as f64) as u64 / self.record_bytes()
+    }
+
+    /// All records: those of the largest working set.
+    fn records(&self) -> u64 {
+        let largest = self.working_sets.iter().copied().fold(0.0, f64::max);
+        self.records_of(largest)
+    }
+
+    /// All sizes, growing and then shrinking.
+    fn sizes(&self) -> Vec<Size> {
+        let of = |direction, working_set| Size {
+            direction,
+            working_set,
+            records: self.records_of(working_set),
+        };
+        let all = self.working_sets.iter();
+        let growing = all.clone().map(|&one| of(Direction::Growing, one));
+        let shrinking = all.rev().map(|&one| of(Direction::Shrinking, one));
+        growing.chain(shrinking).collect()
+    }
+
+    /// Memory that holds everything, with versions that were replaced and not yet freed.
+    fn memory_for_all(&self) -> u64 {
+        let records = self.records() * (self.record_bytes() + RECORD_OVERHEAD_BYTES);
+        records / 4 * 5 + DATABASE_OVERHEAD_BYTES
+    }
+
+    /// Checks what cannot be measured.
+    ///
+    /// # Errors
+    /// [`Error::Input`] that says which value to change.
+    pub fn check(&self) -> Result<()> {
+        let is_positive = |one: &f64| *one > 0.0 && one.is_finite();
+        if !self.working_sets.iter().all(is_positive)
+            || !self.working_sets.is_sorted_by(|one, next| one < next)
+        {
+            return Err(Error::input(
+                "--working-sets are parts of memory, more than 0, that grow; give for example \
+                 0.5,1,2",
+            ));
+        }
+        let smallest = self.working_sets.iter().copied().fold(f64::MAX, f64::min);
+        if self.records_of(smallest) == 0 {
+            return Err(Error::input(format!(
+                "a working set of {smallest} times --memory {} is less than a record; give it more",
+                self.memory_bytes
+            )));
+        }
+        if matches!(self.distribution, Distribution::Latest { .. }) {
+            return Err(Error::input(
+                "--distribution latest needs records that are added, and none are; choose zipfian \
+                 or uniform",
+            ));
+        }
+        Ok(())
+    }
+
+    /// One line that says what will be run.
+    pub fn description(&self) -> String {
+        format!(
+            "{}, transactions of {}, {}, durability {}",
+            self.title(),
+            plural(self.accesses.into(), "record"),
+            plural(self.workers as u64, "worker"),
+            self.durability.name(),
+        )
+    }
+
+    /// The same as short as a chart wants it.
+    pub fn title(&self) -> String {
+        format!(
+            "{} of {}, {} of memory, {}, {} % of transactions only read",
+            plural(self.records(), "record"),
+            bytes_text(self.record_bytes()),
+            bytes_text(self.memory_bytes),
+            self.distribution.name(),
+            self.read_percent,
+        )
+    }
+}
+
+/// One size in one repeat on one database.
+struct Round {
+    findings: Findings,
+    cold_reads: u64,
+    device_reads: u64,
+    device_depth_sum: u64,
+    in_flight: f64,
+    resident: Option<u64>,
+    cold_file_bytes: u64,
+    is_direct: Option<bool>,
+    limit: Option<Limit>,
+}
+
+impl Round {
+    fn per_second(&self, count: u64) -> f64 {
+        count as f64 / self.findings.elapsed.as_secs_f64()
+    }
+
+    fn rate(&self) -> f64 {
+        self.per_second(self.findings.committed)
+    }
+
+    fn iops(&self) -> f64 {
+        self.per_second(self.device_reads)
+    }
+}
+
+/// Measures every size on both databases, which get `options` and a directory each within
+/// the one there.
+///
+/// # Errors
+/// [`Error::Input`] for settings that cannot be measured; [`Error::Run`] when a database or
+/// the device refuses, or not one transaction commits.
+pub fn measure(
+    settings: &Settings,
+    options: &Options,
+    progress: &Progress,
+) -> Result<Vec<BeyondMemory>> {
+    settings.check()?;
+    let directory = options.data_dir.as_deref();
+    let directory = directory.ok_or_else(|| {
+        Error::input("records that leave memory need a directory to go to; give --data-dir")
+    })?;
+    let mut benches = Vec::new();
+    if compares(settings, progress) {
+        let mode = Mode::AllInMemory;
+        benches.push(Bench::load(mode, settings, options, directory, progress)?);
+    }
+    let mut resident = Resident::begin();
+    let mode = Mode::BeyondMemory;
+    benches.push(Bench::load(mode, settings, options, directory, progress)?);
+    if let Some(peak) = resident.peak() {
+        progress.note(&format!(
+            "at most {} of memory while loading, {:.1} % of the ceiling",
+            bytes_text(peak),
+            100.0 * peak as f64 / settings.memory_bytes as f64
+        ));
+    }
+    let sizes = settings.sizes();
+    let mut rounds: Vec<Vec<Vec<Round>>> = benches
+        .iter()
+        .map(|_| sizes.iter().map(|_| Vec::new()).collect())
+        .collect();
+    let total = u64::from(settings.repeats) * (sizes.len() * benches.len()) as u64;
+    let step = progress.step("measuring", total);
+    for repeat in 0..settings.repeats as usize {
+        let seed = mix(settings.seed).wrapping_add(repeat as u64);
+        for (at, &size) in sizes.iter().enumerate() {
+            for turn in 0..benches.len() {
+                // None is always the first.
+                let which = (turn + at + repeat) % benches.len();
+                let bench = &mut benches[which];
+                step.say(format!(
+                    "repeat {}: {} at {} times memory, {}",
+                    repeat + 1,
+                    bench.mode.name(),
+                    size.working_set,
+                    size.direction.name()
+                ));
+                let seed = seed.wrapping_add((at as u64) << 32);
+                rounds[which][at].push(bench.round(size, seed, &mut resident)?);
+                step.advance(1);
+            }
+        }
+    }
+    step.finish();
+    let step = progress.step("comparing all records", benches.len() as u64);
+    let mut are_right = Vec::new();
+    for bench in &benches {
+        are_right.push(bench.are_right()?);
+        step.advance(1);
+    }
+    step.finish();
+    let mut results = Vec::new();
+    for (at, &size) in sizes.iter().enumerate() {
+        for (which, bench) in benches.iter().enumerate() {
+            let mut others = benches.iter().zip(&rounds);
+            let in_memory = others.find(|(other, _)| other.mode == Mode::AllInMemory);
+            let in_memory = in_memory.map(|(_, rounds)| rounds[at].as_slice());
+            let own = &rounds[which][at];
+            results.push(summary(bench, size, own, in_memory, are_right[which]));
+        }
+    }
+    Ok(results)
+}
+
+/// Whether both databases fit onto this machine, if both are wanted.
+fn compares(settings: &Settings, progress: &Progress) -> bool {
+    let needed = settings.memory_for_all() + settings.memory_bytes;
+    let lacks = memory_available_bytes().filter(|available| *available < needed);
+    if let (true, Some(available)) = (settings.compares, lacks) {
+        progress.note(&format!(
+            "a database with everything in memory is not measured: it would need {}, and {} are \
+             available",
+            bytes_text(needed),
+            bytes_text(available)
+        ));
+    }
+    settings.compares && lacks.is_none()
+}
+
+/// A loaded database.
+struct Bench {
+    mode: Mode,
+    settings: Settings,
+    database: Database,
+    directory: PathBuf,
+    config: weft::WorkerConfig,
+    table: Counted,
+    /// Changes committed.
+    changes: u64,
+}
+
+impl Bench {
+    fn load(
+        mode: Mode,
+        settings: &Settings,
+        options: &Options,
+        directory: &Path,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let memory = match mode {
+            Mode::AllInMemory => settings.memory_for_all(),
+            Mode::BeyondMemory => settings.memory_bytes,
+        };
+        let directory = directory.join(mode.name());
+        let options = Options {
+            data_dir: Some(directory.clone()),
+            workers: settings.workers,
+            pin_workers: true,
+            isolation: weft::Isolation::Snapshot,
+            in_flight: settings.in_flight.into(),
+            memory_bytes_max: Some(usize::try_from(memory).unwrap_or(usize::MAX)),
+            // Who starves is to be seen, not to fail.
+            retries_max: u32::MAX,
+            storage: weft::StorageOptions {
+                cold_tier: mode == Mode::BeyondMemory,
+                ..options.storage
+            },
+            ..options.clone()
+        };
+        let config = options.worker_config();
+        let database = Database::open(options).map_err(Error::database)?;
+        let step = progress.step(format!("loading {}", mode.name()), settings.records());
+        let table = Counted::create(&database, "records", settings.value)?;
+        table.load(&database, settings.records(), &step)?;
+        step.finish();
+        Ok(Self {
+            mode,
+            settings: settings.clone(),
+            database,
+            directory,
+            config,
+            table,
+            changes: 0,
+        })
+    }
+
+    /// Accesses a working set for a while, and then measures it.
+    fn round(&mut self, size: Size, seed: u64, resident: &mut Resident) -> Result<Round> {
+        match self.mode {
+            Mode::AllInMemory => resident.elsewhere_begins(),
+            Mode::BeyondMemory => resident.forget_peak(),
+        }
+        let (before, _) = self.run(size, mix(seed), self.settings.warm_up)?;
+        let (mut findings, counts) = self.run(size, seed, self.settings.duration)?;
+        if findings.committed == 0 || findings.elapsed.is_zero() {
+            return Err(Error::run(
+                "not one transaction committed; give it more --seconds",
+            ));
+        }
+        self.changes += before.changes + findings.changes;
+        findings.verifier.merge(&before.verifier);
+        let own = match self.mode {
+            Mode::AllInMemory => {
+                resident.elsewhere_ends();
+                None
+            }
+            Mode::BeyondMemory => resident.peak(),
+        };
+        let files = Files::open(&self.directory)?;
+        let limit = files.as_ref().map(|files| {
+            let duration = limit_duration(self.settings.duration);
+            files.limit(duration)
+        });
+        Ok(Round {
+            findings,
+            cold_reads: counts.of(|stats| stats.cold_reads),
+            device_reads: counts.of(|stats| stats.device_reads_ended),
+            device_depth_sum: counts.of(|stats| stats.device_depth_sum),
+            in_flight: counts.in_flight(),
+            resident: own,
+            cold_file_bytes: files.as_ref().map_or(0, Files::bytes),
+            is_direct: files.as_ref().map(Files::is_direct),
+            limit: limit.transpose()?,
+        })
+    }
+
+    fn run(&self, size: Size, seed: u64, duration: Duration) -> Result<(Findings, Counts)> {
+        let chooser = self.settings.distribution.chooser(size.records)?;
+        let mut findings = Findings::default();
+        let counts = run_on_all_with_what_they_have(
+            &self.database,
+            self.config,
+            |number, worker, sender| {
+                let client = Client {
+                    table: self.table.clone(),
+                    chooser: chooser.clone(),
+                    records: Records::new(size.records),
+                    accesses: self.settings.accesses,
+                    read_percent: self.settings.read_percent,
+                    durability: self.settings.durability.into(),
+                    rng: crate::distribution::rng(seed, number as u64),
+                    duration,
+                    sender,
+                };
+                client.start(worker);
+            },
+            |part: Findings| findings.merge(&part),
+        )?;
+        Ok((findings, counts))
+    }
+
+    fn are_right(&self) -> Result<bool> {
+        let content = self.table.content(&self.database)?;
+        Ok(content.is_right(self.settings.records(), self.changes))
+    }
+}
+
+fn summary(
+    bench: &Bench,
+    size: Size,
+    rounds: &[Round],
+    in_memory: Option<&[Round]>,
+    are_right: bool,
+) -> BeyondMemory {
+    let settings = &bench.settings;
+    let of =
+        |figure: &dyn Fn(&Round) -> f64| Spread::of(&rounds.iter().map(figure).collect::<Vec<_>>());
+    let median = |figure: &dyn Fn(&Round) -> f64| of(figure).median;
+    let known = |figure: &dyn Fn(&Round) -> Option<f64>| {
+        let known: Vec<_> = rounds.iter().filter_map(figure).collect();
+        (!known.is_empty()).then(|| Spread::of(&known).median)
+    };
+    let sum = |of: fn(&Round) -> u64| rounds.iter().map(of).sum::<u64>() as f64;
+    let mut all = Findings::default();
+    rounds.iter().for_each(|round| all.merge(&round.findings));
+    let device_reads = sum(|round| round.device_reads);
+    let resident = rounds.iter().filter_map(|round| round.resident).max();
+    let cold_file_bytes = rounds.iter().map(|round| round.cold_file_bytes).max();
+    let cold_file_bytes = cold_file_bytes.unwrap_or(0);
+    let record_bytes = settings.records() * settings.record_bytes();
+    let is_beyond = bench.mode == Mode::BeyondMemory;
+    let ratios = in_memory.filter(|_| is_beyond).map(|others| {
+        let pairs = rounds.iter().zip(others);
+        let ratios: Vec<_> = pairs
+            .map(|(one, other)| one.rate() / other.rate())
+            .collect();
+        Spread::of(&ratios).median
+    });
+    BeyondMemory {
+        benchmark: "beyond-memory",
+        mode: bench.mode,
+        direction: size.direction,
+        working_set: size.working_set,
+        working_set_records: size.records,
+        records: settings.records(),
+        record_bytes,
+        memory_bytes: settings.memory_bytes,
+        value_bytes: settings.value.bytes(),
+        distribution: settings.distribution.name(),
+        theta: settings.distribution.theta(),
+        read_percent: settings.read_percent,
+        accesses: settings.accesses,
+        workers: settings.workers,
+        in_flight: settings.in_flight,
+        in_flight_effective: median(&|round| round.in_flight),
+        durability: settings.durability,
+        seconds: median(&|round| round.findings.elapsed.as_secs_f64()),
+        operations_per_second: median(&|round| round.per_second(round.findings.accesses)),
+        transactions_per_second: median(&Round::rate),
+        transactions_per_second_spread: of(&Round::rate),
+        times_in_memory: ratios,
+        latency_ns: all.latencies.percentiles(),
+        aborts: median(&|round| round.findings.aborts as f64) as u64,
+        cold_read_share: median(&|round| round.cold_reads as f64 / round.findings.accesses as f64),
+        device_iops: median(&Round::iops),
+        device_iops_limit: known(&|round| Some(round.limit?.reads_per_second)),
+        device_iops_share: known(&|round| Some(round.iops() / round.limit?.reads_per_second)),
+        device_depth: (device_reads > 0.0)
+            .then(|| sum(|round| round.device_depth_sum) / device_reads),
+        resident_bytes: resident,
+        resident_of_memory: resident.map(|bytes| bytes as f64 / settings.memory_bytes as f64),
+        cold_file_bytes,
+        cold_file_bytes_of_records: cold_file_bytes as f64 / record_bytes as f64,
+        direct_io: rounds.iter().rev().find_map(|round| round.is_direct),
+        verified: are_right && all.verifier.verified(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
