@@ -58,8 +58,20 @@ impl Counted {
     /// # Errors
     /// [`Error::Run`] when the database refuses.
     pub(crate) fn create(database: &Database, name: &str, value: ValueShape) -> Result<Self> {
+        Self::of(database.create_table(name), value)
+    }
+
+    /// Opens it again.
+    ///
+    /// # Errors
+    /// [`Error::Run`] when the database refuses.
+    pub(crate) fn open(database: &Database, name: &str, value: ValueShape) -> Result<Self> {
+        Self::of(database.open_table(name), value)
+    }
+
+    fn of(table: weft::Result<Table<Vec<u8>, Vec<u8>>>, value: ValueShape) -> Result<Self> {
         Ok(Self {
-            table: database.create_table(name).map_err(Error::database)?,
+            table: table.map_err(Error::database)?,
             key: KeyShape::new(KeyShape::BYTES_MIN, InsertOrder::Hashed)?,
             value,
         })

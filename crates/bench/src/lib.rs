@@ -24,6 +24,7 @@ pub mod application;
 pub mod beyond_memory;
 pub mod cold;
 pub mod comparison;
+mod cooling;
 mod counted;
 pub mod crash;
 mod databases;

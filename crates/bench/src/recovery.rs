@@ -1,32 +1,32 @@
 //! How fast a database comes back: from its log, and from a checkpoint.
 //!
-//! Records are inserted into a database in a directory, which is closed and opened
-//! again without a checkpoint, then with one, alternating between the two for every
-//! repeat. Every record is read and compared after each opening. Beside them stands
-//! how fast the same files can merely be read.
+//! Records are inserted into a database in a directory, which is closed and opened again
+//! several times without a checkpoint, then several times with one. All records are read and
+//! compared after each opening. Beside them stands how fast the same files can merely be read.
+//!
+//! Or most records leave memory before the checkpoint, which then refers to them: opening the
+//! database again takes as long as what was in memory wants.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use weft::{Database, Durability, Options, StorageOptions, Table, Transaction};
+use weft::{Database, Durability, Options, StorageOptions};
 
-use crate::keys::{InsertOrder, KeyShape};
-use crate::loading::in_batches;
+use crate::cold::device::Files;
+use crate::cooling::cool;
+use crate::counted::Counted;
 use crate::measure::Spread;
+use crate::number::with_commas;
 use crate::progress::{Progress, Step};
 use crate::report::{Format, csv, json, table};
 use crate::values::ValueShape;
 use crate::{Error, Result};
 
-/// Records per transaction while loading and comparing.
-const BATCH: u64 = 64;
 const TABLE: &str = "recovery";
 
 /// What to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Records in the database, at least 1.
     pub records: u64,
@@ -34,8 +34,26 @@ pub struct Settings {
     pub value_bytes: usize,
     /// Workers that recover, at least 1.
     pub workers: usize,
+    /// Records that leave memory before the database is closed. `None`: there is no cold tier.
+    pub cold: Option<Cold>,
     /// Repeats, at least 1.
     pub repeats: u32,
+}
+
+/// A database that is cold for the most part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cold {
+    /// Share of the records that leave memory, 0 to 100.
+    pub percent: f64,
+    /// The ceiling on memory, in bytes; `None` is the engine's own.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Settings {
+    fn cold_records(&self) -> u64 {
+        let share = self.cold.map_or(0.0, |cold| cold.percent / 100.0);
+        (share * self.records as f64) as u64
+    }
 }
 
 /// One way to come back, over all repeats.
@@ -49,10 +67,14 @@ pub struct Recovery {
     pub workers: usize,
     /// Records recovered.
     pub records: u64,
+    /// Those of them that were read from cold files when all were compared, in the last repeat.
+    pub cold_records: u64,
     /// Bytes of each value; keys have eight.
     pub value_bytes: usize,
     /// Bytes of the files that were read.
     pub bytes: u64,
+    /// Bytes of cold files.
+    pub cold_file_bytes: u64,
     /// Seconds from the call to the open database.
     pub seconds: f64,
     /// Records per second of all workers: median, least and greatest.
@@ -70,7 +92,6 @@ pub struct Recovery {
 struct Bench<'a> {
     settings: &'a Settings,
     directory: &'a Path,
-    key: KeyShape,
     value: ValueShape,
 }
 
@@ -78,10 +99,11 @@ struct Bench<'a> {
 struct Opening {
     seconds: f64,
     verified: bool,
-    database: Database,
+    cold_records: u64,
 }
 
-/// Measures both ways in `directory`, which is empty.
+/// Measures both ways in `directory`, which is empty; of a database with cold records, the way
+/// from a checkpoint.
 ///
 /// # Errors
 /// [`Error::Input`] for a length that no value can have; [`Error::Run`] when the
@@ -94,122 +116,117 @@ pub fn measure(
     let bench = Bench {
         settings,
         directory,
-        key: KeyShape::new(KeyShape::BYTES_MIN, InsertOrder::Hashed)?,
         value: ValueShape::new(settings.value_bytes)?,
     };
     let step = progress.step("loading", settings.records);
-    bench.load(&step)?;
+    let (database, table) = bench.load(&step)?;
     step.finish();
-    let total = u64::from(settings.repeats) * 2;
-    let step = progress.step("recovering", total);
-    let from_log = bench.repeat("log", &step)?;
-    bench
-        .open()?
-        .database
-        .checkpoint_blocking()
-        .map_err(Error::database)?;
-    let from_checkpoint = bench.repeat("checkpoint", &step)?;
+    let mut results = Vec::new();
+    let database = if settings.cold.is_some() {
+        bench.cool(&database, &table, progress)?;
+        database
+    } else {
+        // Writes what is relaxed.
+        database.close();
+        let step = progress.step("recovering from the log", settings.repeats.into());
+        results.push(bench.repeat("log", &step)?);
+        step.finish();
+        Database::open(bench.options()).map_err(Error::database)?
+    };
+    let step = progress.step("taking a checkpoint", 1);
+    database.checkpoint_blocking().map_err(Error::database)?;
+    database.close();
     step.finish();
-    Ok(vec![from_log, from_checkpoint])
+    let step = progress.step("recovering from a checkpoint", settings.repeats.into());
+    results.push(bench.repeat("checkpoint", &step)?);
+    step.finish();
+    Ok(results)
 }
 
 impl Bench<'_> {
     fn options(&self) -> Options {
+        let memory = self.settings.cold.and_then(|cold| cold.memory_bytes);
         Options {
             workers: self.settings.workers,
             data_dir: Some(self.directory.to_owned()),
             durability: Durability::Relaxed,
+            memory_bytes_max: memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             storage: StorageOptions {
                 checkpoint_log_bytes: 0,
                 checkpoint_interval: Duration::ZERO,
+                cold_tier: self.settings.cold.is_some(),
                 ..StorageOptions::default()
             },
             ..Options::default()
         }
     }
 
-    fn load(&self, step: &Step) -> Result<()> {
+    fn load(&self, step: &Step) -> Result<(Database, Counted)> {
         let database = Database::open(self.options()).map_err(Error::database)?;
-        let table: Table<Vec<u8>, Vec<u8>> =
-            database.create_table(TABLE).map_err(Error::database)?;
-        let (key_shape, value_shape) = (self.key, self.value);
-        let all = 0..self.settings.records;
-        in_batches(&database, all, BATCH, Some(step), |records| {
-            let table = table.clone();
-            async move |txn: &Transaction| {
-                let (mut key, mut value) =
-                    (vec![0; key_shape.bytes()], vec![0; value_shape.bytes()]);
-                for record in records.clone() {
-                    let word = key_shape.write(record, &mut key);
-                    value_shape.write(word, 0, &mut value);
-                    txn.insert(&table, &*key, &*value).await?;
-                }
-                Ok(())
-            }
-        })?;
-        // Writes what is relaxed.
-        database.close();
+        let table = Counted::create(&database, TABLE, self.value)?;
+        table.load(&database, self.settings.records, step)?;
+        Ok((database, table))
+    }
+
+    /// Has so many records leave memory as are to be cold.
+    fn cool(&self, database: &Database, table: &Counted, progress: &Progress) -> Result<()> {
+        let cold = self.settings.cold_records();
+        let hot = self.settings.records - cold;
+        let step = progress.step("having records leave memory", 1);
+        let out = cool(database, table, hot, cold)?;
+        step.finish();
+        progress.note(&format!(
+            "{} of {} records have left memory ({:.1} %)",
+            with_commas(out),
+            with_commas(self.settings.records),
+            100.0 * out as f64 / self.settings.records as f64
+        ));
         Ok(())
     }
 
-    /// Opens the database and compares all records.
+    /// Opens the database, compares all records and closes it.
     fn open(&self) -> Result<Opening> {
         let start = Instant::now();
         let database = Database::open(self.options()).map_err(Error::database)?;
         let seconds = start.elapsed().as_secs_f64();
-        let table: Table<Vec<u8>, Vec<u8>> = database.open_table(TABLE).map_err(Error::database)?;
-        let (key_shape, value_shape) = (self.key, self.value);
-        let verified = Arc::new(AtomicBool::new(true));
-        let all = 0..self.settings.records;
-        in_batches(&database, all, BATCH, None, |records| {
-            let (table, verified) = (table.clone(), Arc::clone(&verified));
-            async move |txn: &Transaction| {
-                let mut key = vec![0; key_shape.bytes()];
-                let mut expected = vec![0; value_shape.bytes()];
-                for record in records.clone() {
-                    let word = key_shape.write(record, &mut key);
-                    value_shape.write(word, 0, &mut expected);
-                    let same = |value: &[u8]| value == expected;
-                    if txn.get_with(&table, &*key, same).await? != Some(true) {
-                        // Relaxed: it is looked at when all batches have ended.
-                        verified.store(false, Ordering::Relaxed);
-                    }
-                }
-                Ok(())
-            }
-        })?;
+        let content = Counted::open(&database, TABLE, self.value)?.content(&database)?;
+        let cold_records = database.stats().cold_reads;
+        database.close();
         Ok(Opening {
             seconds,
-            verified: verified.load(Ordering::Relaxed),
-            database,
+            verified: content.is_right(self.settings.records, 0),
+            cold_records,
         })
     }
 
     fn repeat(&self, mode: &'static str, step: &Step) -> Result<Recovery> {
         let (mut seconds, mut limits) = (Vec::new(), Vec::new());
         let mut verified = true;
-        let mut bytes = 0;
+        let (mut bytes, mut cold_records) = (0, 0);
         for repeat in 0..self.settings.repeats {
-            step.say(format!("from the {mode}, repeat {}", repeat + 1));
+            step.say(format!("repeat {}", repeat + 1));
             let (read, limit) = self.read_files(mode)?;
             bytes = read;
             limits.push(limit);
             let opening = self.open()?;
             seconds.push(opening.seconds);
             verified &= opening.verified;
-            opening.database.close();
+            cold_records = opening.cold_records;
             step.advance(1);
         }
         let records = self.settings.records;
         let rates: Vec<f64> = seconds.iter().map(|s| records as f64 / s).collect();
         let records_per_second = Spread::of(&rates);
+        let files = Files::open(self.directory)?;
         Ok(Recovery {
             benchmark: "recovery",
             mode,
             workers: self.settings.workers,
             records,
+            cold_records,
             value_bytes: self.settings.value_bytes,
             bytes,
+            cold_file_bytes: files.as_ref().map_or(0, Files::bytes),
             seconds: Spread::of(&seconds).median,
             records_per_second,
             records_per_second_per_worker: records_per_second.median / self.settings.workers as f64,
@@ -237,8 +254,9 @@ impl Bench<'_> {
 }
 
 const LEGEND: &str = "\
-Medians over the repeats. per worker: records per second of each. ±: half the range of Mrec/s. read:
-how fast the same files can merely be read. ok: every record was read and compared.
+Medians over the repeats. per worker: records per second of each. ±: half the range of Mrec/s. cold:
+records that were still out of memory. MB: of the files that opening reads; cold files are not among
+them. read: how fast the same files can merely be read. ok: every record was read and compared.
 ";
 
 /// The results in this form, with a newline at the end.
@@ -260,8 +278,10 @@ struct Line {
     mode: &'static str,
     workers: usize,
     records: u64,
+    cold_records: u64,
     value_bytes: usize,
     bytes: u64,
+    cold_file_bytes: u64,
     seconds: f64,
     median: f64,
     min: f64,
@@ -279,8 +299,10 @@ impl Line {
             mode: recovery.mode,
             workers: recovery.workers,
             records: recovery.records,
+            cold_records: recovery.cold_records,
             value_bytes: recovery.value_bytes,
             bytes: recovery.bytes,
+            cold_file_bytes: recovery.cold_file_bytes,
             seconds: recovery.seconds,
             median,
             min,
@@ -299,6 +321,7 @@ fn text(results: &[Recovery]) -> String {
         "Mrec/s",
         "±",
         "per worker",
+        "cold",
         "MB",
         "MB/s",
         "read",
@@ -306,12 +329,14 @@ fn text(results: &[Recovery]) -> String {
     ]);
     for result in results {
         let megabytes = result.bytes as f64 / 1e6;
+        let cold = 100.0 * result.cold_records as f64 / result.records as f64;
         rows.add_row([
             result.mode.to_owned(),
             format!("{:.2}", result.seconds),
             format!("{:.3}", result.records_per_second.median / 1e6),
             table::spread(&result.records_per_second),
             format!("{:.3}", result.records_per_second_per_worker / 1e6),
+            format!("{cold:.1} %"),
             format!("{megabytes:.0}"),
             format!("{:.0}", megabytes / result.seconds),
             format!("{:.0} MB/s", result.limit_bytes_per_second / 1e6),
@@ -333,6 +358,7 @@ mod tests {
             records: 3000,
             value_bytes: 100,
             workers: 2,
+            cold: None,
             repeats: 2,
         };
         let results = measure(&settings, place.path(), &Progress::hidden()).unwrap();
@@ -340,9 +366,32 @@ mod tests {
         assert_eq!(modes, ["log", "checkpoint"]);
         for result in &results {
             assert!(result.verified && result.bytes > 300_000, "{result:?}");
+            assert_eq!((result.cold_records, result.cold_file_bytes), (0, 0));
         }
         for format in [Format::Table, Format::Csv, Format::Json] {
             assert!(report(format, &results).unwrap().contains("checkpoint"));
         }
+    }
+    #[test]
+    fn what_has_left_memory_is_still_cold_after_opening() {
+        let place = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            records: 20_000,
+            value_bytes: 100,
+            workers: 2,
+            cold: Some(Cold {
+                percent: 95.0,
+                memory_bytes: Some(64 << 20),
+            }),
+            repeats: 2,
+        };
+        let results = measure(&settings, place.path(), &Progress::hidden()).unwrap();
+        let [result] = &results[..] else {
+            panic!("{results:?}");
+        };
+        assert!(result.verified && result.mode == "checkpoint", "{result:?}");
+        // The clock does not stop at a record.
+        assert!(result.cold_records.abs_diff(19_000) < 500, "{result:?}");
+        assert!(result.cold_file_bytes > 19_000 * 108, "{result:?}");
     }
 }

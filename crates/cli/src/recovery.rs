@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use bench::number::parse_count;
+use bench::number::{parse_count, parse_percent};
 use bench::progress::Progress;
-use bench::recovery::{Settings, measure, report};
+use bench::recovery::{Cold, Settings, measure, report};
 
 use crate::series::Series;
 use bench::place::Place;
@@ -13,14 +13,17 @@ const EXAMPLES: &str = "\
 Examples:
   weft bench recovery --data-dir /tmp/weft-recovery
   weft bench recovery --data-dir /tmp/weft-recovery --records 20M --workers 2
-  weft bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --format json";
+  weft bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --format json
+  Most records are on the device only when the database is closed:
+    weft bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --cold-percent 95";
 
 /// Measures how fast a database is opened again: from its log alone, and from a
 /// checkpoint.
 ///
 /// Records are inserted into a new database in the directory, which is then closed
-/// and opened again several times; every record is compared after each opening. The
-/// directory is removed afterwards.
+/// and opened again several times; every record is compared after each opening. With
+/// --cold-percent, so many records leave memory before a checkpoint is taken, and the
+/// database is opened from that. The directory is removed afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -40,6 +43,20 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 
+    /// Share of the records that leave memory for the cold tier before the database is closed.
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        allow_negative_numbers = true,
+        value_parser = parse_percent
+    )]
+    cold_percent: Option<f64>,
+
+    /// The ceiling on memory of a database with cold records, in bytes [default: the engine's
+    /// own].
+    #[arg(long, value_name = "N", requires = "cold_percent", value_parser = parse_count)]
+    memory: Option<u64>,
+
     #[command(flatten)]
     series: Series,
 }
@@ -54,6 +71,10 @@ impl Arguments {
             records: self.records,
             value_bytes: usize::try_from(self.value_bytes).unwrap_or(usize::MAX),
             workers: self.workers.into(),
+            cold: self.cold_percent.map(|percent| Cold {
+                percent,
+                memory_bytes: self.memory,
+            }),
             repeats: self.series.repeats,
         };
         let results = measure(&settings, place.path(), &Progress::stderr())?;

@@ -227,6 +227,16 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         .code(2)
         .stderr(contains(word));
     }
+    for (arguments, word) in [
+        ("--cold-percent 101", "`101`"),
+        ("--memory 1GiB", "--cold-percent"),
+        ("--records 0", "--records 0"),
+    ] {
+        weft(&format!("bench recovery --data-dir nowhere {arguments}"))
+            .assert()
+            .code(2)
+            .stderr(contains(word));
+    }
     weft("bench limits --bytes 1")
         .assert()
         .code(2)
@@ -308,6 +318,26 @@ fn working_sets_beyond_memory_are_reported_both_ways() {
     let drawn = std::fs::read_to_string(chart).unwrap();
     assert!(drawn.contains("beyond-memory, shrinking"), "{drawn}");
     assert!(!directory.path().join("data").exists());
+}
+
+#[test]
+fn a_mostly_cold_database_is_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = weft("bench recovery --records 20k --cold-percent 90 --memory 64MiB")
+        .args(["--repeats", "1", "--format", "json", "--data-dir"])
+        .arg(directory.path().join("data"))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("have left memory"), "{errors}");
+    let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results.as_array().unwrap().len(), 1, "{results}");
+    let result = &results[0];
+    assert_eq!(result["mode"], "checkpoint", "{result}");
+    assert_eq!(result["verified"], true, "{result}");
+    let cold = result["cold_records"].as_u64().unwrap();
+    assert!((17_000..19_000).contains(&cold), "{result}");
 }
 
 #[test]

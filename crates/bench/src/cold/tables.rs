@@ -2,25 +2,16 @@
 //! them at the end.
 
 use std::cell::RefCell;
-use std::sync::mpsc;
-use std::time::Duration;
 
-use weft::{Context, Database, Policy, Transaction};
+use weft::{Database, Policy, Transaction};
 
 use super::Settings;
 use super::source::Request;
+use crate::Result;
+use crate::cooling::cool;
 use crate::counted::Counted;
-use crate::databases::session;
 use crate::progress::Step;
 use crate::values::Verifier;
-use crate::{Error, Result};
-
-/// Records that the clock may come by after it was to stop.
-const LOOKS_TOO_MANY: u64 = 2048;
-/// Times that the clock goes around in vain before the rest is left in memory.
-const ROUNDS_MAX: u32 = 100;
-/// Time between two rounds.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// Both tables.
 #[derive(Clone)]
@@ -65,30 +56,11 @@ impl Tables {
     /// Has all records of the cold table leave memory, and none of the hot one's; how many
     /// are out.
     ///
-    /// The clock takes what nobody has asked for since it last came by. So hot records are
-    /// asked for between two rounds, and no round is a whole one.
-    ///
     /// # Errors
     /// [`Error::Run`] when the device refuses.
     pub(super) fn cool(&self, settings: &Settings, database: &Database) -> Result<u64> {
-        for worker in database.workers() {
-            worker.configure(weft::WorkerConfig::default());
-        }
-        let all = settings.hot_records + settings.cold_records;
-        let round = all.saturating_sub(LOOKS_TOO_MANY).max(1);
-        let (mut out, mut in_vain) = (0, 0);
-        loop {
-            move_clock(database, round)?;
-            self.hot.touch(database, settings.hot_records)?;
-            // Until the workers have published what they counted.
-            std::thread::sleep(PAUSE);
-            let stats = database.stats();
-            let before = std::mem::replace(&mut out, stats.demoted - stats.promoted);
-            in_vain += u32::from(out == before);
-            if out == settings.cold_records || in_vain == ROUNDS_MAX {
-                return Ok(out);
-            }
-        }
+        let (hot, cold) = (settings.hot_records, settings.cold_records);
+        cool(database, &self.hot, hot, cold)
     }
 
     /// Whether every record is there, whole, and `changes` have been counted in all of them.
@@ -106,41 +78,4 @@ impl Tables {
         let all = settings.hot_records + settings.cold_records;
         Ok(content.is_right(all, changes))
     }
-}
-
-/// Moves the clock on by about so many records.
-fn move_clock(database: &Database, looks: u64) -> Result<()> {
-    let worker = database.workers().first();
-    let worker = worker.ok_or_else(|| Error::run("there is no worker; report this"))?;
-    let (sender, receiver) = mpsc::channel();
-    worker.supply(move |context: Context| {
-        let mut once = Some(sender);
-        move || {
-            let sender = once.take()?;
-            let context = context.clone();
-            Some(move || async move {
-                // The receiver gives up only with the whole measurement.
-                let _ = sender.send(move_clock_here(&context, looks).await);
-            })
-        }
-    });
-    let moved = receiver.recv();
-    moved.unwrap_or_else(|_| Err(Error::run("records did not leave memory; report this")))
-}
-
-async fn move_clock_here(context: &Context, looks: u64) -> Result<()> {
-    let session = session(context).map_err(Error::database)?;
-    let mut looked_at = 0;
-    while looked_at < looks {
-        session.tend();
-        let moved = session.demote(looks - looked_at).await;
-        let moved =
-            moved.map_err(|error| Error::run(format!("records cannot leave memory: {error}")))?;
-        let Some(moved) = moved.filter(|moved| moved.looked_at > 0) else {
-            break;
-        };
-        looked_at += moved.looked_at;
-    }
-    session.tend();
-    Ok(())
 }

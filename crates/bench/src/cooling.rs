@@ -1,0 +1,88 @@
+//! Records that leave memory because they are told to, rather than for want of room.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use weft::{Context, Database};
+
+use crate::counted::Counted;
+use crate::databases::session;
+use crate::{Error, Result};
+
+/// Records that the clock may come by after it was to stop.
+const LOOKS_TOO_MANY: u64 = 2048;
+/// Times that the clock goes around in vain before the rest is left in memory.
+const ROUNDS_MAX: u32 = 100;
+/// Time between two rounds.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Has `cold_records` records of the database leave memory, and none of the first
+/// `hot_records` of `hot`, which are all others; how many are out.
+///
+/// The clock takes what nobody has asked for since it last came by. So hot records are
+/// asked for between two rounds, and no round is a whole one.
+///
+/// # Errors
+/// [`Error::Run`] when the device refuses.
+pub(crate) fn cool(
+    database: &Database,
+    hot: &Counted,
+    hot_records: u64,
+    cold_records: u64,
+) -> Result<u64> {
+    for worker in database.workers() {
+        worker.configure(weft::WorkerConfig::default());
+    }
+    let all = hot_records + cold_records;
+    let round = all.saturating_sub(LOOKS_TOO_MANY).max(1);
+    let (mut out, mut in_vain) = (0, 0);
+    loop {
+        move_clock(database, round)?;
+        hot.touch(database, hot_records)?;
+        // Until the workers have published what they counted.
+        std::thread::sleep(PAUSE);
+        let stats = database.stats();
+        let before = std::mem::replace(&mut out, stats.demoted - stats.promoted);
+        in_vain += u32::from(out == before);
+        if out == cold_records || in_vain == ROUNDS_MAX {
+            return Ok(out);
+        }
+    }
+}
+
+/// Moves the clock on by about so many records.
+fn move_clock(database: &Database, looks: u64) -> Result<()> {
+    let worker = database.workers().first();
+    let worker = worker.ok_or_else(|| Error::run("there is no worker; report this"))?;
+    let (sender, receiver) = mpsc::channel();
+    worker.supply(move |context: Context| {
+        let mut once = Some(sender);
+        move || {
+            let sender = once.take()?;
+            let context = context.clone();
+            Some(move || async move {
+                // The receiver gives up only with the whole measurement.
+                let _ = sender.send(move_clock_here(&context, looks).await);
+            })
+        }
+    });
+    let moved = receiver.recv();
+    moved.unwrap_or_else(|_| Err(Error::run("records did not leave memory; report this")))
+}
+
+async fn move_clock_here(context: &Context, looks: u64) -> Result<()> {
+    let session = session(context).map_err(Error::database)?;
+    let mut looked_at = 0;
+    while looked_at < looks {
+        session.tend();
+        let moved = session.demote(looks - looked_at).await;
+        let moved =
+            moved.map_err(|error| Error::run(format!("records cannot leave memory: {error}")))?;
+        let Some(moved) = moved.filter(|moved| moved.looked_at > 0) else {
+            break;
+        };
+        looked_at += moved.looked_at;
+    }
+    session.tend();
+    Ok(())
+}
