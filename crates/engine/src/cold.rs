@@ -11,7 +11,7 @@
 //! | a block on its way to one | `block.rs` |
 //! | reading a record, once for all who want it | `fetch.rs` |
 //! | what leaves memory, and how | `demote.rs` |
-//! | what comes back | `promote.rs` |
+//! | what comes back, and who was asked for lately | `promote.rs`, `asked.rs` |
 //! | when: room in memory | `room.rs` |
 //! | how what stays is moved together | `evacuate.rs` |
 //! | what is live in a file | `census.rs` |
@@ -48,6 +48,7 @@
 //! overwrites: U is then either seen by T, or sees the bound.
 
 mod address;
+mod asked;
 mod block;
 mod bounds;
 mod census;
@@ -62,25 +63,27 @@ mod loom_tests;
 mod promote;
 mod room;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use io::{Directory, File};
 
 pub(crate) use self::files::{file_name, file_number, locate, remove_others};
 pub(crate) use self::{
-    address::ColdAddress,
+    address::{ColdAddress, POSITION_UNIT},
     bounds::Bounds,
     fetch::Fetched,
+    files::POSITIONS_END,
     room::{Patience, WaitingForRoom},
 };
-pub use self::{compact::Compacted, demote::Demoted};
 use self::{
+    asked::Asked,
     compact::Compaction,
     demote::Hand,
     fetch::Reads,
     files::{ColdFile, ColdFiles, FILE_BYTES_MAX},
     room::{Leaving, Wish},
 };
+pub use self::{compact::Compacted, demote::Demoted};
 use crate::{manifest::ColdFileEntry, sync::AtomicBool, timestamp::Timestamp};
 
 /// The number of the file that has a record.
@@ -96,6 +99,9 @@ pub(crate) struct ColdTier {
     hand: Hand,
     /// A session moves versions together.
     is_evacuating: AtomicBool,
+    /// There is little room in memory.
+    is_short: AtomicBool,
+    asked: OnceLock<Asked>,
     compaction: Compaction,
     wish: Wish,
     leaving: Leaving,
@@ -118,6 +124,8 @@ impl ColdTier {
             bounds: Bounds::new(),
             hand: Hand::default(),
             is_evacuating: AtomicBool::new(false),
+            is_short: AtomicBool::new(false),
+            asked: OnceLock::new(),
             compaction: Compaction::new(config),
             wish: Wish::default(),
             leaving: Leaving::default(),

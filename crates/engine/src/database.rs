@@ -106,7 +106,7 @@ impl Database {
     ) -> Result<Arc<Database>, Exhausted> {
         let arena = Arena::new(config.memory_bytes_max.max(1 << 20))?;
         if let Some(cold) = storage.as_ref().and_then(Storage::cold) {
-            cold.keep_room_in(&arena);
+            cold.keep_room_in(&arena)?;
         }
         let epochs = Epochs::new();
         Ok(Arc::new(Database {

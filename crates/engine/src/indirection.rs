@@ -62,6 +62,11 @@ const _: () = assert!(ColdAddress::BITS + COLD_SHIFT <= u64::BITS);
 pub(crate) struct Slot(AtomicU64);
 
 impl Slot {
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn unused() -> Slot {
+        Slot(AtomicU64::new(0))
+    }
+
     #[cfg(all(test, loom))]
     pub(crate) fn holding(version: Version) -> Slot {
         Slot(AtomicU64::new(version.word()))

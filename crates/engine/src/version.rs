@@ -6,6 +6,7 @@
 //! | begin  | link   | length | mark   | payload ...
 //! +--------+--------+--------+--------+------------------
 //!  link: distance to `next` 36 bits | block size 8 | distance to `successor` 20
+//!   or   position on the device 42 bits | 11        | distance to `successor` 20
 //! ```
 //! A chain starts in the indirection array and runs from newest to oldest.
 //!
@@ -19,8 +20,8 @@
 //!   commit (`transaction/certify.rs`).
 //! - `length`, payload: written by the maker while `begin` holds its identity,
 //!   read by others only after they have loaded a commit timestamp from `begin`.
-//! - A version that was read from the device has no `next`; in place of the distance is a mark
-//!   that says so, and behind its payload the address there: written before it is published,
+//! - A version that was read from the device has no `next`, and a block of the size that its
+//!   payload asks for; in their place it has the position there: written before it is published,
 //!   then constant. It can leave memory without being written again.
 //! - the flag in the highest bit of `length`: nobody has asked for the version since
 //!   somebody last looked (`cold/demote.rs`). Set and cleared by anybody.
@@ -38,7 +39,7 @@ use memory::{BlockSize, Exhausted, Local, Purpose};
 
 use self::stamps::{Distance, ReadMark};
 use crate::{
-    cold::ColdAddress,
+    cold::{POSITION_UNIT, POSITIONS_END},
     sync::{AtomicU32, AtomicU64, Ordering},
     timestamp::{Begin, Timestamp, TransactionId},
 };
@@ -62,8 +63,10 @@ impl Link {
     const NEXT_BITS: u32 = 36;
     const SIZE_BITS: u32 = 8;
     const UNIT_LOG2: u32 = 4;
-    /// In place of a distance: there is no `next`, but an address behind the payload.
-    const IS_COPY: u64 = 1 << (Self::NEXT_BITS - 1);
+    /// In the place of the highest bits of a size, none of which has both: there is no `next`, but
+    /// a position on the device, in units of [`POSITION_UNIT`].
+    const IS_COPY: u64 = 0b11 << Self::POSITION_BITS;
+    const POSITION_BITS: u32 = Self::NEXT_BITS + Self::SIZE_BITS - 2;
 
     fn new(from: Version, next: Option<Version>, size: BlockSize) -> Link {
         // What a copied version's link dangles at may be where the copy is.
@@ -91,9 +94,24 @@ impl Link {
 
     #[inline(always)]
     fn is_copy(self) -> bool {
-        self.0 & ((1 << Self::NEXT_BITS) - 1) == Self::IS_COPY
+        self.0 & Self::IS_COPY == Self::IS_COPY
     }
 
+    /// Where on the device the record is, in bytes from the start of all cold files.
+    fn position(self) -> Option<u64> {
+        let units = self.0 & ((1 << Self::POSITION_BITS) - 1);
+        self.is_copy().then_some(units * POSITION_UNIT)
+    }
+
+    /// That of a version at this position, which keeps its distance to `successor`.
+    fn with_position(self, position: u64) -> Link {
+        let units = position / POSITION_UNIT;
+        debug_assert!(units >> Self::POSITION_BITS == 0);
+        let shift = Self::NEXT_BITS + Self::SIZE_BITS;
+        Link(self.0 >> shift << shift | Self::IS_COPY | units)
+    }
+
+    /// Of what is no copy.
     #[inline(always)]
     fn size(self) -> BlockSize {
         BlockSize::of_number((self.0 >> Self::NEXT_BITS) as u8)
@@ -111,6 +129,8 @@ impl Link {
 }
 
 const _: () = assert!(Link::NEXT_BITS + Link::SIZE_BITS + Distance::BITS == 64);
+const _: () = assert!(BlockSize::serving(memory::BLOCK_BYTES_MAX).number() < 0b1100_0000);
+const _: () = assert!(POSITIONS_END / POSITION_UNIT <= 1 << Link::POSITION_BITS);
 
 pub(crate) const HEADER_BYTES: usize = 24;
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES || cfg!(loom));
@@ -156,40 +176,23 @@ impl Version {
         Self::make(local, timestamp.0, payload, None)
     }
 
-    /// What was committed at `timestamp` and read from `address`, unpublished.
+    /// What was committed at `timestamp` and read from this position, unpublished.
     pub(crate) fn restore_copy(
         local: &Local,
         timestamp: Timestamp,
         payload: &[u8],
-        address: ColdAddress,
+        position: u64,
     ) -> Result<Version, Exhausted> {
-        let block_bytes = Self::block_bytes_for(payload.len()) + size_of::<u64>();
-        let version = Version(local.allocate(block_bytes, Purpose::Version)?);
-        // SAFETY: the block is fresh, 16-byte aligned, ours, and has room for the address
-        // behind the payload.
-        unsafe {
-            version.init(timestamp.0, None, BlockSize::serving(block_bytes));
-            version.write_payload(Some(payload));
-            let target = version.0.as_ptr().add(HEADER_BYTES + payload.len());
-            target.cast::<u64>().write_unaligned(address.bits());
-        }
-        let link = Link(version.link().0 | Link::IS_COPY);
+        let version = Self::restore(local, timestamp, Some(payload))?;
+        let link = version.link().with_position(position);
         version.header().link.store(link.0, Ordering::Relaxed);
         Ok(version)
     }
 
-    /// Where the record is on the device, if it was read from there.
-    pub(crate) fn address_on_device(self) -> Option<ColdAddress> {
-        let payload = self.link().is_copy().then(|| self.payload()).flatten()?;
-        // SAFETY: that is where `restore_copy` has put it.
-        let bits = unsafe {
-            payload
-                .as_ptr()
-                .add(payload.len())
-                .cast::<u64>()
-                .read_unaligned()
-        };
-        Some(ColdAddress::from_bits(bits))
+    /// Where the record is on the device, in bytes from the start of all cold files, if it was
+    /// read from there.
+    pub(crate) fn position_on_device(self) -> Option<u64> {
+        self.link().position()
     }
 
     #[inline(always)]
@@ -300,9 +303,9 @@ impl Version {
     pub(crate) fn copy(self, local: &Local) -> Result<Version, Exhausted> {
         let header = self.header();
         let begin = header.begin.load(Ordering::Acquire);
-        let copy = match (self.address_on_device(), self.payload()) {
-            (Some(address), Some(payload)) => {
-                Version::restore_copy(local, Timestamp(begin), payload, address)?
+        let copy = match (self.position_on_device(), self.payload()) {
+            (Some(position), Some(payload)) => {
+                Version::restore_copy(local, Timestamp(begin), payload, position)?
             }
             (_, payload) => Version::make(local, begin, payload, self.next())?,
         };
@@ -377,7 +380,12 @@ impl Version {
 
     /// Bytes of the version's block.
     pub(crate) fn block_bytes(self) -> usize {
-        self.link().size().bytes()
+        let link = self.link();
+        let size = match link.is_copy() {
+            false => link.size(),
+            true => BlockSize::serving(Self::block_bytes_for(self.length() as usize)),
+        };
+        size.bytes()
     }
 
     /// The record's value, `None` for a tombstone. Only when the version is

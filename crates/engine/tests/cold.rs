@@ -1141,8 +1141,8 @@ fn many_that_write_much_wait_their_turn() {
     assert!(records.eq((0..TASKS * RECORDS).map(|i| (key(i), large(i)))));
 }
 
-/// What leaves memory takes blocks of one size, and with its address, when it comes back, of the
-/// next: room for that is made although nobody waits for it.
+/// Memory is full of records of one size, and others come back: room for them is made although
+/// nobody waits for it.
 #[test]
 fn records_of_another_size_come_back() {
     const LIMIT: usize = 24 << 20;
@@ -1151,7 +1151,7 @@ fn records_of_another_size_come_back() {
     let table = durable.create_table("t", b"").unwrap();
     let upkeep = durable.worker.handle();
     let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
-    let bytes = |i: u64| i.to_le_bytes().repeat(125);
+    let bytes = |i: u64| i.to_le_bytes().repeat(if i < 2000 { 60 } else { 125 });
     for from in (0..40_000).step_by(50) {
         let records = (from..from + 50).map(|i| (key(i), Some(bytes(i))));
         durable.write(&table, records.collect()).unwrap();
@@ -1170,6 +1170,50 @@ fn records_of_another_size_come_back() {
     }
     let promoted = durable.database.stats().promoted - before;
     assert!(promoted >= 1000, "{promoted}");
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+}
+
+/// Many records that are asked for once do not drive out those that are asked for often.
+#[test]
+fn who_is_asked_for_once_drives_nobody_out() {
+    const OFTEN: u64 = 5000;
+    const ALL: u64 = 60_000;
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(24 << 20, disk.directory());
+    let table = durable.create_table("t", b"").unwrap();
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    let bytes = |i: u64| i.to_le_bytes().repeat(100);
+    for from in (0..ALL).step_by(50) {
+        let records = (from..from + 50).map(|i| (key(i), Some(bytes(i))));
+        durable.write(&table, records.collect()).unwrap();
+    }
+    // Reads of the device, with the upkeep in between.
+    let read = |durable: &mut Durable, from: u64, to: u64| {
+        let before = durable.database.stats().cold_reads;
+        for from in (from..to).step_by(1000) {
+            let table = table.clone();
+            durable.run(async move |session: Rc<Session>| {
+                for i in from..from + 1000 {
+                    let transaction = session.begin(Isolation::Snapshot).unwrap();
+                    assert_eq!(get(&transaction, &table, i).await, Some(bytes(i)));
+                }
+                session.tend();
+                interleave::sleep(std::time::Duration::from_millis(2)).await;
+            });
+        }
+        durable.database.stats().cold_reads - before
+    };
+    let mut missed = OFTEN;
+    for _ in 0..20 {
+        missed = read(&mut durable, 0, OFTEN);
+    }
+    assert!(missed < OFTEN / 20, "{missed}");
+    let others = read(&mut durable, OFTEN, ALL);
+    assert!(others > (ALL - OFTEN) / 2, "{others}");
+    let missed = read(&mut durable, 0, OFTEN);
+    assert!(missed < OFTEN / 5, "{missed}");
     durable.session().wind_up();
     durable.worker.run_until(upkeep).unwrap();
 }

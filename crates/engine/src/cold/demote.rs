@@ -15,7 +15,7 @@
 use std::{io, ops::Bound, rc::Rc, sync::Mutex};
 
 use index::Direction;
-use interleave::{Interleaved, Policy, leaf};
+use interleave::{Prefetching, run_inline};
 
 use super::{
     ColdTier,
@@ -33,8 +33,9 @@ use crate::{
     transaction::{Isolation, fetch_records},
 };
 
-/// Border nodes that the hand visits under one pin.
-const NODES_PER_PIN: usize = 64;
+/// Border nodes that the hand visits under one pin, without a suspension: among transactions that
+/// wait for the device, each of them would take as long as all of these.
+const NODES_PER_PIN: usize = 16;
 
 /// Where the clock's hand is. One session moves it at a time: nobody else finds it meanwhile.
 pub(super) struct Hand(Mutex<Option<Place>>);
@@ -145,11 +146,6 @@ impl Load {
             version: version.word(),
             begin,
         };
-        if let Some(address) = version.address_on_device()
-            && tier.is_open_at(address)
-        {
-            return Some((victim, address));
-        }
         let record = ColdRecord {
             table: table.number(),
             begin,
@@ -157,6 +153,12 @@ impl Load {
             key,
             stored,
         };
+        if let Some(position) = version.position_on_device()
+            && let Some(address) = ColdAddress::new(position, record.bytes())
+            && tier.is_open_at(address)
+        {
+            return Some((victim, address));
+        }
         self.block.push(&record);
         self.victims.push(victim);
         None
@@ -229,8 +231,7 @@ impl Session {
                 let Ok(snapshot) = self.begin(Isolation::Snapshot) else {
                     return;
                 };
-                let (this, table) = (self, &*table);
-                let is_end = leaf!(Interleaved, this.stride(tier, table, place, load));
+                let is_end = run_inline(self.stride(tier, &table, place, load));
                 snapshot.release();
                 if is_end {
                     break;
@@ -246,11 +247,8 @@ impl Session {
         }
     }
 
-    /// Moves the hand on in one table: whether that was all of it.
-    ///
-    /// # Suspension
-    /// Memory waits.
-    async fn stride<P: Policy>(
+    /// Moves the hand on in one table: whether that was all of it. Never suspends.
+    async fn stride(
         &self,
         tier: &ColdTier,
         table: &Table,
@@ -270,10 +268,10 @@ impl Session {
             .scan((from, Bound::Unbounded), Direction::Forward);
         let pin = self.memory.pin();
         for _ in 0..NODES_PER_PIN {
-            if !scan.next::<P>(&pin, &mut batch).await {
+            if !scan.next::<Prefetching>(&pin, &mut batch).await {
                 return true;
             }
-            fetch_records::<P>(table, batch.iter().map(|(_, rid)| Rid(rid))).await;
+            fetch_records::<Prefetching>(table, batch.iter().map(|(_, rid)| Rid(rid))).await;
             for (key, rid) in batch.iter() {
                 if let Some((victim, address)) = load.consider(tier, table, Rid(rid), key, horizon)
                     && let Some(bytes) = self.chill(tier, table, &victim, address)

@@ -43,8 +43,11 @@ use super::ColdAddress;
 /// Positions of a file: it has so many bytes at most.
 pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
 
+/// The end of all positions: what a version in memory has room for (`version.rs`).
+pub(crate) const POSITIONS_END: u64 = 1 << 46;
+
 /// Numbers of files; after the last one comes the first.
-const NUMBERS: u32 = ((1 << 48) / FILE_BYTES_MAX) as u32;
+const NUMBERS: u32 = (POSITIONS_END / FILE_BYTES_MAX) as u32;
 
 /// The name of a cold file.
 pub(crate) fn file_name(number: u32) -> String {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Session {
-    /// Reads a cold record, and makes it hot if there is room.
+    /// Reads a cold record, and makes it hot if there is room, and it is worth that.
     ///
     /// # Errors
     /// [`Error::ColdRecord`]; [`Abort::ReadRefused`](crate::Abort::ReadRefused), with which the
@@ -40,10 +40,18 @@ impl Session {
                 .expect("who has cold records has a tier");
             let fetch = pin!(self.fetch(tier, address, priority));
             let fetched = from_device(fetch).await?;
-            // Without room it is read where it is.
-            let _ = self.promote(slot, &fetched);
+            self.promote_if_worth_it(slot, &fetched);
             Ok(fetched)
         })
+    }
+
+    /// Makes a record hot that was fetched, if there is room for what somebody asks for so often.
+    /// Else it is read where it is.
+    pub(crate) fn promote_if_worth_it(&self, slot: &Slot, fetched: &Fetched) {
+        let tier = self.database.cold();
+        if tier.is_some_and(|tier| tier.takes_in(slot)) {
+            let _ = self.promote(slot, fetched);
+        }
     }
 
     /// Makes a record hot that was fetched, unless somebody else has.
@@ -52,12 +60,11 @@ impl Session {
     /// There is no room.
     pub(crate) fn promote(&self, slot: &Slot, fetched: &Fetched) -> Result<(), Exhausted> {
         let (begin, address) = (fetched.begin, fetched.address);
-        let version = Version::restore_copy(&self.memory, begin, fetched.stored(), address);
+        let position = address.position();
+        let version = Version::restore_copy(&self.memory, begin, fetched.stored(), position);
         // What is free may be free in holes for versions of other sizes.
         let version = version.inspect_err(|_| self.call_for_room())?;
         version.stamp(begin, fetched.successor);
-        // It has to be asked for once more to stay.
-        version.take_use();
         if slot.thaw(address, version) {
             self.counters.update(|stats| stats.promoted += 1);
         } else {

@@ -20,16 +20,18 @@ use std::{
     io,
     pin::pin,
     rc::Rc,
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
 
 use interleave::{Nested, sleep};
-use memory::Arena;
+use memory::{Arena, Exhausted};
 
-use super::ColdTier;
+use super::{ColdTier, asked::Asked};
 use crate::{
     error::Error,
+    indirection::Slot,
     log::LaneWriter,
     session::{Session, next_look},
     sync::{AtomicUsize, Ordering},
@@ -37,6 +39,10 @@ use crate::{
 
 /// What is free of the limit, at least, in holes or not: one of so many parts.
 const FREE_PART: usize = 10;
+
+/// Memory is short if no more is free than that and so many parts of it: no more than
+/// demotion makes room for.
+const SHORT_PART: usize = 4;
 
 /// What is free for any purpose: the same. Versions do not get it: those of transactions that
 /// wait for room cannot move out of the way of what they wait for.
@@ -185,8 +191,20 @@ struct Stand {
 
 impl ColdTier {
     /// Has the arena keep what is to be free for any purpose.
-    pub(crate) fn keep_room_in(&self, arena: &Arena) {
+    ///
+    /// # Errors
+    /// It is too small for anything.
+    pub(crate) fn keep_room_in(&self, arena: &Arc<Arena>) -> Result<(), Exhausted> {
         arena.keep_from_versions(arena.limit_bytes() / ROOM_PART);
+        let _ = self.asked.set(Asked::new(arena)?);
+        Ok(())
+    }
+
+    /// Whether a record that was read had better become hot.
+    pub(super) fn takes_in(&self, slot: &Slot) -> bool {
+        // Relaxed: nothing depends on it.
+        let is_short = self.is_short.load(Ordering::Relaxed);
+        !is_short || self.asked.get().is_none_or(|asked| asked.again(slot))
     }
 
     fn stand(&self, arena: &Arena) -> Stand {
@@ -205,6 +223,8 @@ impl ColdTier {
         let wanted = wish.max(limit / ROOM_PART);
         let free = (limit / FREE_PART).max(wanted + limit / (2 * FREE_PART));
         let available = room as u64 + holes;
+        let is_short = available < (free + free / SHORT_PART) as u64;
+        self.is_short.store(is_short, Ordering::Relaxed);
         Stand {
             available,
             is_full: available + self.leaving.bytes() < free as u64,

@@ -132,8 +132,7 @@ impl Statement<'_> {
                     .iter()
                     .find(|thawed| thawed.address == address)
                     .is_some_and(|thawed| {
-                        // Without room it is read where it is.
-                        let _ = transaction.session.promote(slot, thawed);
+                        transaction.session.promote_if_worth_it(slot, thawed);
                         self.show_fetched(table, slot, thawed, &mut show)
                     }),
                 _ => false,

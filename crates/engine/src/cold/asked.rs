@@ -1,0 +1,73 @@
+//! Which cold records somebody has asked for lately.
+//!
+//! When memory is full, what comes back drives something else out: a record that is asked for once
+//! should not. So it is noted, and becomes hot when it is asked for again while that is still
+//! known. With Zipfian requests for records of which a fifth has room (exponent 0.99, simulated), one
+//! read in forty makes a record hot instead of one in six, and fewer miss than with the clock
+//! alone: 14.7 % instead of 15.7 (12.3 are the least). While there is room, everything becomes hot
+//! at once.
+//!
+//! It is a table of tags that replace each other: to be taken for another record is to become hot
+//! too early.
+
+use std::sync::{Arc, atomic::AtomicU16};
+
+use memory::{Arena, Exhausted, Reservation};
+
+use crate::{indirection::Slot, sync::Ordering};
+
+/// The table has an entry for so many bytes of the memory limit. It is best with about as many as
+/// there is room for records.
+const BYTES_PER_ENTRY: usize = 512;
+
+/// What was asked for.
+pub(super) struct Asked {
+    tags: Box<[AtomicU16]>,
+    _reservation: Reservation,
+}
+
+impl Asked {
+    /// For a database with this memory.
+    pub(super) fn new(arena: &Arc<Arena>) -> Result<Asked, Exhausted> {
+        let entries = (arena.limit_bytes() / BYTES_PER_ENTRY).next_power_of_two();
+        Ok(Asked {
+            _reservation: arena.reserve(entries * size_of::<AtomicU16>())?,
+            tags: (0..entries).map(|_| AtomicU16::new(0)).collect(),
+        })
+    }
+
+    /// Notes that somebody asks for the record; whether somebody has before, not long ago.
+    pub(super) fn again(&self, slot: &Slot) -> bool {
+        let address = std::ptr::from_ref(slot).addr() as u64;
+        // Fibonacci hashing: neighbours spread.
+        let hash = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let entry = &self.tags[(hash >> (u64::BITS - self.tags.len().ilog2())) as usize];
+        // Zero is nobody's.
+        let tag = (hash as u16).max(1);
+        // Relaxed: nothing depends on it.
+        let is_known = entry.load(Ordering::Relaxed) == tag;
+        entry.store(if is_known { 0 } else { tag }, Ordering::Relaxed);
+        is_known
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_asked_for_again_is_known_if_not_too_many_were_meanwhile() {
+        let arena = Arena::new(8 << 20).unwrap();
+        let asked = Asked::new(&arena).unwrap();
+        let slots: Vec<Slot> = (0..100_000).map(|_| Slot::unused()).collect();
+        let known = |slots: &[Slot]| slots.iter().filter(|slot| asked.again(slot)).count();
+        assert!(known(&slots[..2000]) < 20);
+        let again = known(&slots[..2000]);
+        assert!((1700..=2000).contains(&again), "{again}");
+        // The third time is a first one.
+        assert!(known(&slots[..2000]) < 300);
+        let others = known(&slots[2000..]);
+        assert!(others < 100, "{others}");
+        assert!(known(&slots[..2000]) < 100);
+    }
+}
