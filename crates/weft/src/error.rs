@@ -79,11 +79,13 @@ pub enum Error {
         /// Bytes of the encoded value.
         bytes: usize,
     },
-    /// The memory limit is reached; the operation changed nothing. The
+    /// The memory limit is reached, and, in a directory, records could not leave memory soon
+    /// enough: indexes and open transactions fill it, or the device takes nothing
+    /// ([`crate::Stats::demotions_failed`]). The operation changed nothing. The
     /// transaction can go on (read, delete) or be rolled back. From a commit, of
     /// more than a log buffer holds: it was rolled back.
     #[error(
-        "the memory limit is reached; delete records, or open the database with a larger memory_bytes_max"
+        "the memory limit is reached; delete records, write less in a transaction, or open the database with a larger memory_bytes_max; in a data directory records can leave memory, if its device has room"
     )]
     MemoryExhausted,
     /// The transaction was declared read-only. It can go on reading.

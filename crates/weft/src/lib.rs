@@ -233,7 +233,7 @@ pub use context::Context;
 pub use database::Database;
 pub use engine::{BuildError, BuildProgress, IndexFlaw, IndexReport};
 pub use engine::{
-    ChangesError, CheckpointError, CheckpointReport, KEY_BYTES_MAX, OpenError, Priority,
+    ChangesError, CheckpointError, CheckpointReport, ColdUsage, KEY_BYTES_MAX, OpenError, Priority,
     RecoveryProgress, RecoveryReport, Usage, VALUE_BYTES_MAX,
 };
 pub use engine::{IfLocked, Savepoint, Strength};

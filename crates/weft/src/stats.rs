@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use engine::Usage;
+use engine::{ColdUsage, Usage};
 use interleave::WorkerStats;
 
 use crate::context::Shared;
@@ -100,6 +100,17 @@ pub struct Stats {
     pub promoted: u64,
     /// Records that left memory.
     pub demoted: u64,
+    /// Those of them that had come back before and were not changed: nothing was written.
+    pub demoted_unchanged: u64,
+    /// Times that the device refused to take records: it is full, or fails.
+    pub demotions_failed: u64,
+    /// Records that were written elsewhere on the device, since little else of their file was
+    /// of use.
+    pub compacted: u64,
+    /// Times that the device refused something meanwhile.
+    pub compactions_failed: u64,
+    /// What records that have left memory take up on the device.
+    pub cold: ColdUsage,
     /// Memory by purpose.
     pub memory: Usage,
 }
@@ -152,6 +163,11 @@ impl Stats {
             device_depth_sum: transactions.device_depth_sum,
             promoted: transactions.promoted,
             demoted: transactions.demoted,
+            demoted_unchanged: transactions.demoted_unchanged,
+            demotions_failed: transactions.demotions_failed,
+            compacted: transactions.compacted,
+            compactions_failed: transactions.compactions_failed,
+            cold: shared.engine.cold_usage(),
             memory: shared.engine.memory(),
         }
     }
@@ -214,12 +230,24 @@ impl fmt::Display for Stats {
                 self.checkpoints
             )?;
         }
-        if self.demoted > 0 {
+        if self.cold.files > 0 {
             writeln!(
                 f,
-                "cold          {} records left memory, {} came back; {} read in {} reads, {:.1} under way at once, {} held back for {:.0} us each",
-                self.demoted,
-                self.promoted,
+                "cold          {} records left memory ({} without a write, {} times the device refused), {} came back",
+                self.demoted, self.demoted_unchanged, self.demotions_failed, self.promoted,
+            )?;
+            writeln!(
+                f,
+                "cold files    {} of {}, {} of use; {} records compacted ({} times the device refused)",
+                self.cold.files,
+                Bytes(self.cold.bytes),
+                Bytes(self.cold.live_bytes),
+                self.compacted,
+                self.compactions_failed,
+            )?;
+            writeln!(
+                f,
+                "cold reads    {} records in {} reads, {:.1} under way at once, {} held back for {:.0} us each",
                 self.cold_reads,
                 self.device_reads,
                 self.device_depth_sum as f64 / self.device_reads.max(1) as f64,

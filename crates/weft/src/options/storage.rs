@@ -50,9 +50,11 @@ pub struct StorageOptions {
     /// ([`crate::Database::changes`]) although a checkpoint has made them superfluous.
     /// Default 0: none, so that a stream must keep up with checkpoints.
     pub change_retention_bytes: u64,
-    /// Whether records may leave memory for files of the directory, and come back when
-    /// somebody asks for them: tables may be larger than memory, their indexes not.
-    /// Default: no.
+    /// Whether records may leave memory for files of the directory when it runs short, and
+    /// come back when somebody asks for them: tables may be larger than
+    /// [`crate::Options::memory_bytes_max`], their indexes not. A write that finds no room
+    /// waits for it then, up to ten seconds. What has left when the database is opened
+    /// without this stays in use. Default: yes.
     pub cold_tier: bool,
     /// Bytes that are read and written per second, at most, to make files smaller of which
     /// little is still of use, at least 1 MiB. Default 128 MiB.
@@ -78,7 +80,7 @@ impl Default for StorageOptions {
             checkpoint_interval: checkpoint.interval,
             checkpoint_bytes_per_second_max: checkpoint.bytes_per_second_max as usize,
             change_retention_bytes: log.change_retention_bytes,
-            cold_tier: false,
+            cold_tier: true,
             compaction_bytes_per_second_max: cold.compaction_bytes_per_second_max as usize,
             salvage: false,
         }

@@ -1,0 +1,60 @@
+//! In a directory a table may be larger than memory: without a word about it in the options.
+
+use weft::{Database, Isolation, Options, Result, Table, Transaction};
+
+const MEMORY_BYTES: usize = 16 << 20;
+const RECORDS: u64 = 60_000;
+
+fn open(directory: &std::path::Path) -> Database {
+    let options = Options {
+        data_dir: Some(directory.to_owned()),
+        workers: 2,
+        memory_bytes_max: Some(MEMORY_BYTES),
+        isolation: Isolation::Snapshot,
+        ..Options::default()
+    };
+    Database::open(options).unwrap()
+}
+
+fn value(record: u64) -> Vec<u8> {
+    record.to_le_bytes().repeat(100)
+}
+
+fn is_right(db: &Database, table: &Table<u64, Vec<u8>>) -> Result<bool> {
+    let table = table.clone();
+    db.run_blocking(async move |txn: &Transaction| {
+        for record in (0..RECORDS).step_by(7) {
+            if txn.get(&table, &record).await? != Some(value(record)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
+}
+
+#[test]
+fn a_table_in_a_directory_may_be_larger_than_memory() -> Result<()> {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(place.path());
+    let table: Table<u64, Vec<u8>> = db.create_table("t")?;
+    for from in (0..RECORDS).step_by(100) {
+        let table = table.clone();
+        db.run_blocking(async move |txn: &Transaction| {
+            for record in from..from + 100 {
+                txn.insert(&table, &record, &value(record)).await?;
+            }
+            Ok(())
+        })?;
+    }
+    let stats = db.stats();
+    assert!(stats.cold.bytes > 2 * MEMORY_BYTES as u64, "{stats}");
+    assert!(stats.to_string().contains("cold files"), "{stats}");
+    assert!(is_right(&db, &table)?);
+    assert!(db.stats().cold_reads > 1000, "{}", db.stats());
+    drop(db);
+
+    let db = open(place.path());
+    let table = db.open_table("t")?;
+    assert!(is_right(&db, &table)?);
+    Ok(())
+}
