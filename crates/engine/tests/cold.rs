@@ -1278,14 +1278,22 @@ fn records_leave_and_move_while_others_write_them() {
         scope.spawn(|| {
             let session = Session::new(&database).unwrap();
             let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
-            while !ended.load(Ordering::Relaxed) {
-                let task = worker.handle().submit(|session: &Rc<Session>| {
+            for turn in 0.. {
+                if ended.load(Ordering::Relaxed) {
+                    break;
+                }
+                let task = worker.handle().submit(move |session: &Rc<Session>| {
                     let session = session.clone();
                     async move {
-                        session.demote(500).await.unwrap();
+                        // Around and around, or the other has read them all again meanwhile.
+                        for _ in 0..2 {
+                            session.demote(u64::MAX).await.unwrap();
+                        }
                         session.gather_room(1 << 20).await.unwrap();
                         session.compact_cold_files().await.unwrap();
-                        session.checkpoint().await.unwrap();
+                        if turn % 8 == 0 {
+                            session.checkpoint().await.unwrap();
+                        }
                         session.tend();
                     }
                 });

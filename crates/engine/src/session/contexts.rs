@@ -372,6 +372,9 @@ impl Context {
 pub(crate) struct Contexts {
     all: RefCell<Vec<Rc<Context>>>,
     free: RefCell<Vec<Rc<Context>>>,
+    /// A bit for each: whether it is in use. Of the many that were open at once some time few may
+    /// be now, and the housekeeping comes by often.
+    in_use: RefCell<Vec<u64>>,
 }
 
 impl Contexts {
@@ -379,6 +382,7 @@ impl Contexts {
         Contexts {
             all: RefCell::default(),
             free: RefCell::default(),
+            in_use: RefCell::default(),
         }
     }
 
@@ -386,7 +390,27 @@ impl Contexts {
     #[inline]
     pub(crate) fn take(&self) -> Option<Rc<Context>> {
         let free = self.free.borrow_mut().pop();
-        free.or_else(|| self.another())
+        let context = free.or_else(|| self.another())?;
+        self.flip_use(&context);
+        Some(context)
+    }
+
+    #[inline(always)]
+    fn flip_use(&self, context: &Context) {
+        let number = usize::from(context.number);
+        self.in_use.borrow_mut()[number / 64] ^= 1 << (number % 64);
+    }
+
+    /// Goes through those that are in use.
+    fn each_in_use(&self, mut visit: impl FnMut(&Context)) {
+        let all = self.all.borrow();
+        for (word, &bits) in self.in_use.borrow().iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                visit(&all[word * 64 + bits.trailing_zeros() as usize]);
+                bits &= bits - 1;
+            }
+        }
     }
 
     #[cold]
@@ -394,6 +418,9 @@ impl Contexts {
         let mut all = self.all.borrow_mut();
         if all.len() == CONTEXTS_MAX {
             return None;
+        }
+        if all.len().is_multiple_of(64) {
+            self.in_use.borrow_mut().push(0);
         }
         let context = Rc::new(Context::new(all.len() as u16));
         all.push(context.clone());
@@ -413,6 +440,7 @@ impl Contexts {
         if context.is_large() {
             account.charge(&context);
         }
+        self.flip_use(&context);
         self.free.borrow_mut().push(context);
     }
 
@@ -422,21 +450,49 @@ impl Contexts {
 
     /// What those that are open have done.
     pub(crate) fn work(&self) -> u64 {
-        let all = self.all.borrow();
-        let open = all.iter().filter(|one| one.state.get() == State::Open);
-        open.map(|context| context.work()).sum()
+        let mut work = 0;
+        self.each_in_use(|context| {
+            if context.state.get() == State::Open {
+                work += context.work();
+            }
+        });
+        work
     }
 
     /// The oldest snapshot that is open, or that something was written under.
     pub(crate) fn oldest_snapshot(&self) -> Option<Timestamp> {
-        let oldest = self
-            .all
-            .borrow()
-            .iter()
-            .map(|context| context.snapshot.get().min(context.anchor.get()))
-            .min();
-        oldest
-            .filter(|&snapshot| snapshot != NO_SNAPSHOT)
-            .map(Timestamp)
+        let mut oldest = NO_SNAPSHOT;
+        self.each_in_use(|context| {
+            let own = context.snapshot.get().min(context.anchor.get());
+            oldest = oldest.min(own);
+        });
+        (oldest != NO_SNAPSHOT).then_some(Timestamp(oldest))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::session::Account;
+
+    #[test]
+    fn those_in_use_are_found_among_many_that_are_not() {
+        let arena = memory::Arena::new(1 << 20).unwrap();
+        let (contexts, account) = (Contexts::new(), Account::new(&arena));
+        let mut taken: Vec<_> = (0..200).map(|_| contexts.take().unwrap()).collect();
+        assert_eq!(contexts.oldest_snapshot(), None);
+        for (at, context) in taken.iter().enumerate() {
+            context.snapshot.set(1000 + at as u64);
+        }
+        assert_eq!(contexts.oldest_snapshot(), Some(Timestamp(1000)));
+        for context in taken.drain(..70) {
+            contexts.give_back(context, &account);
+        }
+        assert_eq!(contexts.oldest_snapshot(), Some(Timestamp(1070)));
+        assert_eq!(contexts.open(), 130);
+        let again = contexts.take().unwrap();
+        assert_eq!(contexts.oldest_snapshot(), Some(Timestamp(1070)));
+        again.anchor.set(5);
+        assert_eq!(contexts.oldest_snapshot(), Some(Timestamp(5)));
     }
 }
