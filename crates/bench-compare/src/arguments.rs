@@ -7,7 +7,7 @@ use std::time::Duration;
 use bench::comparison::Asked;
 use bench::measure::{Durability, InFlight};
 use bench::mode::Mode;
-use bench::number::{parse_count, parse_count_within};
+use bench::number::{bytes_text, parse_count, parse_count_within};
 use bench::plan::{Options, Plan};
 use bench::progress::Progress;
 use bench::report::Format;
@@ -23,6 +23,10 @@ use crate::report;
 const CLIENTS_MAX: u64 = 1 << 16;
 /// Most client threads.
 const THREADS_MAX: u64 = 1024;
+
+/// Least memory for each engine, in bytes: Weft's log buffers and RocksDB's tables in memory
+/// want some.
+const MEMORY_MIN: u64 = 16 << 20;
 
 /// Longest window of relaxed durability, in milliseconds: Weft's.
 const WINDOW_MS_MAX: u64 = 1000;
@@ -42,6 +46,8 @@ Examples:
     bench-compare --workloads a,c
   How the engines are set up, without running anything:
     bench-compare --describe
+  Four times as many bytes as memory, reads for the most part:
+    bench-compare --workloads b --records 1M --value-bytes 1000 --memory 240MiB
   Two engines in memory, for further processing:
     bench-compare --engines weft,lmdb --durability none --format json";
 
@@ -129,6 +135,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     cache_bytes: Option<u64>,
 
+    /// Bytes of memory for each engine, fewer than the records take up: Weft's ceiling, with the
+    /// cold tier; RocksDB's cache, with its tables in memory as part of it, and no other, as it
+    /// reads past the system's. The others have a cache of so much if they have one of their
+    /// own, and the system's beside it.
+    #[arg(long, value_name = "N", conflicts_with = "cache_bytes", value_parser = parse_memory)]
+    memory: Option<u64>,
+
     /// Seconds for each engine and number of threads in each repeat.
     #[arg(
         long,
@@ -169,6 +182,10 @@ fn parse_clients(text: &str) -> Result<u64> {
     parse_count_within(text, 1, CLIENTS_MAX)
 }
 
+fn parse_memory(text: &str) -> Result<u64> {
+    parse_count_within(text, MEMORY_MIN, u64::MAX)
+}
+
 fn parse_window(text: &str) -> Result<u64> {
     parse_count_within(text, 1, WINDOW_MS_MAX)
 }
@@ -204,6 +221,14 @@ impl Arguments {
                 "this directory is in memory, where a sync costs nothing: durable results mean \
                  nothing; give a --data-dir on a device",
             );
+        }
+        if let (Some(memory), Some(unbounded)) = (request.memory_bytes, request.unbounded()) {
+            progress.note(&format!(
+                "{unbounded} have the system's cache beside {}, as large as the machine or the \
+                 control group allows; run each by itself in a control group of that much memory \
+                 to hold it to it",
+                bytes_text(memory)
+            ));
         }
         let comparisons = compare(&request, directory.path(), &progress)?;
         write_results(&report::text(self.format, &comparisons)?)?;
@@ -242,6 +267,7 @@ impl Arguments {
             durability: self.durability,
             window: Duration::from_millis(self.relaxed_ms),
             cache_bytes: self.cache_bytes,
+            memory_bytes: self.memory,
         })
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct Request {
     pub(crate) window: Duration,
     /// Memory for each engine's own cache; room for all records if not given.
     pub(crate) cache_bytes: Option<u64>,
+    /// All the memory that each engine gets, where it is less than there is.
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 impl Request {
@@ -58,11 +60,22 @@ impl Request {
             plan,
             durability: self.durability,
             window: self.window,
-            cache_bytes: self.cache_bytes.unwrap_or_else(|| cache_bytes(plan)),
+            cache_bytes: self
+                .memory_bytes
+                .or(self.cache_bytes)
+                .unwrap_or_else(|| cache_bytes(plan)),
+            memory_bytes: self.memory_bytes,
             weft_clients: self.weft_clients,
             threads_max: self.threads.iter().copied().max().unwrap_or(1),
             directory,
         }
+    }
+
+    /// The engines, if any, that have more memory than they are given.
+    pub(crate) fn unbounded(&self) -> Option<String> {
+        let engines = self.engines.iter().filter(|engine| !engine.is_bounded());
+        let names: Vec<_> = engines.map(|engine| engine.name()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
     }
 }
 

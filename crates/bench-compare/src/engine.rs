@@ -52,6 +52,16 @@ impl Name {
         }
     }
 
+    /// Whether it reads past the system's cache and holds to the memory that it is given.
+    pub(crate) fn is_bounded(self) -> bool {
+        match self {
+            Self::Weft => true,
+            #[cfg(feature = "rocksdb")]
+            Self::Rocksdb => true,
+            Self::Redb | Self::Fjall | Self::Lmdb | Self::Sqlite => false,
+        }
+    }
+
     /// How the engine is set up for a durability: one line for people.
     pub(crate) fn description(self, setup: &Setup<'_>) -> String {
         match self {
@@ -123,6 +133,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) window: Duration,
     /// Memory for a cache of the engine's own, where it has one.
     pub(crate) cache_bytes: u64,
+    /// The same, if it is to be all the memory that the engine has.
+    pub(crate) memory_bytes: Option<u64>,
     /// Clients of Weft, over all workers.
     pub(crate) weft_clients: usize,
     /// Most client threads at once.

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use bench::Result;
 use bench::measure::Durability;
+use bench::number::bytes_text;
 use bench::progress::Step;
 use bench::subject::{RawRun, Run, Subject, weft_subject_with};
 use weft::Options;
@@ -29,8 +30,14 @@ pub(crate) fn description(setup: &Setup<'_>) -> String {
             "Durability::None, the log written as buffers fill".to_owned()
         }
     };
+    let memory = setup.memory_bytes.map_or_else(String::new, |bytes| {
+        format!(
+            "; a ceiling of {} on memory, and the cold tier",
+            bytes_text(bytes)
+        )
+    });
     format!(
-        "{durability}; snapshot isolation; {} workers, each on a core of its own, each with {} \
+        "{durability}{memory}; snapshot isolation; {} workers, each on a core of its own, each with {} \
          clients, of whose transactions {} are in flight between waits for the device",
         setup.plan.comparison.workers,
         options.open_transactions_max,
@@ -44,6 +51,10 @@ fn options(setup: &Setup<'_>) -> Options {
         open_transactions_max: setup.weft_clients.div_ceil(setup.plan.comparison.workers),
         ..Options::default()
     };
+    if let Some(bytes) = setup.memory_bytes {
+        options.memory_bytes_max = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
+        options.storage.cold_tier = true;
+    }
     options.storage.relaxed_us = u32::try_from(setup.window.as_micros()).unwrap_or(u32::MAX);
     options
 }

@@ -28,6 +28,8 @@ pub(crate) struct Facts {
     pub(crate) key_bytes: usize,
     /// Bytes of each value.
     pub(crate) value_bytes: usize,
+    /// All the memory that each engine got, in bytes, where that was limited.
+    pub(crate) memory_bytes: Option<u64>,
     /// Name of the law by which records are chosen.
     pub(crate) distribution: &'static str,
     /// Its exponent, where it has one.
@@ -51,6 +53,7 @@ impl Facts {
             operations_per_transaction: plan.operations_per_transaction,
             key_bytes: plan.key.bytes(),
             value_bytes: plan.value.bytes(),
+            memory_bytes: request.memory_bytes,
             distribution: plan.workload.distribution.name(),
             theta: plan.workload.distribution.theta(),
             weft_in_flight: plan.comparison.in_flight.to_string(),

@@ -82,6 +82,34 @@ fn every_engine_runs_durably() {
 }
 
 #[test]
+fn engines_with_less_memory_than_records_answer_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut compared = command("--workloads b --records 32k --value-bytes 1000 --memory 16MiB");
+    let compared = compared
+        .args("--threads 1 --peer-threads 2 --durability none --seconds 0.2".split(' '))
+        .args("--repeats 1 --format json --data-dir".split(' '))
+        .arg(directory.path())
+        .assert()
+        .success()
+        .stderr(contains(
+            "lmdb, sqlite have the system's cache beside 16 MiB",
+        ));
+    let results = compared.get_output().stdout.as_slice();
+    let results: serde_json::Value = serde_json::from_slice(results).unwrap();
+    assert_eq!(results[0]["memory_bytes"], 16 << 20, "{results}");
+    for engine in results[0]["engines"].as_array().unwrap() {
+        assert_eq!(engine["verified"], true, "{engine}");
+        let text = engine["configuration"].as_str().unwrap();
+        let limited = match engine["engine"].as_str().unwrap() {
+            "weft" => "a ceiling of 16 MiB on memory",
+            "rocksdb" => "tables in memory, indexes and filters are part of it",
+            _ => continue,
+        };
+        assert!(text.contains(limited), "{text}");
+    }
+}
+
+#[test]
 fn a_table_names_the_best_peer_and_the_device() {
     let directory = tempfile::tempdir().unwrap();
     command("--workloads c --engines weft,lmdb --durability none --records 2k --seconds 0.05")
@@ -115,6 +143,8 @@ fn what_cannot_be_carried_out_is_said_clearly() {
         ("--relaxed-ms 0 --durability relaxed", "from 1 to 1000"),
         ("--records 0", "--records 0 is out of range"),
         ("--seconds -1", "--seconds -1 is out of range"),
+        ("--memory 1MiB", "--memory"),
+        ("--memory 1GiB --cache-bytes 1GiB", "--cache-bytes"),
         ("--weft-clients 0", "from 1 to 65536"),
         ("--in-flight none", "`none` cannot be in flight"),
         ("--format xml", "`xml` is not a format"),

@@ -55,6 +55,7 @@ fn with_store<P: Peer>(
         durability,
         window: Duration::from_millis(5),
         cache_bytes: 16 << 20,
+        memory_bytes: None,
         weft_clients: 1,
         threads_max: 4,
         directory: directory.path(),

@@ -10,7 +10,7 @@ use rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DBPinnableSlice, DBRawIteratorWithThreadMode,
     DataBlockIndexType, ErrorKind, OptimisticTransactionDB, OptimisticTransactionOptions, Options,
     ReadOptions, SnapshotWithThreadMode, WaitForCompactOptions, WriteBatchWithTransaction,
-    WriteOptions,
+    WriteBufferManager, WriteOptions,
 };
 
 use crate::body::{Body, Transaction};
@@ -21,6 +21,8 @@ use crate::peer::{Client, Demand, Outcome, Peer};
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
 /// In-memory tables at most, the one being written included.
 const WRITE_BUFFERS: i32 = 4;
+/// The part of limited memory that tables in memory may take.
+const WRITE_BUFFERS_PART: usize = 4;
 /// Logs kept to be written over: syncing a file that does not grow is cheaper.
 const RECYCLED_LOGS: usize = 4;
 /// Bits of filter per key.
@@ -40,8 +42,15 @@ pub(crate) fn description(setup: &Setup<'_>) -> String {
         Durability::Relaxed => "log written at each commit, FlushWAL(sync) once per window",
         Durability::None | Durability::Memory => "no log (disable_wal)",
     };
+    let limited = match setup.memory_bytes {
+        Some(_) => {
+            " (tables in memory, indexes and filters are part of it; reads, flushes and \
+             compactions are direct)"
+        }
+        None => "",
+    };
     format!(
-        "{durability}; hyper-clock block cache {}, no compression, filters, a hash index in \
+        "{durability}; hyper-clock block cache {}{limited}, no compression, filters, a hash index in \
          blocks, one full compaction after loading; blind writes as batches, others as optimistic \
          transactions",
         bytes_text(setup.cache_bytes)
@@ -63,14 +72,19 @@ impl RocksDb {
         let cache_bytes = usize::try_from(setup.cache_bytes).unwrap_or(usize::MAX);
         let mut blocks = BlockBasedOptions::default();
         // Zero: the cache estimates the size of entries itself.
-        blocks.set_block_cache(&Cache::new_hyper_clock_cache(cache_bytes, 0));
+        let cache = Cache::new_hyper_clock_cache(cache_bytes, 0);
+        blocks.set_block_cache(&cache);
         blocks.set_bloom_filter(FILTER_BITS, false);
         blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
         let mut options = Options::default();
+        if setup.memory_bytes.is_some() {
+            hold_to_cache(&mut options, &mut blocks, cache, cache_bytes);
+        } else {
+            options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+        }
         options.create_if_missing(true);
         options.set_block_based_table_factory(&blocks);
         options.set_compression_type(DBCompressionType::None);
-        options.set_write_buffer_size(WRITE_BUFFER_BYTES);
         options.set_max_write_buffer_number(WRITE_BUFFERS);
         options.increase_parallelism(i32::try_from(bench::machine::cores()).unwrap_or(i32::MAX));
         if setup.durability != Durability::None {
@@ -83,6 +97,28 @@ impl RocksDb {
             durability: setup.durability,
         })
     }
+}
+
+/// Has everything that RocksDB keeps in memory count towards its cache, and bypasses the
+/// system's.
+fn hold_to_cache(
+    options: &mut Options,
+    blocks: &mut BlockBasedOptions,
+    cache: Cache,
+    cache_bytes: usize,
+) {
+    blocks.set_cache_index_and_filter_blocks(true);
+    blocks.set_cache_index_and_filter_blocks_with_high_priority(true);
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    let tables = cache_bytes / WRITE_BUFFERS_PART;
+    // Writers that come too fast wait for a flush for want of tables, not for want of memory:
+    // optimistic transactions keep as many tables again after that, to find conflicts in.
+    let manager = WriteBufferManager::new_write_buffer_manager_with_cache(tables, false, cache);
+    options.set_write_buffer_manager(&manager);
+    let table = tables / (2 * WRITE_BUFFERS as usize);
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES.min(table));
+    options.set_use_direct_reads(true);
+    options.set_use_direct_io_for_flush_and_compaction(true);
 }
 
 impl Peer for RocksDb {

@@ -12,6 +12,7 @@ pub(crate) fn example() -> Comparison {
         operations_per_transaction: 1,
         key_bytes: 8,
         value_bytes: 100,
+        memory_bytes: None,
         distribution: "scrambled",
         theta: Some(0.99),
         weft_in_flight: "auto".to_owned(),
