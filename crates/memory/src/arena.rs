@@ -114,7 +114,7 @@ struct Accounts {
 pub struct Arena {
     mapping: Mapping,
     /// Memory of versions, in the upper half of the mapping.
-    regions: Regions,
+    pub(crate) regions: Regions,
     limit_bytes: usize,
     /// The part of the limit that is kept for urgent claims.
     reserve_bytes: usize,

@@ -336,7 +336,8 @@ impl Regions {
                 room[class - VERSION_CLASSES] += free.len();
                 if owner.cutting.is_none_or(|(cutting, _)| cutting != region) {
                     let tried = owner.in_vain.get(&region);
-                    let in_vain = tried.is_some_and(|&then| now - then < IN_VAIN);
+                    // Somebody may have closed and opened regions since `now` was loaded.
+                    let in_vain = tried.is_some_and(|&then| now.saturating_sub(then) < IN_VAIN);
                     sparsest.push((in_vain, (all - free.len()) * 1000 / all, class, region));
                 }
             }

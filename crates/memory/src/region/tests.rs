@@ -157,6 +157,28 @@ fn what_is_opened_again_is_used_again() {
     assert!(again + 2 >= count, "{again} of {count}");
 }
 
+/// Who closes regions has loaded how often that was done, and is overtaken: others close some, and
+/// open them again, in vain. (It was a subtraction that overflowed.)
+#[test]
+fn who_closes_is_overtaken_by_who_opens_again() {
+    const LIMIT: usize = 8 << 20;
+    let local = local(LIMIT);
+    let all = fill(&local, 1024);
+    for (i, block) in all.into_iter().enumerate() {
+        if i % 8 > 0 {
+            free(&local, block, 1024);
+        }
+    }
+    local.quiesce();
+    let regions = &local.arena().regions;
+    for class in &regions.classes {
+        let mut owner = class.lock().unwrap();
+        let later = owner.free.keys().map(|&region| (region, 7)).collect();
+        owner.in_vain = later;
+    }
+    assert!(local.arena().close_sparsest(LIMIT / 2) > 0);
+}
+
 /// Threads that allocate, free, close and open at random: each block has its owner's mark from
 /// its first byte to its last, and the limit holds.
 #[test]
