@@ -10,15 +10,16 @@
 //! | 0 | the RID is not in use |
 //! | 1 (`DEAD`) | the record is gone and its index entry is being removed |
 //! | bit 2 (`COLD`) | the only version is on the device, at the address in the upper 60 bits |
-//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record; bit 3 (`FROZEN`): it is about to become cold, or to move |
+//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record; bit 3 (`FROZEN`): it is about to become cold, or to move, or recovery is about to name it in the index |
 //!
 //! Versions are 16-byte aligned, so their addresses have room for the mark. Readers
 //! mask it. Writers replace an unmarked head by a compare-and-swap that fails on a
 //! marked one; who may replace that is in `locks.rs`. A frozen head, which is unmarked,
 //! nobody replaces or marks but who froze it, and that in a moment: to try again is to wait.
+//! (Not during recovery, but then nobody comes by that would: `recovery/install.rs`.)
 //! Cold slots are not marked either.
 //!
-//! Transitions: 0 → version (insert, before the RID is in any index); version →
+//! Transitions: 0 → version (insert, before the RID is in any index; frozen in recovery); version →
 //! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
 //! older than the horizon); `DEAD` → 0 (RID reused, after a grace period); version →
 //! frozen → cold → version, or frozen → version (the same one: `cold.rs`); cold → cold (the
@@ -70,6 +71,12 @@ impl Slot {
     #[cfg(all(test, loom))]
     pub(crate) fn holding(version: Version) -> Slot {
         Slot(AtomicU64::new(version.word()))
+    }
+
+    /// For tables by slot: the upper bits differ between neighbours (Fibonacci hashing).
+    pub(crate) fn hash(&self) -> u64 {
+        let address = std::ptr::from_ref(self).addr() as u64;
+        (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     #[inline(always)]
@@ -131,6 +138,12 @@ impl Slot {
         self.0.store(version.word(), Ordering::Release);
     }
 
+    /// The same for a version that is committed: keeps everybody else from replacing, marking and
+    /// moving it, until [`Slot::unfreeze`] once an index names the RID, or [`Slot::clear`].
+    pub(crate) fn publish_first_frozen(&self, version: Version) {
+        self.0.store(version.word() | FROZEN, Ordering::Release);
+    }
+
     /// Replaces `from` by `to` if it is still the head, and not marked.
     #[inline]
     pub(crate) fn replace(&self, from: Version, to: Version) -> bool {
@@ -184,10 +197,10 @@ impl Slot {
         self.0.store(cold, Ordering::Release);
     }
 
-    /// Puts a copy in the place of the head, which the caller has frozen.
-    pub(crate) fn unfreeze(&self, copy: Version) {
+    /// Lets go of the head, which the caller has frozen, or puts a copy in its place.
+    pub(crate) fn unfreeze(&self, head: Version) {
         // Release: who finds the copy finds what is in it.
-        self.0.store(copy.word(), Ordering::Release);
+        self.0.store(head.word(), Ordering::Release);
     }
 
     /// Says that the record is at `to` now, if the slot still says `from`.

@@ -284,6 +284,10 @@ impl Regions {
             let list = lists.entry(region).or_default();
             let capacity = bytes_of(list);
             list.push(Block(block));
+            debug_assert!(
+                list.len() <= self.span_blocks(class),
+                "a block is given back twice"
+            );
             owner.listed_bytes += bytes_of(list) - capacity;
             if is_closing && list.len() == self.span_blocks(class) {
                 blank_bytes += self.make_blank(class, owner, region, &discard);

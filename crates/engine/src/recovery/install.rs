@@ -1,8 +1,8 @@
 //! Installing: a record as it was at some time, unless something newer is known.
 //!
 //! Any number of workers do so at once, in any order. A new key's RID holds its version
-//! before the index names it, and of two workers with the same new key the index
-//! accepts one. A known record's version is replaced by compare-and-exchange, only by
+//! before the index names it, frozen until then, and of two workers with the same new key the
+//! index accepts one. A known record's version is replaced by compare-and-exchange, only by
 //! a newer one, and begun again if it was not the one that was compared; so versions
 //! only become newer. The address of a cold record that the checkpoint refers to gives way to
 //! any version (`checkpoint.rs`). One that has left memory meanwhile, for want of room, has to
@@ -91,13 +91,17 @@ impl Session {
             }
         };
         let slot = table.records.slot(rid);
-        slot.publish_first(version);
+        // Frozen: who empties regions of memory goes by the slots, and would move it.
+        slot.publish_first_frozen(version);
         let inserted = table
             .index
             .insert::<P>(&self.memory, &pin, key, rid.0)
             .await;
         let rid = match inserted {
-            Ok(Inserted::New) => rid,
+            Ok(Inserted::New) => {
+                slot.unfreeze(version);
+                rid
+            }
             Ok(Inserted::Present(present)) => {
                 slot.clear();
                 self.rids.borrow_mut().put_back(table.number(), rid);
@@ -198,13 +202,15 @@ impl Session {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::rc::Rc;
+    use std::{rc::Rc, sync::Arc};
 
-    use interleave::{Clock, Interleaved, Worker, WorkerConfig};
+    use interleave::{Clock, InFlight, Interleaved, Worker, WorkerConfig};
     use io::{Faults, SimulatedDisk};
 
     use super::*;
-    use crate::{DatabaseConfig, LogConfig, Recovery, RecoveryConfig, database::Database};
+    use crate::{
+        DatabaseConfig, LogConfig, Recovery, RecoveryConfig, database::Database, indirection::Slot,
+    };
 
     fn value(timestamp: u64) -> Vec<u8> {
         timestamp.to_le_bytes().to_vec()
@@ -220,6 +226,23 @@ mod tests {
         assert_eq!(installed, Ok(()));
     }
 
+    /// What is known of a record.
+    async fn state(session: &Session, slot: &Slot) -> Option<(Timestamp, Vec<u8>)> {
+        match slot.head() {
+            Head::Version(version) => match version.begin() {
+                Begin::Committed(begin) => Some((begin, version.payload()?.to_vec())),
+                begin => panic!("{begin:?}"),
+            },
+            Head::Cold(address) => {
+                let tier = session.database.cold().unwrap();
+                let there = session.fetch(tier, address, Priority::Interactive).await;
+                let there = there.unwrap();
+                Some((there.begin, there.stored().to_vec()))
+            }
+            Head::Unused | Head::Dead => None,
+        }
+    }
+
     /// Has the record leave memory.
     async fn demote(session: &Rc<Session>) {
         // The first time it is noted that nobody asks for it.
@@ -230,16 +253,13 @@ mod tests {
         assert_eq!(gone, 1);
     }
 
-    /// What left memory while records were loaded is replaced by newer states, and only by
-    /// those, in whatever order they come.
-    #[test]
-    fn what_left_memory_meanwhile_gives_way_to_what_is_newer() {
+    fn open() -> (Arc<Recovery>, Worker<Session>) {
         let disk = SimulatedDisk::new(1, Faults::default());
         let config = DatabaseConfig {
             cold_tier: Some(crate::ColdConfig::default()),
             ..DatabaseConfig::with_memory(64 << 20)
         };
-        let recovery: std::sync::Arc<Recovery> = Database::open(
+        let recovery: Arc<Recovery> = Database::open(
             config,
             LogConfig::default(),
             RecoveryConfig::default(),
@@ -247,7 +267,75 @@ mod tests {
         )
         .unwrap();
         let session = Session::new(recovery.database()).unwrap();
-        let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+        let config = WorkerConfig {
+            in_flight: InFlight::Fixed(8),
+            ..WorkerConfig::default()
+        };
+        (recovery, Worker::new(config, session, Clock::real()))
+    }
+
+    /// What is installed has a slot before its key is looked for in the index. Who emptied the
+    /// region that it lies in meanwhile moved it, as it was committed, and it was installed
+    /// nevertheless, where its memory was about to be free.
+    #[test]
+    fn what_is_being_installed_stays_where_it_is() {
+        const RECORDS: u64 = 4000;
+        let (_recovery, mut worker) = open();
+        let payload = |i: u64, turn: u64| (i ^ turn).to_le_bytes().repeat(100);
+        let loading = (0..8).map(|part| {
+            worker.handle().submit(move |session: &Rc<Session>| {
+                let session = session.clone();
+                async move {
+                    let catalog = &session.database.catalog;
+                    let table = catalog.storage_of(1000, &session.memory).unwrap();
+                    for turn in 1..4 {
+                        for i in (0..RECORDS).filter(|i| i % 8 == part) {
+                            let state = State {
+                                key: &i.to_be_bytes(),
+                                value: Some(&payload(i, turn)),
+                                timestamp: Timestamp(turn),
+                            };
+                            let installed = session.install::<Interleaved>(&table, state).await;
+                            assert_eq!(installed, Ok(()));
+                            if i % 16 == part {
+                                session.demote(128).await.unwrap();
+                                session.gather_room(usize::MAX).await.unwrap();
+                            }
+                        }
+                    }
+                }
+            })
+        });
+        for task in loading.collect::<Vec<_>>() {
+            worker.run_until(task).unwrap();
+        }
+        let task = worker.handle().submit(|session: &Rc<Session>| {
+            let session = session.clone();
+            async move {
+                session.tend();
+                let stats = session.database.stats();
+                assert!(stats.moved > 0 && stats.demoted > RECORDS);
+                let table = session.database.table_by_number(1000).unwrap();
+                let mut states = Vec::new();
+                for i in 0..table.records.taken() {
+                    states.extend(state(&session, table.records.slot(Rid(i))).await);
+                }
+                states
+            }
+        });
+        let mut states = worker.run_until(task).unwrap();
+        states.sort();
+        let newest = |i| (Timestamp(3), payload(i, 3));
+        let mut expected: Vec<_> = (0..RECORDS).map(newest).collect();
+        expected.sort();
+        assert!(states == expected);
+    }
+
+    /// What left memory while records were loaded is replaced by newer states, and only by
+    /// those, in whatever order they come.
+    #[test]
+    fn what_left_memory_meanwhile_gives_way_to_what_is_newer() {
+        let (_recovery, mut worker) = open();
         let task = worker.handle().submit(|session: &Rc<Session>| {
             let session = session.clone();
             async move {
@@ -258,18 +346,8 @@ mod tests {
                     demote(&session).await;
                     install(&session, &table, then).await;
                     let slot = table.records.slot(Rid(0));
-                    let known = match slot.head() {
-                        Head::Version(version) => version.begin(),
-                        Head::Cold(address) => {
-                            let tier = session.database.cold().unwrap();
-                            let there = session.fetch(tier, address, Priority::Interactive).await;
-                            let there = there.unwrap();
-                            assert_eq!(there.stored(), value(expected));
-                            Begin::Committed(there.begin)
-                        }
-                        head => panic!("{head:?}"),
-                    };
-                    assert_eq!(known, Begin::Committed(Timestamp(expected)));
+                    let expected = (Timestamp(expected), value(expected));
+                    assert_eq!(state(&session, slot).await, Some(expected));
                 }
             }
         });
