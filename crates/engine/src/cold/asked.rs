@@ -38,9 +38,7 @@ impl Asked {
 
     /// Notes that somebody asks for the record; whether somebody has before, not long ago.
     pub(super) fn again(&self, slot: &Slot) -> bool {
-        let address = std::ptr::from_ref(slot).addr() as u64;
-        // Fibonacci hashing: neighbours spread.
-        let hash = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = slot.hash();
         let entry = &self.tags[(hash >> (u64::BITS - self.tags.len().ilog2())) as usize];
         // Zero is nobody's.
         let tag = (hash as u16).max(1);

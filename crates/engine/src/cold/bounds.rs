@@ -20,10 +20,7 @@ impl Bounds {
     }
 
     fn of(&self, slot: &Slot) -> &AtomicU64 {
-        let address = std::ptr::from_ref(slot).addr() as u64;
-        // Fibonacci hashing: neighbours spread.
-        let hash = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.0[(hash >> (u64::BITS - BOUNDS.ilog2())) as usize]
+        &self.0[(slot.hash() >> (u64::BITS - BOUNDS.ilog2())) as usize]
     }
 
     /// Notes a reader that commits at `at`; whether that was news.

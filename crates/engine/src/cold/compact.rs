@@ -123,13 +123,16 @@ impl Compaction {
     /// Whether so much has happened since what is live was counted that it may be time.
     fn is_due(&self, files: &ColdFiles) -> bool {
         let before = *self.before();
-        let bytes: u64 = files.all().iter().map(|file| file.end()).sum();
         let more = files.taken() - before.taken;
-        bytes > 0
-            && (!before.is_known
-                || before.goes_on
-                || more >= files.bytes_max().max(bytes / 8)
-                || self.checkpoints.load(Ordering::Relaxed) > before.checkpoints)
+        let is_certain = !before.is_known
+            || before.goes_on
+            || self.checkpoints.load(Ordering::Relaxed) > before.checkpoints;
+        // Mostly so little has come that nobody needs to know how much there is.
+        if !is_certain && more < files.bytes_max() {
+            return false;
+        }
+        let bytes: u64 = files.all().iter().map(|file| file.end()).sum();
+        bytes > 0 && (is_certain || more >= bytes / 8)
     }
 
     fn note_count(&self, files: &ColdFiles) {
@@ -212,7 +215,7 @@ impl Window {
 
 impl Session {
     /// Empties cold files of which little is live, a few at most. `None` if another session does
-    /// so. The upkeep calls this when it is needed.
+    /// so, or records are still being loaded. The upkeep calls this when it is needed.
     ///
     /// # Errors
     /// `Unsupported` without a cold tier; else what the device said. Nothing is lost.
@@ -226,6 +229,10 @@ impl Session {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         let tier = self.database.cold().ok_or_else(unsupported)?;
         let compaction = &tier.compaction;
+        if self.database.log().is_none() {
+            // Slots may be frozen for long (`recovery/install.rs`).
+            return Ok(None);
+        }
         let Some(_turn) = compaction.begin() else {
             return Ok(None);
         };
@@ -235,16 +242,22 @@ impl Session {
             return Ok(Some(compacted));
         }
         let chosen = compaction.choose(&tier.files);
+        let mut gone_through = Vec::new();
         for file in &chosen {
             file.close();
-            if file.live() > 0 && !self.empty(tier, file, &mut compacted).await? {
-                // There will be another time.
-                return Ok(Some(compacted));
+            // What was empty may have got records until it was closed: then it has its turn
+            // next time.
+            if file.live() > 0 {
+                if !self.empty(tier, file, &mut compacted).await? {
+                    // There will be another time.
+                    return Ok(Some(compacted));
+                }
+                gone_through.push(file);
             }
             compacted.files += 1;
         }
         if !chosen.is_empty() && self.count_live(tier).await {
-            for file in chosen.iter().filter(|file| file.is_closed()) {
+            for file in gone_through.iter().filter(|file| file.is_closed()) {
                 file.keep();
             }
         }
