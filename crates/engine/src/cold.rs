@@ -146,6 +146,7 @@ impl ColdTier {
             files: all.len() as u64,
             bytes: all.iter().map(|file| file.end()).sum(),
             live_bytes: all.iter().map(|file| file.live()).sum(),
+            damaged_blocks: all.iter().map(|file| file.damaged_blocks()).sum(),
         }
     }
 
@@ -163,9 +164,20 @@ impl ColdTier {
         self.file_at(address).is_some()
     }
 
+    /// What is at this address could not be read: no record is to rely on the block any more.
+    fn note_damage(&self, address: ColdAddress) {
+        let (number, offset) = locate(address.position());
+        let file = self.files.file(number);
+        if file.is_some_and(|file| file.note_damage(offset)) {
+            self.compaction.note_damage();
+        }
+    }
+
     /// Whether a record may become cold at this address.
     fn is_open_at(&self, address: ColdAddress) -> bool {
-        self.file_at(address).is_some_and(|file| file.is_open())
+        let (number, offset) = locate(address.position());
+        let file = self.files.file(number);
+        file.is_some_and(|file| file.takes_back(offset))
     }
 
     /// A checkpoint was taken: removes files that nobody needs any more, while the caller keeps others from taking a
@@ -193,6 +205,9 @@ pub struct ColdUsage {
     pub bytes: u64,
     /// Bytes of them that are of use, about: what has come since they were last counted is.
     pub live_bytes: u64,
+    /// Blocks, about, in which something could not be read since the database was opened: the
+    /// device failed, or a checksum was wrong. `weft check` names all of it.
+    pub damaged_blocks: u64,
 }
 
 /// Settings of the cold tier.

@@ -75,6 +75,8 @@ counters! {
     checkpoints,
     /// Records that were read from cold files.
     cold_reads,
+    /// Those that could not be read: the device failed, or a checksum was wrong.
+    cold_reads_failed,
     /// Reads of cold files that the device was asked for.
     device_reads,
     /// Those that it has ended.

@@ -133,6 +133,15 @@ fn take_checkpoint(durable: &mut Durable) {
     });
 }
 
+/// Changes a bit of a record in a cold file.
+fn damage(directory: &Arc<dyn Directory>, name: &str, i: u64) {
+    let file = directory.open(name, io::OpenMode::Write, false).unwrap();
+    let mut bytes = vec![0; 256 << 10];
+    let read = file.read_at(&mut bytes, 0).unwrap();
+    let at = bytes[..read].windows(10).position(|w| w == key(i)).unwrap();
+    file.write_at(&[bytes[at] ^ 1], at as u64).unwrap();
+}
+
 /// How many there are, and which is the first.
 fn cold_files(directory: &Arc<dyn Directory>) -> (usize, String) {
     let names = directory.list().unwrap().into_iter();
@@ -441,11 +450,7 @@ fn a_file_with_a_damaged_record_is_kept() {
     let mut durable = open_with_files_of(16 << 10, directory.clone());
     let table = demoted_in_blocks_of(1, &mut durable, 5000);
     let (_, name) = cold_files(&directory);
-    let file = directory.open(&name, io::OpenMode::Write, false).unwrap();
-    let mut bytes = vec![0; 16 << 10];
-    let read = file.read_at(&mut bytes, 0).unwrap();
-    let at = bytes[..read].windows(10).position(|w| w == key(9)).unwrap();
-    file.write_at(&[bytes[at] ^ 1], at as u64).unwrap();
+    damage(&directory, &name, 9);
     let changes = (0..5000u64).filter(|i| !i.is_multiple_of(9));
     let changes = changes.map(|i| (key(i), Some(value(i + 1)))).collect();
     durable.write(&table, changes).unwrap();
@@ -901,14 +906,7 @@ fn a_damaged_record_fails_its_readers_alone() {
     let table = demoted_after(&mut durable, 100);
     let name = "cold-00000000";
     let directory = disk.directory();
-    let file = directory.open(name, io::OpenMode::Write, false).unwrap();
-    let mut bytes = vec![0; 256 << 10];
-    let read = file.read_at(&mut bytes, 0).unwrap();
-    let at = bytes[..read]
-        .windows(10)
-        .position(|w| w == key(50))
-        .unwrap();
-    file.write_at(&[bytes[at] ^ 1], at as u64).unwrap();
+    damage(&directory, name, 50);
     durable.run(async move |session: Rc<Session>| {
         let transaction = session.begin(Isolation::Snapshot).unwrap();
         let read = transaction
@@ -931,6 +929,88 @@ fn a_damaged_record_fails_its_readers_alone() {
             .unwrap();
         transaction.commit().await.unwrap();
     });
+}
+
+/// A block in which something could not be read is not relied on: what came back from there
+/// before is written anew when it leaves again, and compaction moves the rest elsewhere.
+#[test]
+fn nothing_is_left_in_a_damaged_block_that_can_be_read() {
+    let disk = SimulatedDisk::new(6, Faults::default());
+    let directory = disk.directory();
+    let mut durable = open_with_files_of(16 << 10, directory.clone());
+    let table = demoted_in_blocks_of(1, &mut durable, 2000);
+    let (_, name) = cold_files(&directory);
+    let asked = table.clone();
+    let read = async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        for i in 5..15 {
+            let key = key(i);
+            let read = transaction.get::<Interleaved, _>(&asked, &key, <[u8]>::to_vec);
+            match read.await {
+                Ok(found) => assert_eq!(found, Some(value(i))),
+                Err(error) => assert!(i == 9 && matches!(error, Error::ColdRecord { .. })),
+            }
+        }
+    };
+    // Half of them come back before one of the others is found to be damaged.
+    let back = table.clone();
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        for i in 10..15 {
+            assert_eq!(get(&transaction, &back, i).await, Some(value(i)));
+        }
+    });
+    damage(&directory, &name, 9);
+    durable.run(read.clone());
+    durable.session().tend();
+    let stats = durable.database.stats();
+    let damaged = |durable: &Durable| durable.database.cold_usage().damaged_blocks;
+    assert_eq!((stats.cold_reads_failed, damaged(&durable)), (1, 1));
+    let before = stats.demoted_unchanged;
+    assert!(demote_in_blocks_of(1, &mut durable) >= 5);
+    assert_eq!(durable.database.stats().demoted_unchanged, before);
+    // Nothing is dead but what was written anew: yet all is moved, what is behind the damaged one
+    // in its block, too.
+    assert_eq!(compact_all(&mut durable), 1);
+    durable.session().tend();
+    assert!(durable.database.stats().compacted > 50);
+    for i in (5..15).filter(|i| *i != 9) {
+        damage(&directory, &name, i);
+    }
+    durable.run(read);
+    let records = (0..2000).filter(|i| *i != 9);
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        for i in records {
+            assert_eq!(get(&transaction, &table, i).await, Some(value(i)));
+        }
+    });
+}
+
+/// A device that often fails to read while files are compacted loses nothing, and does not keep
+/// other files from being emptied.
+#[test]
+fn a_device_that_fails_while_files_are_compacted_loses_nothing() {
+    let disk = SimulatedDisk::new(14, Faults::default());
+    let directory = disk.directory();
+    let mut durable = open_with_files_of(16 << 10, directory.clone());
+    let table = demoted_in_blocks_of(1, &mut durable, 5000);
+    let changes = (0..5000u64).filter(|i| !i.is_multiple_of(9));
+    let changes = changes.map(|i| (key(i), Some(value(i + 1)))).collect();
+    durable.write(&table, changes).unwrap();
+    demote_in_blocks_of(1, &mut durable);
+    disk.set_faults(Faults {
+        read_error_per_mille: 300,
+        ..Faults::default()
+    });
+    assert!(compact_all(&mut durable) > 5);
+    disk.set_faults(Faults::default());
+    durable.session().tend();
+    assert!(durable.database.stats().compacted > 100);
+    assert!(durable.database.cold_usage().damaged_blocks > 0);
+    let records = durable.read(&table).into_iter();
+    let value = |i: u64| value(i + u64::from(!i.is_multiple_of(9)));
+    assert!(records.eq((0..5000).map(|i| (key(i), value(i)))));
 }
 
 /// What is hot lies between what has left memory: it is moved together, and then there is room

@@ -85,6 +85,9 @@ pub struct Stats {
     pub checkpoints: u64,
     /// Records that were read from cold files ([`crate::StorageOptions::cold_tier`]).
     pub cold_reads: u64,
+    /// Those that could not be read: the device failed, or a checksum was wrong. Who asked for them
+    /// got [`Error::ColdRecord`](crate::Error::ColdRecord).
+    pub cold_reads_failed: u64,
     /// Reads of cold files that the device was asked for. One may bring several records.
     pub device_reads: u64,
     /// Those that it has ended.
@@ -156,6 +159,7 @@ impl Stats {
             log_bytes: log.bytes,
             checkpoints: transactions.checkpoints,
             cold_reads: transactions.cold_reads,
+            cold_reads_failed: transactions.cold_reads_failed,
             device_reads: transactions.device_reads,
             device_reads_ended: transactions.device_reads_ended,
             device_reads_held_back: transactions.device_reads_held_back,
@@ -247,9 +251,10 @@ impl fmt::Display for Stats {
             )?;
             writeln!(
                 f,
-                "cold reads    {} records in {} reads, {:.1} under way at once, {} held back for {:.0} us each",
+                "cold reads    {} records in {} reads ({} could not be read), {:.1} under way at once, {} held back for {:.0} us each",
                 self.cold_reads,
                 self.device_reads,
+                self.cold_reads_failed,
                 self.device_depth_sum as f64 / self.device_reads.max(1) as f64,
                 self.device_reads_held_back,
                 self.device_reads_held_back_ns as f64

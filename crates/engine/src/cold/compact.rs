@@ -34,6 +34,7 @@ use super::{
     format::{BLOCK_HEADER_BYTES, ColdRecord, decode_header},
 };
 use crate::{
+    error::Error,
     indirection::{Head, Rid},
     log::LaneWriter,
     session::{Session, next_look},
@@ -50,6 +51,10 @@ const FILES_PER_ROUND: usize = 4;
 
 /// A file of which so many percent are live is not worth it.
 const LIVE_PERCENT_MAX: u64 = 90;
+
+/// In a file of which so many parts beside each other cannot be read, of a sector at least, nothing
+/// else is looked for.
+const UNREADABLE_MAX: usize = 64;
 
 /// After a device that refused.
 const REST: Duration = Duration::from_secs(5);
@@ -110,6 +115,11 @@ impl Compaction {
         self.checkpoints.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// There is a file out of which everything had better be moved.
+    pub(super) fn note_damage(&self) {
+        self.before().goes_on = true;
+    }
+
     fn begin(&self) -> Option<Turn<'_>> {
         let is_free = !self.is_under_way.swap(true, Ordering::Acquire);
         // Lazily: a turn that nobody has would end the other one's.
@@ -144,15 +154,16 @@ impl Compaction {
         };
     }
 
-    /// The files to empty next, those first that somebody has begun with.
+    /// The files to empty next, those first that somebody has begun with, or that cannot be
+    /// relied on.
     fn choose(&self, files: &ColdFiles) -> Vec<Arc<ColdFile>> {
         let all = files.all();
         let tail = files.tail_number();
-        let closed = all.iter().filter(|file| file.is_closed());
-        let mut chosen: Vec<_> = closed.cloned().collect();
-        let others = all
-            .iter()
-            .filter(|file| file.is_open() && Some(file.number) != tail);
+        let may_close = |file: &ColdFile| file.is_open() && Some(file.number) != tail;
+        let first = |file: &ColdFile| file.is_closed() || file.has_damage() && may_close(file);
+        let (mut chosen, others): (Vec<_>, Vec<_>) =
+            all.iter().cloned().partition(|file| first(file));
+        let others = others.iter().filter(|file| may_close(file));
         let mut others: Vec<_> = others.map(|file| (file.live(), file.end(), file)).collect();
         others.sort_by_key(|&(live, end, _)| live * 1000 / end.max(1));
         let remaining = all.iter().filter(|file| !file.is_done_with());
@@ -279,9 +290,15 @@ impl Session {
             from: 0,
             buffer: Arc::new(Buffer::with_capacity(0)),
         };
-        let mut at = 0;
-        while at < file.end() {
-            let head = self.look(tier, &mut window, at, BLOCK_HEADER_BYTES).await?;
+        let (mut at, mut unreadable) = (0, 0);
+        while at < file.end() && unreadable < UNREADABLE_MAX {
+            let Ok(head) = self.look(tier, &mut window, at, BLOCK_HEADER_BYTES).await else {
+                file.note_damage(at);
+                unreadable += 1;
+                at += SECTOR as u64;
+                continue;
+            };
+            unreadable = 0;
             let Ok((header, used)) = decode_header(&window.buffer[head]) else {
                 // Room that was taken, and not written to.
                 at += SECTOR as u64;
@@ -294,9 +311,16 @@ impl Session {
                 at += SECTOR as u64;
                 continue;
             }
-            let block = self.look(tier, &mut window, at, used).await?;
-            let block = (window.buffer.clone(), block);
-            self.gather_live(header.position, &block, &mut moving).await;
+            match self.look(tier, &mut window, at, used).await {
+                Ok(block) => {
+                    let block = (window.buffer.clone(), block);
+                    self.gather_live(header.position, &block, &mut moving)
+                        .await?;
+                }
+                Err(_) => {
+                    file.note_damage(at);
+                }
+            }
             at += round_up(used) as u64;
             bytes += used as u64;
             if moving.block.bytes() >= BLOCK_BYTES {
@@ -332,15 +356,21 @@ impl Session {
             return Ok(range);
         }
         let left = usize::try_from(window.file.end() - at).unwrap_or(usize::MAX);
-        let extent = Extent {
-            from: window.file.start() + at,
-            bytes: round_up(bytes.max(READ_BYTES).min(left)),
-            at: 0,
+        let read = async |bytes: usize| {
+            let extent = Extent {
+                from: window.file.start() + at,
+                bytes: round_up(bytes.min(left)),
+                at: 0,
+            };
+            let pass = self.pass_again(Priority::Batch).await;
+            self.read_extent(tier, extent, pass, Priority::Batch).await
         };
-        let pass = self.pass_again(Priority::Batch).await;
-        window.buffer = self
-            .read_extent(tier, extent, pass, Priority::Batch)
-            .await?;
+        let buffer = match read(bytes.max(READ_BYTES)).await {
+            Ok(buffer) => buffer,
+            // What cannot be read may be behind it.
+            Err(_) => read(bytes).await?,
+        };
+        window.buffer = buffer;
         window.from = at;
         Ok(0..bytes.min(window.buffer.len()))
     }
@@ -351,17 +381,20 @@ impl Session {
         position: u64,
         (buffer, range): &(Arc<Buffer>, Range<usize>),
         moving: &mut Moving,
-    ) {
+    ) -> io::Result<()> {
         // While it is open, a table that is found stays.
-        let Ok(transaction) = self.begin(Isolation::Snapshot) else {
-            return;
-        };
+        let transaction = self.begin(Isolation::Snapshot).map_err(another_time)?;
         let block = &buffer[range.clone()];
         let mut at = BLOCK_HEADER_BYTES;
-        // Of a damaged one nobody knows where the next begins.
         while let Some(rest) = block.get(at..)
-            && let Ok(record) = ColdRecord::decode(rest, position + at as u64)
+            && !rest.is_empty()
         {
+            let Ok(record) = ColdRecord::decode(rest, position + at as u64) else {
+                // Of a damaged one nobody knows where it ends. The next is where one begins that
+                // is whole: a checksum holds in one place only.
+                at += POSITION_UNIT as usize;
+                continue;
+            };
             let address = ColdAddress::new(position + at as u64, record.bytes());
             if let Some(address) = address
                 && let Some(table) = self.database.table_by_number(record.table)
@@ -374,6 +407,7 @@ impl Session {
             at += record.bytes().next_multiple_of(POSITION_UNIT as usize);
         }
         transaction.release();
+        Ok(())
     }
 
     /// The record with this key, if it is at `address`.
@@ -399,9 +433,7 @@ impl Session {
         let Moving { block, records } = moving;
         let addresses = self.write_block(tier, block).await?;
         // While it is open, a table that is found stays.
-        let Ok(transaction) = self.begin(Isolation::Snapshot) else {
-            return Ok(0);
-        };
+        let transaction = self.begin(Isolation::Snapshot).map_err(another_time)?;
         let mut moved = 0;
         for ((table, rid, from), to) in records.into_iter().zip(addresses) {
             // What the slot says nobody else has: if it says `from`, it is that record.
@@ -439,4 +471,9 @@ impl Session {
             }
         }
     }
+}
+
+/// Why compaction ends for now, if too many transactions are open.
+fn another_time(error: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::ResourceBusy, error)
 }

@@ -211,9 +211,17 @@ impl Session {
         pass: Pass,
         priority: Priority,
     ) -> Outcome {
-        let fetched = self.read_at(tier, address, pass, priority).await?;
+        let fetched = self.read_at(tier, address, pass, priority).await;
+        let fetched = fetched.map_err(|error| self.failed(tier, address, error))?;
         self.counters.update(|stats| stats.cold_reads += 1);
         Ok(Arc::new(fetched))
+    }
+
+    /// Notes that what is at `address` cannot be read.
+    fn failed(&self, tier: &ColdTier, address: ColdAddress, error: Error) -> Error {
+        tier.note_damage(address);
+        self.counters.update(|stats| stats.cold_reads_failed += 1);
+        error
     }
 
     async fn read_at(
@@ -281,22 +289,23 @@ impl Session {
                 false => self.pass_again(priority).await,
             };
             let begun = self.begin_to_read(tier, span(run), pass);
-            runs.push((run, begun.map_err(|_| unreadable(run[0]))?));
+            let begun = begun.map_err(|_| self.failed(tier, run[0], unreadable(run[0])));
+            runs.push((run, begun?));
         }
         for (run, reading) in runs {
             let whole = reading.extent;
             let buffer = reading.end(self, priority).await;
-            let buffer = buffer.map_err(|_| unreadable(run[0]))?;
+            let buffer = buffer.map_err(|_| self.failed(tier, run[0], unreadable(run[0])))?;
             for &address in run {
                 let at = (address.position() - whole.from) as usize;
-                fetched.push(match Fetched::decode(address, &buffer, at) {
-                    Ok(one) => one,
+                let one = match Fetched::decode(address, &buffer, at) {
                     Err(Unread::Longer(_)) => {
                         let pass = self.pass_again(priority).await;
-                        self.read_at(tier, address, pass, priority).await?
+                        self.read_at(tier, address, pass, priority).await
                     }
-                    Err(why) => return Err(why.of(address)),
-                });
+                    one => one.map_err(|why| why.of(address)),
+                };
+                fetched.push(one.map_err(|error| self.failed(tier, address, error))?);
             }
             self.counters
                 .update(|stats| stats.cold_reads += run.len() as u64);

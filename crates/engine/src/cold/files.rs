@@ -22,23 +22,29 @@
 //!   closed, let the slot be           if it is cold, the file is not empty
 //! ```
 //! If demotion does not see the file closed, its freezing comes before compaction's look.
+//!
+//! # Damage
+//! Where the device has failed to read, or a checksum was wrong, the block is marked as long as
+//! the database is open: no record becomes cold there without being written anew, and what can
+//! still be read in that file is moved elsewhere (`compact.rs`), the sooner the better.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     io,
-    sync::{Arc, Mutex, RwLock},
+    sync::{Arc, Mutex, MutexGuard, RwLock},
 };
 
 use ::io::{Directory, File, OpenMode};
 
 use crate::{
     manifest::ColdFileEntry,
-    sync::{AtomicU64, Ordering, fence},
+    sync::{AtomicBool, AtomicU64, Ordering, fence},
     timestamp::Timestamp,
 };
 
 #[cfg(doc)]
 use super::ColdAddress;
+use super::block::BLOCK_BYTES;
 
 /// Positions of a file: it has so many bytes at most.
 pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -95,6 +101,9 @@ pub(super) struct ColdFile {
     /// When it was found to be empty.
     emptied: AtomicU64,
     count: Mutex<Count>,
+    has_damage: AtomicBool,
+    /// Parts of [`BLOCK_BYTES`] bytes in which something could not be read.
+    damaged: Mutex<BTreeSet<u64>>,
 }
 
 /// What was found when somebody last counted.
@@ -123,7 +132,36 @@ impl ColdFile {
             state: AtomicU64::new(OPEN),
             emptied: AtomicU64::new(0),
             count: Mutex::default(),
+            has_damage: AtomicBool::new(false),
+            damaged: Mutex::default(),
         }
+    }
+
+    fn damaged(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.damaged.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// What is `offset` bytes into it could not be read; whether that is news.
+    pub(super) fn note_damage(&self, offset: u64) -> bool {
+        let is_news = self.damaged().insert(offset / BLOCK_BYTES as u64);
+        // Relaxed, here and below: who does not see it yet finds out himself.
+        self.has_damage.store(true, Ordering::Relaxed);
+        is_news
+    }
+
+    pub(super) fn has_damage(&self) -> bool {
+        self.has_damage.load(Ordering::Relaxed)
+    }
+
+    /// Blocks, about, in which something could not be read.
+    pub(super) fn damaged_blocks(&self) -> u64 {
+        self.damaged().len() as u64
+    }
+
+    /// Whether records may become cold where they are, `offset` bytes into it.
+    pub(super) fn takes_back(&self, offset: u64) -> bool {
+        let is_damaged = || self.damaged().contains(&(offset / BLOCK_BYTES as u64));
+        self.is_open() && !(self.has_damage() && is_damaged())
     }
 
     /// Where it starts, from the start of all files.
@@ -297,7 +335,7 @@ impl ColdFiles {
         all
     }
 
-    fn tail(&self) -> std::sync::MutexGuard<'_, Tail> {
+    fn tail(&self) -> MutexGuard<'_, Tail> {
         self.tail.lock().unwrap_or_else(|e| e.into_inner())
     }
 
