@@ -18,8 +18,9 @@ Example:
 /// Restore a backup instead if there is one: what is left after a salvage may be no
 /// state that the database ever had. Log files end where something is destroyed, and
 /// what depends on the rest is cut off; of checkpoint files, the rest behind the
-/// damage is left out, so records may be missing or older than they were. What is
-/// left is written to a new checkpoint, and the directory is sound again.
+/// damage is left out, and so are records that had left memory for a cold file and cannot be
+/// read there (each of them is read), so records may be missing or older than they were. What
+/// is left is written to a new checkpoint, and the directory is sound again.
 ///
 /// Copy the directory first. Does nothing if the directory is sound.
 #[derive(Debug, clap::Args)]

@@ -138,7 +138,8 @@ pub struct Recovery {
 pub struct RecoveryConfig {
     /// Give up what is destroyed instead of refusing: every lane of the log ends
     /// where something is destroyed, and what depends on the rest is cut off. Parts
-    /// of a checkpoint that cannot be read are left out.
+    /// of a checkpoint that cannot be read are left out, and so are records in cold files: each
+    /// of them is read.
     pub salvage: bool,
 }
 

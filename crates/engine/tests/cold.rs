@@ -898,6 +898,41 @@ fn what_is_missing_of_a_cold_file_is_named() {
     assert!(error.to_string().contains(name), "{error}");
 }
 
+/// What is destroyed of cold files is given up by who is told to, record by record, and then the
+/// directory is sound.
+#[test]
+fn what_is_destroyed_of_a_cold_file_is_given_up() {
+    let disk = SimulatedDisk::new(11, Faults::default());
+    let (name, directory) = ("cold-00000000", disk.directory());
+    let mut durable = open(directory.clone());
+    demoted_after(&mut durable, 100);
+    take_checkpoint(&mut durable);
+    drop(durable);
+    let kept_without = |destroy: &dyn Fn()| {
+        destroy();
+        let report = engine::inspect::check(&directory, &mut |_| ()).unwrap();
+        assert!(!report.is_sound(), "{report}");
+        let config = DatabaseConfig {
+            cold_tier: Some(ColdConfig::default()),
+            ..DatabaseConfig::with_memory(64 << 20)
+        };
+        let salvage = RecoveryConfig { salvage: true };
+        let mut durable = open_configured(config, directory.clone(), LOG, salvage).unwrap();
+        let table = durable.database.table("t").unwrap();
+        let kept = durable.read(&table);
+        take_checkpoint(&mut durable);
+        drop(durable);
+        let report = engine::inspect::check(&directory, &mut |_| ()).unwrap();
+        assert!(report.is_sound(), "{report}");
+        kept
+    };
+    let kept = kept_without(&|| damage(&directory, name, 50));
+    let others = (0..100).filter(|i| *i != 50);
+    assert!(kept.into_iter().eq(others.map(|i| (key(i), value(i)))));
+    let kept = kept_without(&|| directory.remove(name).unwrap());
+    assert_eq!(kept, []);
+}
+
 /// What the device has lost of a record fails who reads that, and nobody else.
 #[test]
 fn a_damaged_record_fails_its_readers_alone() {

@@ -12,6 +12,7 @@
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
 use interleave::Interleaved;
+use io::Priority;
 use memory::Exhausted;
 
 use crate::{
@@ -101,6 +102,17 @@ impl Loader {
         let tier = self.session.database.cold();
         tier.is_some_and(|tier| tier.has(address))
     }
+
+    /// Whether it is there, and whole: who would be asked for it later could not give it up.
+    async fn can_read(&self, address: ColdAddress) -> bool {
+        match self.session.database.cold() {
+            Some(tier) => {
+                let there = self.session.fetch(tier, address, Priority::Batch).await;
+                there.is_ok()
+            }
+            None => false,
+        }
+    }
 }
 
 async fn load(loader: Rc<Loader>, batch: Batch) {
@@ -110,16 +122,17 @@ async fn load(loader: Rc<Loader>, batch: Batch) {
         let Ok(table) = loader.table(entry.table) else {
             return loader.recovery.fail(OpenError::MemoryExhausted);
         };
-        if let &Found::Cold(address) = &entry.found
-            && !loader.has(address)
-        {
+        if let &Found::Cold(address) = &entry.found {
             if loader.recovery.salvage {
-                continue;
+                if !loader.can_read(address).await {
+                    continue;
+                }
+            } else if !loader.has(address) {
+                let name = cold::file_name(cold::file_of(address));
+                return loader
+                    .recovery
+                    .fail(OpenError::corrupt(name, 0, Flaw::Absent));
             }
-            let name = cold::file_name(cold::file_of(address));
-            return loader
-                .recovery
-                .fail(OpenError::corrupt(name, 0, Flaw::Absent));
         }
         let mut patience = Patience::default();
         while let Err(error) = loader.install(&table, &batch, entry).await {
