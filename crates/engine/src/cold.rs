@@ -9,7 +9,7 @@
 //! | the bytes of a file | `format.rs` |
 //! | files, room in them, and their end | `files.rs` |
 //! | a block on its way to one | `block.rs` |
-//! | reading a record, once for all who want it | `fetch.rs` |
+//! | reading a record, once for all who want it | `fetch.rs`, `buffers.rs` |
 //! | what leaves memory, and how | `demote.rs` |
 //! | what comes back, and who was asked for lately | `promote.rs`, `asked.rs` |
 //! | when: room in memory | `room.rs` |
@@ -51,6 +51,7 @@ mod address;
 mod asked;
 mod block;
 mod bounds;
+mod buffers;
 mod census;
 mod compact;
 mod demote;
@@ -71,7 +72,8 @@ pub(crate) use self::files::{file_name, file_number, locate, remove_others};
 pub(crate) use self::{
     address::{ColdAddress, POSITION_UNIT},
     bounds::Bounds,
-    fetch::Fetched,
+    buffers::ReadBuffers,
+    fetch::{Fetched, Lent},
     files::POSITIONS_END,
     room::{Patience, WaitingForRoom},
 };

@@ -35,7 +35,7 @@ use memory::{Local, Reservation};
 use crate::{
     catalog::Digging,
     certifier::{Announcements, Certifier},
-    cold::WaitingForRoom,
+    cold::{ReadBuffers, WaitingForRoom},
     database::Database,
     horizon::Floor,
     log::{Bell, LaneWriter, Moment},
@@ -86,6 +86,7 @@ pub struct Session {
     port: Option<Rc<Port>>,
     /// In front of it, for what is read from cold files.
     gate: Rc<Gate>,
+    pub(crate) read_buffers: ReadBuffers,
     clock: Clock,
     /// Made when the database has a log.
     lane: OnceCell<LaneWriter>,
@@ -194,6 +195,7 @@ impl Session {
             walk: RefCell::default(),
             port,
             gate,
+            read_buffers: ReadBuffers::default(),
             clock,
             lane: OnceCell::new(),
             lane_memory: Cell::new(lane_memory),

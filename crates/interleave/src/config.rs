@@ -85,7 +85,7 @@ pub const IN_FLIGHT_MAX: usize = 1024;
 
 /// About how long a completion is not looked at, at most, under [`Scheduling::Pipelined`], in
 /// microseconds.
-pub const VISIT_DELAY_US_MAX: u64 = 50;
+pub const VISIT_DELAY_US_MAX: u64 = 200;
 
 impl Default for WorkerConfig {
     fn default() -> WorkerConfig {

@@ -75,7 +75,7 @@ use io_uring::{
 };
 
 use self::{
-    ring::{Ring, SUBMISSIONS},
+    ring::{Deferred, Ring, SUBMISSIONS},
     rouser::Rouser,
 };
 use crate::{
@@ -134,14 +134,15 @@ impl UringChannel {
         Ring::new()?.try_nop()
     }
 
-    /// Hands what it can of queue and backlog to the kernel.
-    fn hand_over(&mut self) {
+    /// Hands what it can of queue and backlog to the kernel, which also runs completion work
+    /// that it has put off, if that is wanted.
+    fn hand_over(&mut self, deferred: Deferred) {
         loop {
             self.fill_queue();
             if self.queued.is_empty() {
                 return;
             }
-            let taken = match self.ring.submit() {
+            let taken = match self.ring.submit(deferred) {
                 Ok(taken) => taken,
                 Err(error) => return self.refuse(&error),
             };
@@ -197,8 +198,11 @@ impl UringChannel {
             .expect("an operation completes once")
     }
 
-    /// Takes all completions from the ring.
+    /// Hands over what is queued, and takes all completions from the ring: with one call of the
+    /// system for both.
     fn collect(&mut self, completions: &mut Vec<Completion>) {
+        self.hand_over(Deferred::Run);
+        // What came before that call is done with, and the flag is clear.
         self.ring.run_deferred();
         while let Some((user_data, result)) = self.ring.next_completion() {
             if user_data == ROUSED {
@@ -235,7 +239,7 @@ impl UringChannel {
         // descriptor, a field of ours, refers to.
         unsafe { self.ring.push(&poll) };
         self.queued.push_back(ROUSED);
-        self.hand_over();
+        self.hand_over(Deferred::Leave);
     }
 }
 
@@ -288,7 +292,7 @@ impl Channel for UringChannel {
     #[inline]
     fn flush(&mut self) {
         if !self.queued.is_empty() || !self.backlog.is_empty() {
-            self.hand_over();
+            self.hand_over(Deferred::Leave);
         }
     }
 

@@ -5,10 +5,10 @@
 //! promoted.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::hash_map::Entry,
     future::poll_fn,
     io,
-    ops::Range,
+    ops::{Deref, Range},
     pin::pin,
     rc::Rc,
     sync::{Arc, Mutex, MutexGuard},
@@ -17,6 +17,7 @@ use std::{
 
 use ::io::{Buffer, File, Full, Pass, Port, Priority, Transfer};
 use interleave::{Nested, from_device};
+use rustc_hash::FxHashMap;
 
 use super::{
     ColdTier,
@@ -72,8 +73,35 @@ impl Fetched {
 
 type Outcome = Result<Arc<Fetched>, Error>;
 
+/// A record that was fetched, for a while: what it was read into serves the session's next read
+/// then, if nobody else has the record.
+pub(crate) struct Lent<'s> {
+    session: &'s Session,
+    /// `None` while it is being dropped.
+    fetched: Option<Arc<Fetched>>,
+}
+
+impl Deref for Lent<'_> {
+    type Target = Fetched;
+
+    fn deref(&self) -> &Fetched {
+        self.fetched
+            .as_ref()
+            .expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let fetched = self.fetched.take().and_then(Arc::into_inner);
+        if let Some(buffer) = fetched.and_then(|fetched| Arc::into_inner(fetched.buffer)) {
+            self.session.read_buffers.give_back(buffer);
+        }
+    }
+}
+
 /// The reads that are under way.
-pub(super) struct Reads([Mutex<HashMap<ColdAddress, Arc<Read>>>; SHARDS]);
+pub(super) struct Reads([Mutex<FxHashMap<ColdAddress, Arc<Read>>>; SHARDS]);
 
 impl Default for Reads {
     fn default() -> Reads {
@@ -100,7 +128,7 @@ enum Progress {
 }
 
 impl Reads {
-    fn shard(&self, address: ColdAddress) -> MutexGuard<'_, HashMap<ColdAddress, Arc<Read>>> {
+    fn shard(&self, address: ColdAddress) -> MutexGuard<'_, FxHashMap<ColdAddress, Arc<Read>>> {
         // Pages, so to say: neighbours are wanted together, but not by many.
         let shard = (address.position() >> 12) as usize % SHARDS;
         self.0[shard].lock().unwrap_or_else(|e| e.into_inner())
@@ -188,20 +216,24 @@ impl Session {
         tier: &ColdTier,
         address: ColdAddress,
         priority: Priority,
-    ) -> Outcome {
-        loop {
+    ) -> Result<Lent<'_>, Error> {
+        let fetched = loop {
             let (read, duty) = tier.reads.enter(address);
             if let Some(duty) = duty {
                 // Refused, it has not been read: the others may try.
                 let pass = self.pass(priority).await?;
                 let outcome = self.read_cold(tier, address, pass, priority).await;
                 duty.done(outcome.clone());
-                return outcome;
+                break outcome?;
             }
             if let Some(outcome) = poll_fn(|context| read.poll(context)).await {
-                return outcome;
+                break outcome?;
             }
-        }
+        };
+        Ok(Lent {
+            session: self,
+            fetched: Some(fetched),
+        })
     }
 
     async fn read_cold(
@@ -342,7 +374,7 @@ impl Session {
         let gone = || io::Error::from(io::ErrorKind::NotFound);
         let file = tier.files.file(number).ok_or_else(gone)?.file.clone();
         let port = self.port().ok_or_else(gone)?.clone();
-        let buffer = Buffer::zeroed(extent.bytes);
+        let buffer = self.read_buffers.take(extent.bytes);
         let transfer = port.begin_through(pass, &file, offset, buffer);
         Ok(Reading {
             port,

@@ -29,12 +29,13 @@
 //! still be read in that file is moved elsewhere (`compact.rs`), the sooner the better.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashSet},
     io,
     sync::{Arc, Mutex, MutexGuard, RwLock},
 };
 
 use ::io::{Directory, File, OpenMode};
+use rustc_hash::FxHashMap;
 
 use crate::{
     manifest::ColdFileEntry,
@@ -253,7 +254,7 @@ pub(super) struct ColdFiles {
     pub(super) database: u64,
     /// Bytes of those that are made.
     bytes_max: u64,
-    all: RwLock<HashMap<u32, Arc<ColdFile>>>,
+    all: RwLock<FxHashMap<u32, Arc<ColdFile>>>,
     tail: Mutex<Tail>,
 }
 
@@ -271,7 +272,7 @@ struct Tail {
 
 impl Tail {
     /// The number of the next file, if these are there.
-    fn next(&self, all: &HashMap<u32, Arc<ColdFile>>) -> Option<u32> {
+    fn next(&self, all: &FxHashMap<u32, Arc<ColdFile>>) -> Option<u32> {
         let first = self.last.map_or(0, |last| (last + 1) % NUMBERS);
         let numbers = (first..NUMBERS).chain(0..first);
         let mut free = numbers.filter(|n| !all.contains_key(n) && !self.removed.contains(n));
@@ -296,7 +297,7 @@ impl ColdFiles {
         files: &[ColdFileEntry],
         bytes_max: u64,
     ) -> io::Result<ColdFiles> {
-        let mut all = HashMap::new();
+        let mut all = FxHashMap::default();
         for entry in files {
             match directory.open(&file_name(entry.number), OpenMode::Write, true) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

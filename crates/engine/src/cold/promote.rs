@@ -1,12 +1,12 @@
 //! What comes back to memory.
 
-use std::{pin::pin, sync::Arc};
+use std::pin::pin;
 
 use interleave::{Nested, from_device};
 use io::Priority;
 use memory::Exhausted;
 
-use super::{ColdAddress, Fetched, Patience};
+use super::{ColdAddress, Fetched, Lent, Patience};
 use crate::{
     error::Error,
     indirection::{Head, Slot},
@@ -32,7 +32,7 @@ impl Session {
         slot: &'s Slot,
         address: ColdAddress,
         priority: Priority,
-    ) -> Nested<'s, Result<Arc<Fetched>, Error>> {
+    ) -> Nested<'s, Result<Lent<'s>, Error>> {
         Nested::new(async move {
             let tier = self
                 .database

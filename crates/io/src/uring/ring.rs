@@ -12,6 +12,13 @@ pub(super) const SUBMISSIONS: usize = 64;
 /// Operations of one thread that the kernel may have under way; the rest waits.
 const COMPLETIONS: u32 = 1024;
 
+/// What is to become of completion work that the kernel has put off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deferred {
+    Leave,
+    Run,
+}
+
 pub(super) struct Ring {
     ring: IoUring,
     completions_max: usize,
@@ -71,7 +78,7 @@ impl Ring {
     pub(super) fn try_nop(&mut self) -> io::Result<()> {
         // SAFETY: no memory is involved.
         unsafe { self.push(&opcode::Nop::new().build()) };
-        self.submit()?;
+        self.submit(Deferred::Leave)?;
         self.wait(Some(Duration::from_secs(1)))?;
         match self.next_completion() {
             Some((_, 0)) => Ok(()),
@@ -99,21 +106,22 @@ impl Ring {
     }
 
     /// Hands the entries in the queue to the kernel. How many it has taken, of the oldest; the
-    /// others it cannot take now.
+    /// others it cannot take now. In the same call it runs completion work that it has put off,
+    /// if it is asked to and takes all of them.
     ///
     /// # Errors
     /// It will never take anything any more.
-    pub(super) fn submit(&mut self) -> io::Result<usize> {
+    pub(super) fn submit(&mut self, deferred: Deferred) -> io::Result<usize> {
         if let Some(errno) = self.broken {
             return Err(io::Error::from_raw_os_error(errno));
         }
         let before = self.ring.submission().len();
         loop {
-            let result = self.ring.submit();
+            let result = self.enter(before, deferred, 0, None);
             let taken = before - self.ring.submission().len();
             match result.map_err(|error| error.raw_os_error()) {
                 _ if taken > 0 => return Ok(taken),
-                Ok(_) | Err(Some(libc::EAGAIN | libc::EBUSY)) => return Ok(0),
+                Ok(()) | Err(Some(libc::EAGAIN | libc::EBUSY)) => return Ok(0),
                 Err(Some(libc::EINTR)) => {}
                 Err(errno) => {
                     let errno = errno.unwrap_or(libc::EIO);
@@ -129,7 +137,7 @@ impl Ring {
     pub(super) fn run_deferred(&mut self) {
         if self.ring.submission().taskrun() {
             // A failure leaves the flag set, and the next call tries again.
-            let _ = self.enter(0, None);
+            let _ = self.enter(0, Deferred::Run, 0, None);
         }
     }
 
@@ -145,7 +153,7 @@ impl Ring {
     /// # Errors
     /// The ring cannot be waited for.
     pub(super) fn wait(&mut self, at_most: Option<Duration>) -> io::Result<()> {
-        let Err(error) = self.enter(1, at_most) else {
+        let Err(error) = self.enter(0, Deferred::Run, 1, at_most) else {
             return Ok(());
         };
         match error.raw_os_error() {
@@ -154,20 +162,32 @@ impl Ring {
         }
     }
 
-    /// Enters the kernel without submitting anything.
-    fn enter(&mut self, completions_min: u32, at_most: Option<Duration>) -> io::Result<()> {
+    /// Enters the kernel.
+    fn enter(
+        &mut self,
+        submissions: usize,
+        deferred: Deferred,
+        completions_min: u32,
+        at_most: Option<Duration>,
+    ) -> io::Result<()> {
         let timespec = at_most.map(Timespec::from);
         let mut arguments = SubmitArgs::new();
         if let Some(timespec) = &timespec {
             arguments = arguments.timespec(timespec);
         }
-        let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
+        let mut flags = EnterFlags::EXT_ARG;
+        if deferred == Deferred::Run {
+            flags |= EnterFlags::GETEVENTS;
+        }
         // SAFETY: the argument is of the type that EXT_ARG announces, and it and the
-        // time it points to outlive the call.
+        // time it points to outlive the call. The entries are valid, as `push` demands.
         unsafe {
-            self.ring
-                .submitter()
-                .enter(0, completions_min, flags.bits(), Some(&arguments))?;
+            self.ring.submitter().enter(
+                submissions as u32,
+                completions_min,
+                flags.bits(),
+                Some(&arguments),
+            )?;
         }
         Ok(())
     }
