@@ -26,6 +26,11 @@
 //! whether half of those in flight wait is looked at besides: then they are too many,
 //! whatever the rate is.
 //!
+//! Tasks that wait for the device have cost the worker when they asked and count when they are
+//! answered: a number that begins more of them than it ends looks worse than it is. So after a
+//! change those that wait are answered before a window begins, and a window lasts until
+//! several times as many were.
+//!
 //! Being wrong for a while costs speed, never correctness.
 
 /// The ladder of candidates. The first does not suspend.
@@ -42,6 +47,9 @@ const PROGRESS_MIN: u64 = 64;
 const TASKS_MIN: u64 = 256;
 const GENERATIONS_MIN: u64 = 24;
 const GENERATIONS_SETTLE: u64 = 8;
+/// The same of those that wait for the device.
+const ANSWERS_MIN: u64 = 6;
+const ANSWERS_SETTLE: u64 = 2;
 
 const PAUSE_WINDOWS_MIN: u32 = 2;
 const PAUSE_WINDOWS_MAX: u32 = 256;
@@ -95,8 +103,8 @@ pub(crate) struct Tuner {
     /// Trials since anything changed.
     quiet: u32,
     window_from_ns: u64,
-    /// Tasks that have to end before the window begins; none within it.
-    settles_after: Option<u64>,
+    /// What has to have happened before the window begins; nothing within it.
+    settles_after: Option<Settled>,
     from: Totals,
     started: bool,
     /// Reports in the window, and those in which half of the tasks in flight waited.
@@ -119,6 +127,25 @@ pub(crate) struct Totals {
     pub(crate) progress: u64,
     /// Tasks that have ended.
     pub(crate) finished: u64,
+    /// Waits for the device that have.
+    pub(crate) answered: u64,
+}
+
+/// Tasks that wait now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waiting {
+    /// For others.
+    pub(crate) for_tasks: usize,
+    pub(crate) for_device: usize,
+}
+
+/// When a change has come to bear.
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    /// Tasks that have ended since.
+    finished: u64,
+    /// Waits for the device that have.
+    answered: u64,
 }
 
 /// By how much one rate is better than another: as a logarithm, so that as much more and
@@ -166,11 +193,12 @@ impl Tuner {
         self.started = false;
     }
 
-    /// Reports time, what was done until now, and how many of those in flight wait for
-    /// others. True if [`Tuner::in_flight`] may have changed.
-    pub(crate) fn tick(&mut self, now_ns: u64, totals: Totals, waiting: usize) -> bool {
+    /// Reports time, what was done until now, and how many wait. True if
+    /// [`Tuner::in_flight`] may have changed.
+    pub(crate) fn tick(&mut self, now_ns: u64, totals: Totals, waiting: Waiting) -> bool {
+        let at_device = waiting.for_device as u64;
         if !self.started {
-            self.open(now_ns, totals, self.in_flight());
+            self.open(now_ns, totals, self.in_flight(), at_device);
             return false;
         }
         let before = self.in_flight();
@@ -178,16 +206,19 @@ impl Tuner {
         // Less than before, where much was taken back.
         let done = totals.progress.saturating_sub(self.from.progress);
         let finished = totals.finished.wrapping_sub(self.from.finished);
-        if let Some(tasks) = self.settles_after {
-            if elapsed >= WINDOW_NS_MAX || (elapsed >= SETTLE_NS && finished >= tasks) {
+        let answered = totals.answered.wrapping_sub(self.from.answered);
+        if let Some(settled) = self.settles_after {
+            let is_settled = finished >= settled.finished && answered >= settled.answered;
+            if elapsed >= WINDOW_NS_MAX || (elapsed >= SETTLE_NS && is_settled) {
                 self.begin(now_ns, totals);
             }
             return false;
         }
         self.reports += 1;
-        self.crowded += u32::from(before > CROWD_MIN && 2 * waiting >= before);
-        let is_telling =
-            done >= PROGRESS_MIN && finished >= TASKS_MIN.max(GENERATIONS_MIN * before as u64);
+        self.crowded += u32::from(before > CROWD_MIN && 2 * waiting.for_tasks >= before);
+        let is_telling = done >= PROGRESS_MIN
+            && finished >= TASKS_MIN.max(GENERATIONS_MIN * before as u64)
+            && answered >= ANSWERS_MIN * at_device;
         if elapsed < WINDOW_NS || (!is_telling && elapsed < WINDOW_NS_MAX) {
             return false;
         }
@@ -198,20 +229,23 @@ impl Tuner {
         }
         let changed = self.in_flight() != before;
         if changed {
-            self.open(now_ns, totals, before);
+            self.open(now_ns, totals, before, at_device);
         } else {
             self.begin(now_ns, totals);
         }
         changed
     }
 
-    /// Opens a window, when there were `before` in flight, that begins once what runs now
-    /// has come to bear.
-    fn open(&mut self, now_ns: u64, totals: Totals, before: usize) {
+    /// Opens a window, when there were `before` in flight and others at the device, that
+    /// begins once what runs now has come to bear.
+    fn open(&mut self, now_ns: u64, totals: Totals, before: usize, at_device: u64) {
         self.started = true;
         self.begin(now_ns, totals);
         let most = self.in_flight().max(before) as u64;
-        self.settles_after = Some(GENERATIONS_SETTLE * most);
+        self.settles_after = Some(Settled {
+            finished: GENERATIONS_SETTLE * most,
+            answered: ANSWERS_SETTLE * at_device,
+        });
     }
 
     fn begin(&mut self, now_ns: u64, totals: Totals) {
@@ -371,7 +405,7 @@ mod tests {
             self.begun -= (ended * generation) as f64;
             self.totals.progress += ended * generation;
             self.totals.finished += ended * in_flight as u64;
-            self.tuner.tick(self.now, self.totals, 0);
+            self.tuner.tick(self.now, self.totals, Waiting::default());
         }
     }
 
@@ -449,7 +483,7 @@ mod tests {
                 totals.progress += lengths.swap_remove(at) as u64;
                 totals.finished += 1;
             }
-            tuner.tick(step * 10_000, totals, 0);
+            tuner.tick(step * 10_000, totals, Waiting::default());
             alone += u64::from(tuner.settled() == 1);
         }
         assert!(alone * 5 < steps, "{alone} of {steps} steps alone");
@@ -508,7 +542,7 @@ mod tests {
                     }
                 }
             }
-            tuner.tick(step * STEP_NS, totals, 0);
+            tuner.tick(step * STEP_NS, totals, Waiting::default());
         }
         let now = (steps * STEP_NS) as f64;
         (
@@ -555,9 +589,41 @@ mod tests {
             now += WINDOW_NS / 10;
             totals.progress += 1_000 + 10 * in_flight as u64;
             totals.finished += 100;
-            tuner.tick(now, totals, in_flight.saturating_sub(3));
+            let waiting = Waiting {
+                for_tasks: in_flight.saturating_sub(3),
+                for_device: 0,
+            };
+            tuner.tick(now, totals, waiting);
         }
         assert!((2..=4).contains(&tuner.settled()), "{}", tuner.settled());
+    }
+
+    /// Zipfian reads beyond memory ran one at a time, at three quarters of the speed of eight:
+    /// windows ended with answers of the device to what earlier windows had asked for.
+    #[test]
+    fn a_window_outlasts_waits_for_the_device() {
+        let in_flight_after = |steps: u64, answers_every: u64| {
+            let (mut tuner, mut totals) = (Tuner::new(), Totals::default());
+            for step in 1..=steps {
+                totals.progress += 1_000;
+                totals.finished += 1_000;
+                totals.answered += u64::from(step % answers_every == 0);
+                let waiting = Waiting {
+                    for_tasks: 0,
+                    for_device: 10,
+                };
+                tuner.tick(step * SETTLE_NS, totals, waiting);
+            }
+            tuner.in_flight()
+        };
+        let incumbent = Tuner::new().in_flight();
+        // A window to pause, one before the trial; as many answers before the first.
+        let answers = 10 * (ANSWERS_SETTLE + 2 * ANSWERS_MIN);
+        assert_eq!(in_flight_after(answers - 10, 1), incumbent);
+        assert_ne!(in_flight_after(answers + 10, 1), incumbent);
+        // A device that stands still does not keep it from going on.
+        let windows = 3 * WINDOW_NS_MAX / SETTLE_NS;
+        assert_ne!(in_flight_after(windows + 3, u64::MAX), incumbent);
     }
 
     #[test]

@@ -176,7 +176,7 @@ mod tests {
         assert!((100_000..=220_000).contains(&seldom), "{seldom}");
         // A round takes as long.
         let long = Duration::from_micros(VISIT_DELAY_US_MAX);
-        assert_eq!(delay(long, 10_000), long);
+        assert!((long..=2 * long).contains(&delay(long, 10_000)));
     }
 
     #[test]

@@ -57,7 +57,7 @@ use crate::{
     stats::WorkerStats,
     task::{JoinHandle, Lost, Source, Ticket, end},
     timer::{Clock, Timers},
-    tuner::{Totals, Tuner},
+    tuner::{Totals, Tuner, Waiting},
     visits::Visits,
 };
 
@@ -347,9 +347,14 @@ impl<L: WorkerLocal> Worker<L> {
             let totals = Totals {
                 progress: self.local.progress().unwrap_or(finished),
                 finished,
+                answered: self.stats.waits_device - self.at_device as u64,
+            };
+            let waiting = Waiting {
+                for_tasks: self.local.waiting(),
+                for_device: self.at_device,
             };
             let now = self.clock.now().as_nanos() as u64;
-            if tuner.tick(now, totals, self.local.waiting()) {
+            if tuner.tick(now, totals, waiting) {
                 self.apply_in_flight();
             }
         }
