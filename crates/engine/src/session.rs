@@ -101,7 +101,9 @@ pub struct Session {
     pub(crate) room: Bell,
     /// What was free when it was rung last.
     pub(crate) room_before: Cell<u64>,
-    /// Who waits for that.
+    /// More of memory was in use than is to be, at the last housekeeping.
+    pub(crate) memory_is_full: Cell<bool>,
+    /// Who waits for room.
     pub(crate) waiting_for_room: Rc<WaitingForRoom>,
     published: Arc<Published>,
     garbage_poll: Cell<Duration>,
@@ -216,6 +218,7 @@ impl Session {
             waits: Waits::default(),
             room: Bell::default(),
             room_before: Cell::default(),
+            memory_is_full: Cell::default(),
             waiting_for_room: Rc::default(),
             published: database.register_stats(),
             garbage_poll: Cell::new(GARBAGE_POLL),
@@ -433,6 +436,10 @@ impl WorkerLocal for Session {
     #[inline]
     fn admits(&self) -> bool {
         !self.lane.get().is_some_and(LaneWriter::is_congested) && !self.is_short_of_memory()
+    }
+
+    fn frames(&self, bytes: usize, places: usize) -> usize {
+        self.charge_frames(bytes, places)
     }
 
     fn waiting(&self) -> usize {

@@ -112,7 +112,9 @@ impl Root {
         }
     }
 
-    fn release(&mut self) {
+    /// Gives the storage up. It must be empty.
+    pub(crate) fn release(&mut self) {
+        debug_assert!(self.is_empty());
         if self.layout.size() > 0 {
             // SAFETY: allocated by `grow` with this layout.
             unsafe { dealloc(self.buffer.as_ptr(), self.layout) };

@@ -26,6 +26,7 @@
 
 mod admission;
 mod device;
+mod frames;
 mod handle;
 mod idle;
 mod intake;
@@ -45,6 +46,7 @@ use std::{
     time::Duration,
 };
 
+use self::frames::Frames;
 pub use self::{
     handle::Handle,
     local::{Rouser, WorkerLocal},
@@ -149,6 +151,7 @@ pub struct Worker<L: 'static> {
     /// All slots by index, and where each is.
     slots: Vec<(Rc<Slot>, Whereabouts, Option<Arc<Ticket>>)>,
     free: Vec<u32>,
+    frames: Frames,
     hot: Cohorts<HotSlot>,
     queue: VecDeque<(Box<dyn Start<L>>, Arc<Ticket>)>,
     source: Option<Box<dyn Source<L>>>,
@@ -184,6 +187,7 @@ impl<L: WorkerLocal> Worker<L> {
             clock,
             slots: Vec::new(),
             free: Vec::new(),
+            frames: Frames::default(),
             hot: Cohorts::new(),
             queue: VecDeque::new(),
             source: None,
@@ -342,6 +346,7 @@ impl<L: WorkerLocal> Worker<L> {
     fn housekeep(&mut self) {
         self.since_housekeeping = 0;
         self.local.housekeep();
+        self.keep_frames();
         if let Some(tuner) = &mut self.tuner {
             let finished = self.stats.tasks_finished;
             let totals = Totals {

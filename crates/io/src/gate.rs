@@ -170,6 +170,11 @@ impl Gate {
         self.open.get()
     }
 
+    /// Reads that wait for a pass.
+    pub fn waiting(&self) -> usize {
+        self.waiting.borrow().iter().map(VecDeque::len).sum()
+    }
+
     /// What went through it.
     pub fn stats(&self) -> GateStats {
         self.stats.get()
@@ -246,10 +251,6 @@ impl Gate {
         } else {
             interactive.pop_front()
         }
-    }
-
-    fn somebody_waits(&self) -> bool {
-        self.waiting.borrow().iter().any(|queue| !queue.is_empty())
     }
 }
 
@@ -352,7 +353,7 @@ impl Pass {
         let gate = &self.0;
         gate.count(|stats| stats.completed += 1);
         if gate.rule.get().depth == Depth::Adapted {
-            let limits = gate.somebody_waits();
+            let limits = gate.waiting() > 0;
             let mut finder = gate.finder.borrow_mut();
             gate.depth.set(finder.completed((gate.clock)(), limits));
         }

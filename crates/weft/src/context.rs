@@ -121,6 +121,10 @@ impl WorkerLocal for WorkerState {
         self.session.admits()
     }
 
+    fn frames(&self, bytes: usize, places: usize) -> usize {
+        self.session.frames(bytes, places)
+    }
+
     #[inline]
     fn waiting(&self) -> usize {
         self.session.waiting()

@@ -324,6 +324,7 @@ impl Session {
             return;
         };
         let stand = tier.stand(&self.database.arena);
+        self.memory_is_full.set(stand.is_full);
         if stand.is_full || stand.has_holes {
             lane.call_upkeep();
         }

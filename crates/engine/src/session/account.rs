@@ -1,7 +1,8 @@
 //! Memory that a session has outside the arena, as part of the memory limit.
 //!
 //! What open transactions remember (writes, keys, reads) and what waits to be collected
-//! lies in ordinary lists. Their memory is in use before anybody can refuse it, so it is
+//! lies in ordinary lists, and the frames of transactions in places of the worker's. Their
+//! memory is in use before anybody can refuse it, so it is
 //! *charged*: versions and nodes are refused the sooner. Lists are looked at when they
 //! grow, and at the session's housekeeping; what is not counted yet is bounded by what a
 //! list has before it grows for the first time, a few hundred bytes per transaction.
@@ -14,9 +15,20 @@ use std::{
     sync::Arc,
 };
 
+use io::BLOCK_BYTES;
 use memory::{Arena, Charge};
 
 use super::{Context, Session};
+
+/// What a cold read has beside the frame of its transaction while it waits for leave to begin,
+/// and while it is under way: nested operations, and a buffer.
+const WAITING_BYTES: usize = 2 << 10;
+const READ_BYTES: usize = WAITING_BYTES + BLOCK_BYTES;
+
+/// While memory is full frames may have one of so many parts of the limit, or there may be this
+/// many transactions.
+const FRAMES_PART: usize = 32;
+const OPEN_MIN: usize = 64;
 
 /// What a transaction may remember of its reads whatever the limit, in bytes.
 const READS_BYTES_FREE: usize = 64 << 10;
@@ -25,6 +37,8 @@ const READS_BYTES_FREE: usize = 64 << 10;
 pub(crate) struct Account {
     /// Bytes of all contexts.
     contexts: Cell<usize>,
+    /// Bytes of frames, and of what waits for the device beside them.
+    frames: Cell<usize>,
     /// Bytes of everything else, when it was last looked at.
     others: Cell<usize>,
     charge: RefCell<Charge>,
@@ -34,6 +48,7 @@ impl Account {
     pub(super) fn new(arena: &Arc<Arena>) -> Account {
         Account {
             contexts: Cell::new(0),
+            frames: Cell::new(0),
             others: Cell::new(0),
             charge: RefCell::new(Charge::new(arena)),
         }
@@ -51,7 +66,8 @@ impl Account {
     /// Notes what everything but the contexts has now.
     fn settle(&self, others: usize) {
         self.others.set(others);
-        self.charge.borrow_mut().set(self.contexts.get() + others);
+        let bytes = self.contexts.get() + self.frames.get() + others;
+        self.charge.borrow_mut().set(bytes);
     }
 
     /// Whether a transaction had better not remember more of what it reads.
@@ -61,6 +77,24 @@ impl Account {
 }
 
 impl Session {
+    /// Charges what frames have now, and what waits for the device: others than frames have
+    /// part in that. How many transactions may be open: while memory is full, so many as have
+    /// a small part of it.
+    pub(super) fn charge_frames(&self, bytes: usize, places: usize) -> usize {
+        let gate = self.gate();
+        let waiting = gate.open() * READ_BYTES + gate.waiting() * WAITING_BYTES;
+        self.account.frames.set(bytes + waiting);
+        self.account.settle(self.account.others.get());
+        match self.memory_is_full.get() {
+            true => {
+                let share = self.database.arena.limit_bytes() / FRAMES_PART;
+                let each = bytes / places.max(1) + WAITING_BYTES;
+                (share / each).max(OPEN_MIN)
+            }
+            false => usize::MAX,
+        }
+    }
+
     /// Brings the charge up to date.
     pub(super) fn settle(&self) {
         let garbage = self.garbage.borrow().list_bytes();

@@ -59,7 +59,7 @@ impl<L: WorkerLocal> Worker<L> {
     /// Whether a task could begin if there is one. Slots that were made under a higher bound do
     /// not count.
     pub(super) fn has_vacancy(&self) -> bool {
-        self.open_tasks() < self.config.open_tasks_max
+        self.open_tasks() < self.open_max()
     }
 
     /// Those in flight and those that are parked.
@@ -77,6 +77,7 @@ impl<L: WorkerLocal> Worker<L> {
             return None;
         }
         if let Some(index) = self.free.pop() {
+            self.note_open();
             return Some(self.slots[index as usize].0.clone());
         }
         let index = self.slots.len() as u32;
@@ -87,6 +88,7 @@ impl<L: WorkerLocal> Worker<L> {
             self.in_flight > 1,
         );
         self.slots.push((slot.clone(), Whereabouts::Free, None));
+        self.note_open();
         Some(slot)
     }
 
@@ -124,6 +126,19 @@ impl<L: WorkerLocal> Worker<L> {
     /// Puts the next task into an empty slot. False when there is none.
     #[inline]
     pub(super) fn fill(&mut self, slot: &Slot) -> bool {
+        // SAFETY: the slot is empty and not being resumed.
+        let before = unsafe { slot.root() }.bytes();
+        let filled = self.supply(slot);
+        // SAFETY: as above.
+        let bytes = unsafe { slot.root() }.bytes();
+        if bytes != before {
+            self.frames_grew(bytes - before);
+        }
+        filled
+    }
+
+    #[inline(always)]
+    fn supply(&mut self, slot: &Slot) -> bool {
         // SAFETY: the slot is empty and not being resumed.
         let root = unsafe { slot.root() };
         while let Some((task, ticket)) = self.queue.pop_front() {

@@ -39,6 +39,13 @@ pub trait WorkerLocal: 'static {
         true
     }
 
+    /// The frames of tasks take up so many bytes, in so many places, open or kept for others.
+    /// How many tasks may be open from now on, at most. Called when frames have come to take up
+    /// more, and with [`WorkerLocal::housekeep`].
+    fn frames(&self, _bytes: usize, _places: usize) -> usize {
+        usize::MAX
+    }
+
     /// How many tasks of this worker wait for others that will soon be done. They count as in
     /// flight: to begin still others would mostly add to those who wait. If twice as many wait
     /// as are in flight no task begins, so a wait must not count for ever: who is waited for

@@ -1,0 +1,94 @@
+//! The memory of tasks' frames: told to the local, and given up after a rush.
+//!
+//! Each task that is open has a place for its frame, some KiB, which serves others when it has
+//! ended. If the device stands still for a moment, as many tasks as want something of it come
+//! to wait, thousands perhaps. That is memory like any other: the local, which may have a limit
+//! to keep, hears of it, and may have fewer begin ([`WorkerLocal::frames`]). And places that
+//! nobody needed for a while are given up.
+
+use crate::{
+    slot::Slot,
+    worker::{Worker, WorkerLocal},
+};
+
+/// Housekeepings from one look at what is needed to the next: a second or so under load.
+const INTERVAL: u32 = 4096;
+
+/// So many places are kept whatever was needed.
+const KEPT_MIN: usize = 256;
+
+/// What frames take up, and how many of them are needed.
+pub(super) struct Frames {
+    /// Bytes of all of them, about: places that a panic has made are not counted before the
+    /// next look.
+    bytes: usize,
+    /// The local's bound on open tasks.
+    open_max: usize,
+    /// The most tasks that were open since the last look.
+    needed: usize,
+    until_look: u32,
+}
+
+impl Default for Frames {
+    fn default() -> Frames {
+        Frames {
+            bytes: 0,
+            open_max: usize::MAX,
+            needed: 0,
+            until_look: INTERVAL,
+        }
+    }
+}
+
+impl<L: WorkerLocal> Worker<L> {
+    /// How many tasks may be open.
+    #[inline]
+    pub(super) fn open_max(&self) -> usize {
+        self.config.open_tasks_max.min(self.frames.open_max)
+    }
+
+    /// A task will be open.
+    #[inline]
+    pub(super) fn note_open(&mut self) {
+        self.frames.needed = self.frames.needed.max(self.open_tasks());
+    }
+
+    #[cold]
+    pub(super) fn frames_grew(&mut self, bytes: usize) {
+        self.frames.bytes += bytes;
+        self.tell_local();
+    }
+
+    fn tell_local(&mut self) {
+        let places = self.slots.len();
+        let bytes = self.frames.bytes + places * size_of::<Slot>();
+        // A task at least, or nothing would ever be better.
+        self.frames.open_max = self.local.frames(bytes, places).max(1);
+    }
+
+    /// Gives up what is not needed, now and then: a part of the housekeeping.
+    pub(super) fn keep_frames(&mut self) {
+        self.frames.until_look -= 1;
+        if self.frames.until_look == 0 {
+            self.frames.until_look = INTERVAL;
+            self.give_up_frames();
+        }
+        self.tell_local();
+    }
+
+    fn give_up_frames(&mut self) {
+        let wanted = (2 * self.frames.needed).max(KEPT_MIN);
+        self.frames.needed = self.open_tasks();
+        let free_wanted = wanted.saturating_sub(self.open_tasks());
+        // Those at the end are taken first.
+        let many = self.free.len().saturating_sub(free_wanted);
+        for &index in &self.free[..many] {
+            // SAFETY: no slot is being resumed, and this one is free, hence empty.
+            unsafe { self.slots[index as usize].0.root() }.release();
+        }
+        let frames = self.slots.iter();
+        // SAFETY: no slot is being resumed; one is borrowed at a time.
+        let bytes = frames.map(|(slot, ..)| unsafe { slot.root() }.bytes());
+        self.frames.bytes = bytes.sum();
+    }
+}

@@ -1,0 +1,97 @@
+//! The memory of frames: the worker's local is told of it, may bound it, and gets it back.
+
+use std::{
+    cell::Cell,
+    future::{pending, ready},
+    hint::black_box,
+    rc::Rc,
+    time::Duration,
+};
+
+use interleave::{Clock, InFlight, JoinHandle, Worker, WorkerConfig, WorkerLocal};
+
+const FRAME_BYTES: usize = 4096;
+
+#[derive(Default)]
+struct Ledger {
+    bytes: Cell<usize>,
+    places: Cell<usize>,
+    open_max: Cell<Option<usize>>,
+}
+
+impl WorkerLocal for Ledger {
+    fn frames(&self, bytes: usize, places: usize) -> usize {
+        self.bytes.set(bytes);
+        self.places.set(places);
+        self.open_max.get().unwrap_or(usize::MAX)
+    }
+}
+
+fn worker() -> Worker<Ledger> {
+    let config = WorkerConfig {
+        in_flight: InFlight::Fixed(8),
+        ..WorkerConfig::default()
+    };
+    let clock = Clock::Manual(Rc::new(Cell::new(Duration::ZERO)));
+    Worker::new(config, Rc::default(), clock)
+}
+
+/// Tasks that wait until they are dropped.
+fn wait(worker: &mut Worker<Ledger>, tasks: usize) -> Vec<JoinHandle<(), Ledger>> {
+    let handle = worker.handle();
+    let submit = |_| {
+        handle.submit(|_| async {
+            let frame = [1u8; FRAME_BYTES];
+            pending::<()>().await;
+            black_box(&frame);
+        })
+    };
+    let waiting = (0..tasks).map(submit).collect();
+    worker.run_until_idle();
+    waiting
+}
+
+#[test]
+fn frames_are_told_of_and_given_up_when_nobody_needs_them() {
+    let mut worker = worker();
+    let waiting = wait(&mut worker, 2000);
+    let ledger = worker.local().clone();
+    assert_eq!(ledger.places.get(), 2000);
+    let all = ledger.bytes.get();
+    assert!(
+        (2000 * FRAME_BYTES..3000 * FRAME_BYTES).contains(&all),
+        "{all}"
+    );
+    drop(waiting);
+    worker.run_until_idle();
+    for _ in 0..3 * 4096 {
+        worker.step_housekeep();
+    }
+    let left = ledger.bytes.get();
+    assert!(left < all / 4, "{left} of {all}");
+    // They serve again.
+    let waiting = wait(&mut worker, 2000);
+    assert_eq!(ledger.places.get(), 2000);
+    assert_eq!(ledger.bytes.get(), all);
+    drop(waiting);
+}
+
+#[test]
+fn who_has_a_limit_to_keep_bounds_the_tasks_that_are_open() {
+    let mut worker = worker();
+    let ledger = worker.local().clone();
+    ledger.open_max.set(Some(50));
+    let waiting = wait(&mut worker, 100);
+    // The bound is heard of with the first.
+    assert_eq!(ledger.places.get(), 50);
+    drop(waiting);
+    // Nor does a bound of none keep everybody out for ever.
+    ledger.open_max.set(Some(0));
+    worker.step_housekeep();
+    let tasks: Vec<_> = (0..10)
+        .map(|i| worker.handle().submit(move |_| ready(i)))
+        .collect();
+    worker.run_until_idle();
+    let ended: Vec<_> = tasks.into_iter().map(|task| task.wait()).collect();
+    assert_eq!(ended, (0..10).map(Ok).collect::<Vec<_>>());
+}
