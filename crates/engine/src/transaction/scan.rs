@@ -282,7 +282,6 @@ impl Statement<'_> {
                     transaction.note(slot, *visible);
                     visible.as_ref().and_then(Version::payload)
                 }
-                Err(_) if transaction.context.passes_over_cold.get() => None,
                 Err(address) => {
                     match visit.visit_cold(key, *address) {
                         Some(ControlFlow::Break(())) => {

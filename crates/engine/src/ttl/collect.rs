@@ -8,6 +8,9 @@
 //! gives way to whoever is in the middle of writing one of them, and waits neither for
 //! others nor for room in the log: what is left, the next walk finds.
 //!
+//! What is not in memory the walk passes over without a look at the device: `cold/expire.rs` finds
+//! it.
+//!
 //! Records are passed over from when they have expired, so nobody waits for the walk. It
 //! takes at most a tenth of its worker's time, and rests between two walks for an eighth
 //! of the shortest TTL: while it keeps up, what has expired takes little more than an
@@ -24,13 +27,19 @@ use index::Direction;
 use interleave::{Prefetching, run_inline};
 
 use crate::{
-    catalog::Catalog, error::Error, log::Durability, session::Session, table::Table,
-    transaction::Isolation,
+    catalog::Catalog,
+    cold::ColdAddress,
+    error::Error,
+    indirection::Rid,
+    log::Durability,
+    session::Session,
+    table::Table,
+    transaction::{Isolation, Transaction, Visit},
 };
 
 /// Records looked at per chunk, and deleted.
 const SEEN_MAX: usize = 128;
-const EXPIRED_MAX: usize = 16;
+pub(crate) const EXPIRED_MAX: usize = 16;
 /// How much longer than a chunk took the session does other things.
 const RESTS: u32 = 9;
 /// Rest between walks.
@@ -71,38 +80,23 @@ impl Walk {
             self.after = None;
         }
         self.shortest = self.shortest.min(table.ttl().unwrap_or(Duration::MAX));
-        let expired = self.look(session, &table)?;
-        session.counters.update(|stats| stats.expired += expired);
+        self.look(session, &table)?;
         Ok(true)
     }
 
-    /// Deletes what has expired of the next records, and moves on behind them; how many.
-    fn look(&mut self, session: &Rc<Session>, table: &Table) -> Result<u64, Error> {
-        let transaction = session.begin(Isolation::Snapshot)?;
-        transaction.set_durability(Durability::None);
-        transaction.read_stored();
-        // Without a wait, and what has expired is not shown wherever it is.
-        transaction.context().passes_over_cold.set(true);
-        let (mut seen, mut expired, mut last) = (0, Vec::new(), None);
+    /// Deletes what has expired of the next records, and moves on behind them.
+    fn look(&mut self, session: &Rc<Session>, table: &Table) -> Result<(), Error> {
+        let transaction = session.begin_to_expire()?;
+        let mut sight = Sight::new(&transaction, table);
         let from = self.after.as_deref();
         let from = from.map_or(Bound::Unbounded, Bound::Excluded);
-        let scanned = transaction.scan::<Prefetching>(
-            table,
-            (from, Bound::Unbounded),
-            Direction::Forward,
-            |key, stored| {
-                seen += 1;
-                if transaction.is_expired(table, stored) {
-                    expired.push(key.to_vec());
-                }
-                if seen < SEEN_MAX && expired.len() < EXPIRED_MAX {
-                    return ControlFlow::Continue(());
-                }
-                last = Some(key.to_vec());
-                ControlFlow::Break(())
-            },
-        );
+        let range = (from, Bound::Unbounded);
+        let scanned =
+            transaction.scan_records::<Prefetching>(table, range, Direction::Forward, &mut sight);
         let scanned = run_inline(scanned);
+        let Sight {
+            mut expired, last, ..
+        } = sight;
         self.after = last;
         if self.after.is_none() {
             self.table += 1;
@@ -113,21 +107,94 @@ impl Walk {
         }
         if expired.is_empty() {
             transaction.release();
-            return Ok(0);
+            return Ok(());
         }
-        let mut deleted = 0;
-        for key in &expired {
-            deleted += u64::from(run_inline(transaction.expire::<Prefetching>(table, key))?);
+        let keys = expired.iter().map(Vec::as_slice);
+        let deleted = transaction.expire_all(table, keys)?;
+        // If there is no room in the log, dropping it rolls it back.
+        if let Ok(committed) = transaction.commit().now() {
+            committed?;
+            session.note_expired(deleted);
         }
-        match transaction.commit().now() {
-            Ok(committed) => committed.map(|_| deleted),
-            // There is no room in the log; dropping it rolls it back.
-            Err(_) => Ok(0),
+        Ok(())
+    }
+}
+
+/// What a chunk has shown.
+struct Sight<'t> {
+    transaction: &'t Transaction,
+    table: &'t Table,
+    seen: usize,
+    /// The keys of those that have expired.
+    expired: Vec<Vec<u8>>,
+    /// Where it ended, if there may be more.
+    last: Option<Vec<u8>>,
+}
+
+impl<'t> Sight<'t> {
+    fn new(transaction: &'t Transaction, table: &'t Table) -> Sight<'t> {
+        Sight {
+            transaction,
+            table,
+            seen: 0,
+            expired: Vec::new(),
+            last: None,
         }
+    }
+
+    fn go_on_behind(&mut self, key: &[u8]) -> ControlFlow<()> {
+        self.seen += 1;
+        if self.seen < SEEN_MAX && self.expired.len() < EXPIRED_MAX {
+            return ControlFlow::Continue(());
+        }
+        self.last = Some(key.to_vec());
+        ControlFlow::Break(())
+    }
+}
+
+impl Visit for &mut Sight<'_> {
+    fn visit(&mut self, key: &[u8], _: Rid, stored: &[u8]) -> ControlFlow<()> {
+        if self.transaction.is_expired(self.table, stored) {
+            self.expired.push(key.to_vec());
+        }
+        self.go_on_behind(key)
+    }
+
+    fn visit_cold(&mut self, key: &[u8], _: ColdAddress) -> Option<ControlFlow<()>> {
+        Some(self.go_on_behind(key))
+    }
+}
+
+impl Transaction {
+    /// Deletes those of some records that have expired, without a wait: how many. It is one that
+    /// was [begun](Session::begin_to_expire) for that.
+    pub(crate) fn expire_all<'k>(
+        &self,
+        table: &Table,
+        mut keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<u64, Error> {
+        keys.try_fold(0, |deleted, key| {
+            let expired = run_inline(self.expire::<Prefetching>(table, key))?;
+            Ok(deleted + u64::from(expired))
+        })
     }
 }
 
 impl Session {
+    /// Begins a transaction that deletes records that have expired, and waits for no other.
+    pub(crate) fn begin_to_expire(self: &Rc<Self>) -> Result<Transaction, Error> {
+        let transaction = self.begin(Isolation::Snapshot)?;
+        transaction.set_durability(Durability::None);
+        transaction.read_stored();
+        transaction.context().passes_over_cold.set(true);
+        Ok(transaction)
+    }
+
+    /// So many expired records were deleted.
+    pub(crate) fn note_expired(&self, deleted: u64) {
+        self.counters.update(|stats| stats.expired += deleted);
+    }
+
     /// Deletes some records that have expired, if it is time, and this session's business.
     #[inline]
     pub(crate) fn collect_expired(&self) {
