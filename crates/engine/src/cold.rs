@@ -16,6 +16,7 @@
 //! | how what stays is moved together | `evacuate.rs` |
 //! | what is live in a file | `census.rs` |
 //! | how what is live leaves a file, so that it can go | `compact.rs` |
+//! | how what has expired is deleted | `expire.rs` |
 //!
 //! # Why nobody sees the difference
 //! *Demotion* takes a head that is committed, not newer than the horizon and no tombstone:
@@ -56,6 +57,7 @@ mod census;
 mod compact;
 mod demote;
 mod evacuate;
+mod expire;
 mod fetch;
 mod files;
 pub(crate) mod format;
@@ -86,7 +88,7 @@ use self::{
     room::{Leaving, Wish},
 };
 pub use self::{compact::Compacted, demote::Demoted};
-use crate::{manifest::ColdFileEntry, sync::AtomicBool, timestamp::Timestamp};
+use crate::{manifest::ColdFileEntry, sync::AtomicBool, timestamp::Timestamp, ttl::WallTime};
 
 /// The number of the file that has a record.
 pub(crate) fn file_of(address: ColdAddress) -> u32 {
@@ -166,12 +168,19 @@ impl ColdTier {
         self.file_at(address).is_some()
     }
 
-    /// What is at this address could not be read: no record is to rely on the block any more.
-    fn note_damage(&self, address: ColdAddress) {
-        let (number, offset) = locate(address.position());
+    /// What is at this position could not be read: no record is to rely on the block any more.
+    fn note_damage(&self, position: u64) {
+        let (number, offset) = locate(position);
         let file = self.files.file(number);
         if file.is_some_and(|file| file.note_damage(offset)) {
             self.compaction.note_damage();
+        }
+    }
+
+    /// The slot of a record of a table says that it is at `address`; it expires then.
+    fn note_expiry(&self, address: ColdAddress, table: u32, expiry: WallTime) {
+        if let Some(file) = self.file_at(address) {
+            self.files.note_expiry(&file, table, expiry);
         }
     }
 

@@ -44,7 +44,7 @@ mod collect;
 use std::{num::NonZeroU64, sync::atomic::Ordering, time::Duration};
 
 pub use self::clock::{WallClock, WallTime};
-pub(crate) use self::collect::Walk;
+pub(crate) use self::collect::{EXPIRED_MAX, Walk};
 use crate::{error::Error, table::Table, transaction::Transaction};
 
 pub(crate) const EXPIRY_BYTES: usize = 8;

@@ -15,12 +15,14 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use durable::{Durable, LOG, open_configured};
 use engine::{
-    Abort, ColdConfig, DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked,
-    IndexOptions, Isolation, Priority, RecoveryConfig, Session, Strength, Table, Transaction,
+    Abort, ColdConfig, DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked, Index,
+    IndexOptions, Isolation, Priority, RecoveryConfig, Session, Strength, Table, TableOptions,
+    Transaction, WallClock, WallTime,
 };
 use interleave::{Clock, InFlight, Interleaved, JoinHandle, Scheduling, Worker, WorkerConfig};
 use io::{Directory, Faults, SimulatedDisk};
@@ -1046,6 +1048,276 @@ fn a_device_that_fails_while_files_are_compacted_loses_nothing() {
     let records = durable.read(&table).into_iter();
     let value = |i: u64| value(i + u64::from(!i.is_multiple_of(9)));
     assert!(records.eq((0..5000).map(|i| (key(i), value(i)))));
+}
+
+const TTL: Duration = Duration::from_micros(100);
+
+/// With small files, at a time that is set by hand.
+fn open_at(wall: &WallClock, directory: Arc<dyn Directory>) -> Durable {
+    let durable = open_with_files_of(16 << 10, directory);
+    assert!(durable.database.set_wall_clock(wall.clone()));
+    durable
+}
+
+/// A table whose records expire.
+fn expiring_table(durable: &mut Durable) -> Arc<Table> {
+    durable.run(async |session: Rc<Session>| {
+        let options = TableOptions { ttl: Some(TTL) };
+        session.create_table_with("t", b"", options).await.unwrap()
+    })
+}
+
+/// Writes records, which live from now on.
+fn put(durable: &mut Durable, table: &Arc<Table>, records: impl Iterator<Item = u64>) {
+    let records = records.map(|i| (key(i), Some(value(i)))).collect();
+    durable.write(table, records).unwrap();
+}
+
+/// Deletes what has expired on the device, as far as that is known; how many.
+fn expire_all(durable: &mut Durable) -> u64 {
+    durable.run(async |session: Rc<Session>| {
+        let mut expired = 0;
+        loop {
+            let done = session.expire_cold_records().await.unwrap().unwrap();
+            session.tend();
+            expired += done.expired;
+            if done.files == 0 {
+                return expired;
+            }
+        }
+    })
+}
+
+/// What there is still of a table whose records have expired.
+fn left(durable: &mut Durable, wall: &WallClock, table: &Arc<Table>) -> Vec<Vec<u8>> {
+    let now = wall.now();
+    wall.set(WallTime(1000));
+    let left = durable.read(table).into_iter().map(|(key, _)| key);
+    wall.set(now);
+    left.collect()
+}
+
+fn entries(durable: &mut Durable, index: &Index) -> u64 {
+    let index = index.clone();
+    durable.run(async move |session: Rc<Session>| {
+        let report = session.check_index::<Interleaved>(&index).await.unwrap();
+        assert_eq!(report.flaws, []);
+        report.entries
+    })
+}
+
+/// What has expired on the device is deleted there, with its entries, and its files go: without
+/// a look at the device before all that a file has of a table has expired, and without a read for
+/// each record.
+#[test]
+fn what_expires_on_the_device_is_deleted() {
+    let disk = SimulatedDisk::new(15, Faults::default());
+    let directory = disk.directory();
+    let wall = WallClock::manual(WallTime(1000));
+    let mut durable = open_at(&wall, directory.clone());
+    let table = expiring_table(&mut durable);
+    let of_table = table.clone();
+    let index = durable.run(async move |session: Rc<Session>| {
+        let by_value: Extractor = Arc::new(|_, value, keys| keys.push(value));
+        let options = IndexOptions::default();
+        let build = session.begin_index(&of_table, "by value", options, by_value);
+        build.unwrap().run(|_| {}).await.unwrap()
+    });
+    put(&mut durable, &table, 0..1000);
+    assert_eq!(demote_in_blocks_of(1, &mut durable), 1000);
+    wall.set(WallTime(1050));
+    put(&mut durable, &table, [7].into_iter().chain(1000..1100));
+    assert_eq!(demote_in_blocks_of(1, &mut durable), 101);
+    take_checkpoint(&mut durable);
+    let (files, _) = cold_files(&directory);
+    assert!(files > 3, "{files}");
+
+    wall.set(WallTime(1099));
+    durable.session().tend();
+    let before = durable.database.stats();
+    assert_eq!(expire_all(&mut durable), 0);
+    durable.session().tend();
+    assert_eq!(durable.database.stats().device_reads, before.device_reads);
+    wall.set(WallTime(1100));
+    assert_eq!(expire_all(&mut durable), 999);
+    durable.session().tend();
+    let stats = durable.database.stats();
+    assert_eq!((stats.expired, stats.cold_reads), (999, before.cold_reads));
+    assert!(stats.device_reads - before.device_reads < 50, "{stats:?}");
+    assert_eq!(entries(&mut durable, &index), 101);
+    let live = durable.read(&table).into_iter();
+    let expected = [7].into_iter().chain(1000..1100);
+    assert!(live.eq(expected.map(|i| (key(i), value(i)))));
+
+    // What the check has read leaves again.
+    assert_eq!(demote_in_blocks_of(1, &mut durable), 101);
+    wall.set(WallTime(1150));
+    assert_eq!(expire_all(&mut durable), 101);
+    assert_eq!(entries(&mut durable, &index), 0);
+    assert_eq!(left(&mut durable, &wall, &table), [[0; 0]; 0]);
+    compact_all(&mut durable);
+    assert_eq!(durable.database.cold_usage().live_bytes, 0);
+    put(&mut durable, &table, 0..1);
+    take_checkpoint(&mut durable);
+    // The last, to which blocks may still go.
+    assert_eq!(cold_files(&directory).0, 1);
+    for _ in 0..10 {
+        durable.session().tend();
+    }
+    // With their entries.
+    assert_eq!(durable.database.stats().records_removed, 2200);
+}
+
+/// The upkeep finds it, after a crash as well: nobody knows then when what is in the files expires.
+#[test]
+fn what_has_expired_on_the_device_is_deleted_after_a_crash() {
+    for is_deleted_before in [false, true] {
+        let disk = SimulatedDisk::new(16, Faults::default());
+        let wall = WallClock::manual(WallTime(1000));
+        let mut durable = open_at(&wall, disk.directory());
+        let table = expiring_table(&mut durable);
+        put(&mut durable, &table, 0..1000);
+        assert_eq!(demote_in_blocks_of(1, &mut durable), 1000);
+        take_checkpoint(&mut durable);
+        wall.set(WallTime(1100));
+        if is_deleted_before {
+            assert_eq!(expire_all(&mut durable), 1000);
+        }
+        disk.crash();
+        drop(durable);
+
+        let mut durable = open_at(&wall, disk.after_crash(1).directory());
+        let table = durable.database.table("t").unwrap();
+        // A log that nobody waited for is lost, or not.
+        let expired = left(&mut durable, &wall, &table).len() as u64;
+        assert!(is_deleted_before || expired == 1000, "{expired}");
+        let upkeep = durable.worker.handle();
+        let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+        for _ in 0..5000 {
+            durable.run(async |session: Rc<Session>| {
+                interleave::sleep(Duration::from_millis(1)).await;
+                session.tend();
+            });
+            if durable.database.stats().expired == expired {
+                break;
+            }
+        }
+        assert_eq!(durable.database.stats().expired, expired);
+        assert_eq!(left(&mut durable, &wall, &table), [[0; 0]; 0]);
+        durable.session().wind_up();
+        durable.worker.run_until(upkeep).unwrap();
+    }
+}
+
+/// What is damaged of it is counted, and does not keep the others from being deleted; nobody tries
+/// again and again.
+#[test]
+fn a_damaged_record_does_not_keep_others_from_being_deleted() {
+    let disk = SimulatedDisk::new(17, Faults::default());
+    let directory = disk.directory();
+    let wall = WallClock::manual(WallTime(1000));
+    let mut durable = open_at(&wall, directory.clone());
+    let table = expiring_table(&mut durable);
+    put(&mut durable, &table, 0..1000);
+    assert_eq!(demote_in_blocks_of(1, &mut durable), 1000);
+    let (_, name) = cold_files(&directory);
+    damage(&directory, &name, 9);
+    wall.set(WallTime(1100));
+    assert_eq!(expire_all(&mut durable), 999);
+    durable.session().tend();
+    let stats = durable.database.stats();
+    let damaged = durable.database.cold_usage().damaged_blocks;
+    assert_eq!((stats.cold_reads_failed, damaged), (1, 1));
+    compact_all(&mut durable);
+    put(&mut durable, &table, [2000].into_iter());
+    take_checkpoint(&mut durable);
+    let (files, first) = cold_files(&directory);
+    assert_eq!((files, first), (2, name));
+    let is_left_alone = |durable: &mut Durable| {
+        let reads = durable.database.stats().device_reads;
+        assert_eq!(expire_all(durable), 0);
+        durable.session().tend();
+        assert_eq!(durable.database.stats().device_reads, reads);
+    };
+    is_left_alone(&mut durable);
+    drop((durable, table));
+
+    // Nor when it was opened again, but once.
+    let mut durable = open_at(&wall, directory);
+    for _ in 0..2 {
+        compact_all(&mut durable);
+        assert_eq!(expire_all(&mut durable), 0);
+        durable.session().tend();
+    }
+    compact_all(&mut durable);
+    is_left_alone(&mut durable);
+}
+
+/// Compaction deletes what has expired instead of moving it; what it has moved expires where it
+/// is then.
+#[test]
+fn compaction_deletes_what_has_expired() {
+    let disk = SimulatedDisk::new(18, Faults::default());
+    let wall = WallClock::manual(WallTime(1000));
+    let mut durable = open_at(&wall, disk.directory());
+    let table = expiring_table(&mut durable);
+    put(&mut durable, &table, (0..1000).step_by(2));
+    wall.set(WallTime(1050));
+    put(&mut durable, &table, (1..1000).step_by(2));
+    assert_eq!(demote_in_blocks_of(1, &mut durable), 1000);
+    wall.set(WallTime(1100));
+    assert_eq!(expire_all(&mut durable), 0);
+    put(&mut durable, &table, (1..1000).step_by(4));
+    assert_eq!(demote_in_blocks_of(1, &mut durable), 250);
+    assert!(compact_all(&mut durable) > 1);
+    durable.session().tend();
+    let stats = durable.database.stats();
+    assert!((300..=500).contains(&stats.expired), "{stats:?}");
+    assert!((100..=250).contains(&stats.compacted), "{stats:?}");
+    let live = durable.read(&table).into_iter();
+    assert!(live.eq((1..1000).step_by(2).map(|i| (key(i), value(i)))));
+
+    wall.set(WallTime(1200));
+    expire_all(&mut durable);
+    durable.session().tend();
+    assert_eq!(durable.database.stats().expired, 1000);
+    assert_eq!(left(&mut durable, &wall, &table), [[0; 0]; 0]);
+}
+
+/// What was in memory while its file was gone through, and has returned to where it was, is found
+/// when it expires.
+#[test]
+fn what_returned_to_its_file_is_deleted_when_it_expires() {
+    let disk = SimulatedDisk::new(19, Faults::default());
+    let wall = WallClock::manual(WallTime(990));
+    let mut durable = open_at(&wall, disk.directory());
+    let table = expiring_table(&mut durable);
+    put(&mut durable, &table, 5..100);
+    wall.set(WallTime(1000));
+    put(&mut durable, &table, 0..5);
+    assert_eq!(demote_all(&mut durable), 100);
+    take_checkpoint(&mut durable);
+    drop((durable, table));
+
+    let mut durable = open_at(&wall, disk.directory());
+    let table = durable.database.table("t").unwrap();
+    let asked = table.clone();
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        for i in 0..5 {
+            assert_eq!(get(&transaction, &asked, i).await, Some(value(i)));
+        }
+    });
+    // The count finds the others, and who goes through the file, when they expire.
+    assert_eq!(compact_all(&mut durable), 0);
+    assert_eq!(expire_all(&mut durable), 0);
+    wall.set(WallTime(1090));
+    assert_eq!(expire_all(&mut durable), 95);
+    assert_eq!(demote_all(&mut durable), 5);
+    assert_eq!(durable.database.stats().demoted_unchanged, 5);
+    wall.set(WallTime(1100));
+    assert_eq!(expire_all(&mut durable), 5);
+    assert_eq!(left(&mut durable, &wall, &table), [[0; 0]; 0]);
 }
 
 /// What is hot lies between what has left memory: it is moved together, and then there is room

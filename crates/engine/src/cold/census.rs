@@ -39,15 +39,24 @@ impl Session {
             .collect();
         let mut live = Live::new();
         for table in self.database.catalog.live_tables() {
-            let mut next = Some(0);
+            let (mut next, mut of_table) = (Some(0), Live::new());
             while let Some(first) = next {
                 // While it is open, a table that is found stays.
                 let Ok(snapshot) = self.begin(Isolation::Snapshot) else {
                     return false;
                 };
-                next = self.count_some(table.number(), first, &mut live);
+                next = self.count_some(table.number(), first, &mut of_table);
                 snapshot.release();
                 interleave::yield_now().await;
+            }
+            for (number, bytes) in of_table {
+                *live.entry(number).or_default() += bytes;
+                if bytes > 0
+                    && table.time_to_live().is_some()
+                    && let Some(file) = tier.files.file(number)
+                {
+                    tier.files.note_expiring(&file, table.number());
+                }
             }
         }
         let now = self.database.now();

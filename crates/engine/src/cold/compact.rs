@@ -7,6 +7,8 @@
 //! Nobody but who makes the record hot competes for that, and whoever has read the record at its
 //! old address finds the slot changed, and looks again.
 //!
+//! What has expired is deleted on the way (`expire.rs`): it need not be moved.
+//!
 //! Then what is live is counted (`census.rs`). If that is nothing, the file goes after the next
 //! checkpoint: until then the one before refers to it. If a record is left, since it cannot be
 //! read, the file is kept.
@@ -30,8 +32,10 @@ use super::{
     ColdConfig, ColdTier,
     address::{ColdAddress, Extent, POSITION_UNIT},
     block::{BLOCK_BYTES, Block},
+    expire::Expired,
+    fetch::Fetched,
     files::{ColdFile, ColdFiles},
-    format::{BLOCK_HEADER_BYTES, ColdRecord, decode_header},
+    format::{BLOCK_HEADER_BYTES, BlockHeader, ColdRecord, decode_header},
 };
 use crate::{
     error::Error,
@@ -41,6 +45,7 @@ use crate::{
     sync::{AtomicBool, AtomicU64, Ordering},
     table::Table,
     transaction::{INDEX_POINT, Isolation},
+    ttl::WallTime,
 };
 
 /// Bytes that are read at once.
@@ -56,7 +61,7 @@ const LIVE_PERCENT_MAX: u64 = 90;
 /// else is looked for.
 const UNREADABLE_MAX: usize = 64;
 
-/// After a device that refused.
+/// After a device that refused, or memory that has no room.
 const REST: Duration = Duration::from_secs(5);
 
 /// What compaction has done.
@@ -67,6 +72,17 @@ pub struct Compacted {
     pub files: u64,
     /// Records that were written elsewhere.
     pub records: u64,
+    /// Records that had expired, and were deleted.
+    pub expired: u64,
+}
+
+/// What a file is gone through for. What has expired is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// What is live is written elsewhere.
+    Empty,
+    /// What is live stays.
+    Expire,
 }
 
 /// When, and how fast.
@@ -91,7 +107,7 @@ struct Before {
 }
 
 /// Being the one who compacts, until dropped.
-struct Turn<'c>(&'c Compaction);
+pub(super) struct Turn<'c>(&'c Compaction);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
@@ -120,7 +136,7 @@ impl Compaction {
         self.before().goes_on = true;
     }
 
-    fn begin(&self) -> Option<Turn<'_>> {
+    pub(super) fn begin(&self) -> Option<Turn<'_>> {
         let is_free = !self.is_under_way.swap(true, Ordering::Acquire);
         // Lazily: a turn that nobody has would end the other one's.
         is_free.then(|| Turn(self))
@@ -193,8 +209,15 @@ impl Compaction {
 /// Live records on their way elsewhere.
 struct Moving {
     block: Block,
-    /// Table, slot and old address of each.
-    records: Vec<(u32, Rid, ColdAddress)>,
+    records: Vec<Moved>,
+}
+
+/// One of them.
+struct Moved {
+    table: u32,
+    rid: Rid,
+    from: ColdAddress,
+    expiry: Option<WallTime>,
 }
 
 impl Moving {
@@ -259,7 +282,8 @@ impl Session {
             // What was empty may have got records until it was closed: then it has its turn
             // next time.
             if file.live() > 0 {
-                if !self.empty(tier, file, &mut compacted).await? {
+                let aim = Aim::Empty;
+                if !self.go_through(tier, file, aim, &mut compacted).await? {
                     // There will be another time.
                     return Ok(Some(compacted));
                 }
@@ -275,11 +299,12 @@ impl Session {
         Ok(Some(compacted))
     }
 
-    /// Writes elsewhere what is live in a file; whether it came to the end.
-    async fn empty(
+    /// Goes through what is live in a file; whether it came to the end.
+    pub(super) async fn go_through(
         self: &Rc<Self>,
         tier: &ColdTier,
         file: &Arc<ColdFile>,
+        aim: Aim,
         compacted: &mut Compacted,
     ) -> io::Result<bool> {
         let started = self.clock().now();
@@ -293,7 +318,7 @@ impl Session {
         let (mut at, mut unreadable) = (0, 0);
         while at < file.end() && unreadable < UNREADABLE_MAX {
             let Ok(head) = self.look(tier, &mut window, at, BLOCK_HEADER_BYTES).await else {
-                file.note_damage(at);
+                self.note_unreadable(tier, file.start() + at);
                 unreadable += 1;
                 at += SECTOR as u64;
                 continue;
@@ -314,12 +339,10 @@ impl Session {
             match self.look(tier, &mut window, at, used).await {
                 Ok(block) => {
                     let block = (window.buffer.clone(), block);
-                    self.gather_live(header.position, &block, &mut moving)
-                        .await?;
+                    let gathered = self.gather_live(tier, header, &block, aim, &mut moving);
+                    compacted.expired += self.expire_all(gathered.await?).await?;
                 }
-                Err(_) => {
-                    file.note_damage(at);
-                }
+                Err(_) => self.note_unreadable(tier, header.position),
             }
             at += round_up(used) as u64;
             bytes += used as u64;
@@ -375,17 +398,23 @@ impl Session {
         Ok(0..bytes.min(window.buffer.len()))
     }
 
-    /// Takes along what is live of a block, which is at a position.
+    /// Looks at what is live of a block: takes along what is to be moved, and returns what has
+    /// expired.
     async fn gather_live(
         self: &Rc<Self>,
-        position: u64,
+        tier: &ColdTier,
+        BlockHeader {
+            position, records, ..
+        }: BlockHeader,
         (buffer, range): &(Arc<Buffer>, Range<usize>),
+        aim: Aim,
         moving: &mut Moving,
-    ) -> io::Result<()> {
+    ) -> io::Result<Vec<Expired>> {
         // While it is open, a table that is found stays.
         let transaction = self.begin(Isolation::Snapshot).map_err(another_time)?;
         let block = &buffer[range.clone()];
-        let mut at = BLOCK_HEADER_BYTES;
+        let mut expired = Vec::new();
+        let (mut at, mut read) = (BLOCK_HEADER_BYTES, 0);
         while let Some(rest) = block.get(at..)
             && !rest.is_empty()
         {
@@ -398,16 +427,42 @@ impl Session {
             let address = ColdAddress::new(position + at as u64, record.bytes());
             if let Some(address) = address
                 && let Some(table) = self.database.table_by_number(record.table)
+                && (aim == Aim::Empty || table.time_to_live().is_some())
                 && let (this, table, key) = (self, &*table, record.key)
                 && let Some(rid) = leaf!(Interleaved, this.find_cold(table, key, address))
             {
-                moving.block.push(&record);
-                moving.records.push((record.table, rid, address));
+                let has_expired = transaction.is_expired(table, record.stored);
+                let (expiry, _) = table.split(record.stored);
+                if has_expired
+                    && let Ok(fetched) = Fetched::decode(address, buffer, range.start + at)
+                {
+                    expired.push(Expired::new(&record, rid, fetched));
+                } else if aim == Aim::Empty {
+                    moving.block.push(&record);
+                    moving.records.push(Moved {
+                        table: record.table,
+                        rid,
+                        from: address,
+                        expiry,
+                    });
+                } else if let Some(expiry) = expiry {
+                    tier.note_expiry(address, record.table, expiry);
+                }
             }
             at += record.bytes().next_multiple_of(POSITION_UNIT as usize);
+            read += 1;
         }
         transaction.release();
-        Ok(())
+        if read < records {
+            self.note_unreadable(tier, position);
+        }
+        Ok(expired)
+    }
+
+    /// Notes that something of a block could not be read.
+    fn note_unreadable(&self, tier: &ColdTier, position: u64) {
+        tier.note_damage(position);
+        self.counters.update(|stats| stats.cold_reads_failed += 1);
     }
 
     /// The record with this key, if it is at `address`.
@@ -435,13 +490,16 @@ impl Session {
         // While it is open, a table that is found stays.
         let transaction = self.begin(Isolation::Snapshot).map_err(another_time)?;
         let mut moved = 0;
-        for ((table, rid, from), to) in records.into_iter().zip(addresses) {
+        for (record, to) in records.into_iter().zip(addresses) {
             // What the slot says nobody else has: if it says `from`, it is that record.
-            if let Some(table) = self.database.table_by_number(table)
+            if let Some(table) = self.database.table_by_number(record.table)
                 && let Some(to) = to
-                && table.records.slot(rid).readdress(from, to)
+                && table.records.slot(record.rid).readdress(record.from, to)
             {
                 moved += 1;
+                if let Some(expiry) = record.expiry {
+                    tier.note_expiry(to, record.table, expiry);
+                }
             }
         }
         transaction.release();
@@ -449,20 +507,24 @@ impl Session {
         Ok(moved)
     }
 
-    /// Compacts cold files whenever too much in them is dead: a part of the upkeep.
+    /// Deletes what has expired in cold files, and compacts them whenever too much in them is
+    /// dead: a part of the upkeep.
     pub(crate) async fn keep_compact(self: &Rc<Self>, lane: &LaneWriter) {
         let Some(tier) = self.database.cold() else {
             return;
         };
         while self.goes_on(lane) {
             let ring = lane.upkeep_is_due();
-            if !tier.compaction.is_due(&tier.files) {
-                next_look(ring).await;
-                continue;
-            }
-            match self.compact_cold_files().await {
+            let done = if !tier.files.expired(self.database.wall_clock()).is_empty() {
+                self.expire_cold_records().await
+            } else if tier.compaction.is_due(&tier.files) {
+                self.compact_cold_files().await
+            } else {
+                Ok(None)
+            };
+            match done {
                 Ok(Some(_)) => {}
-                // Somebody else does.
+                // There is nothing to do, or somebody else does it.
                 Ok(None) => next_look(ring).await,
                 Err(_) => {
                     self.counters.update(|stats| stats.compactions_failed += 1);
@@ -473,7 +535,7 @@ impl Session {
     }
 }
 
-/// Why compaction ends for now, if too many transactions are open.
-fn another_time(error: Error) -> io::Error {
+/// Why it ends for now, if too many transactions are open, or memory has no room.
+pub(super) fn another_time(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::ResourceBusy, error)
 }

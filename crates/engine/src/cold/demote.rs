@@ -340,6 +340,9 @@ impl Session {
         tier.bounds
             .raise(slot, version.last_reader(self.database.now()));
         slot.chill(to);
+        if let Some(expiry) = version.payload().and_then(|stored| table.split(stored).0) {
+            tier.note_expiry(to, table.number(), expiry);
+        }
         let bytes = version.block_bytes();
         // SAFETY: unlinked, by us alone.
         unsafe { version.retire(&self.memory) };

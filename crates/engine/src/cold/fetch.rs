@@ -57,7 +57,11 @@ impl Fetched {
     }
 
     /// The record at `address`, `at` bytes into a buffer.
-    fn decode(address: ColdAddress, buffer: &Arc<Buffer>, at: usize) -> Result<Fetched, Unread> {
+    pub(super) fn decode(
+        address: ColdAddress,
+        buffer: &Arc<Buffer>,
+        at: usize,
+    ) -> Result<Fetched, Unread> {
         let bytes = buffer.get(at..).unwrap_or_default();
         let record = ColdRecord::decode(bytes, address.position())?;
         let end = at + record.bytes();
@@ -251,7 +255,7 @@ impl Session {
 
     /// Notes that what is at `address` cannot be read.
     fn failed(&self, tier: &ColdTier, address: ColdAddress, error: Error) -> Error {
-        tier.note_damage(address);
+        tier.note_damage(address.position());
         self.counters.update(|stats| stats.cold_reads_failed += 1);
         error
     }

@@ -27,6 +27,13 @@
 //! Where the device has failed to read, or a checksum was wrong, the block is marked as long as
 //! the database is open: no record becomes cold there without being written anew, and what can
 //! still be read in that file is moved elsewhere (`compact.rs`), the sooner the better.
+//!
+//! # Expiry
+//! Of each table with a TTL a file knows when the last record expires that it has ([`Expiries`]):
+//! `expire.rs` needs no look at the device before. That is noted *after* the slot says that the
+//! record is there, and forgotten *before* slots are looked at: so a record is either found, or
+//! noted afterwards. Of a file from before the opening it is unknown which records it has: the
+//! first who counts what is live notes of which tables there are any.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -41,6 +48,7 @@ use crate::{
     manifest::ColdFileEntry,
     sync::{AtomicBool, AtomicU64, Ordering, fence},
     timestamp::Timestamp,
+    ttl::{WallClock, WallTime},
 };
 
 #[cfg(doc)]
@@ -105,6 +113,16 @@ pub(super) struct ColdFile {
     has_damage: AtomicBool,
     /// Parts of [`BLOCK_BYTES`] bytes in which something could not be read.
     damaged: Mutex<BTreeSet<u64>>,
+    expiries: Mutex<Expiries>,
+}
+
+/// When the records of a file expire.
+#[derive(Default)]
+struct Expiries {
+    /// The last of each table, by its number; at the latest.
+    last: FxHashMap<u32, WallTime>,
+    /// There are no others.
+    is_complete: bool,
 }
 
 /// What was found when somebody last counted.
@@ -135,7 +153,27 @@ impl ColdFile {
             count: Mutex::default(),
             has_damage: AtomicBool::new(false),
             damaged: Mutex::default(),
+            expiries: Mutex::new(Expiries {
+                last: FxHashMap::default(),
+                is_complete: is_recent,
+            }),
         }
+    }
+
+    fn expiries(&self) -> MutexGuard<'_, Expiries> {
+        self.expiries.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// When all that it has of some table will have expired.
+    fn next_expiry(&self) -> Option<WallTime> {
+        self.expiries().last.values().min().copied()
+    }
+
+    /// Forgets when its records expire, for who goes through all of it.
+    pub(super) fn take_expiries(&self) -> Vec<(u32, WallTime)> {
+        let mut expiries = self.expiries();
+        expiries.is_complete = true;
+        expiries.last.drain().collect()
     }
 
     fn damaged(&self) -> MutexGuard<'_, BTreeSet<u64>> {
@@ -256,6 +294,8 @@ pub(super) struct ColdFiles {
     bytes_max: u64,
     all: RwLock<FxHashMap<u32, Arc<ColdFile>>>,
     tail: Mutex<Tail>,
+    /// Before that, no file has anything for who deletes what has expired.
+    next_expiry: AtomicU64,
 }
 
 /// Where blocks go.
@@ -319,6 +359,7 @@ impl ColdFiles {
             bytes_max: bytes_max.min(FILE_BYTES_MAX),
             all: RwLock::new(all),
             tail: Mutex::new(tail),
+            next_expiry: AtomicU64::new(WallTime::NEVER.0),
         })
     }
 
@@ -394,6 +435,46 @@ impl ColdFiles {
         tail.last = Some(number);
         tail.file = Some(file.clone());
         Ok(file)
+    }
+
+    /// A record of a table is cold in a file, and expires then.
+    pub(super) fn note_expiry(&self, file: &ColdFile, table: u32, expiry: WallTime) {
+        let mut expiries = file.expiries();
+        let last = expiries.last.entry(table).or_default();
+        *last = expiry.max(*last);
+        drop(expiries);
+        // Relaxed, here and below: who looks after this, and misses it, looks again.
+        self.next_expiry.fetch_min(expiry.0, Ordering::Relaxed);
+    }
+
+    /// Records of a table with a TTL are cold in a file: if nobody knows of any, they may have
+    /// expired.
+    pub(super) fn note_expiring(&self, file: &ColdFile, table: u32) {
+        let is_complete = file.expiries().is_complete;
+        if !is_complete {
+            self.note_expiry(file, table, WallTime::default());
+        }
+    }
+
+    /// The files of which all records of some table have expired.
+    pub(super) fn expired(&self, clock: &WallClock) -> Vec<Arc<ColdFile>> {
+        let next = &self.next_expiry;
+        let first = WallTime(next.load(Ordering::Relaxed));
+        // Without a record that expires nobody asks for the time.
+        if first == WallTime::NEVER || first > clock.now() {
+            return Vec::new();
+        }
+        let now = clock.now();
+        // First: what is noted from now on counts, be it seen below or not.
+        next.store(WallTime::NEVER.0, Ordering::Relaxed);
+        let mut files = self.all();
+        files.retain(|file| {
+            let expiry = file.next_expiry().filter(|_| !file.is_emptied());
+            let expiry = expiry.unwrap_or(WallTime::NEVER);
+            next.fetch_min(expiry.0, Ordering::Relaxed);
+            expiry <= now
+        });
+        files
     }
 
     /// Removes emptied files that nobody reads any more, since no snapshot is older than

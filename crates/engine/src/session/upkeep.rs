@@ -31,7 +31,8 @@ impl Drop for InCharge<'_> {
 
 impl Session {
     /// Prepares log segments ahead of time, has records leave memory when there is too little
-    /// room, compacts cold files of which little is live, and, on one of the sessions, takes checkpoints when they are due
+    /// room, deletes what has expired in cold files, compacts those of which little is live, and,
+    /// on one of the sessions, takes checkpoints when they are due
     /// ([`crate::CheckpointConfig`]). Ends after
     /// [`Session::wind_up`].
     ///
