@@ -9,7 +9,7 @@ use std::{
 };
 
 use io::Directory;
-use memory::{Arena, Epochs, Exhausted, Local, Usage};
+use memory::{Arena, Epochs, Exhausted, LINE_BYTES, Local, Usage};
 
 use crate::{
     catalog::Catalog,
@@ -30,6 +30,9 @@ use crate::{
     ttl::WallClock,
 };
 
+/// A huge page: that of larger regions would not go back to the system sooner.
+const REGION_BYTES_MAX: usize = 2 << 20;
+
 /// Settings of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseConfig {
@@ -46,6 +49,11 @@ pub struct DatabaseConfig {
     /// Whether records may leave memory for cold files. Without effect in memory. What is there
     /// when the database is opened stays in use without it.
     pub cold_tier: Option<ColdConfig>,
+    /// Bytes of a region of memory: each serves versions of one size until it is empty, and the
+    /// sparsest are emptied when a database with a cold tier needs room. A multiple of 64 up to
+    /// 2 MiB, or made one. `None`, the default, is best: a share of the limit. Others are for
+    /// simulations, whose databases are too small to leave regions of that size sparse.
+    pub region_bytes: Option<usize>,
 }
 
 impl DatabaseConfig {
@@ -57,6 +65,7 @@ impl DatabaseConfig {
             checkpoint: CheckpointConfig::default(),
             certifier: Certifier::default(),
             cold_tier: None,
+            region_bytes: None,
         }
     }
 }
@@ -104,7 +113,12 @@ impl Database {
         config: DatabaseConfig,
         storage: Option<Storage>,
     ) -> Result<Arc<Database>, Exhausted> {
-        let arena = Arena::new(config.memory_bytes_max.max(1 << 20))?;
+        let region_bytes = config.region_bytes;
+        let region_bytes = region_bytes.map(|bytes| bytes.clamp(1, REGION_BYTES_MAX));
+        let arena = Arena::with_regions(
+            config.memory_bytes_max.max(1 << 20),
+            region_bytes.map(|bytes| bytes.next_multiple_of(LINE_BYTES)),
+        )?;
         if let Some(cold) = storage.as_ref().and_then(Storage::cold) {
             cold.keep_room_in(&arena)?;
         }

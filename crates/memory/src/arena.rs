@@ -28,7 +28,7 @@ use std::{
 use crate::{
     class::{VERSION_CLASSES, block_bytes},
     mapping::{HUGE_PAGE_BYTES, Mapping},
-    region::{Change, Regions, Span},
+    region::{Change, Regions, Span, region_bytes_under},
 };
 
 /// What a block is used for; the unit of memory statistics.
@@ -63,6 +63,8 @@ pub struct Usage {
     pub version_claimed_bytes: u64,
     /// Those of them in regions that are to become empty, where nothing new goes.
     pub version_closing_bytes: u64,
+    /// How many regions of versions' memory have become empty, and room for any purpose.
+    pub regions_emptied: u64,
     /// Bytes of chunks claimed, live or free.
     pub claimed_bytes: u64,
     /// Bytes reserved for memory that lies elsewhere.
@@ -150,6 +152,22 @@ impl Arena {
     /// # Errors
     /// [`Exhausted`] when the system refuses even a huge page of address space.
     pub fn new(limit_bytes: usize) -> Result<Arc<Arena>, Exhausted> {
+        Arena::with_regions(limit_bytes, None)
+    }
+
+    /// The same with regions of so many bytes, a multiple of [`LINE_BYTES`](crate::LINE_BYTES):
+    /// each serves versions of one size until it is empty. `None` makes them as large as is
+    /// best. With small ones it takes few versions to see regions become empty.
+    ///
+    /// # Errors
+    /// As for [`Arena::new`].
+    ///
+    /// # Panics
+    /// If `region_bytes` is no such multiple, or zero.
+    pub fn with_regions(
+        limit_bytes: usize,
+        region_bytes: Option<usize>,
+    ) -> Result<Arc<Arena>, Exhausted> {
         let half = limit_bytes
             .saturating_add(HUGE_PAGE_BYTES)
             .min(ADDRESS_BYTES);
@@ -159,7 +177,8 @@ impl Arena {
         let limit_bytes = limit_bytes.min(half);
         // SAFETY: within the mapping.
         let upper = unsafe { mapping.base().add(half) };
-        let regions = Regions::new(upper, half, limit_bytes);
+        let region_bytes = region_bytes.unwrap_or_else(|| region_bytes_under(limit_bytes));
+        let regions = Regions::new(upper, half, region_bytes);
         Ok(Arc::new(Arena {
             limit_bytes,
             reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
@@ -202,6 +221,7 @@ impl Arena {
             version_bytes,
             version_claimed_bytes: version_claimed_bytes as u64,
             version_closing_bytes: self.regions.closing_bytes() as u64,
+            regions_emptied: self.regions.emptied(),
             claimed_bytes: claimed_bytes as u64,
             reserved_bytes: used_bytes.saturating_sub(claimed_bytes + listed_bytes) as u64,
             listed_bytes: listed_bytes as u64,

@@ -56,8 +56,8 @@ impl Mapping {
         self.pages.populate(self.base, from, bytes)
     }
 
-    /// Gives the pages of a part back to the system, where it takes them. What was in them is
-    /// lost, or stays.
+    /// Gives the pages that lie in a part as a whole back to the system, where it takes them. What
+    /// was in the part is lost, or stays.
     pub(crate) fn discard(&self, from: usize, bytes: usize) {
         assert!(from <= self.bytes && bytes <= self.bytes - from);
         self.pages.discard(self.base, from, bytes);
@@ -129,6 +129,13 @@ impl Pages {
 
     #[cfg(target_os = "linux")]
     fn discard(&self, base: NonNull<u8>, from: usize, bytes: usize) {
+        // SAFETY: a question.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
+        // The call would take the rest of a page that the part ends in: others' memory.
+        let (from, end) = (from.next_multiple_of(page), (from + bytes) / page * page);
+        let Some(bytes) = end.checked_sub(from).filter(|&bytes| bytes > 0) else {
+            return;
+        };
         // SAFETY: the caller has seen to it that the part lies in the mapping, and nobody
         // has anything in it. Advice: if it is not taken, nothing has happened.
         unsafe { libc::madvise(base.as_ptr().add(from).cast(), bytes, libc::MADV_DONTNEED) };

@@ -39,6 +39,7 @@ use std::{
 };
 
 use crate::{
+    LINE_BYTES,
     arena::Block,
     class::{SIZE_COUNT, VERSION_CLASSES, block_bytes},
     mapping::HUGE_PAGE_BYTES,
@@ -47,6 +48,12 @@ use crate::{
 /// Regions that a limit is worth, at least: else they are smaller than a huge page.
 const REGIONS_PER_LIMIT: usize = 64;
 const REGION_BYTES_MIN: usize = 64 << 10;
+
+/// A region's bytes, if nobody says otherwise.
+pub(crate) fn region_bytes_under(limit_bytes: usize) -> usize {
+    let share = (limit_bytes / REGIONS_PER_LIMIT).max(1);
+    (1 << share.ilog2()).clamp(REGION_BYTES_MIN, HUGE_PAGE_BYTES)
+}
 
 /// For so many closings, who was closed in vain is closed only if there is nobody else.
 const IN_VAIN: u64 = 16;
@@ -66,6 +73,8 @@ pub(crate) struct Regions {
     closings: AtomicU64,
     /// Bytes of those that are closing.
     closing_bytes: AtomicUsize,
+    /// How often one became blank.
+    emptied: AtomicU64,
 }
 
 // SAFETY: `base` is an address in the arena's mapping, which is shared; free blocks are owned
@@ -115,10 +124,11 @@ pub(crate) struct Span {
 }
 
 impl Regions {
-    /// In `bytes` of address space from `base` on, under a limit.
-    pub(crate) fn new(base: NonNull<u8>, bytes: usize, limit_bytes: usize) -> Regions {
-        let share = (limit_bytes / REGIONS_PER_LIMIT).max(1);
-        let region_bytes = (1 << share.ilog2()).clamp(REGION_BYTES_MIN, HUGE_PAGE_BYTES);
+    /// In `bytes` of address space from `base` on.
+    pub(crate) fn new(base: NonNull<u8>, bytes: usize, region_bytes: usize) -> Regions {
+        // Large blocks begin at a line, so regions do.
+        assert!(region_bytes > 0 && region_bytes.is_multiple_of(LINE_BYTES));
+        assert!(base.addr().get().is_multiple_of(LINE_BYTES));
         let count = bytes / region_bytes;
         Regions {
             base,
@@ -132,6 +142,7 @@ impl Regions {
             claimed_bytes: AtomicUsize::new(0),
             closings: AtomicU64::new(0),
             closing_bytes: AtomicUsize::new(0),
+            emptied: AtomicU64::new(0),
         }
     }
 
@@ -145,6 +156,10 @@ impl Regions {
 
     pub(crate) fn closing_bytes(&self) -> usize {
         self.closing_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn emptied(&self) -> u64 {
+        self.emptied.load(Ordering::Relaxed)
     }
 
     pub(crate) fn closings(&self) -> u64 {
@@ -316,6 +331,7 @@ impl Regions {
         self.states[region].store(OPEN, Ordering::Relaxed);
         self.closing_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.claimed_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.emptied.fetch_add(1, Ordering::Relaxed);
         self.space().put(region, regions);
         bytes
     }

@@ -39,11 +39,11 @@ impl Opening {
         directory: Option<Arc<dyn Directory>>,
     ) -> Result<Opening> {
         let config = DatabaseConfig {
-            memory_bytes_max: options.memory_bytes_effective(),
             durability: options.durability,
             checkpoint: options.storage.checkpoint(),
             certifier: options.certifier,
             cold_tier: options.storage.cold(),
+            ..DatabaseConfig::with_memory(options.memory_bytes_effective())
         };
         let Some(directory) = directory else {
             let engine = engine::Database::new(config).map_err(|_| Error::MemoryExhausted)?;

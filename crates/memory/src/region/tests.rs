@@ -184,14 +184,26 @@ fn who_closes_is_overtaken_by_who_opens_again() {
 #[test]
 fn blocks_never_overlap_whatever_is_closed() {
     const LIMIT: usize = if cfg!(miri) { 2 << 20 } else { 16 << 20 };
-    let (arena, epochs) = (Arena::new(LIMIT).unwrap(), Epochs::new());
-    std::thread::scope(|scope| {
-        for thread in 0..3_u64 {
-            let (arena, epochs) = (arena.clone(), epochs.clone());
-            scope.spawn(move || at_random(&arena, &epochs, thread));
-        }
-    });
-    assert_eq!(arena.usage().version_bytes, 0);
+    // Of some pages, of parts of them, and no power of two.
+    for region_bytes in [None, Some(1 << 10), Some(12 << 10)] {
+        let arena = Arena::with_regions(LIMIT, region_bytes).unwrap();
+        let epochs = Epochs::new();
+        std::thread::scope(|scope| {
+            for thread in 0..3_u64 {
+                let (arena, epochs) = (arena.clone(), epochs.clone());
+                scope.spawn(move || at_random(&arena, &epochs, thread));
+            }
+        });
+        let usage = arena.usage();
+        assert_eq!(usage.version_bytes, 0);
+        assert!(usage.regions_emptied > 0 || cfg!(miri));
+    }
+}
+
+#[test]
+#[should_panic(expected = "is_multiple_of")]
+fn regions_are_of_whole_lines() {
+    drop(Arena::with_regions(1 << 20, Some(1000)));
 }
 
 fn at_random(arena: &Arc<Arena>, epochs: &Arc<Epochs>, thread: u64) {
