@@ -61,19 +61,21 @@ use crate::{
     cycles,
     dice::Dice,
     failure::Reason,
-    parameters::{Levels, Planted},
+    parameters::{Levels, Parameters, Planted},
     simulation::faults::Injector,
     workload::expiring,
 };
 
 /// What checkers may assume: see [`Rules`].
-const RULES: Rules = Rules {
-    one_thread: true,
-    memory_is_scarce: false,
-    waits: false,
-    has_indexes: false,
-    power_fails: true,
-};
+fn rules(parameters: &Parameters) -> Rules {
+    Rules {
+        one_thread: true,
+        memory_is_scarce: parameters.memory_is_scarce(),
+        waits: false,
+        has_indexes: false,
+        power_fails: true,
+    }
+}
 
 /// Runs one simulation of crashes.
 ///
@@ -125,6 +127,9 @@ impl Crashes {
             let certifier = [Certifier::Ssn, Certifier::Validation][dice.below(2)];
             parameters.run.levels = Levels::Serializable(certifier);
         }
+        if dice.chance(parameters.scarce) {
+            parameters.run.memory_bytes_max = dice.between(1 << 20, 3 << 20);
+        }
         Crashes {
             parameters,
             dice,
@@ -160,8 +165,9 @@ impl Crashes {
             (disk, opened) = self.go_on(image, past)?;
             self.report.rounds += 1;
         }
+        let rules = rules(&self.parameters.run);
         let survivors = self.ledger.survivors();
-        check::history(survivors, &RULES).map_err(Reason::Violation)?;
+        check::history(survivors, &rules).map_err(Reason::Violation)?;
         let levels = self.parameters.run.levels;
         cycles::check_survivors(survivors, levels).map_err(Reason::Violation)?;
         self.report.survived += survivors.len() as u64;
@@ -182,8 +188,9 @@ impl Crashes {
         let end = round.run(&mut self.report)?;
         self.report.merge(&self.indexes.take_report());
         (self.begun, self.order) = (end.begun, end.order);
-        let past = self.ledger.past(end)?;
-        check::history(past.records(), &RULES).map_err(Reason::Violation)?;
+        let rules = rules(&self.parameters.run);
+        let past = self.ledger.past(end, rules)?;
+        check::history(past.records(), &rules).map_err(Reason::Violation)?;
         self.report.count(past.records());
         Ok(past)
     }
@@ -302,13 +309,19 @@ impl Crashes {
         disk: &SimulatedDisk,
         turns: Option<usize>,
     ) -> Result<Interrupted, OpenError> {
-        recovery::open(
-            disk,
-            &self.parameters.run,
-            &self.wall,
-            turns,
-            &mut self.dice,
-        )
+        let run = &self.parameters.run;
+        let mut open = |run| recovery::open(disk, run, &self.wall, turns, &mut self.dice);
+        match open(run) {
+            // Who worked on it had fewer workers, perhaps, or smaller regions.
+            Err(OpenError::MemoryExhausted) if run.memory_is_scarce() => {
+                self.report.too_large += 1;
+                open(&Parameters {
+                    memory_bytes_max: Parameters::AMPLE_MEMORY_BYTES,
+                    ..*run
+                })
+            }
+            opened => opened,
+        }
     }
 }
 

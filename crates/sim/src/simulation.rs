@@ -245,7 +245,11 @@ impl Simulation {
             parameters,
             ..
         } = &*self.world;
-        let fresh = Berth::new(database, parameters, &self.clock, &mut self.dice)?;
+        let fresh = match Berth::new(database, parameters, &self.clock, &mut self.dice) {
+            // The old one is still there.
+            Err(_) if parameters.memory_is_scarce() => return Ok(()),
+            fresh => fresh?,
+        };
         let mut old = std::mem::replace(&mut self.berths[worker], fresh);
         self.panicked_before += old.panicked();
         self.report.restarts += 1;

@@ -16,6 +16,11 @@ impl<L: WorkerLocal> Worker<L> {
         self.hot.len()
     }
 
+    /// For simulators: tasks that have begun and not ended, drawn ones included.
+    pub fn step_open_tasks(&self) -> usize {
+        self.open_tasks()
+    }
+
     /// For simulators: resumes the `choice`-th of [`Worker::step_choices`].
     ///
     /// # Panics

@@ -14,9 +14,9 @@ use engine::{Durability, Error, Isolation, Timestamp, Transaction};
 use interleave::{Sequential, run_inline};
 use io::SimulatedDisk;
 
-use super::{RULES, indexes, recovery::Opened, run_waiting};
+use super::{indexes, recovery::Opened, run_waiting};
 use crate::{
-    check::{self, LiveTables, Versions},
+    check::{self, LiveTables, Rules, Versions},
     failure::Reason,
     history::{Action, Event, Key, Outcome, Record, Value},
     workload::{
@@ -74,6 +74,7 @@ pub(super) struct Past {
     /// The newest commit that must have survived.
     durable: u64,
     pub(super) backups: Vec<Backup>,
+    rules: Rules,
 }
 
 impl Ledger {
@@ -95,7 +96,7 @@ impl Ledger {
     }
 
     /// The history of a round that has ended.
-    pub(super) fn past(&self, end: End) -> Result<Past, Reason> {
+    pub(super) fn past(&self, end: End, rules: Rules) -> Result<Past, Reason> {
         let mut records = end.records;
         records.insert(0, self.recovered());
         let versions = Versions::of(&records).map_err(Reason::Violation)?;
@@ -111,6 +112,7 @@ impl Ledger {
             base: self.base,
             newest: end.newest,
             backups: end.backups,
+            rules,
         })
     }
 
@@ -387,7 +389,7 @@ impl Past {
         };
         for reader in self.records.iter().filter(saw_more) {
             let reader = as_of(reader, up_to);
-            check::answers(&self.versions, &self.records, &reader, &RULES).map_err(
+            check::answers(&self.versions, &self.records, &reader, &self.rules).map_err(
                 |violation| Reason::Lost(format!("what was read by somebody: {violation}")),
             )?;
         }

@@ -23,6 +23,8 @@ pub struct CrashParameters {
     pub device_errors: u32,
     /// How likely all transactions of a run are serializable, by either certifier.
     pub serializable: u32,
+    /// How likely a run has little memory: what there is has to leave it, or to move.
+    pub scarce: u32,
 }
 
 impl Default for CrashParameters {
@@ -44,6 +46,7 @@ impl Default for CrashParameters {
             sweep: 500,
             device_errors: 250,
             serializable: 400,
+            scarce: 300,
         }
     }
 }

@@ -58,6 +58,8 @@ pub(super) fn open(
             dead_percent_max: dice.between(10, 50) as u8,
             ..ColdConfig::default()
         }),
+        // So small that the few versions there are leave some sparse.
+        region_bytes: dice.chance(700).then(|| 64 << dice.between(2, 7)),
         ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
     };
     let recovery = Database::open(
@@ -74,10 +76,13 @@ pub(super) fn open(
     assert!(database.set_wall_clock(its_own), "nobody has asked");
     let clock = Rc::new(Cell::new(Duration::ZERO));
     let workers = dice.between(1, parameters.workers_max);
-    let mut berths: Vec<Berth> = (0..workers)
+    let berths: Result<Vec<Berth>, _> = (0..workers)
         .map(|_| Berth::new(&database, parameters, &clock, dice))
-        .collect::<Result<_, _>>()
-        .expect("a simulated disk has channels for all");
+        .collect();
+    let mut berths = match berths {
+        Err(_) if parameters.memory_is_scarce() => return Err(OpenError::MemoryExhausted),
+        berths => berths.expect("a simulated disk has channels for all"),
+    };
     for berth in &mut berths {
         let tasks = recovery.tasks(&berth.session());
         berth.draw(tasks);
@@ -91,12 +96,18 @@ pub(super) fn open(
         for _ in 0..dice.between(1, 60) {
             berths[chosen].resume(dice);
         }
-        let ended = berths.iter_mut().all(|berth| {
+        for berth in &mut berths {
             berth.take_in();
-            !berth.is_busy()
-        });
-        if ended {
+        }
+        // Who waits for the device, or for room, is not busy, and has not ended.
+        if !berths.iter().any(Berth::is_under_way) {
             break;
+        }
+        let next_timer = berths.iter().filter_map(Berth::next_timer).min();
+        if !berths.iter().any(Berth::is_busy)
+            && let Some(wait) = next_timer
+        {
+            clock.set(clock.get() + wait);
         }
     }
     for berth in &mut berths {

@@ -60,10 +60,18 @@ counters! {
     demoted "demoted",
     /// Records that came back.
     promoted "promoted",
+    /// Versions that were moved in memory.
+    moved "moved in memory",
+    /// Regions of memory that became empty.
+    emptied "regions emptied",
     /// Records that compaction moved on the device.
     compacted "compacted",
     /// Files of records that had left memory, removed after it.
     cold_files_removed "cold files removed",
+    /// Operations that found memory exhausted.
+    exhausted "operations without memory",
+    /// Recoveries that memory was too small for: it was larger the next time.
+    too_large "recoveries without memory",
     /// Blocks of the log.
     blocks "blocks",
     /// Rounds whose database had a failed device at the end.
@@ -125,6 +133,10 @@ impl CrashReport {
                         error: Error::DuplicateIndexKey { .. },
                         ..
                     } => self.duplicates += 1,
+                    Action::Failed {
+                        error: Error::MemoryExhausted,
+                        ..
+                    } => self.exhausted += 1,
                     _ => {}
                 }
             }

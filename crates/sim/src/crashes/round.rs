@@ -175,6 +175,7 @@ impl<'c> Round<'c> {
             }
             68..90 => self.begin_demotion(),
             90..100 => self.begin_compaction(),
+            100..140 => self.begin_gathering(),
             _ => {}
         }
         Ok(())
@@ -230,6 +231,16 @@ impl<'c> Round<'c> {
             let session = session.clone();
             // A device that fails or is full changes nothing.
             async move { drop(session.compact_cold_files().await) }
+        });
+        self.simulation.tasks.push(task);
+    }
+
+    /// Moves versions out of the sparsest regions of memory, if there is a cold tier.
+    fn begin_gathering(&mut self) {
+        let (worker, bytes) = (self.any_worker(), self.dice.between(1, 64 << 10));
+        let task = self.simulation.berths[worker].submit(move |session| {
+            let session = session.clone();
+            async move { drop(session.gather_room(bytes).await) }
         });
         self.simulation.tasks.push(task);
     }
@@ -319,6 +330,8 @@ impl<'c> Round<'c> {
         report.checkpoints += database.stats().checkpoints;
         report.demoted += database.stats().demoted;
         report.promoted += database.stats().promoted;
+        report.moved += database.stats().moved;
+        report.emptied += database.memory().regions_emptied;
         report.compacted += database.stats().compacted;
         report.cold_files_removed += database.stats().cold_files_removed;
         report.blocks += database.log_stats().blocks;

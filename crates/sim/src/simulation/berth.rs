@@ -78,6 +78,11 @@ impl Berth {
         self.worker.step_choices() > 0
     }
 
+    /// Whether tasks that it took in, or drew, have not ended.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.worker.step_open_tasks() > 0
+    }
+
     /// Resumes any slot, if there is one.
     pub(crate) fn resume(&mut self, dice: &mut Dice) {
         let choices = self.worker.step_choices();
