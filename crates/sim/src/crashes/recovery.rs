@@ -59,7 +59,7 @@ pub(super) fn open(
             ..ColdConfig::default()
         }),
         // So small that the few versions there are leave some sparse.
-        region_bytes: dice.chance(700).then(|| 64 << dice.between(2, 7)),
+        region_bytes: dice.chance(700).then(|| 64 << dice.between(1, 6)),
         ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
     };
     let recovery = Database::open(

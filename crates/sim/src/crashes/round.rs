@@ -175,7 +175,7 @@ impl<'c> Round<'c> {
             }
             68..90 => self.begin_demotion(),
             90..100 => self.begin_compaction(),
-            100..140 => self.begin_gathering(),
+            100..180 => self.begin_gathering(),
             _ => {}
         }
         Ok(())
