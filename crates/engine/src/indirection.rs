@@ -111,6 +111,16 @@ impl Slot {
         Version::from_word(word & !(MARK | FROZEN))
     }
 
+    /// The newest version, if it is in memory, unmarked and not frozen: whoever takes its place
+    /// retires it. (Recovery frees what it had frozen at once.)
+    pub(crate) fn settled_version(&self) -> Option<Version> {
+        let word = self.0.load(Ordering::Acquire);
+        match word & (DEAD | COLD | MARK | FROZEN) {
+            0 => Version::from_word(word),
+            _ => None,
+        }
+    }
+
     /// Whether the lock table has the record.
     #[inline(always)]
     pub(crate) fn is_marked(&self) -> bool {
@@ -380,6 +390,7 @@ fn full_segments() -> Box<[AtomicPtr<Slot>]> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::timestamp::Timestamp;
     use memory::{Arena, Epochs};
 
     #[test]
@@ -394,6 +405,21 @@ mod tests {
                 (segment, offset + 1)
             };
         }
+    }
+
+    /// Who emptied regions looked at what recovery had frozen, and might have freed meanwhile.
+    #[test]
+    fn only_what_nobody_frees_at_once_is_settled() {
+        let local = Local::new(&Arena::new(1 << 20).unwrap(), &Epochs::new());
+        let version = Version::restore(&local, Timestamp(1), Some(b"value")).unwrap();
+        let slot = Slot::unused();
+        assert_eq!(slot.settled_version(), None);
+        slot.publish_first_frozen(version);
+        assert_eq!(slot.settled_version(), None);
+        slot.unfreeze(version);
+        assert_eq!(slot.settled_version(), Some(version));
+        assert!(slot.mark(version));
+        assert_eq!(slot.settled_version(), None);
     }
 
     #[test]

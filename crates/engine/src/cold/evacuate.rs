@@ -15,7 +15,7 @@ use std::rc::Rc;
 use memory::Exhausted;
 
 use crate::{
-    indirection::{Head, Rid, Slot},
+    indirection::{Rid, Slot},
     session::Session,
     sync::{Ordering, fence},
     transaction::Isolation,
@@ -65,7 +65,7 @@ impl Session {
         let end = all.min(first + SLOTS_PER_PIN);
         for rid in first..end {
             let slot = table.records.slot(Rid(rid));
-            if let Head::Version(head) = slot.head()
+            if let Some(head) = slot.settled_version()
                 && self.database.arena.is_closing(head.block())
             {
                 self.evacuate_head(slot, head)?;
@@ -75,7 +75,7 @@ impl Session {
     }
 
     fn evacuate_head(&self, slot: &Slot, head: Version) -> Result<(), Exhausted> {
-        if !head.is_committed() || head.is_tombstone() || slot.is_marked() {
+        if !head.is_committed() || head.is_tombstone() {
             return Ok(());
         }
         let copy = head.copy(&self.memory)?;
