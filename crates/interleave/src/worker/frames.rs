@@ -4,7 +4,7 @@
 //! ended. If the device stands still for a moment, as many tasks as want something of it come
 //! to wait, thousands perhaps. That is memory like any other: the local, which may have a limit
 //! to keep, hears of it, and may have fewer begin ([`WorkerLocal::frames`]). And places that
-//! nobody needed for a while are given up.
+//! nobody needed for a while are given up, to the system if they were many.
 
 use crate::{
     slot::Slot,
@@ -16,6 +16,10 @@ const INTERVAL: u32 = 4096;
 
 /// So many places are kept whatever was needed.
 const KEPT_MIN: usize = 256;
+
+/// So many bytes given up are worth a call that has the allocator give them to the system: it
+/// takes a millisecond or so.
+const TRIM_BYTES: usize = 1 << 20;
 
 /// What frames take up, and how many of them are needed.
 pub(super) struct Frames {
@@ -89,6 +93,20 @@ impl<L: WorkerLocal> Worker<L> {
         let frames = self.slots.iter();
         // SAFETY: no slot is being resumed; one is borrowed at a time.
         let bytes = frames.map(|(slot, ..)| unsafe { slot.root() }.bytes());
-        self.frames.bytes = bytes.sum();
+        let before = std::mem::replace(&mut self.frames.bytes, bytes.sum());
+        if before.saturating_sub(self.frames.bytes) >= TRIM_BYTES {
+            trim();
+        }
+    }
+}
+
+/// Has the allocator give pages to the system that nobody uses.
+#[cold]
+fn trim() {
+    // Others do so by themselves.
+    #[cfg(all(target_env = "gnu", not(miri)))]
+    // SAFETY: it may be called at any time; what is in use it does not touch.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
