@@ -249,6 +249,7 @@ impl<L: WorkerLocal> Worker<L> {
         for (slot, ..) in &self.slots {
             slot.set_suspends(self.in_flight > 1);
         }
+        self.visits.rounds_change();
         self.make_room();
         self.stats.in_flight = self.tuner.as_ref().map_or(self.in_flight, Tuner::settled) as u64;
     }
