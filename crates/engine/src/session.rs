@@ -86,6 +86,7 @@ pub struct Session {
     port: Option<Rc<Port>>,
     /// In front of it, for what is read from cold files.
     gate: Rc<Gate>,
+    /// What that is read into.
     pub(crate) read_buffers: ReadBuffers,
     clock: Clock,
     /// Made when the database has a log.

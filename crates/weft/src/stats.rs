@@ -86,7 +86,7 @@ pub struct Stats {
     /// Records that were read from cold files ([`crate::StorageOptions::cold_tier`]).
     pub cold_reads: u64,
     /// Those that could not be read: the device failed, or a checksum was wrong. Who asked for them
-    /// got an error that says where it is.
+    /// got an error that says where it is. With blocks that compaction found so.
     pub cold_reads_failed: u64,
     /// Reads of cold files that the device was asked for. One may bring several records.
     pub device_reads: u64,

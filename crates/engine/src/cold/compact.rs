@@ -431,11 +431,9 @@ impl Session {
                 && let (this, table, key) = (self, &*table, record.key)
                 && let Some(rid) = leaf!(Interleaved, this.find_cold(table, key, address))
             {
-                let has_expired = transaction.is_expired(table, record.stored);
                 let (expiry, _) = table.split(record.stored);
-                if has_expired
-                    && let Ok(fetched) = Fetched::decode(address, buffer, range.start + at)
-                {
+                if transaction.is_expired(table, record.stored) {
+                    let fetched = Fetched::of(&record, address, buffer, range.start + at);
                     expired.push(Expired::new(&record, rid, fetched));
                 } else if aim == Aim::Empty {
                     moving.block.push(&record);

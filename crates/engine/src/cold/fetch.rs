@@ -57,21 +57,27 @@ impl Fetched {
     }
 
     /// The record at `address`, `at` bytes into a buffer.
-    pub(super) fn decode(
+    fn decode(address: ColdAddress, buffer: &Arc<Buffer>, at: usize) -> Result<Fetched, Unread> {
+        let bytes = buffer.get(at..).unwrap_or_default();
+        let record = ColdRecord::decode(bytes, address.position())?;
+        Ok(Fetched::of(&record, address, buffer, at))
+    }
+
+    /// The same of what was decoded.
+    pub(super) fn of(
+        record: &ColdRecord<'_>,
         address: ColdAddress,
         buffer: &Arc<Buffer>,
         at: usize,
-    ) -> Result<Fetched, Unread> {
-        let bytes = buffer.get(at..).unwrap_or_default();
-        let record = ColdRecord::decode(bytes, address.position())?;
+    ) -> Fetched {
         let end = at + record.bytes();
-        Ok(Fetched {
+        Fetched {
             address,
             begin: record.begin,
             successor: record.successor,
             stored: end - record.stored.len()..end,
             buffer: buffer.clone(),
-        })
+        }
     }
 }
 
