@@ -8,41 +8,52 @@ use std::{
     time::Duration,
 };
 
-use interleave::{Clock, InFlight, JoinHandle, Worker, WorkerConfig, WorkerLocal};
+use interleave::{Clock, InFlight, JoinHandle, Worker, WorkerConfig, WorkerLocal, from_device};
 
 const FRAME_BYTES: usize = 4096;
+const IN_FLIGHT: usize = 8;
 
 #[derive(Default)]
 struct Ledger {
     bytes: Cell<usize>,
     places: Cell<usize>,
-    open_max: Cell<Option<usize>>,
+    at_device_max: Cell<Option<usize>>,
 }
 
 impl WorkerLocal for Ledger {
     fn frames(&self, bytes: usize, places: usize) -> usize {
         self.bytes.set(bytes);
         self.places.set(places);
-        self.open_max.get().unwrap_or(usize::MAX)
+        self.at_device_max.get().unwrap_or(usize::MAX)
     }
 }
 
 fn worker() -> Worker<Ledger> {
     let config = WorkerConfig {
-        in_flight: InFlight::Fixed(8),
+        in_flight: InFlight::Fixed(IN_FLIGHT),
         ..WorkerConfig::default()
     };
     let clock = Clock::Manual(Rc::new(Cell::new(Duration::ZERO)));
     Worker::new(config, Rc::default(), clock)
 }
 
+/// What a task waits for, for ever.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    Client,
+    Device,
+}
+
 /// Tasks that wait until they are dropped.
-fn wait(worker: &mut Worker<Ledger>, tasks: usize) -> Vec<JoinHandle<(), Ledger>> {
+fn wait(worker: &mut Worker<Ledger>, tasks: usize, what: For) -> Vec<JoinHandle<(), Ledger>> {
     let handle = worker.handle();
     let submit = |_| {
-        handle.submit(|_| async {
+        handle.submit(move |_| async move {
             let frame = [1u8; FRAME_BYTES];
-            pending::<()>().await;
+            match what {
+                For::Client => pending::<()>().await,
+                For::Device => from_device(pending()).await,
+            }
             black_box(&frame);
         })
     };
@@ -54,7 +65,7 @@ fn wait(worker: &mut Worker<Ledger>, tasks: usize) -> Vec<JoinHandle<(), Ledger>
 #[test]
 fn frames_are_told_of_and_given_up_when_nobody_needs_them() {
     let mut worker = worker();
-    let waiting = wait(&mut worker, 2000);
+    let waiting = wait(&mut worker, 2000, For::Client);
     let ledger = worker.local().clone();
     assert_eq!(ledger.places.get(), 2000);
     let all = ledger.bytes.get();
@@ -70,23 +81,27 @@ fn frames_are_told_of_and_given_up_when_nobody_needs_them() {
     let left = ledger.bytes.get();
     assert!(left < all / 4, "{left} of {all}");
     // They serve again.
-    let waiting = wait(&mut worker, 2000);
+    let waiting = wait(&mut worker, 2000, For::Client);
     assert_eq!(ledger.places.get(), 2000);
     assert_eq!(ledger.bytes.get(), all);
     drop(waiting);
 }
 
 #[test]
-fn who_has_a_limit_to_keep_bounds_the_tasks_that_are_open() {
+fn who_has_a_limit_to_keep_bounds_the_tasks_that_wait_for_the_device() {
     let mut worker = worker();
     let ledger = worker.local().clone();
-    ledger.open_max.set(Some(50));
-    let waiting = wait(&mut worker, 100);
-    // The bound is heard of with the first.
-    assert_eq!(ledger.places.get(), 50);
-    drop(waiting);
+    ledger.at_device_max.set(Some(50));
+    // Who waits for a client, perhaps for ever, keeps nobody out.
+    let clients = wait(&mut worker, 300, For::Client);
+    assert_eq!(ledger.places.get(), 300);
+    let waiting = wait(&mut worker, 100, For::Device);
+    // And whoever ran already when so many waited.
+    let places = ledger.places.get();
+    assert!((350..350 + IN_FLIGHT).contains(&places), "{places}");
+    drop((clients, waiting));
     // Nor does a bound of none keep everybody out for ever.
-    ledger.open_max.set(Some(0));
+    ledger.at_device_max.set(Some(0));
     worker.step_housekeep();
     let tasks: Vec<_> = (0..10)
         .map(|i| worker.handle().submit(move |_| ready(i)))

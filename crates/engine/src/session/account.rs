@@ -25,10 +25,10 @@ use super::{Context, Session};
 const WAITING_BYTES: usize = 2 << 10;
 const READ_BYTES: usize = WAITING_BYTES + BLOCK_BYTES;
 
-/// While memory is full frames may have one of so many parts of the limit, or there may be this
-/// many transactions.
+/// While memory is full, and so many transactions wait for the device that their frames have one of
+/// so many parts of the limit, and at least this many do, no others begin.
 const FRAMES_PART: usize = 32;
-const OPEN_MIN: usize = 64;
+const AT_DEVICE_MIN: usize = 64;
 
 /// What a transaction may remember of its reads whatever the limit, in bytes.
 const READS_BYTES_FREE: usize = 64 << 10;
@@ -78,8 +78,8 @@ impl Account {
 
 impl Session {
     /// Charges what frames have now, and what waits for the device: others than frames have
-    /// part in that. How many transactions may be open: while memory is full, so many as have
-    /// a small part of it.
+    /// part in that. How many transactions may wait for the device while others begin: when
+    /// memory is full, so many as have a small part of it.
     pub(super) fn charge_frames(&self, bytes: usize, places: usize) -> usize {
         let gate = self.gate();
         let waiting = gate.open() * READ_BYTES + gate.waiting() * WAITING_BYTES;
@@ -89,7 +89,7 @@ impl Session {
             true => {
                 let share = self.database.arena.limit_bytes() / FRAMES_PART;
                 let each = bytes / places.max(1) + WAITING_BYTES;
-                (share / each).max(OPEN_MIN)
+                (share / each).max(AT_DEVICE_MIN)
             }
             false => usize::MAX,
         }

@@ -59,7 +59,7 @@ impl<L: WorkerLocal> Worker<L> {
     /// Whether a task could begin if there is one. Slots that were made under a higher bound do
     /// not count.
     pub(super) fn has_vacancy(&self) -> bool {
-        self.open_tasks() < self.open_max()
+        self.open_tasks() < self.config.open_tasks_max && !self.is_crowded()
     }
 
     /// Those in flight and those that are parked.

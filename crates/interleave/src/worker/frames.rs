@@ -3,8 +3,9 @@
 //! Each task that is open has a place for its frame, some KiB, which serves others when it has
 //! ended. If the device stands still for a moment, as many tasks as want something of it come
 //! to wait, thousands perhaps. That is memory like any other: the local, which may have a limit
-//! to keep, hears of it, and may have fewer begin ([`WorkerLocal::frames`]). And places that
-//! nobody needed for a while are given up, to the system if they were many.
+//! to keep, hears of it, and may have no others begin for as long as so many wait
+//! ([`WorkerLocal::frames`]): those end by themselves, unlike tasks that wait for a client. And
+//! places that nobody needed for a while are given up, to the system if they were many.
 
 use crate::{
     slot::Slot,
@@ -26,8 +27,8 @@ pub(super) struct Frames {
     /// Bytes of all of them, about: places that a panic has made are not counted before the
     /// next look.
     bytes: usize,
-    /// The local's bound on open tasks.
-    open_max: usize,
+    /// The local's bound on tasks that wait for the device.
+    at_device_max: usize,
     /// The most tasks that were open since the last look.
     needed: usize,
     until_look: u32,
@@ -37,7 +38,7 @@ impl Default for Frames {
     fn default() -> Frames {
         Frames {
             bytes: 0,
-            open_max: usize::MAX,
+            at_device_max: usize::MAX,
             needed: 0,
             until_look: INTERVAL,
         }
@@ -45,10 +46,10 @@ impl Default for Frames {
 }
 
 impl<L: WorkerLocal> Worker<L> {
-    /// How many tasks may be open.
+    /// Whether so many tasks wait for the device that no other is to begin.
     #[inline]
-    pub(super) fn open_max(&self) -> usize {
-        self.config.open_tasks_max.min(self.frames.open_max)
+    pub(super) fn is_crowded(&self) -> bool {
+        self.at_device >= self.frames.at_device_max
     }
 
     /// A task will be open.
@@ -67,7 +68,7 @@ impl<L: WorkerLocal> Worker<L> {
         let places = self.slots.len();
         let bytes = self.frames.bytes + places * size_of::<Slot>();
         // A task at least, or nothing would ever be better.
-        self.frames.open_max = self.local.frames(bytes, places).max(1);
+        self.frames.at_device_max = self.local.frames(bytes, places).max(1);
     }
 
     /// Gives up what is not needed, now and then: a part of the housekeeping.

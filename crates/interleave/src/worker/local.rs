@@ -40,8 +40,9 @@ pub trait WorkerLocal: 'static {
     }
 
     /// The frames of tasks take up so many bytes, in so many places, open or kept for others.
-    /// How many tasks may be open from now on, at most. Called when frames have come to take up
-    /// more, and with [`WorkerLocal::housekeep`].
+    /// How many tasks may wait for the device ([`from_device`](crate::from_device)) while others
+    /// begin. Called when frames have come to take up more, and with
+    /// [`WorkerLocal::housekeep`].
     fn frames(&self, _bytes: usize, _places: usize) -> usize {
         usize::MAX
     }

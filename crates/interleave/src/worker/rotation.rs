@@ -103,7 +103,9 @@ impl<L: WorkerLocal> Worker<L> {
         // SAFETY: not being resumed.
         let frame_bytes = unsafe { slot.root() }.bytes() as u64;
         self.stats.frame_bytes_max = self.stats.frame_bytes_max.max(frame_bytes);
-        let room = self.hot.len() <= self.hot_max() && self.open_tasks() <= self.open_max();
+        let room = self.hot.len() <= self.hot_max()
+            && self.open_tasks() <= self.config.open_tasks_max
+            && !self.is_crowded();
         let admits = refill && room && self.has_supply() && self.local.admits();
         let filled = admits && self.fill(slot);
         if !filled {
