@@ -9,6 +9,7 @@
 //! | what | where |
 //! | --- | --- |
 //! | one body, three executions | [`Policy`], [`Sequential`], [`Prefetching`], [`Interleaved`] |
+//! | many lookups in one structure, on this thread | [`Lookup`], [`Interleaver`] |
 //! | many like bodies within one turn | [`together`], [`Grouped`] |
 //! | directly resumable operations | [`Leaf`] |
 //! | what is seldom, and waits long | [`Nested`] |
@@ -29,6 +30,7 @@ mod group;
 mod inbox;
 mod injection;
 mod leaf;
+mod lookup;
 mod nested;
 mod policy;
 mod prefetch;
@@ -53,6 +55,7 @@ pub use group::{GroupTouch, Grouped, together};
 #[cfg(feature = "simulation")]
 pub use injection::with_injector;
 pub use leaf::Leaf;
+pub use lookup::{Costs, Execution, Interleaver, Lookup, look_up_all};
 pub use nested::Nested;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;

@@ -3,7 +3,8 @@
 //! Two things that belong together: where blocks come from ([`Arena`], huge
 //! pages, size classes, accounting, a hard limit) and when they may go back
 //! ([`Epochs`], epoch-based reclamation). [`Local`] is one thread's handle on
-//! both and what the index and the engine pass around.
+//! both and what the index and the engine pass around. For large arrays that one thread fills,
+//! ordinary vectors on huge pages: [`on_huge_pages`].
 //!
 //! This crate knows no index and no database.
 
@@ -11,6 +12,7 @@ mod arena;
 mod cache;
 mod class;
 mod epoch;
+mod huge;
 mod local;
 mod mapping;
 mod region;
@@ -19,6 +21,7 @@ mod sync;
 pub use arena::{Arena, Charge, Exhausted, Purpose, Reservation, Usage};
 pub use class::{BLOCK_BYTES_MAX, BlockSize};
 pub use epoch::{Epochs, Pin, Stamp};
+pub use huge::on_huge_pages;
 pub use local::Local;
 
 /// Bytes of a cache line on every machine we build for.
