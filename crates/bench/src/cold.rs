@@ -16,6 +16,7 @@
 
 mod client;
 pub(crate) mod device;
+mod nesting;
 mod report;
 mod scheduler;
 mod source;
@@ -39,6 +40,7 @@ use crate::progress::Progress;
 use crate::values::ValueShape;
 use crate::{Error, Result};
 
+pub use nesting::Nesting;
 pub use report::{chart, report};
 pub use scheduler::Scheduler;
 
@@ -63,6 +65,8 @@ pub struct Settings {
     pub durability: Durability,
     /// Schedulers to compare.
     pub schedulers: Vec<Scheduler>,
+    /// How deep the application is nested above its accesses, to compare.
+    pub nestings: Vec<Nesting>,
     /// Shares of storage-bound transactions to compare, 0 to 100.
     pub storage_bound_percents: Vec<f64>,
     /// Transactions in flight on each worker, to compare.
@@ -89,6 +93,7 @@ pub struct Settings {
 struct Variation {
     storage_bound_percent: f64,
     scheduler: Scheduler,
+    nesting: Nesting,
     in_flight: InFlight,
     cold_clients: u32,
     /// Where these are a choice.
@@ -102,10 +107,11 @@ impl Variation {
     fn is_like(self, other: Self) -> bool {
         let numbers = |one: Self| (one.in_flight, one.cold_slots, one.visit_interval);
         let is_single = |one: Self| !one.scheduler.is_concurrent();
-        is_single(self)
-            || is_single(other)
-            || self.cold_clients == other.cold_clients
-                && (self.scheduler != other.scheduler || numbers(self) == numbers(other))
+        self.nesting == other.nesting
+            && (is_single(self)
+                || is_single(other)
+                || self.cold_clients == other.cold_clients
+                    && (self.scheduler != other.scheduler || numbers(self) == numbers(other)))
     }
 }
 
@@ -114,6 +120,7 @@ impl Default for Variation {
         Self {
             storage_bound_percent: 0.0,
             scheduler: Scheduler::Auto,
+            nesting: Nesting::Flat,
             in_flight: InFlight::Auto,
             cold_clients: 1,
             cold_slots: None,
@@ -129,6 +136,8 @@ pub struct Cold {
     pub benchmark: &'static str,
     /// The scheduler.
     pub mode: Scheduler,
+    /// How deep the application is nested above its accesses.
+    pub nesting: Nesting,
     /// Storage-bound transactions that were offered, of all.
     pub storage_bound_percent: f64,
     /// Transactions that only read.
@@ -288,12 +297,17 @@ impl Settings {
             let slots = clients.flat_map(|(f, c)| self.cold_slots.iter().map(move |&s| (f, c, s)));
             slots.flat_map(|(f, c, s)| self.visit_intervals.iter().map(move |&v| (f, c, s, v)))
         };
+        let kinds = || {
+            let schedulers = self.schedulers.iter();
+            schedulers.flat_map(|one| self.nestings.iter().map(move |form| (one, form)))
+        };
         for &storage_bound_percent in &self.storage_bound_percents {
-            for &scheduler in &self.schedulers {
+            for (&scheduler, &nesting) in kinds() {
                 for (in_flight, cold_clients, cold_slots, visit_interval) in numbers() {
                     let one = Variation {
                         storage_bound_percent,
                         scheduler,
+                        nesting,
                         in_flight: scheduler.in_flight(in_flight),
                         cold_clients: match scheduler.is_concurrent() {
                             true => cold_clients,
@@ -447,6 +461,7 @@ impl Bench {
                     tables: self.tables.clone(),
                     sources: Sources::new(settings, variation, &self.asked, seed, number),
                     scheduler: variation.scheduler,
+                    nesting: variation.nesting,
                     durability: settings.durability.into(),
                     duration: settings.duration,
                     sender,
@@ -515,6 +530,7 @@ fn summary(
     Cold {
         benchmark: "cold",
         mode: variation.scheduler,
+        nesting: variation.nesting,
         storage_bound_percent: variation.storage_bound_percent,
         read_only_percent: settings.read_only_percent,
         workers: settings.workers,

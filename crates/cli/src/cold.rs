@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bench::cold::{Scheduler, Settings, chart, measure, report};
+use bench::cold::{Nesting, Scheduler, Settings, chart, measure, report};
 use bench::measure::{Durability, InFlight};
 use bench::number::{parse_count, parse_percent, parse_seconds};
 use bench::place::Place;
@@ -39,6 +39,10 @@ Examples:
   The same with longer queues:
     weft bench cold --data-dir DIR --schedulers dual-queue --storage-bound 5,20 \\
         --cold-slots 8,16,32,64
+  What nesting costs, in memory and with the device:
+    weft bench cold --data-dir DIR --schedulers auto --nesting flat,nested,boxed
+  Larger pages to be read: a record is read alone, in whole sectors:
+    weft bench cold --data-dir DIR --value-bytes 4000 --cold-records 200k
   Two workers, for further processing:
     weft bench cold --data-dir DIR --workers 2 --format json";
 
@@ -106,6 +110,17 @@ pub(crate) struct Arguments {
         default_value = "sequential,auto"
     )]
     schedulers: Vec<Scheduler>,
+
+    /// How deep the application's coroutines are nested above an access to a record: flat,
+    /// nested (four levels) or boxed (four levels with a frame on the heap each); several, separated
+    /// by commas, are compared.
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        default_value = "flat"
+    )]
+    nesting: Vec<Nesting>,
 
     /// Worker threads.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -205,6 +220,7 @@ impl Arguments {
             read_only_percent: self.read_only_percent,
             durability: self.durability,
             schedulers: self.schedulers.clone(),
+            nestings: self.nesting.clone(),
             storage_bound_percents: self.storage_bound.clone(),
             in_flights: self.in_flight.clone(),
             cold_clients: self.cold_clients.clone(),

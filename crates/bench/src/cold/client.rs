@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use weft::{Context, Interleaved, Policy, Prefetching, Transaction, WorkerHandle};
 
+use super::nesting::Nesting;
 use super::scheduler::Scheduler;
 use super::source::{Kind, Request, Sources};
 use super::tables::Tables;
@@ -23,6 +24,7 @@ pub(super) struct Client {
     pub(super) tables: Tables,
     pub(super) sources: Sources,
     pub(super) scheduler: Scheduler,
+    pub(super) nesting: Nesting,
     pub(super) durability: weft::Durability,
     pub(super) duration: Duration,
     pub(super) sender: mpsc::Sender<weft::Result<Findings>>,
@@ -110,6 +112,7 @@ struct Work {
     session: Option<Rc<engine::Session>>,
     sources: RefCell<Sources>,
     scheduler: Scheduler,
+    nesting: Nesting,
     durability: weft::Durability,
     sampler: RefCell<LatencySampler>,
     verifier: RefCell<Verifier>,
@@ -128,6 +131,7 @@ impl Work {
             context,
             sources: RefCell::new(client.sources),
             scheduler: client.scheduler,
+            nesting: client.nesting,
             durability: client.durability,
             sampler: RefCell::default(),
             verifier: RefCell::default(),
@@ -147,7 +151,8 @@ impl Work {
         };
         let attempt = async |txn: &Transaction<P>| {
             txn.set_durability(self.durability);
-            self.tables.access(txn, request, &self.verifier).await
+            let (nesting, verifier) = (self.nesting, &self.verifier);
+            self.tables.access(txn, request, nesting, verifier).await
         };
         let outcome = if request.kind == Kind::Cold && self.scheduler.refuses() {
             self.once(&attempt).await

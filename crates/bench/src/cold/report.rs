@@ -34,6 +34,7 @@ pub fn report(format: Format, results: &[Cold]) -> Result<String> {
 struct Line {
     benchmark: &'static str,
     mode: &'static str,
+    nesting: &'static str,
     storage_bound_percent: f64,
     read_only_percent: f64,
     workers: usize,
@@ -84,6 +85,7 @@ impl Line {
         Line {
             benchmark: of.benchmark,
             mode: of.mode.name(),
+            nesting: of.nesting.name(),
             storage_bound_percent: of.storage_bound_percent,
             read_only_percent: of.read_only_percent,
             workers: of.workers,
@@ -134,6 +136,9 @@ impl Line {
 /// A scheduler, and what else is said of it if it is not always the same in `results`.
 fn name(of: &Cold, results: &[Cold]) -> String {
     let mut name = of.mode.name().to_owned();
+    if results.iter().any(|other| other.nesting != of.nesting) {
+        name += &format!(", {}", of.nesting.name());
+    }
     // Where one is under way at a time, nothing else is a choice.
     if !of.mode.is_concurrent() {
         return name;

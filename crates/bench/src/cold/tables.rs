@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use weft::{Database, Policy, Transaction};
 
 use super::Settings;
+use super::nesting::{Access, Nesting};
 use super::source::Request;
 use crate::Result;
 use crate::cooling::cool;
@@ -41,14 +42,20 @@ impl Tables {
         &self,
         txn: &Transaction<P>,
         request: Request,
+        nesting: Nesting,
         verifier: &RefCell<Verifier>,
     ) -> weft::Result<()> {
-        let writes = request.writes;
-        for record in request.hot() {
-            self.hot.access(txn, record, writes, verifier).await?;
-        }
-        for record in request.cold() {
-            self.cold.access(txn, record, writes, verifier).await?;
+        let hot = request.hot().map(|record| (&self.hot, record));
+        let cold = request.cold().map(|record| (&self.cold, record));
+        for (table, record) in hot.chain(cold) {
+            let access = Access {
+                table,
+                txn,
+                record,
+                writes: request.writes,
+                verifier,
+            };
+            nesting.access(access).await?;
         }
         Ok(())
     }

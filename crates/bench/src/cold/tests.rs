@@ -13,6 +13,7 @@ pub(crate) fn settings() -> Settings {
         read_only_percent: 50.0,
         durability: Durability::None,
         schedulers: Scheduler::ALL.to_vec(),
+        nestings: vec![Nesting::Flat],
         storage_bound_percents: vec![0.0, 20.0, 100.0],
         in_flights: vec![InFlight::Auto],
         cold_clients: vec![16],
@@ -120,6 +121,26 @@ fn numbers_under_way_are_compared_where_they_make_a_difference() {
 }
 
 #[test]
+fn forms_of_nesting_do_the_same_and_are_told_apart() {
+    let results = measured(&Settings {
+        schedulers: vec![Scheduler::Auto, Scheduler::Sequential],
+        nestings: Nesting::ALL.to_vec(),
+        storage_bound_percents: vec![50.0],
+        repeats: 1,
+        ..settings()
+    });
+    assert_eq!(results.len(), 6);
+    for result in &results {
+        assert!(result.verified && result.cold_transactions_per_second > 0.0);
+        assert!(result.times_sequential.is_some(), "{result:?}");
+    }
+    let text = report(Format::Table, &results).unwrap();
+    for name in ["auto, flat", "auto, boxed", "sequential, nested"] {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
 fn what_cannot_be_measured_is_refused_by_name() {
     let refused = [
         (
@@ -148,6 +169,8 @@ fn what_cannot_be_measured_is_refused_by_name() {
         let error = settings.check().unwrap_err().to_string();
         assert!(error.contains(named), "{error}");
     }
+    let error = "deep".parse::<Nesting>().unwrap_err().to_string();
+    assert!(error.contains("deep") && error.contains("boxed"), "{error}");
     let error = "fifo".parse::<Scheduler>().unwrap_err().to_string();
     assert!(
         error.contains("fifo") && error.contains("sequential"),
