@@ -19,13 +19,14 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::ColdNodes;
 use serde::Serialize;
 use weft::{Database, Options};
 
 use self::client::{Client, Findings};
 use crate::cold::device::{Files, Limit, limit_duration};
 use crate::counted::Counted;
-use crate::databases::{Counts, run_on_all_with_what_they_have};
+use crate::databases::{Counts, once, run_on_all_with_what_they_have, session};
 use crate::distribution::{Distribution, Records};
 use crate::keys::{KeyShape, mix};
 use crate::machine::memory_available_bytes;
@@ -183,6 +184,11 @@ pub struct BeyondMemory {
     pub resident_bytes: Option<u64>,
     /// The same against the ceiling.
     pub resident_of_memory: Option<f64>,
+    /// Border nodes of the index that name cold records only, of all, at the end: they could
+    /// leave memory as well, if indexes did. `None` for the other database.
+    pub cold_nodes_share: Option<f64>,
+    /// Records that were cold then. `None` for the other database.
+    pub cold_records_share: Option<f64>,
     /// Bytes of cold files at the end, the most of any repeat.
     pub cold_file_bytes: u64,
     /// The same against those of all records.
@@ -297,6 +303,7 @@ struct Round {
     device_depth_sum: u64,
     in_flight: f64,
     resident: Option<u64>,
+    nodes: Option<ColdNodes>,
     cold_file_bytes: u64,
     is_direct: Option<bool>,
     limit: Option<Limit>,
@@ -501,6 +508,7 @@ impl Bench {
             device_depth_sum: counts.of(|stats| stats.device_depth_sum),
             in_flight: counts.in_flight(),
             resident: own,
+            nodes: self.count_cold_nodes()?,
             cold_file_bytes: files.as_ref().map_or(0, Files::bytes),
             is_direct: files.as_ref().map(Files::is_direct),
             limit: limit.transpose()?,
@@ -530,6 +538,18 @@ impl Bench {
             |part: Findings| findings.merge(&part),
         )?;
         Ok((findings, counts))
+    }
+
+    /// How much of the index is about cold records only.
+    fn count_cold_nodes(&self) -> Result<Option<ColdNodes>> {
+        if self.mode == Mode::AllInMemory {
+            return Ok(None);
+        }
+        let counted = once(&self.database, async |context| {
+            let session = session(&context).map_err(Error::database)?;
+            Ok(Some(session.count_cold_nodes().await))
+        });
+        counted?
     }
 
     fn are_right(&self) -> Result<bool> {
@@ -602,6 +622,14 @@ fn summary(
             .then(|| sum(|round| round.device_depth_sum) / device_reads),
         resident_bytes: resident,
         resident_of_memory: resident.map(|bytes| bytes as f64 / settings.memory_bytes as f64),
+        cold_nodes_share: known(&|round| {
+            let counts = round.nodes?;
+            Some(counts.cold_nodes as f64 / counts.nodes.max(1) as f64)
+        }),
+        cold_records_share: known(&|round| {
+            let counts = round.nodes?;
+            Some(counts.cold_records as f64 / counts.records.max(1) as f64)
+        }),
         cold_file_bytes,
         cold_file_bytes_of_records: cold_file_bytes as f64 / record_bytes as f64,
         direct_io: rounds.iter().rev().find_map(|round| round.is_direct),

@@ -1,12 +1,11 @@
 //! Records that leave memory because they are told to, rather than for want of room.
 
-use std::sync::mpsc;
 use std::time::Duration;
 
 use weft::{Context, Database};
 
 use crate::counted::Counted;
-use crate::databases::session;
+use crate::databases::{once, session};
 use crate::{Error, Result};
 
 /// Records that the clock may come by after it was to stop.
@@ -52,22 +51,9 @@ pub(crate) fn cool(
 
 /// Moves the clock on by about so many records.
 fn move_clock(database: &Database, looks: u64) -> Result<()> {
-    let worker = database.workers().first();
-    let worker = worker.ok_or_else(|| Error::run("there is no worker; report this"))?;
-    let (sender, receiver) = mpsc::channel();
-    worker.supply(move |context: Context| {
-        let mut once = Some(sender);
-        move || {
-            let sender = once.take()?;
-            let context = context.clone();
-            Some(move || async move {
-                // The receiver gives up only with the whole measurement.
-                let _ = sender.send(move_clock_here(&context, looks).await);
-            })
-        }
-    });
-    let moved = receiver.recv();
-    moved.unwrap_or_else(|_| Err(Error::run("records did not leave memory; report this")))
+    once(database, async move |context| {
+        move_clock_here(&context, looks).await
+    })?
 }
 
 async fn move_clock_here(context: &Context, looks: u64) -> Result<()> {

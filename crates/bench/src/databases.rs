@@ -137,6 +137,32 @@ pub(crate) fn run_on_all_with_what_they_have<T>(
     })
 }
 
+/// Does something on one of the workers, and gives what came of it.
+///
+/// # Errors
+/// [`Error::Run`] if it ended without anything.
+pub(crate) fn once<T: Send + 'static, F: Future<Output = T> + 'static>(
+    database: &Database,
+    work: impl FnOnce(Context) -> F + Send + 'static,
+) -> Result<T> {
+    let worker = database.workers().first();
+    let worker = worker.ok_or_else(|| Error::run("there is no worker; report this"))?;
+    let (sender, receiver) = mpsc::channel();
+    worker.supply(move |context: Context| {
+        let mut once = Some((sender, work));
+        move || {
+            let (sender, work) = once.take()?;
+            let context = context.clone();
+            Some(move || async move {
+                // The receiver gives up only with the whole measurement.
+                let _ = sender.send(work(context).await);
+            })
+        }
+    });
+    let outcome = receiver.recv();
+    outcome.map_err(|_| Error::run("a worker has ended before its work; report this"))
+}
+
 /// A session of the worker that `context` belongs to.
 pub(crate) fn session(context: &Context) -> weft::Result<Rc<engine::Session>> {
     let txn = context.begin::<Interleaved>(Isolation::Snapshot)?;

@@ -15,6 +15,7 @@
 //! | when: room in memory | `room.rs` |
 //! | how what stays is moved together | `evacuate.rs` |
 //! | what is live in a file | `census.rs` |
+//! | nodes of indexes that are about cold records only | `nodes.rs` |
 //! | how what is live leaves a file, so that it can go | `compact.rs` |
 //! | how what has expired is deleted | `expire.rs` |
 //!
@@ -63,10 +64,14 @@ mod files;
 pub(crate) mod format;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod nodes;
 mod promote;
 mod room;
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    hint::spin_loop,
+    sync::{Arc, OnceLock},
+};
 
 use io::{Directory, File};
 
@@ -87,12 +92,31 @@ use self::{
     files::{ColdFile, ColdFiles, FILE_BYTES_MAX},
     room::{Leaving, Wish},
 };
-pub use self::{compact::Compacted, demote::Demoted};
-use crate::{manifest::ColdFileEntry, sync::AtomicBool, timestamp::Timestamp, ttl::WallTime};
+pub use self::{compact::Compacted, demote::Demoted, nodes::ColdNodes};
+use crate::{
+    indirection::{Head, Slot},
+    manifest::ColdFileEntry,
+    sync::AtomicBool,
+    timestamp::Timestamp,
+    ttl::WallTime,
+};
 
 /// The number of the file that has a record.
 pub(crate) fn file_of(address: ColdAddress) -> u32 {
     locate(address.position()).0
+}
+
+/// Where the record is, if it is cold.
+fn address_in(slot: &Slot) -> Option<ColdAddress> {
+    // It becomes cold, or does not, in a moment. Whoever freezes it later finds closed files
+    // closed.
+    while slot.is_frozen() {
+        spin_loop();
+    }
+    match slot.head() {
+        Head::Cold(address) => Some(address),
+        Head::Unused | Head::Dead | Head::Version(_) => None,
+    }
 }
 
 /// The cold records of a database.

@@ -46,7 +46,7 @@ pub use changes::{
     Change, ChangeReader, ChangedRecord, ChangedTransaction, ChangesError, ChangesFrom,
 };
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
-pub use cold::{ColdConfig, ColdUsage, Compacted, Demoted};
+pub use cold::{ColdConfig, ColdNodes, ColdUsage, Compacted, Demoted};
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
 pub use index::Direction;

@@ -163,6 +163,38 @@ fn demoted_in_blocks_of(looks: u64, durable: &mut Durable, count: u64) -> Arc<Ta
 }
 
 #[test]
+fn nodes_of_cold_records_only_are_counted() {
+    let mut durable = open(SimulatedDisk::new(1, Faults::default()).directory());
+    let table = with_records(&mut durable, 1000);
+    let count = |durable: &mut Durable| {
+        durable.run(async |session: Rc<Session>| session.count_cold_nodes().await)
+    };
+    let hot = count(&mut durable);
+    // The catalog has records, too.
+    assert!(hot.records >= 1000 && hot.nodes >= 1000 / 15, "{hot:?}");
+    assert_eq!((hot.cold_nodes, hot.cold_records), (0, 0));
+    assert_eq!(demote_all(&mut durable), 1000);
+    let cold = count(&mut durable);
+    assert_eq!((cold.records, cold.nodes), (hot.records, hot.nodes));
+    assert_eq!(cold.cold_records, 1000);
+    assert_eq!(cold.records_of_cold_nodes, 1000);
+    // One record comes back, and its node is not cold any more.
+    let table = Arc::clone(&table);
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        assert_eq!(get(&transaction, &table, 500).await, Some(value(500)));
+        transaction.commit().await.unwrap();
+    });
+    let mixed = count(&mut durable);
+    assert_eq!(mixed.cold_records, 999);
+    assert_eq!(mixed.cold_nodes, cold.cold_nodes - 1);
+    assert!(
+        (985..999).contains(&mixed.records_of_cold_nodes),
+        "{mixed:?}"
+    );
+}
+
+#[test]
 fn what_left_memory_is_read_in_points_groups_and_scans() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory());

@@ -43,6 +43,10 @@ fn every_size_is_measured_both_ways_and_every_value_is_right() {
         assert_eq!(result.device_iops_limit.is_some(), is_beyond);
         assert_eq!(result.cold_file_bytes > 0, is_beyond, "{result:?}");
         assert_eq!(result.resident_bytes.is_some(), is_beyond);
+        let nodes = result.cold_nodes_share.zip(result.cold_records_share);
+        assert_eq!(nodes.is_some(), is_beyond);
+        // A node of cold records has some; one of others may have some too.
+        assert!(nodes.is_none_or(|(nodes, records)| records > 0.2 && nodes < 1.0));
         let is_large = result.working_set > 1.0;
         // Half of a large one at least cannot be in memory.
         let expected = is_beyond && is_large;

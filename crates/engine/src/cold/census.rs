@@ -9,14 +9,10 @@
 //! tables that were dropped before are nobody's who begins now, and nothing becomes cold there
 //! (`files.rs`).
 
-use std::{collections::HashMap, hint::spin_loop, rc::Rc};
+use std::{collections::HashMap, rc::Rc};
 
-use super::{ColdTier, address::ColdAddress, file_of};
-use crate::{
-    indirection::{Head, Rid, Slot},
-    session::Session,
-    transaction::Isolation,
-};
+use super::{ColdTier, address_in, file_of};
+use crate::{indirection::Rid, session::Session, transaction::Isolation};
 
 /// Slots that are looked at under one pin.
 const SLOTS_PER_PIN: u64 = 4096;
@@ -90,18 +86,5 @@ impl Session {
         }
         *live.entry(last.0).or_default() += last.1;
         (end < all).then_some(end)
-    }
-}
-
-/// Where the record is, if it is cold.
-fn address_in(slot: &Slot) -> Option<ColdAddress> {
-    // It becomes cold, or does not, in a moment. Whoever freezes it later finds closed files
-    // closed.
-    while slot.is_frozen() {
-        spin_loop();
-    }
-    match slot.head() {
-        Head::Cold(address) => Some(address),
-        Head::Unused | Head::Dead | Head::Version(_) => None,
     }
 }
