@@ -35,7 +35,7 @@ use memory::{Local, Reservation};
 use crate::{
     catalog::Digging,
     certifier::{Announcements, Certifier},
-    cold::{ReadBuffers, WaitingForRoom},
+    cold::{self, ReadBuffers, WaitingForRoom},
     database::Database,
     horizon::Floor,
     log::{Bell, LaneWriter, Moment},
@@ -134,7 +134,7 @@ pub enum SessionError {
     TooMany,
     /// The thread got no channel to the device.
     Device(std::io::Error),
-    /// The session's log buffers do not fit into the memory limit.
+    /// The session's buffers, for the log and for records that leave memory, do not fit into the memory limit.
     LogBuffers {
         /// Their bytes.
         bytes: usize,
@@ -148,7 +148,7 @@ impl fmt::Display for SessionError {
             SessionError::Device(error) => write!(f, "no channel to the device: {error}"),
             SessionError::LogBuffers { bytes } => write!(
                 f,
-                "{bytes} bytes for the log buffers of another worker do not fit into the memory \
+                "{bytes} bytes for the buffers of another worker do not fit into the memory \
                  limit; raise it, or have fewer workers or smaller log buffers"
             ),
         }
@@ -180,7 +180,10 @@ impl Session {
         let lane_memory = match database.storage() {
             None => None,
             Some(storage) => {
-                let bytes = storage.log_session_bytes();
+                let for_blocks = storage
+                    .cold()
+                    .map_or(0, |_| cold::session_bytes(database.arena.limit_bytes()));
+                let bytes = storage.log_session_bytes() + for_blocks;
                 let reserved = database.arena.reserve(bytes);
                 Some(reserved.map_err(|_| SessionError::LogBuffers { bytes })?)
             }

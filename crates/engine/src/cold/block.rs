@@ -14,6 +14,9 @@ use crate::{log::segments::write_whole, session::Session};
 /// A block that has as many bytes is written.
 pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
+/// Room for these and for the record that they end in, unless that is a large one.
+pub(super) const BLOCK_CAPACITY: usize = BLOCK_BYTES + (32 << 10);
+
 /// Records that are gathered to be written together.
 pub(super) struct Block {
     buffer: Buffer,
@@ -23,7 +26,7 @@ pub(super) struct Block {
 
 impl Block {
     pub(super) fn new() -> Block {
-        let mut buffer = Buffer::with_capacity(BLOCK_BYTES);
+        let mut buffer = Buffer::with_capacity(BLOCK_CAPACITY);
         buffer.set_len(BLOCK_HEADER_BYTES);
         Block {
             buffer,

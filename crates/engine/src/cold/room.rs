@@ -28,7 +28,7 @@ use std::{
 use interleave::{Nested, sleep};
 use memory::{Arena, Exhausted};
 
-use super::{ColdTier, asked::Asked};
+use super::{ColdTier, asked::Asked, block::BLOCK_CAPACITY};
 use crate::{
     error::Error,
     indirection::Slot,
@@ -80,6 +80,22 @@ const HAND_AGAIN: Duration = Duration::from_millis(1);
 /// most so many. A device that is busy with reads takes tens of milliseconds for one.
 const LIMIT_PER_BLOCK: usize = 32 << 20;
 const BLOCKS_MAX: usize = 16;
+
+/// What an allocator keeps for a thread beside what is in use: one of so many parts of the limit,
+/// and at most so many bytes (measured: 2 to 5 MiB).
+const SPARE_PART: usize = 64;
+const SPARE_BYTES_MAX: usize = 4 << 20;
+
+/// Blocks of a session that are on their way, under this limit.
+fn blocks_under(limit_bytes: usize) -> usize {
+    (limit_bytes / LIMIT_PER_BLOCK).clamp(1, BLOCKS_MAX)
+}
+
+/// Bytes of the limit that a session has for its own part in this.
+pub(crate) fn session_bytes(limit_bytes: usize) -> usize {
+    let spare = (limit_bytes / SPARE_PART).min(SPARE_BYTES_MAX);
+    blocks_under(limit_bytes) * BLOCK_CAPACITY + spare
+}
 
 /// Blocks that are demoted before some more records are loaded, at most: they are far larger
 /// than what is loaded then.
@@ -346,7 +362,7 @@ impl Session {
             return;
         };
         let limit = self.database.arena.limit_bytes();
-        let hands = (limit / LIMIT_PER_BLOCK).clamp(1, BLOCKS_MAX);
+        let hands = blocks_under(limit);
         let in_vain = Cell::new(0);
         let hands = (0..hands).map(|_| Box::pin(self.demote_when_full(tier, lane, &in_vain)));
         let mut hands: Vec<_> = hands.collect();
