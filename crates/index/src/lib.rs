@@ -50,6 +50,7 @@ mod descend;
 #[doc(hidden)]
 pub mod fuzz;
 mod get;
+pub mod hash;
 mod insert;
 mod key;
 mod layer;
@@ -58,6 +59,7 @@ mod node;
 mod observe;
 mod remove;
 mod scan;
+pub mod sorted;
 mod split;
 mod sync;
 mod tree;

@@ -213,6 +213,20 @@ impl Interleaver {
         }
     }
 
+    /// How `keys` had better be looked up by somebody else: for bodies that must not run twice, such as
+    /// those that hand out what they find as they go. If it is time for a sample, it is looked
+    /// up here, and what is found is dropped.
+    pub fn choose<K: Copy, S: Lookup<K>>(&mut self, structure: &S, keys: &[K]) -> Execution {
+        if !self.is_fixed {
+            if self.due == 0 && keys.len() >= SAMPLE {
+                self.sample(structure, &keys[..SAMPLE], &mut |_, one| drop(one));
+            }
+            self.due = self.due.saturating_sub(keys.len() as u64);
+        }
+        self.execution
+            .unwrap_or(Execution::in_flight(IN_FLIGHT_START))
+    }
+
     /// Looks a sample up, and measures.
     fn sample<K: Copy, S: Lookup<K>>(
         &mut self,

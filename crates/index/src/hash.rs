@@ -1,0 +1,53 @@
+//! Hash tables whose builds and probes overlap their cache misses.
+//!
+//! | what | where | misses of a probe |
+//! | --- | --- | --- |
+//! | one value for a key | [`OpenTable`]: open addressing, linear probing | one, seldom two |
+//! | many values for a key | [`ChainedTable`]: buckets of chained entries | one, and one an entry |
+//!
+//! Probe ([`Lookup`]) and build have one body each, run sequentially or interleaved. One thread
+//! builds. Between a body's touch and what it does then, others of its group may have changed the
+//! bucket; so a body looks at memory again after each touch, and from that look to its change
+//! nothing suspends.
+//!
+//! # Hashing
+//! The workspace's hasher (`rustc-hash`: one multiplication for an integer) folded and multiplied once
+//! more: the bucket is the product's uppermost bits, in which each bit of the key has a part. So
+//! keys that are multiples of a power of two, or differ in their uppermost bits only, spread as well as
+//! others. It does not withstand keys that somebody has chosen to collide.
+
+mod chained;
+mod open;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::hash::{BuildHasher as _, Hash};
+
+use interleave::Point;
+use rustc_hash::FxBuildHasher;
+
+pub use chained::ChainedTable;
+pub use open::OpenTable;
+
+const BUCKET: Point = Point::new("hash bucket");
+const ENTRY: Point = Point::new("hash entry");
+
+/// What can be a key: integers, tuples and arrays of them, short strings of one size.
+pub trait Key: Copy + Eq + Hash {}
+
+impl<K: Copy + Eq + Hash> Key for K {}
+
+/// Uppermost bits: the bucket; lowermost: what else tells keys apart.
+#[inline(always)]
+fn hash_of<K: Key>(key: K) -> u64 {
+    let hash = FxBuildHasher.hash_one(key);
+    (hash ^ (hash >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// A bucket of `1 << bits`.
+#[inline(always)]
+fn bucket_of(hash: u64, bits: u32) -> usize {
+    // With no bits the shift would be by 64.
+    (hash >> 1 >> (63 - bits)) as usize
+}

@@ -1,0 +1,24 @@
+//! Joins whose lookups hide each other's cache misses.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | rows against any structure that can be looked up | [`IndexJoin`] |
+//! | rows against rows, through a hash table that is built first | [`HashJoin`] |
+//!
+//! Both are iterators: rows stream in, joined rows stream out in the same order, a batch at a
+//! time is looked up. How, one after the other or how many beside each other, is found while
+//! they run ([`interleave::Interleaver`]). What a join does with rows that find nothing is chosen by
+//! whoever takes its rows: they come as `(row, None)`, and [`Joined`] has the usual kinds.
+
+mod batches;
+mod hash_join;
+mod index_join;
+mod joined;
+
+pub use batches::BATCH_ROWS;
+pub use hash_join::{BuildError, HashJoin, Probe};
+pub use index_join::{Found, IndexJoin};
+pub use joined::Joined;
+
+#[cfg(test)]
+mod tests;
