@@ -45,6 +45,7 @@
 pub mod baseline;
 mod check;
 mod climb;
+pub mod csb;
 mod demolish;
 mod descend;
 #[doc(hidden)]

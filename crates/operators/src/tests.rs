@@ -22,7 +22,7 @@ type Row = (usize, Option<u32>);
 
 fn rows(count: usize, keys: u64, seed: u64) -> Vec<Row> {
     let mut next = random(seed);
-    let key = |drawn: u64| (drawn % 10 != 0).then_some((drawn >> 8) as u32 % keys as u32);
+    let key = |drawn: u64| (!drawn.is_multiple_of(10)).then_some((drawn >> 8) as u32 % keys as u32);
     (0..count).map(|number| (number, key(next()))).collect()
 }
 

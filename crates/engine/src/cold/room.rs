@@ -82,9 +82,9 @@ const LIMIT_PER_BLOCK: usize = 32 << 20;
 const BLOCKS_MAX: usize = 16;
 
 /// What an allocator keeps for a thread beside what is in use: one of so many parts of the limit,
-/// and at most so many bytes (measured: 2 to 5 MiB).
-const SPARE_PART: usize = 64;
-const SPARE_BYTES_MAX: usize = 4 << 20;
+/// and at most so many bytes (measured: 4 to 8 MiB).
+const SPARE_PART: usize = 40;
+const SPARE_BYTES_MAX: usize = 8 << 20;
 
 /// Blocks of a session that are on their way, under this limit.
 fn blocks_under(limit_bytes: usize) -> usize {

@@ -16,13 +16,15 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
+type Naive = HashMap<u64, Vec<u32>>;
+
 /// Pairs whose keys repeat, and the values of each key.
-fn pairs(count: u64, keys: u64, spread: u32) -> (Vec<(u64, u32)>, HashMap<u64, Vec<u32>>) {
+fn pairs(count: u64, keys: u64, spread: u32) -> (Vec<(u64, u32)>, Naive) {
     let mut next = random(count ^ keys);
     let all: Vec<_> = (0..count as u32)
         .map(|n| ((next() % keys) << spread, n))
         .collect();
-    let mut naive: HashMap<u64, Vec<u32>> = HashMap::new();
+    let mut naive = Naive::new();
     for &(key, value) in &all {
         naive.entry(key).or_default().push(value);
     }

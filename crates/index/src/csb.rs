@@ -1,0 +1,223 @@
+//! A CSB+-tree: a B+-tree whose nodes name their children by one number, because these lie side by
+//! side (Rao and Ross, "Making B+-trees cache conscious in main memory", SIGMOD 2000), in the
+//! form of a column store's Delta dictionary (paper 003 sections 2.1 and 5.5).
+//!
+//! Values lie elsewhere, in an array in order of arrival that the caller owns ([`Values`]); the
+//! leaves have their places there, *codes*. So comparing with what is in a leaf is one more access:
+//! a lookup suspends at each node below the root and at each value that it compares with.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | nodes, groups of them, their numbers | `nodes.rs` |
+//! | building from sorted codes | `bulk.rs` |
+//! | inserting, splitting | `insert.rs` |
+//! | arrays of values | `values.rs` |
+//!
+//! # Shape
+//! A node with `n` separators has `n + 1` children, which are the first ones of a *group* of nodes; the
+//! separator between two children is not greater than any value of the second one's, and greater
+//! than all of the first one's. An inner node is two lines, a leaf one. All leaves are
+//! equally deep. A group has room for as many nodes as a parent can have children (a *full* CSB+-tree:
+//! it trades memory for splits that move nodes within a group).
+
+mod bulk;
+mod insert;
+mod nodes;
+mod values;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::cmp::Ordering;
+
+use interleave::{Lookup, Point, Policy};
+
+use self::nodes::{Inner, LEAF_CODES, Leaf, Pool};
+
+pub use nodes::Separator;
+pub use values::{Prefix, Stored, StringHeap, Values};
+
+const INNER: Point = Point::new("csb inner node");
+const LEAF: Point = Point::new("csb leaf");
+const VALUE: Point = Point::new("csb value");
+
+/// Inner levels of a tree, at most: each has at least four children a node.
+const HEIGHT_MAX: usize = 16;
+
+/// A tree of codes. `S` is what inner nodes have of values.
+#[derive(Clone, Debug)]
+pub struct CsbTree<S: Separator> {
+    inner: Pool<Inner<S>>,
+    leaves: Pool<Leaf>,
+    /// The group whose first node is the root; of leaves if the height is 0.
+    root: u32,
+    height: usize,
+    len: usize,
+}
+
+impl<S: Separator> Default for CsbTree<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: Separator> CsbTree<S> {
+    /// Children of a node, at most.
+    const FAN_OUT: usize = S::COUNT + 1;
+
+    /// An empty one. Nothing is allocated.
+    pub fn new() -> Self {
+        Self {
+            inner: Pool::new(Self::FAN_OUT),
+            leaves: Pool::new(Self::FAN_OUT),
+            root: 0,
+            height: 0,
+            len: 0,
+        }
+    }
+
+    /// Codes in it.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Levels of inner nodes.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Bytes of all groups.
+    pub fn bytes(&self) -> usize {
+        self.inner.bytes() + self.leaves.bytes()
+    }
+
+    /// The tree over these values, to be looked up in. They must be those that its codes are of.
+    pub fn over<'t, V: Stored<Separator = S>>(&'t self, values: &'t V) -> Over<'t, V> {
+        Over { tree: self, values }
+    }
+
+    /// The codes, in the order of their values.
+    pub fn codes(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut path = Vec::new();
+        let mut leaf =
+            (self.len > 0).then(|| self.first_leaf(self.height, self.root, 0, &mut path));
+        std::iter::from_fn(move || {
+            let current = leaf?;
+            leaf = self.leaf_after(&mut path);
+            Some(current.codes().iter().copied())
+        })
+        .flatten()
+    }
+
+    /// The first leaf below a node, and the way to it: groups, the child taken, how many there are.
+    fn first_leaf(
+        &self,
+        height: usize,
+        group: u32,
+        at: usize,
+        path: &mut Vec<(u32, usize, usize)>,
+    ) -> &Leaf {
+        let (mut group, mut at) = (group, at);
+        for _ in 0..height {
+            let node = self.inner.node(group, at);
+            path.push((node.first, 0, node.count as usize + 1));
+            (group, at) = (node.first, 0);
+        }
+        self.leaves.node(group, at)
+    }
+
+    fn leaf_after(&self, path: &mut Vec<(u32, usize, usize)>) -> Option<&Leaf> {
+        loop {
+            let (group, at, count) = path.pop()?;
+            if at + 1 < count {
+                path.push((group, at + 1, count));
+                return Some(self.first_leaf(self.height - path.len(), group, at + 1, path));
+            }
+        }
+    }
+}
+
+/// A tree with the values that its codes are of.
+#[derive(Debug)]
+pub struct Over<'t, V: Stored> {
+    tree: &'t CsbTree<V::Separator>,
+    values: &'t V,
+}
+
+impl<V: Stored> Clone for Over<'_, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V: Stored> Copy for Over<'_, V> {}
+
+/// Whether a separator is not greater than the key. Suspends if the value decides.
+macro_rules! is_at_most {
+    ($policy:ty, $values:expr, $separator:expr, $key:expr) => {{
+        let separator = $separator;
+        match $values.compare_separator(separator, $key) {
+            Ok(ordering) => ordering != Ordering::Greater,
+            Err(code) => {
+                let (address, bytes) = $values.address(code);
+                <$policy>::touch(VALUE, address, bytes).await;
+                $values.compare(code, $key) != Ordering::Greater
+            }
+        }
+    }};
+}
+
+/// Finds the code of the value that equals the key.
+impl<K: Copy, V: Values<K>> Lookup<K> for Over<'_, V> {
+    type Found = Option<u32>;
+
+    #[inline(always)]
+    async fn look_up<P: Policy>(&self, key: K) -> Option<u32> {
+        let Over { tree, values } = *self;
+        if tree.len == 0 {
+            return None;
+        }
+        let (mut group, mut at) = (tree.root, 0);
+        for depth in 0..tree.height {
+            let node = tree.inner.node(group, at);
+            if depth > 0 {
+                P::touch(INNER.at(depth as u8), node, size_of_val(node)).await;
+            }
+            let (mut low, mut size) = (0, node.count as usize);
+            while size > 0 {
+                let half = size.div_ceil(2);
+                // SAFETY: within the separators that the node has.
+                let separator = unsafe { *node.keys.as_ref().get_unchecked(low + half - 1) };
+                let passes = is_at_most!(P, values, separator, key);
+                low = std::hint::select_unpredictable(passes, low + half, low);
+                size = std::hint::select_unpredictable(passes, size - half, half - 1);
+            }
+            (group, at) = (node.first, low);
+        }
+        let leaf = tree.leaves.node(group, at);
+        if tree.height > 0 {
+            P::touch(LEAF, leaf, size_of_val(leaf)).await;
+        }
+        let (mut low, mut size) = (0, leaf.count as usize);
+        while size > 0 {
+            let half = size / 2;
+            let code = leaf.codes[low + half];
+            let (address, bytes) = values.address(code);
+            P::touch(VALUE, address, bytes).await;
+            match values.compare(code, key) {
+                Ordering::Equal => return Some(code),
+                Ordering::Less => {
+                    low += half + 1;
+                    size -= half + 1;
+                }
+                Ordering::Greater => size = half,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,192 @@
+use std::{collections::BTreeMap, fmt::Debug};
+
+use interleave::{Execution, look_up_all};
+
+use super::*;
+
+const IN_FLIGHT: [usize; 6] = [0, 1, 2, 7, 16, 64];
+
+fn random(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+}
+
+impl<S: Separator> CsbTree<S> {
+    /// Checks what the module text says of the shape.
+    fn check<V: Stored<Separator = S>>(&self, values: &V) {
+        let codes: Vec<u32> = self.codes().collect();
+        assert_eq!(codes.len(), self.len);
+        let ascends = |pair: &[u32]| values.order(pair[0], pair[1]) == Ordering::Less;
+        assert!(codes.windows(2).all(ascends), "codes are not in order");
+        if self.len > 0 {
+            self.check_node(values, self.height, self.root, 0);
+        }
+    }
+
+    /// The codes below a node.
+    fn check_node<V: Stored<Separator = S>>(
+        &self,
+        values: &V,
+        height: usize,
+        group: u32,
+        at: usize,
+    ) -> Vec<u32> {
+        if height == 0 {
+            return self.leaves.node(group, at).codes().to_vec();
+        }
+        let node = self.inner.node(group, at);
+        assert!(node.count as usize <= S::COUNT);
+        let children = (0..=node.count as usize)
+            .map(|child| self.check_node(values, height - 1, node.first, child));
+        children.collect::<Vec<_>>().concat()
+    }
+}
+
+/// All executions find the same.
+fn found<K: Copy, V: Values<K>>(
+    tree: &CsbTree<V::Separator>,
+    values: &V,
+    keys: &[K],
+) -> Vec<Option<u32>> {
+    let all = IN_FLIGHT.map(|in_flight| {
+        let mut found = vec![None; keys.len()];
+        look_up_all(
+            &tree.over(values),
+            keys,
+            Execution::in_flight(in_flight),
+            |at, one| {
+                found[at] = one;
+            },
+        );
+        found
+    });
+    assert!(all.iter().all(|found| *found == all[0]));
+    all[0].clone()
+}
+
+fn check_numbers<T: Separator + Ord + Debug>(arriving: &[T], asked: &[T]) {
+    let (mut tree, mut values) = (CsbTree::new(), Vec::new());
+    let mut naive = BTreeMap::new();
+    for (n, &value) in arriving.iter().enumerate() {
+        let code = values.len() as u32;
+        values.push(value);
+        let there = tree.insert(&values, value, code).unwrap();
+        assert_eq!(there, naive.get(&value).copied());
+        if there.is_some() {
+            values.pop();
+        } else {
+            naive.insert(value, code);
+        }
+        if n % 997 == 0 {
+            tree.check(&values);
+        }
+    }
+    tree.check(&values);
+    assert!(tree.codes().eq(naive.values().copied()));
+    let expected: Vec<_> = asked.iter().map(|key| naive.get(key).copied()).collect();
+    assert_eq!(found(&tree, &values, asked), expected);
+    for fill_percent in [50, 70, 100] {
+        let codes: Vec<u32> = naive.values().copied().collect();
+        let loaded = CsbTree::bulk_load(&values, codes.iter().copied(), fill_percent).unwrap();
+        loaded.check(&values);
+        assert_eq!(
+            (loaded.len(), loaded.is_empty()),
+            (naive.len(), naive.is_empty())
+        );
+        assert_eq!(found(&loaded, &values, asked), expected);
+        // It takes insertions, wherever they go.
+        let (mut loaded, mut values) = (loaded, values.clone());
+        for &key in asked {
+            values.push(key);
+            let code = values.len() as u32 - 1;
+            loaded.insert(&values, key, code).unwrap();
+        }
+        loaded.check(&values);
+        assert!(found(&loaded, &values, asked).iter().all(Option::is_some));
+    }
+}
+
+#[test]
+fn numbers_in_every_order_of_arrival_are_found() {
+    let mut next = random(3);
+    for count in [0, 1, 2, 15, 16, 17, 100, 471, 5000] {
+        let ascending: Vec<u32> = (0..count).map(|n| n * 2).collect();
+        let mut asked: Vec<u32> = (0..200).map(|_| next() as u32 % (2 * count + 3)).collect();
+        asked.extend([0, u32::MAX]);
+        check_numbers(&ascending, &asked);
+        let descending: Vec<u32> = ascending.iter().rev().copied().collect();
+        check_numbers(&descending, &asked);
+        let random: Vec<u32> = (0..count).map(|_| next() as u32 % (count + 1)).collect();
+        check_numbers(&random, &asked);
+    }
+}
+
+#[test]
+fn values_of_all_sizes_are_found() {
+    let mut next = random(5);
+    macro_rules! check {
+        ($($type:ty),*) => {$({
+            let mut arriving: Vec<$type> = (0..3000).map(|_| next() as $type).collect();
+            arriving.extend([<$type>::MIN, <$type>::MAX, 0]);
+            let mut asked: Vec<$type> = (0..100).map(|_| next() as $type).collect();
+            asked.extend([<$type>::MIN, <$type>::MAX, 0, 1]);
+            check_numbers(&arriving, &asked);
+        })*};
+    }
+    check!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128);
+}
+
+#[test]
+fn strings_of_any_length_are_found() {
+    for seed in 0..20 {
+        let mut next = random(seed);
+        let mut string = || {
+            let mut bytes = b"the same prefix of many"[..next() as usize % 24].to_vec();
+            let longest = if next() % 50 == 0 { 300 } else { 4 };
+            bytes.extend((0..next() as usize % longest).map(|_| b"\0a\xff"[next() as usize % 3]));
+            bytes
+        };
+        let (mut tree, mut values) = (CsbTree::new(), StringHeap::new());
+        let mut naive: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+        for _ in 0..seed * 100 {
+            let one = string();
+            if naive.contains_key(&one) {
+                let there = tree.insert(&values, one.as_slice(), u32::MAX).unwrap();
+                assert_eq!(there, naive.get(&one).copied());
+                continue;
+            }
+            let code = values.push(&one).unwrap();
+            assert_eq!(tree.insert(&values, one.as_slice(), code).unwrap(), None);
+            naive.insert(one, code);
+        }
+        tree.check(&values);
+        let mut asked: Vec<Vec<u8>> = (0..200).map(|_| string()).collect();
+        asked.extend(naive.keys().take(300).cloned());
+        let expected: Vec<_> = asked.iter().map(|key| naive.get(key).copied()).collect();
+        let keys: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
+        assert_eq!(found(&tree, &values, &keys), expected);
+        let loaded = CsbTree::bulk_load(
+            &values,
+            naive.values().copied().collect::<Vec<_>>().into_iter(),
+            80,
+        );
+        let loaded = loaded.unwrap();
+        loaded.check(&values);
+        assert_eq!(found(&loaded, &values, &keys), expected);
+    }
+}
+
+#[test]
+fn small_trees_are_small() {
+    let values: Vec<u64> = (0..10).collect();
+    let tree = CsbTree::bulk_load(&values, 0..10_u32, 100).unwrap();
+    assert_eq!(tree.height(), 0);
+    assert!(tree.bytes() <= 16 * 64, "{}", tree.bytes());
+    assert_eq!(size_of::<Inner<u32>>(), 128);
+    assert_eq!(size_of::<Leaf>(), 64);
+}

@@ -1,0 +1,229 @@
+//! Arrays of values, in order of arrival, that trees are built over.
+
+use std::{cmp::Ordering, collections::TryReserveError};
+
+use super::Separator;
+
+/// Values that have codes: their places.
+pub trait Stored {
+    /// What inner nodes have of a value.
+    type Separator: Separator;
+
+    /// That of a value.
+    fn separator(&self, code: u32) -> Self::Separator;
+
+    /// Where a value lies, and how many bytes of it are read to compare it.
+    fn address(&self, code: u32) -> (*const u8, usize);
+
+    /// The order of two values.
+    fn order(&self, code: u32, other: u32) -> Ordering;
+}
+
+/// Values that keys of this type can be compared with.
+pub trait Values<K: Copy>: Stored {
+    /// How a separator compares with a key.
+    ///
+    /// # Errors
+    /// The code of the value that has to be asked, where the separator does not say.
+    fn compare_separator(&self, separator: Self::Separator, key: K) -> Result<Ordering, u32>;
+
+    /// How a value compares with a key.
+    fn compare(&self, code: u32, key: K) -> Ordering;
+}
+
+/// Values of one size, which are their own separators.
+impl<T: Separator + Ord> Stored for Vec<T> {
+    type Separator = T;
+
+    #[inline(always)]
+    fn separator(&self, code: u32) -> T {
+        self[code as usize]
+    }
+
+    #[inline(always)]
+    fn address(&self, code: u32) -> (*const u8, usize) {
+        let address = self.as_ptr().wrapping_add(code as usize);
+        (address.cast(), size_of::<T>())
+    }
+
+    fn order(&self, code: u32, other: u32) -> Ordering {
+        self[code as usize].cmp(&self[other as usize])
+    }
+}
+
+impl<T: Separator + Ord> Values<T> for Vec<T> {
+    #[inline(always)]
+    fn compare_separator(&self, separator: T, key: T) -> Result<Ordering, u32> {
+        Ok(separator.cmp(&key))
+    }
+
+    #[inline(always)]
+    fn compare(&self, code: u32, key: T) -> Ordering {
+        self[code as usize].cmp(&key)
+    }
+}
+
+/// The first eight bytes of a string as a big-endian number, padded with zeros, and its code.
+#[derive(Clone, Copy, Debug)]
+pub struct Prefix {
+    bytes: u64,
+    code: u32,
+}
+
+fn prefix_of(string: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let used = string.len().min(8);
+    bytes[..used].copy_from_slice(&string[..used]);
+    u64::from_be_bytes(bytes)
+}
+
+/// Byte strings of any length, in order of arrival. Nothing that is there moves when more come.
+#[derive(Clone, Debug, Default)]
+pub struct StringHeap {
+    /// Where each string lies.
+    places: Vec<Place>,
+    chunks: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    chunk: u32,
+    begin: u32,
+    length: u32,
+}
+
+/// Bytes of a chunk, unless one string is larger.
+const CHUNK_BYTES: usize = 1 << 20;
+/// Bytes of a string that are fetched before it is compared.
+const TOUCHED_BYTES_MAX: usize = 128;
+
+/// Why a string was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeapError {
+    /// There is no memory for it.
+    Memory(TryReserveError),
+    /// It has 4 GiB or more.
+    TooLong,
+    /// There are 4294967295 strings already.
+    TooMany,
+}
+
+impl std::fmt::Display for HeapError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Memory(error) => write!(f, "there is no memory for the string: {error}"),
+            Self::TooLong => f.write_str("a string has less than 4 GiB; store parts of it"),
+            Self::TooMany => f.write_str("4294967295 strings are there already; use another heap"),
+        }
+    }
+}
+
+impl std::error::Error for HeapError {}
+
+impl From<TryReserveError> for HeapError {
+    fn from(error: TryReserveError) -> Self {
+        Self::Memory(error)
+    }
+}
+
+impl StringHeap {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Strings in it.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Bytes that it takes up.
+    pub fn bytes(&self) -> usize {
+        self.bytes + size_of_val(self.places.as_slice())
+    }
+
+    /// Adds a string: its code.
+    ///
+    /// # Errors
+    /// [`HeapError`]; nothing was added.
+    pub fn push(&mut self, string: &[u8]) -> Result<u32, HeapError> {
+        let length = u32::try_from(string.len()).map_err(|_| HeapError::TooLong)?;
+        let code = u32::try_from(self.places.len()).map_err(|_| HeapError::TooMany)?;
+        if code == u32::MAX {
+            return Err(HeapError::TooMany);
+        }
+        let room = self
+            .chunks
+            .last()
+            .map_or(0, |chunk| chunk.capacity() - chunk.len());
+        if room < string.len() || self.chunks.is_empty() {
+            self.chunks.try_reserve(1)?;
+            let mut chunk = Vec::new();
+            chunk.try_reserve_exact(string.len().max(CHUNK_BYTES))?;
+            self.chunks.push(chunk);
+        }
+        self.places.try_reserve(1)?;
+        let last = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[last];
+        self.places.push(Place {
+            chunk: last as u32,
+            begin: chunk.len() as u32,
+            length,
+        });
+        chunk.extend_from_slice(string);
+        self.bytes += string.len();
+        Ok(code)
+    }
+
+    /// The string with a code.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    pub fn get(&self, code: u32) -> &[u8] {
+        let place = self.places[code as usize];
+        let chunk = &self.chunks[place.chunk as usize];
+        &chunk[place.begin as usize..][..place.length as usize]
+    }
+}
+
+impl Stored for StringHeap {
+    type Separator = Prefix;
+
+    fn separator(&self, code: u32) -> Prefix {
+        let bytes = prefix_of(self.get(code));
+        Prefix { bytes, code }
+    }
+
+    #[inline(always)]
+    fn address(&self, code: u32) -> (*const u8, usize) {
+        // Where it lies is an access of its own, which is not hidden: 12 bytes of an array.
+        let string = self.get(code);
+        (string.as_ptr(), string.len().clamp(1, TOUCHED_BYTES_MAX))
+    }
+
+    fn order(&self, code: u32, other: u32) -> Ordering {
+        self.get(code).cmp(self.get(other))
+    }
+}
+
+impl<'k> Values<&'k [u8]> for StringHeap {
+    #[inline(always)]
+    fn compare_separator(&self, separator: Prefix, key: &'k [u8]) -> Result<Ordering, u32> {
+        match separator.bytes.cmp(&prefix_of(key)) {
+            Ordering::Equal => Err(separator.code),
+            decided => Ok(decided),
+        }
+    }
+
+    #[inline(always)]
+    fn compare(&self, code: u32, key: &'k [u8]) -> Ordering {
+        self.get(code).cmp(key)
+    }
+}
