@@ -33,6 +33,7 @@ pub mod error;
 pub mod hot_row;
 pub mod index_build;
 pub mod indexes;
+pub mod join;
 pub mod keys;
 pub mod limits;
 mod loading;

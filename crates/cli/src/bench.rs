@@ -1,8 +1,8 @@
 //! `weft bench`: which benchmark.
 
 use crate::{
-    beyond_memory, cold, crash, hot_row, index_build, limits, paper, recovery, smallbank, tatp,
-    tpcc, ycsb,
+    beyond_memory, cold, crash, hot_row, index_build, join, limits, paper, recovery, smallbank,
+    tatp, tpcc, ycsb,
 };
 
 /// Measures the engine, or the machine it runs on.
@@ -18,6 +18,7 @@ pub(crate) enum Command {
     Crash(crash::Arguments),
     IndexBuild(index_build::Arguments),
     HotRow(hot_row::Arguments),
+    Join(Box<join::Arguments>),
     Paper(paper::Arguments),
     Limits(limits::Arguments),
 }
@@ -35,6 +36,7 @@ impl Command {
             Self::Crash(arguments) => arguments.run(),
             Self::IndexBuild(arguments) => arguments.run(),
             Self::HotRow(arguments) => arguments.run(),
+            Self::Join(arguments) => arguments.run(),
             Self::Paper(arguments) => arguments.run(),
             Self::Limits(arguments) => arguments.run(),
         }

@@ -23,6 +23,7 @@ mod directory;
 mod execution;
 mod hot_row;
 mod index_build;
+mod join;
 mod limits;
 mod log;
 mod paper;

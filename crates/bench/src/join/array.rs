@@ -1,0 +1,174 @@
+//! Binary searches in sorted arrays: paper 003, sections 5.3 and 5.4.
+//!
+//! The value at place `i` is `2 i + 1`, as an integer or in digits; so a key says where it is,
+//! and even ones are absent, between their neighbours.
+
+use std::cell::Cell;
+
+use super::bodies::bodies;
+use super::compete::{Arena, Chosen, Contender, compete, place};
+use super::keys::{List, Random, digits, large};
+use super::{Experiment, Join, Keys, Settings, Technique};
+use crate::Result;
+use crate::limits::Region;
+use crate::number::bytes_text;
+use crate::progress::Progress;
+
+mod local;
+use local::Sorted;
+
+const STRUCTURE: &str = "sorted array";
+
+/// All techniques in arrays of each size, at the best of their group sizes.
+pub(super) fn sizes(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
+    let mut results = Vec::new();
+    for &bytes in &settings.bytes {
+        results.extend(array(Experiment::Sizes, bytes, settings, progress)?);
+    }
+    Ok(results)
+}
+
+/// Techniques in the largest array, with each group size from 1 to 64.
+pub(super) fn group_sizes(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
+    let bytes = *settings.bytes.last().expect("settings have been checked");
+    array(Experiment::GroupSizes, bytes, settings, progress)
+}
+
+/// One experiment in one array, of the keys asked for.
+pub(super) fn array(
+    experiment: Experiment,
+    bytes: u64,
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Vec<Join>> {
+    match settings.keys {
+        Keys::Int => of_values(experiment, bytes, settings, progress, |value| value as u32),
+        Keys::String15 => of_values(experiment, bytes, settings, progress, string),
+    }
+}
+
+/// 15 digits, and a zero that makes it as long as a register.
+fn string(value: u64) -> [u8; 16] {
+    let mut string = [0; 16];
+    string[..15].copy_from_slice(&digits::<15>(value));
+    string
+}
+
+fn of_values<T: Copy + Ord>(
+    experiment: Experiment,
+    bytes: u64,
+    settings: &Settings,
+    progress: &Progress,
+    value: impl Fn(u64) -> T,
+) -> Result<Vec<Join>> {
+    let entries = (bytes / settings.keys.bytes()).max(1);
+    let step = progress.step(format!("sorted array of {}", bytes_text(bytes)), 1);
+    let mut values = large(entries)?;
+    values.extend((0..entries).map(|place| value(2 * place + 1)));
+    let array = Sorted(values);
+    step.finish();
+    let memory = array.0.as_slice();
+    // SAFETY: the array outlives the region, was just written, and is only read from now on;
+    // integers and strings have no bytes of padding.
+    let region = unsafe { Region::from_raw(memory.as_ptr().cast(), size_of_val(memory)) };
+    let arena = Arena {
+        settings,
+        result: Join {
+            keys: settings.keys,
+            bytes,
+            entries,
+            ..Join::empty(experiment, STRUCTURE, settings)
+        },
+        region,
+    };
+    let chosen = Cell::default();
+    let contenders = match experiment {
+        Experiment::GroupSizes => by_group(&array, settings, &chosen),
+        _ => contenders(&array, settings, &chosen),
+    };
+    let draw = |list| {
+        let mut random = Random::new(settings.seed, list);
+        List::draw(settings.list(), settings.is_sorted, || {
+            let place = random.below(entries);
+            let is_absent = random.is(settings.absent_percent);
+            let key = value(2 * place + u64::from(!is_absent));
+            let place = place as usize;
+            (key, if is_absent { Err(place) } else { Ok(place) })
+        })
+    };
+    let mut results = compete(&arena, contenders, draw, progress);
+    if experiment == Experiment::GroupSizes {
+        tell_estimate(&mut results);
+    }
+    Ok(results)
+}
+
+/// Every technique that can look values up in an array.
+fn contenders<'s, T: Copy + Ord>(
+    array: &'s Sorted<T>,
+    settings: &Settings,
+    chosen: &'s Cell<Chosen>,
+) -> Vec<Contender<'s, T>> {
+    let mut contenders = bodies(array, place, settings, chosen);
+    let others = settings.techniques.iter();
+    contenders.extend(others.filter_map(|&technique| {
+        let search = local::search(technique)?;
+        Some(Contender {
+            technique,
+            tells_absence: false,
+            answer: Box::new(move |keys, group, answers| {
+                search(&array.0, keys, group, answers);
+            }),
+            groups: settings.groups_of(technique),
+            chosen: None,
+        })
+    }));
+    contenders.sort_by_key(|one| one.technique);
+    contenders
+}
+
+/// The same, once for each group size, and the automatic choice in any case: its costs are what
+/// the model wants to know.
+fn by_group<'s, T: Copy + Ord>(
+    array: &'s Sorted<T>,
+    settings: &Settings,
+    chosen: &'s Cell<Chosen>,
+) -> Vec<Contender<'s, T>> {
+    let mut settings = settings.clone();
+    settings.techniques.push(Technique::Auto);
+    settings.techniques.sort_unstable();
+    settings.techniques.dedup();
+    let mut all = contenders(array, &settings, chosen);
+    all.retain(|one| !one.technique.has_groups());
+    settings.techniques.retain(|one| one.has_groups());
+    for group in (1..=64).filter(|&group| is_tried(group)) {
+        settings.groups = vec![group];
+        all.extend(contenders(array, &settings, chosen));
+    }
+    all.sort_by_key(|one| (one.technique, one.groups.first().copied()));
+    all
+}
+
+/// Every group size up to 16; then it is their ratio that matters.
+fn is_tried(group: u64) -> bool {
+    let step = match group {
+        0..=16 => 1,
+        17..=32 => 2,
+        _ => 4,
+    };
+    group.is_multiple_of(step)
+}
+
+/// What the model says of coroutines is said beside each of their results.
+fn tell_estimate(results: &mut [Join]) {
+    let auto = results.iter().find(|one| one.mode == Technique::Auto);
+    let Some((estimate, costs)) = auto.map(|auto| (auto.group_estimate, auto.costs_ns)) else {
+        return;
+    };
+    for one in results
+        .iter_mut()
+        .filter(|one| one.mode == Technique::Coroutines)
+    {
+        (one.group_estimate, one.costs_ns) = (estimate, costs);
+    }
+}

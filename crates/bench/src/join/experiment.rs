@@ -1,0 +1,59 @@
+//! Which experiments there are.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::choice::named;
+use super::{Join, Settings, array, small};
+use crate::progress::Progress;
+use crate::{Error, Result};
+
+/// One experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Experiment {
+    /// Sorted arrays of growing size, all techniques (paper 003, figures 3 and 4).
+    Sizes,
+    /// The largest array, group sizes one by one (figure 7).
+    GroupSizes,
+    /// Structures of 1 MiB, where there is nothing to hide: sequential, interleaved and the
+    /// automatic choice.
+    Small,
+    /// Lines of code, counted (table 5).
+    Lines,
+}
+
+impl Experiment {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Sizes, Self::GroupSizes, Self::Small, Self::Lines];
+
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sizes => "sizes",
+            Self::GroupSizes => "group-sizes",
+            Self::Small => "small",
+            Self::Lines => "lines",
+        }
+    }
+
+    /// Measures it.
+    pub(super) fn measure(self, settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
+        match self {
+            Self::Sizes => array::sizes(settings, progress),
+            Self::GroupSizes => array::group_sizes(settings, progress),
+            Self::Small => small::measure(settings, progress),
+            // Counted, and nothing else with it.
+            Self::Lines => Ok(Vec::new()),
+        }
+    }
+}
+
+impl FromStr for Experiment {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        named("an experiment", text, &Self::ALL, Self::name)
+    }
+}

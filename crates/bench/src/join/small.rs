@@ -1,0 +1,26 @@
+//! Structures that fit the cache: the automatic choice is to cost nothing there.
+
+use super::{Experiment, Join, Settings, Technique, array};
+use crate::Result;
+use crate::progress::Progress;
+
+/// Bytes of each, unless even the largest asked for is smaller.
+const BYTES: u64 = 1 << 20;
+
+/// Executions of the same body.
+const TECHNIQUES: [Technique; 3] = [
+    Technique::Sequential,
+    Technique::Coroutines,
+    Technique::Auto,
+];
+
+/// Measures all structures, one after the other.
+pub(super) fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
+    let largest = settings.bytes.last().copied().unwrap_or(BYTES);
+    let settings = Settings {
+        bytes: vec![BYTES.min(largest)],
+        techniques: TECHNIQUES.to_vec(),
+        ..settings.clone()
+    };
+    array::array(Experiment::Small, settings.bytes[0], &settings, progress)
+}
