@@ -1,6 +1,7 @@
-//! Multi-get, three ways, for comparison. Not what the engine runs.
+//! Lookups in other ways, for comparison. Not what the engine runs.
 //!
-//! All share the node search with the tree; only the control flow is their own:
+//! In sorted arrays: [`binary_search`]. Multi-get of the tree, in three ways, which
+//! all share the node search with the tree; only the control flow is their own:
 //! - [`multi_get_sequential`]: one after the other, no prefetch;
 //! - [`multi_get_amac`]: a hand-written state machine per lookup ([`AmacGet`]),
 //!   a group of them in a ring (asynchronous memory access chaining);
@@ -8,6 +9,7 @@
 //!   them in a ring.
 
 mod amac;
+pub mod binary_search;
 mod coroutines;
 
 use interleave::{Sequential, run_inline};

@@ -23,13 +23,15 @@
 
 use std::{
     future::Future,
+    mem,
     num::NonZeroUsize,
-    task::{Context, Waker},
+    pin::Pin,
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use crate::{
-    group::{Grouped, turn},
+    group::Grouped,
     policy::{Policy, Sequential, run_inline},
 };
 
@@ -280,24 +282,39 @@ pub fn look_up_all<K: Copy, S: Lookup<K>>(
         }
         return;
     };
-    let mut keys = keys.iter().enumerate();
-    let mut bodies = std::iter::from_fn(|| {
-        let (at, &key) = keys.next()?;
-        Some(numbered(at, structure.look_up::<Grouped>(key)))
-    });
-    let mut ring: Vec<_> = bodies.by_ref().take(in_flight.get()).map(Some).collect();
+    let mut keys = keys.iter().copied().enumerate();
+    let begin = |(at, key)| (at, structure.look_up::<Grouped>(key));
+    // Who has ended stays in its place until another takes it: no flag is looked at but the number.
+    let mut ring: Vec<_> = keys.by_ref().take(in_flight.get()).map(begin).collect();
     let mut context = Context::from_waker(Waker::noop());
-    // SAFETY: nothing moves the elements of the vector until they are dropped in place.
-    while unsafe {
-        turn(&mut ring, &mut context, &mut bodies, |(at, one)| {
-            found(at, one)
-        })
-    } {}
+    let mut live = ring.len();
+    while live > 0 {
+        for (at, body) in &mut ring {
+            while *at != ENDED {
+                // SAFETY: nothing moves the elements of the vector until they are dropped in place.
+                let mut body = unsafe { Pin::new_unchecked(&mut *body) };
+                let Poll::Ready(one) = body.as_mut().poll(&mut context) else {
+                    break;
+                };
+                let ended = match keys.next().map(begin) {
+                    Some((next, other)) => {
+                        body.set(other);
+                        mem::replace(at, next)
+                    }
+                    None => {
+                        live -= 1;
+                        mem::replace(at, ENDED)
+                    }
+                };
+                found(ended, one);
+            }
+        }
+    }
 }
 
-async fn numbered<F: Future>(at: usize, body: F) -> (usize, F::Output) {
-    (at, body.await)
-}
+/// Marks a place of the ring whose lookup has ended, and no other is left. No place of a key: slices
+/// of keys that have a size are shorter, and those of others are not that long.
+const ENDED: usize = usize::MAX;
 
 fn per_lookup(time: Duration, lookups: usize) -> f64 {
     time.as_nanos() as f64 / lookups.max(1) as f64

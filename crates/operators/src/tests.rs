@@ -30,7 +30,7 @@ fn rows(count: usize, keys: u64, seed: u64) -> Vec<Row> {
 fn each_row_comes_out_of_an_index_join_in_its_place() {
     for count in [0, 1, BATCH_ROWS - 1, BATCH_ROWS, BATCH_ROWS + 1, 5000] {
         for keys in [1, 50, 10_000] {
-            let array = SortedArray::from_set((0..keys as u32).step_by(3).collect());
+            let array = SortedArray::from_unsorted_dedup((0..keys as u32).step_by(3).collect());
             let given = rows(count, keys, 1);
             let expected = given.iter().map(|row| {
                 let place = row
@@ -60,7 +60,7 @@ fn each_row_comes_out_of_an_index_join_in_its_place() {
 
 #[test]
 fn rows_are_taken_as_they_are_wanted() {
-    let array = SortedArray::from_set(vec![5_u32]);
+    let array = SortedArray::from_unsorted_dedup(vec![5_u32]);
     let taken = std::cell::Cell::new(0);
     let given = (0_u32..).inspect(|_| taken.set(taken.get() + 1));
     let mut join = IndexJoin::new(given, |key| Some(*key), &array);

@@ -24,25 +24,19 @@ impl<S: Separator> CsbTree<S> {
         let ascends = |pair: &[u32]| values.order(pair[0], pair[1]) == Ordering::Less;
         assert!(codes.windows(2).all(ascends), "codes are not in order");
         if self.len > 0 {
-            self.check_node(values, self.height, self.root, 0);
+            self.check_node(self.height, self.root, 0);
         }
     }
 
     /// The codes below a node.
-    fn check_node<V: Stored<Separator = S>>(
-        &self,
-        values: &V,
-        height: usize,
-        group: u32,
-        at: usize,
-    ) -> Vec<u32> {
+    fn check_node(&self, height: usize, group: u32, at: usize) -> Vec<u32> {
         if height == 0 {
             return self.leaves.node(group, at).codes().to_vec();
         }
         let node = self.inner.node(group, at);
         assert!(node.count as usize <= S::COUNT);
-        let children = (0..=node.count as usize)
-            .map(|child| self.check_node(values, height - 1, node.first, child));
+        let children =
+            (0..=node.count as usize).map(|child| self.check_node(height - 1, node.first, child));
         children.collect::<Vec<_>>().concat()
     }
 }
@@ -147,7 +141,7 @@ fn strings_of_any_length_are_found() {
         let mut next = random(seed);
         let mut string = || {
             let mut bytes = b"the same prefix of many"[..next() as usize % 24].to_vec();
-            let longest = if next() % 50 == 0 { 300 } else { 4 };
+            let longest = if next().is_multiple_of(50) { 300 } else { 4 };
             bytes.extend((0..next() as usize % longest).map(|_| b"\0a\xff"[next() as usize % 3]));
             bytes
         };

@@ -10,7 +10,7 @@ use std::collections::TryReserveError;
 
 use interleave::{Lookup, Policy};
 
-use super::{SortedArray, lower_bound};
+use super::{SortedArray, search::lower_bound};
 
 /// Bytes of a page.
 const PAGE_BYTES: usize = 4096;
@@ -93,7 +93,8 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
         let (mut level, mut number) = (self.levels.len(), 0);
         loop {
             let page = self.page(level, number);
-            let less = lower_bound!(P, page, &key);
+            let found = lower_bound::<P, T>(page, key).await;
+            let less = found.unwrap_or_else(|place| place);
             if level == 0 {
                 let place = number * Self::FAN_OUT + less;
                 return match self.array.as_slice().get(place) {

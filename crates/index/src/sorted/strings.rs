@@ -8,7 +8,10 @@ use std::{collections::TryReserveError, fmt};
 
 use interleave::{Lookup, Point, Policy};
 
-use super::{OutOfOrder, PROBE, per_line};
+use super::{
+    OutOfOrder,
+    search::{PROBE, per_line},
+};
 
 const TEXT: Point = Point::new("sorted string");
 const PREFIX_BYTES: usize = 8;
@@ -98,7 +101,7 @@ impl SortedStrings {
         if let Some(last) = self.len().checked_sub(1)
             && string < self.get(last).unwrap_or_default()
         {
-            return Err(StringsError::OutOfOrder(OutOfOrder { place: last + 1 }));
+            return Err(StringsError::OutOfOrder(OutOfOrder { at: last + 1 }));
         }
         self.entries.try_reserve(1)?;
         self.heap.try_reserve(string.len())?;

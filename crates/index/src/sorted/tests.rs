@@ -1,6 +1,6 @@
 use std::fmt::Debug;
 
-use interleave::{Execution, look_up_all};
+use interleave::{Execution, Lookup, look_up_all};
 
 use super::*;
 
@@ -174,9 +174,12 @@ fn strings_of_any_length_find_what_naive_evaluation_does() {
 #[test]
 fn what_is_not_sorted_is_refused_by_its_place() {
     let error = SortedArray::from_sorted(vec![1, 2, 2, 1]).unwrap_err();
-    assert_eq!(error.place, 3);
-    assert!(error.to_string().contains("element 3"));
+    assert_eq!(error.at, 3);
+    assert!(error.to_string().contains("element at 3"));
     let error = SortedStrings::from_sorted(["a", "c", "b"]).unwrap_err();
-    assert!(error.to_string().contains("element 2"), "{error}");
-    assert_eq!(SortedArray::from_set(vec![3, 1, 3]).as_slice(), [1, 3]);
+    assert!(error.to_string().contains("element at 2"), "{error}");
+    assert_eq!(
+        SortedArray::from_unsorted_dedup(vec![3, 1, 3]).as_slice(),
+        [1, 3]
+    );
 }

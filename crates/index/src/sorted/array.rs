@@ -1,0 +1,120 @@
+//! Elements of a fixed size in order.
+
+use std::{error::Error, fmt};
+
+use interleave::{Lookup, Policy};
+
+use super::search::lower_bound;
+
+/// An element is less than the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfOrder {
+    /// The place of the lesser one: the first that is.
+    pub at: usize,
+}
+
+impl fmt::Display for OutOfOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutOfOrder { at } = self;
+        write!(
+            f,
+            "the element at {at} is less than the one before it: sort them first"
+        )
+    }
+}
+
+impl Error for OutOfOrder {}
+
+/// A sorted array of elements of a fixed size, equal ones among them allowed.
+///
+/// It has the memory that its vector has: for more than some MiB take
+/// [`memory::on_huge_pages`].
+///
+/// ```
+/// use index::sorted::SortedArray;
+/// use interleave::{Execution, look_up_all};
+///
+/// let cities = SortedArray::from_sorted(vec![10, 20, 20, 30]).unwrap();
+/// let mut found = [Ok(0); 3];
+/// look_up_all(&cities, &[20, 25, 40], Execution::in_flight(3), |at, one| found[at] = one);
+/// assert_eq!(found, [Ok(1), Err(3), Err(4)]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortedArray<T> {
+    elements: Vec<T>,
+}
+
+impl<T: Copy + Ord> SortedArray<T> {
+    /// The elements, which are in order.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`] when they are not.
+    pub fn from_sorted(elements: Vec<T>) -> Result<SortedArray<T>, OutOfOrder> {
+        match elements.is_sorted() {
+            true => Ok(SortedArray { elements }),
+            false => {
+                let is_less = |pair: &[T]| pair[1] < pair[0];
+                let before = elements.windows(2).position(is_less);
+                Err(OutOfOrder {
+                    at: before.map_or(0, |at| at + 1),
+                })
+            }
+        }
+    }
+
+    /// The elements, sorted here in place.
+    pub fn from_unsorted(mut elements: Vec<T>) -> SortedArray<T> {
+        elements.sort_unstable();
+        SortedArray { elements }
+    }
+
+    /// The elements, sorted here in place, one of each that are equal.
+    pub fn from_unsorted_dedup(elements: Vec<T>) -> SortedArray<T> {
+        let mut array = SortedArray::from_unsorted(elements);
+        array.elements.dedup();
+        array
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The elements in order.
+    pub fn as_slice(&self) -> &[T] {
+        &self.elements
+    }
+
+    /// Bytes that the elements take up.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.as_slice())
+    }
+
+    /// The element at a place. `None`: there is no such place.
+    pub fn get(&self, place: usize) -> Option<T> {
+        self.elements.get(place).copied()
+    }
+
+    /// The elements in order.
+    pub fn into_vec(self) -> Vec<T> {
+        self.elements
+    }
+}
+
+impl<T: Copy + Ord> Lookup<T> for SortedArray<T> {
+    /// The place of the first element that equals the key, or where one would be inserted.
+    type Found = Result<usize, usize>;
+
+    /// # Suspension
+    /// Before each line that it has not been to, under policy `P`: `log2(len)` times, less those of the
+    /// last line.
+    #[inline(always)]
+    fn look_up<P: Policy>(&self, key: T) -> impl Future<Output = Result<usize, usize>> {
+        lower_bound::<P, T>(&self.elements, key)
+    }
+}

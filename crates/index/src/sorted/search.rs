@@ -1,0 +1,96 @@
+//! The steps of a binary search without branches on keys.
+//!
+//! A search keeps a range by its first place `low` and its size. Invariant: the element at `low`
+//! is less than the key, or `low` is where the search began; and the element at `low + size` is not
+//! less, or that is the end. So the lower bound is `low + 1`, or `low` if nothing is less.
+//! (Paper 003, listing 2, which searches for the last element that is not greater.)
+//!
+//! The sizes depend on the number of elements only: every search in an array takes the same
+//! number of steps.
+
+use std::hint::select_unpredictable;
+
+use interleave::{Point, Policy};
+use memory::LINE_BYTES;
+
+pub(crate) const PROBE: Point = Point::new("binary search");
+
+/// Elements of which the range of a search may consist for all to lie in lines that the search
+/// has been to: both ends of a range have been compared.
+pub(crate) const fn per_line<T>() -> usize {
+    match LINE_BYTES.checked_div(size_of::<T>()) {
+        None => LINE_BYTES,
+        Some(0) => 1,
+        Some(elements) => elements,
+    }
+}
+
+/// Where to go on from `low`: at `probe`, if the element there is less than the key.
+///
+/// # Safety
+/// `probe` is less than the number of elements at `elements`.
+#[inline(always)]
+pub(crate) unsafe fn narrow<T: Copy + Ord>(
+    elements: *const T,
+    low: usize,
+    probe: usize,
+    key: T,
+) -> usize {
+    // SAFETY: as the caller promises.
+    let element = unsafe { *elements.add(probe) };
+    select_unpredictable(element < key, probe, low)
+}
+
+/// Searches the range of `size` elements at `low` to the end, without suspension: the number of elements
+/// before the lower bound of `key`.
+///
+/// # Safety
+/// All of the range lies within `elements`, and the range is not empty.
+#[inline(always)]
+pub(crate) unsafe fn finish<T: Copy + Ord>(
+    elements: *const T,
+    mut low: usize,
+    mut size: usize,
+    key: T,
+) -> usize {
+    while size > 1 {
+        let half = size / 2;
+        // SAFETY: the probe lies within the range.
+        low = unsafe { narrow(elements, low, low + half, key) };
+        size -= half;
+    }
+    // SAFETY: a range is never empty.
+    let is_less = unsafe { *elements.add(low) } < key;
+    low + usize::from(is_less)
+}
+
+/// The place of the first of the sorted `elements` that equals `key`, or where one would be inserted.
+///
+/// # Suspension
+/// Before each line that it has not been to: `log2(len)` times, less those of the last line.
+#[inline(always)]
+#[allow(clippy::manual_async_fn, reason = "an async fn would keep its arguments twice")]
+pub(crate) fn lower_bound<P: Policy, T: Copy + Ord>(
+    elements: &[T],
+    key: T,
+) -> impl Future<Output = Result<usize, usize>> {
+    async move {
+        if elements.is_empty() {
+            return Err(0);
+        }
+        let (mut low, mut size) = (0, elements.len());
+        while size > per_line::<T>() {
+            let probe = low + size / 2;
+            P::touch(PROBE, elements.as_ptr().wrapping_add(probe), size_of::<T>()).await;
+            // SAFETY: the probe lies within the range, the range within the elements.
+            low = unsafe { narrow(elements.as_ptr(), low, probe, key) };
+            size -= size / 2;
+        }
+        // SAFETY: likewise; halving leaves at least one element.
+        let place = unsafe { finish(elements.as_ptr(), low, size, key) };
+        match elements.get(place) {
+            Some(element) if *element == key => Ok(place),
+            _ => Err(place),
+        }
+    }
+}
