@@ -69,7 +69,10 @@ pub(crate) unsafe fn finish<T: Copy + Ord>(
 /// # Suspension
 /// Before each line that it has not been to: `log2(len)` times, less those of the last line.
 #[inline(always)]
-#[allow(clippy::manual_async_fn, reason = "an async fn would keep its arguments twice")]
+#[allow(
+    clippy::manual_async_fn,
+    reason = "an async fn would keep its arguments twice"
+)]
 pub(crate) fn lower_bound<P: Policy, T: Copy + Ord>(
     elements: &[T],
     key: T,
