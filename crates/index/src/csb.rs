@@ -6,6 +6,12 @@
 //! leaves have their places there, *codes*. So comparing with what is in a leaf is one more access:
 //! a lookup suspends at each node below the root and at each value that it compares with.
 //!
+//! That a leaf has a byte of a hash beside each code is ours: a lookup compares with the value that it
+//! finds and seldom with another one, of an absent key with none. A search by comparisons, as in the
+//! paper, costs three to four accesses in place of one, and took up to twice as long, sequentially and
+//! interleaved (`benches/csb.rs`; it is kept as `CodesOnly`, behind the feature `baselines`). Insertions
+//! do search so.
+//!
 //! | what | where |
 //! | --- | --- |
 //! | nodes, groups of them, their numbers | `nodes.rs` |
@@ -172,28 +178,22 @@ macro_rules! is_at_most {
     }};
 }
 
-/// Finds the code of the value that equals the key.
-impl<K: Copy, V: Values<K>> Lookup<K> for Over<'_, V> {
-    type Found = Option<u32>;
-
-    #[inline(always)]
-    async fn look_up<P: Policy>(&self, key: K) -> Option<u32> {
-        let Over { tree, values } = *self;
-        if tree.len == 0 {
-            return None;
-        }
+/// The leaf where a key belongs, touched. A macro, so that it is a part of the coroutine it stands in.
+macro_rules! descend {
+    ($policy:ty, $over:expr, $key:expr) => {{
+        let Over { tree, values } = *$over;
         let (mut group, mut at) = (tree.root, 0);
         for depth in 0..tree.height {
             let node = tree.inner.node(group, at);
             if depth > 0 {
-                P::touch(INNER.at(depth as u8), node, size_of_val(node)).await;
+                <$policy>::touch(INNER.at(depth as u8), node, size_of_val(node)).await;
             }
             let (mut low, mut size) = (0, node.count as usize);
             while size > 0 {
                 let half = size.div_ceil(2);
                 // SAFETY: within the separators that the node has.
                 let separator = unsafe { *node.keys.as_ref().get_unchecked(low + half - 1) };
-                let passes = is_at_most!(P, values, separator, key);
+                let passes = is_at_most!($policy, values, separator, $key);
                 low = std::hint::select_unpredictable(passes, low + half, low);
                 size = std::hint::select_unpredictable(passes, size - half, half - 1);
             }
@@ -201,15 +201,64 @@ impl<K: Copy, V: Values<K>> Lookup<K> for Over<'_, V> {
         }
         let leaf = tree.leaves.node(group, at);
         if tree.height > 0 {
-            P::touch(LEAF, leaf, size_of_val(leaf)).await;
+            <$policy>::touch(LEAF, leaf, size_of_val(leaf)).await;
         }
+        leaf
+    }};
+}
+
+/// Finds the code of the value that equals the key.
+impl<K: Copy, V: Values<K>> Lookup<K> for Over<'_, V> {
+    type Found = Option<u32>;
+
+    #[inline(always)]
+    async fn look_up<P: Policy>(&self, key: K) -> Option<u32> {
+        if self.tree.is_empty() {
+            return None;
+        }
+        let leaf = descend!(P, self, key);
+        let mut candidates = leaf.candidates(V::fingerprint(key));
+        while candidates != 0 {
+            // SAFETY: only codes have bits.
+            let code = unsafe {
+                *leaf
+                    .codes
+                    .get_unchecked(candidates.trailing_zeros() as usize)
+            };
+            let (address, bytes) = self.values.address(code);
+            P::touch(VALUE, address, bytes).await;
+            if self.values.compare(code, key) == Ordering::Equal {
+                return Some(code);
+            }
+            candidates &= candidates - 1;
+        }
+        None
+    }
+}
+
+/// The lookup of a tree whose leaves have nothing but codes, as those of paper 003 section 5.5: a binary
+/// search in the leaf compares with values.
+#[cfg(feature = "baselines")]
+pub struct CodesOnly<'t, V: Stored>(pub Over<'t, V>);
+
+#[cfg(feature = "baselines")]
+impl<K: Copy, V: Values<K>> Lookup<K> for CodesOnly<'_, V> {
+    type Found = Option<u32>;
+
+    #[inline(always)]
+    async fn look_up<P: Policy>(&self, key: K) -> Option<u32> {
+        let over = &self.0;
+        if over.tree.is_empty() {
+            return None;
+        }
+        let leaf = descend!(P, over, key);
         let (mut low, mut size) = (0, leaf.count as usize);
         while size > 0 {
             let half = size / 2;
             let code = leaf.codes[low + half];
-            let (address, bytes) = values.address(code);
+            let (address, bytes) = over.values.address(code);
             P::touch(VALUE, address, bytes).await;
-            match values.compare(code, key) {
+            match over.values.compare(code, key) {
                 Ordering::Equal => return Some(code),
                 Ordering::Less => {
                     low += half + 1;

@@ -40,7 +40,7 @@ impl<K: Copy + Eq + Hash> Key for K {}
 
 /// Uppermost bits: the bucket; lowermost: what else tells keys apart.
 #[inline(always)]
-fn hash_of<K: Key>(key: K) -> u64 {
+pub(crate) fn hash_of<K: Hash>(key: K) -> u64 {
     let hash = FxBuildHasher.hash_one(key);
     (hash ^ (hash >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

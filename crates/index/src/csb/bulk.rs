@@ -38,8 +38,7 @@ impl<S: Separator> CsbTree<S> {
             if leaf.count == 0 {
                 smallest.push(values.separator(code));
             }
-            leaf.codes[leaf.count as usize] = code;
-            leaf.count += 1;
+            leaf.push(code, values.fingerprint_of(code));
             if leaf.count as usize == per_leaf || codes.peek().is_none() {
                 let at = (smallest.len() - 1) % children;
                 if at == 0 {

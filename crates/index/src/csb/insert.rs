@@ -42,9 +42,7 @@ impl<S: Separator> CsbTree<S> {
         let count = leaf.count as usize;
         let place = leaf.codes[..count]
             .partition_point(|&other| values.compare(other, key) == Ordering::Less);
-        leaf.codes.copy_within(place..count, place + 1);
-        leaf.codes[place] = code;
-        leaf.count += 1;
+        leaf.insert(place, code, V::fingerprint(key));
         self.len += 1;
         Ok(None)
     }
@@ -130,10 +128,7 @@ impl<S: Separator> CsbTree<S> {
         let leaves = self.leaves.group_mut(group);
         leaves.copy_within(at + 1..nodes, at + 2);
         let half = LEAF_CODES / 2;
-        let mut second = Leaf::EMPTY;
-        second.codes[..LEAF_CODES - half].copy_from_slice(&leaves[at].codes[half..]);
-        second.count = (LEAF_CODES - half) as u32;
-        leaves[at].count = half as u32;
+        let second = leaves[at].split_off(half);
         leaves[at + 1] = second;
         values.separator(second.codes[0])
     }

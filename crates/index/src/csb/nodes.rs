@@ -2,8 +2,8 @@
 
 use std::{collections::TryReserveError, fmt};
 
-/// Codes of a leaf: with their number, one line.
-pub(super) const LEAF_CODES: usize = 15;
+/// Codes of a leaf: with their number and fingerprints, one line.
+pub(super) const LEAF_CODES: usize = 12;
 
 /// What inner nodes have of a value: of one size, and as many as fit into a node.
 pub trait Separator: Copy {
@@ -75,14 +75,73 @@ impl<S: Separator> fmt::Debug for Inner<S> {
 pub(super) struct Leaf {
     /// Codes that it has.
     pub(super) count: u32,
+    /// Of the values that the codes are of.
+    pub(super) fingerprints: [u8; LEAF_CODES],
     pub(super) codes: [u32; LEAF_CODES],
 }
+
+const _: () = assert!(size_of::<Leaf>() == 64);
 
 impl Leaf {
     pub(super) const EMPTY: Leaf = Leaf {
         count: 0,
+        fingerprints: [0; LEAF_CODES],
         codes: [0; LEAF_CODES],
     };
+
+    /// Adds a code behind the others; there must be room.
+    pub(super) fn push(&mut self, code: u32, fingerprint: u8) {
+        self.insert(self.count as usize, code, fingerprint);
+    }
+
+    /// Adds a code before that at a place; there must be room.
+    pub(super) fn insert(&mut self, at: usize, code: u32, fingerprint: u8) {
+        let count = self.count as usize;
+        self.codes.copy_within(at..count, at + 1);
+        self.codes[at] = code;
+        self.fingerprints.copy_within(at..count, at + 1);
+        self.fingerprints[at] = fingerprint;
+        self.count += 1;
+    }
+
+    /// Takes the codes from a place on out: a leaf of them.
+    pub(super) fn split_off(&mut self, at: usize) -> Leaf {
+        let count = self.count as usize;
+        let mut second = Leaf::EMPTY;
+        second.codes[..count - at].copy_from_slice(&self.codes[at..count]);
+        second.fingerprints[..count - at].copy_from_slice(&self.fingerprints[at..count]);
+        (self.count, second.count) = (at as u32, (count - at) as u32);
+        second
+    }
+
+    /// A bit for each code whose value may have this fingerprint.
+    #[inline(always)]
+    pub(super) fn candidates(&self, fingerprint: u8) -> u32 {
+        let all = (1 << self.count) - 1;
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: the load is of the first 16 bytes of a leaf, which are its number and fingerprints
+        // (asserted above); SSE2 is part of x86-64.
+        let equal = unsafe {
+            use std::arch::x86_64::{
+                __m128i, _mm_cmpeq_epi8, _mm_load_si128, _mm_movemask_epi8, _mm_set1_epi8,
+            };
+            let header = _mm_load_si128((&raw const *self).cast::<__m128i>());
+            let equal = _mm_cmpeq_epi8(header, _mm_set1_epi8(fingerprint as i8));
+            _mm_movemask_epi8(equal) as u32 >> size_of::<u32>()
+        };
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let equal = self.equal(fingerprint);
+        equal & all
+    }
+
+    /// A bit for each fingerprint that is this one.
+    #[cfg(any(test, not(target_arch = "x86_64"), miri))]
+    pub(super) fn equal(&self, fingerprint: u8) -> u32 {
+        let bits = self.fingerprints.iter().enumerate();
+        bits.fold(0, |bits, (at, &one)| {
+            bits | u32::from(one == fingerprint) << at
+        })
+    }
 
     pub(super) fn codes(&self) -> &[u32] {
         &self.codes[..self.count as usize]

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{collections::BTreeMap, fmt::Debug, hash::Hash};
 
 use interleave::{Execution, look_up_all};
 
@@ -31,7 +31,11 @@ impl<S: Separator> CsbTree<S> {
     /// The codes below a node.
     fn check_node(&self, height: usize, group: u32, at: usize) -> Vec<u32> {
         if height == 0 {
-            return self.leaves.node(group, at).codes().to_vec();
+            let leaf = self.leaves.node(group, at);
+            for (&code, &fingerprint) in leaf.codes().iter().zip(&leaf.fingerprints) {
+                assert_eq!(fingerprint, values.fingerprint_of(code));
+            }
+            return leaf.codes().to_vec();
         }
         let node = self.inner.node(group, at);
         assert!(node.count as usize <= S::COUNT);
@@ -60,10 +64,17 @@ fn found<K: Copy, V: Values<K>>(
         found
     });
     assert!(all.iter().all(|found| *found == all[0]));
+    #[cfg(feature = "baselines")]
+    for in_flight in IN_FLIGHT {
+        let execution = Execution::in_flight(in_flight);
+        look_up_all(&CodesOnly(tree.over(values)), keys, execution, |at, one| {
+            assert_eq!(one, all[0][at]);
+        });
+    }
     all[0].clone()
 }
 
-fn check_numbers<T: Separator + Ord + Debug>(arriving: &[T], asked: &[T]) {
+fn check_numbers<T: Separator + Ord + Hash + Debug>(arriving: &[T], asked: &[T]) {
     let (mut tree, mut values) = (CsbTree::new(), Vec::new());
     let mut naive = BTreeMap::new();
     for (n, &value) in arriving.iter().enumerate() {
@@ -76,7 +87,7 @@ fn check_numbers<T: Separator + Ord + Debug>(arriving: &[T], asked: &[T]) {
         } else {
             naive.insert(value, code);
         }
-        if n % 997 == 0 {
+        if n.is_multiple_of(997) {
             tree.check(&values);
         }
     }
@@ -183,4 +194,81 @@ fn small_trees_are_small() {
     assert!(tree.bytes() <= 16 * 64, "{}", tree.bytes());
     assert_eq!(size_of::<Inner<u32>>(), 128);
     assert_eq!(size_of::<Leaf>(), 64);
+}
+
+#[test]
+fn candidates_are_the_codes_with_the_fingerprint() {
+    let mut next = random(11);
+    for count in 0..=LEAF_CODES as u32 {
+        for _ in 0..200 {
+            let mut leaf = Leaf {
+                count,
+                ..Leaf::EMPTY
+            };
+            // What lies behind the last code must not count.
+            leaf.fingerprints.fill_with(|| next() as u8 % 4);
+            for asked in [0, 1, 2, 3, 4, 255] {
+                let bits = (0..count as usize).filter(|&at| leaf.fingerprints[at] == asked);
+                let expected = bits.map(|at| 1 << at).sum::<u32>();
+                assert_eq!(leaf.candidates(asked), expected);
+                assert_eq!(leaf.equal(asked) & ((1 << count) - 1), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lookup_reads_one_value_of_what_is_there_and_seldom_any_of_what_is_not() {
+    struct Counted {
+        values: Vec<u32>,
+        compared: std::cell::Cell<usize>,
+    }
+    impl Stored for Counted {
+        type Separator = u32;
+        fn separator(&self, code: u32) -> u32 {
+            self.values.separator(code)
+        }
+        fn fingerprint_of(&self, code: u32) -> u8 {
+            self.values.fingerprint_of(code)
+        }
+        fn address(&self, code: u32) -> (*const u8, usize) {
+            self.values.address(code)
+        }
+        fn order(&self, code: u32, other: u32) -> Ordering {
+            self.values.order(code, other)
+        }
+    }
+    impl Values<u32> for Counted {
+        fn fingerprint(key: u32) -> u8 {
+            <Vec<u32> as Values<u32>>::fingerprint(key)
+        }
+        fn compare_separator(&self, separator: u32, key: u32) -> Result<Ordering, u32> {
+            self.values.compare_separator(separator, key)
+        }
+        fn compare(&self, code: u32, key: u32) -> Ordering {
+            self.compared.set(self.compared.get() + 1);
+            self.values.compare(code, key)
+        }
+    }
+    for shift in 0..16 {
+        let count = 10_000_u32;
+        let values = Counted {
+            values: (0..count).map(|n| (2 * n) << shift).collect(),
+            compared: Default::default(),
+        };
+        let tree = CsbTree::bulk_load(&values, 0..count, 100).unwrap();
+        for odd in [0, 1] {
+            values.compared.set(0);
+            for n in 0..count {
+                let key = (2 * n + odd) << shift;
+                let execution = Execution::Sequential;
+                look_up_all(&tree.over(&values), &[key], execution, |_, found| {
+                    assert_eq!(found, (odd == 0).then_some(n));
+                });
+            }
+            // Eleven others in a leaf have the same fingerprint once in 256 times each.
+            let others = values.compared.get() - (1 - odd as usize) * count as usize;
+            assert!(others < count as usize / 8, "{others} of {count}");
+        }
+    }
 }

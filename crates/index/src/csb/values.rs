@@ -1,8 +1,9 @@
 //! Arrays of values, in order of arrival, that trees are built over.
 
-use std::{cmp::Ordering, collections::TryReserveError};
+use std::{cmp::Ordering, collections::TryReserveError, hash::Hash};
 
 use super::Separator;
+use crate::hash::hash_of;
 
 /// Values that have codes: their places.
 pub trait Stored {
@@ -11,6 +12,9 @@ pub trait Stored {
 
     /// That of a value.
     fn separator(&self, code: u32) -> Self::Separator;
+
+    /// That of a value: see [`Values::fingerprint`].
+    fn fingerprint_of(&self, code: u32) -> u8;
 
     /// Where a value lies, and how many bytes of it are read to compare it.
     fn address(&self, code: u32) -> (*const u8, usize);
@@ -27,17 +31,24 @@ pub trait Values<K: Copy>: Stored {
     /// The code of the value that has to be asked, where the separator does not say.
     fn compare_separator(&self, separator: Self::Separator, key: K) -> Result<Ordering, u32>;
 
+    /// A byte that equal values have in common, and others seldom.
+    fn fingerprint(key: K) -> u8;
+
     /// How a value compares with a key.
     fn compare(&self, code: u32, key: K) -> Ordering;
 }
 
 /// Values of one size, which are their own separators.
-impl<T: Separator + Ord> Stored for Vec<T> {
+impl<T: Separator + Ord + Hash> Stored for Vec<T> {
     type Separator = T;
 
     #[inline(always)]
     fn separator(&self, code: u32) -> T {
         self[code as usize]
+    }
+
+    fn fingerprint_of(&self, code: u32) -> u8 {
+        fingerprint(self[code as usize])
     }
 
     #[inline(always)]
@@ -51,7 +62,12 @@ impl<T: Separator + Ord> Stored for Vec<T> {
     }
 }
 
-impl<T: Separator + Ord> Values<T> for Vec<T> {
+impl<T: Separator + Ord + Hash> Values<T> for Vec<T> {
+    #[inline(always)]
+    fn fingerprint(key: T) -> u8 {
+        fingerprint(key)
+    }
+
     #[inline(always)]
     fn compare_separator(&self, separator: T, key: T) -> Result<Ordering, u32> {
         Ok(separator.cmp(&key))
@@ -61,6 +77,13 @@ impl<T: Separator + Ord> Values<T> for Vec<T> {
     fn compare(&self, code: u32, key: T) -> Ordering {
         self[code as usize].cmp(&key)
     }
+}
+
+/// The uppermost byte of a hash. A byte of one multiplication would not do: in a leaf are
+/// neighbours, and multiples of some numbers have bytes of the product in common.
+#[inline(always)]
+fn fingerprint<T: Hash>(of: T) -> u8 {
+    (hash_of(of) >> 56) as u8
 }
 
 /// The first eight bytes of a string as a big-endian number, padded with zeros, and its code.
@@ -201,6 +224,10 @@ impl Stored for StringHeap {
         Prefix { bytes, code }
     }
 
+    fn fingerprint_of(&self, code: u32) -> u8 {
+        fingerprint(self.get(code))
+    }
+
     #[inline(always)]
     fn address(&self, code: u32) -> (*const u8, usize) {
         // Where it lies is an access of its own, which is not hidden: 12 bytes of an array.
@@ -214,6 +241,11 @@ impl Stored for StringHeap {
 }
 
 impl<'k> Values<&'k [u8]> for StringHeap {
+    #[inline(always)]
+    fn fingerprint(key: &'k [u8]) -> u8 {
+        fingerprint(key)
+    }
+
     #[inline(always)]
     fn compare_separator(&self, separator: Prefix, key: &'k [u8]) -> Result<Ordering, u32> {
         match separator.bytes.cmp(&prefix_of(key)) {
