@@ -26,15 +26,19 @@ use crate::progress::Progress;
 use crate::{Error, Result};
 
 mod array;
+mod arrival;
 mod bodies;
 mod choice;
 mod compete;
+mod csb;
 #[cfg(test)]
 mod example;
 mod experiment;
 mod growth;
+mod hash;
 mod keys;
 mod lines;
+mod permutation;
 mod report;
 mod small;
 mod technique;
@@ -182,8 +186,8 @@ pub struct Join {
     pub mode: Technique,
     /// What keys are.
     pub keys: Keys,
-    /// Bytes of the structure, as asked for: of an array, a table, or the values of a
-    /// dictionary; what else belongs to it comes on top.
+    /// Bytes of the structure: of an array, a table, or the values of a dictionary; what else
+    /// belongs to it comes on top.
     pub bytes: u64,
     /// Its entries.
     pub entries: u64,

@@ -19,13 +19,16 @@ Examples:
   How many lookups should be under way (figure 7):
     weft bench join --experiment group-sizes --bytes 256Mi --techniques \\
         branch-free,group-prefetching,amac,coroutines
+  Trees and hash tables of 2 GiB:
+    weft bench join --experiment csb,hash-probe,hash-build --bytes 2Gi
   How many lines of code each technique takes (table 5):
     weft bench join --experiment lines";
 
 /// Measures index joins: many lookups at once in one structure.
 ///
 /// Paper 003's experiments: sorted arrays by size (sizes) and by the number of lookups under way
-/// (group-sizes), structures that fit the cache (small), and lines of code (lines, by itself).
+/// (group-sizes), CSB+-trees (csb), hash tables that are probed and built (hash-probe, hash-build),
+/// structures that fit the cache (small), and lines of code (lines, by itself).
 ///
 /// Techniques take turns on lists that are drawn anew each time; each is measured at the best of
 /// the group sizes. Every answer is verified.
@@ -35,16 +38,18 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to measure: sizes, group-sizes, small or lines; several, separated by commas, one after the other.
+    /// What to measure: sizes, group-sizes, csb, hash-probe, hash-build, small or
+    /// lines; several, separated by commas, one after the other.
     #[arg(
         long,
         value_name = "NAME,..",
         value_delimiter = ',',
-        default_value = "sizes,small"
+        default_value = "sizes,csb,hash-probe,small"
     )]
     experiment: Vec<Experiment>,
 
-    /// Bytes of the array, table or dictionary, growing; group-sizes takes the largest.
+    /// Bytes of the array, table or dictionary, growing; tables have up to twice as many.
+    /// group-sizes takes the largest.
     #[arg(
         long,
         value_name = "N,..",

@@ -3,19 +3,18 @@
 //! The value at place `i` is `2 i + 1`, as an integer or in digits; so a key says where it is,
 //! and even ones are absent, between their neighbours.
 
-use std::cell::Cell;
+use index::sorted::{FixedString, SortedArray};
 
-use super::bodies::bodies;
-use super::compete::{Arena, Chosen, Contender, compete, place};
+use super::bodies::{Draw, answering, bodies, place};
+use super::compete::{Arena, Contender, compete};
 use super::keys::{List, Random, digits, large};
 use super::{Experiment, Join, Keys, Settings, Technique};
-use crate::Result;
 use crate::limits::Region;
 use crate::number::bytes_text;
 use crate::progress::Progress;
+use crate::{Error, Result};
 
-mod local;
-use local::Sorted;
+mod baselines;
 
 const STRUCTURE: &str = "sorted array";
 
@@ -47,11 +46,9 @@ pub(super) fn array(
     }
 }
 
-/// 15 digits, and a zero that makes it as long as a register.
-fn string(value: u64) -> [u8; 16] {
-    let mut string = [0; 16];
-    string[..15].copy_from_slice(&digits::<15>(value));
-    string
+/// 15 digits, in as many bytes as a register has.
+fn string(value: u64) -> FixedString<16> {
+    FixedString::new(&digits::<15>(value)).expect("15 are less than 16")
 }
 
 fn of_values<T: Copy + Ord>(
@@ -65,9 +62,9 @@ fn of_values<T: Copy + Ord>(
     let step = progress.step(format!("sorted array of {}", bytes_text(bytes)), 1);
     let mut values = large(entries)?;
     values.extend((0..entries).map(|place| value(2 * place + 1)));
-    let array = Sorted(values);
+    let array = SortedArray::from_sorted(values).map_err(|error| Error::run(error.to_string()))?;
     step.finish();
-    let memory = array.0.as_slice();
+    let memory = array.as_slice();
     // SAFETY: the array outlives the region, was just written, and is only read from now on;
     // integers and strings have no bytes of padding.
     let region = unsafe { Region::from_raw(memory.as_ptr().cast(), size_of_val(memory)) };
@@ -79,12 +76,8 @@ fn of_values<T: Copy + Ord>(
             entries,
             ..Join::empty(experiment, STRUCTURE, settings)
         },
+        batches: settings.batches,
         region,
-    };
-    let chosen = Cell::default();
-    let contenders = match experiment {
-        Experiment::GroupSizes => by_group(&array, settings, &chosen),
-        _ => contenders(&array, settings, &chosen),
     };
     let draw = |list| {
         let mut random = Random::new(settings.seed, list);
@@ -96,7 +89,11 @@ fn of_values<T: Copy + Ord>(
             (key, if is_absent { Err(place) } else { Ok(place) })
         })
     };
-    let mut results = compete(&arena, contenders, draw, progress);
+    let contenders = match experiment {
+        Experiment::GroupSizes => by_group(&array, settings, &draw),
+        _ => contenders(&array, settings, &draw),
+    };
+    let mut results = compete(&arena, contenders, progress);
     if experiment == Experiment::GroupSizes {
         tell_estimate(&mut results);
     }
@@ -105,23 +102,19 @@ fn of_values<T: Copy + Ord>(
 
 /// Every technique that can look values up in an array.
 fn contenders<'s, T: Copy + Ord>(
-    array: &'s Sorted<T>,
+    array: &'s SortedArray<T>,
     settings: &Settings,
-    chosen: &'s Cell<Chosen>,
-) -> Vec<Contender<'s, T>> {
-    let mut contenders = bodies(array, place, settings, chosen);
+    draw: Draw<'s, T>,
+) -> Vec<Contender<'s>> {
+    let mut contenders = bodies(array, place, settings, draw);
     let others = settings.techniques.iter();
     contenders.extend(others.filter_map(|&technique| {
-        let search = local::search(technique)?;
-        Some(Contender {
-            technique,
-            tells_absence: false,
-            answer: Box::new(move |keys, group, answers| {
-                search(&array.0, keys, group, answers);
-            }),
-            groups: settings.groups_of(technique),
-            chosen: None,
-        })
+        let search = baselines::search(technique)?;
+        let elements = array.as_slice();
+        let answer = move |keys: &[T], group, places: &mut [usize]| {
+            search(elements, keys, group, places);
+        };
+        Some(answering(technique, settings, draw, false, answer))
     }));
     contenders.sort_by_key(|one| one.technique);
     contenders
@@ -130,20 +123,20 @@ fn contenders<'s, T: Copy + Ord>(
 /// The same, once for each group size, and the automatic choice in any case: its costs are what
 /// the model wants to know.
 fn by_group<'s, T: Copy + Ord>(
-    array: &'s Sorted<T>,
+    array: &'s SortedArray<T>,
     settings: &Settings,
-    chosen: &'s Cell<Chosen>,
-) -> Vec<Contender<'s, T>> {
+    draw: Draw<'s, T>,
+) -> Vec<Contender<'s>> {
     let mut settings = settings.clone();
     settings.techniques.push(Technique::Auto);
     settings.techniques.sort_unstable();
     settings.techniques.dedup();
-    let mut all = contenders(array, &settings, chosen);
+    let mut all = contenders(array, &settings, draw);
     all.retain(|one| !one.technique.has_groups());
     settings.techniques.retain(|one| one.has_groups());
     for group in (1..=64).filter(|&group| is_tried(group)) {
         settings.groups = vec![group];
-        all.extend(contenders(array, &settings, chosen));
+        all.extend(contenders(array, &settings, draw));
     }
     all.sort_by_key(|one| (one.technique, one.groups.first().copied()));
     all

@@ -1,62 +1,114 @@
-//! Contenders that run a structure's own body: sequentially, interleaved, or as is chosen.
+//! Contenders that answer lists of keys; those that run a structure's own body among them.
 
 use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Instant;
 
 use interleave::{Interleaver, Lookup, look_up_all};
 
-use super::compete::{Chosen, Contender};
+use super::compete::{Attempt, Chosen, Contender, Task};
+use super::keys::List;
 use super::{Settings, Technique};
 
-/// Those of the techniques asked for that are executions of the body; `told` makes an answer of
-/// what was found. What the automatic one chooses is left in `chosen`.
+/// What an answer is before it has been given: no place.
+pub(super) const UNANSWERED: usize = 1 << (usize::BITS - 2);
+
+/// Where a key is; what is absent is told by the complement of the place where it would be.
+pub(super) fn place(found: Result<usize, usize>) -> usize {
+    found.unwrap_or_else(|place| !place)
+}
+
+/// The same where there is no order.
+pub(super) fn code(found: Option<u32>) -> usize {
+    place(found.map(|code| code as usize).ok_or(0))
+}
+
+/// Draws the list of a number; all are equally long.
+pub(super) type Draw<'s, K> = &'s dyn Fn(u64) -> List<K>;
+
+/// A contender that answers lists: of `keys[i]`, given so many lookups under way, in
+/// `answers[i]`. `tells_absence`: it says of absent keys that they are ([`place`]), not only where
+/// they would be.
+pub(super) fn answering<'s, K>(
+    technique: Technique,
+    settings: &Settings,
+    draw: Draw<'s, K>,
+    tells_absence: bool,
+    mut answer: impl FnMut(&[K], usize, &mut [usize]) + 's,
+) -> Contender<'s> {
+    let mut answers = Vec::new();
+    let attempt = move |task: Task| {
+        let list = draw(task.number);
+        answers.clear();
+        answers.resize(list.keys.len(), UNANSWERED);
+        let start = Instant::now();
+        answer(&list.keys, task.group, &mut answers);
+        let nanoseconds = start.elapsed().as_nanos() as f64 / list.keys.len().max(1) as f64;
+        let is_right = list.places.iter().zip(&answers).all(|(known, answer)| {
+            let told = match known {
+                Err(would_be) if !tells_absence => *would_be,
+                known => place(*known),
+            };
+            *answer == told
+        });
+        Attempt {
+            nanoseconds,
+            parts: None,
+            is_right,
+        }
+    };
+    Contender {
+        technique,
+        groups: settings.groups_of(technique),
+        chosen: None,
+        attempt: Box::new(attempt),
+    }
+}
+
+/// Those of the techniques asked for that are executions of the structure's body; `told` makes an
+/// answer of what was found.
 pub(super) fn bodies<'s, K: Copy, S: Lookup<K, Found: 's>>(
     structure: &'s S,
     told: fn(S::Found) -> usize,
     settings: &Settings,
-    chosen: &'s Cell<Chosen>,
-) -> Vec<Contender<'s, K>> {
-    let techniques = settings.techniques.iter().copied();
-    techniques
-        .filter_map(|technique| body(structure, told, technique, settings, chosen))
-        .collect()
-}
-
-fn body<'s, K: Copy, S: Lookup<K, Found: 's>>(
-    structure: &'s S,
-    told: fn(S::Found) -> usize,
-    technique: Technique,
-    settings: &Settings,
-    chosen: &'s Cell<Chosen>,
-) -> Option<Contender<'s, K>> {
-    let mut contender = Contender {
-        technique,
-        tells_absence: true,
-        answer: Box::new(|_, _, _| {}),
-        groups: settings.groups_of(technique),
-        chosen: None,
-    };
-    match technique {
-        Technique::Sequential | Technique::Coroutines => {
-            contender.answer = Box::new(move |keys, group, answers| {
-                look_up_all(structure, keys, technique.execution(group), |at, found| {
-                    answers[at] = told(found);
-                });
-            });
-        }
-        Technique::Auto => {
-            let mut interleaver = Interleaver::auto();
-            contender.chosen = Some(chosen);
-            contender.answer = Box::new(move |keys, _, answers| {
-                interleaver.look_up_all(structure, keys, |at, found| answers[at] = told(found));
-                chosen.set(Chosen {
-                    execution: interleaver.execution(),
-                    costs: interleaver.costs(),
-                });
-            });
-        }
-        _ => return None,
-    }
-    Some(contender)
+    draw: Draw<'s, K>,
+) -> Vec<Contender<'s>> {
+    let techniques = settings.techniques.iter();
+    let bodies = techniques.filter_map(|&technique| {
+        let body = match technique {
+            Technique::Sequential | Technique::Coroutines => answering(
+                technique,
+                settings,
+                draw,
+                true,
+                move |keys, group, answers| {
+                    let execution = technique.execution(group);
+                    look_up_all(structure, keys, execution, |at, found| {
+                        answers[at] = told(found);
+                    });
+                },
+            ),
+            Technique::Auto => {
+                let chosen = Rc::new(Cell::<Chosen>::default());
+                let tell = Rc::clone(&chosen);
+                let mut interleaver = Interleaver::auto();
+                let answer = move |keys: &[K], _, answers: &mut [usize]| {
+                    interleaver.look_up_all(structure, keys, |at, found| answers[at] = told(found));
+                    tell.set(Chosen {
+                        execution: interleaver.execution(),
+                        costs: interleaver.costs(),
+                    });
+                };
+                Contender {
+                    chosen: Some(chosen),
+                    ..answering(technique, settings, draw, true, answer)
+                }
+            }
+            _ => return None,
+        };
+        Some(body)
+    });
+    bodies.collect()
 }
 
 impl Settings {

@@ -1,27 +1,20 @@
-//! Contenders that answer the same kind of lists in one structure, taking turns.
+//! Contenders that do the same with one structure, taking turns.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::rc::Rc;
+use std::time::Duration;
 
 use interleave::{Costs, Execution};
 
-use super::keys::List;
 use super::{Join, Settings, Technique};
 use crate::limits::{self, Region};
 use crate::measure::Spread;
 use crate::progress::Progress;
 
-/// What an answer is before it has been given: no place.
-pub(super) const UNANSWERED: usize = 1 << (usize::BITS - 2);
-/// Lists with which each group size is tried.
+/// Times that each group size is tried.
 const TRIALS: u64 = 3;
 /// For how long the machine's limit is measured in each repeat.
 const LIMIT: Duration = Duration::from_millis(20);
-
-/// Where a key is; what is absent is told by the complement of the place where it would be.
-pub(super) fn place(found: Result<usize, usize>) -> usize {
-    found.unwrap_or_else(|place| !place)
-}
 
 /// What an automatic choice came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,39 +23,35 @@ pub(super) struct Chosen {
     pub(super) costs: Option<Costs>,
 }
 
-/// Answers a list of keys with so many lookups under way; the answer to `keys[i]` goes to
-/// `answers[i]`, which has [`UNANSWERED`].
-pub(super) type Answer<'s, K> = Box<dyn FnMut(&[K], usize, &mut [usize]) + 's>;
+/// What one attempt came to: nanoseconds for each key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt {
+    pub(super) nanoseconds: f64,
+    /// The parts that encoded a list and searched rows for its codes, of a query.
+    pub(super) parts: Option<[f64; 2]>,
+    pub(super) is_right: bool,
+}
+
+/// What is to be attempted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    /// Differs from one attempt to the next: what is drawn by it is drawn anew.
+    pub(super) number: u64,
+    /// Lookups under way; 0: no choice.
+    pub(super) group: usize,
+    /// Whether it is to choose the group size only.
+    pub(super) is_trial: bool,
+}
 
 /// One technique on one structure.
-pub(super) struct Contender<'s, K> {
+pub(super) struct Contender<'s> {
     pub(super) technique: Technique,
-    /// Whether its answers say that a key is absent ([`place`]), or only where it would be.
-    pub(super) tells_absence: bool,
-    pub(super) answer: Answer<'s, K>,
     /// Group sizes to choose from; none: it has no choice.
     pub(super) groups: Vec<usize>,
     /// What it chose itself, for automatic ones.
-    pub(super) chosen: Option<&'s Cell<Chosen>>,
-}
-
-impl<K> Contender<'_, K> {
-    /// Answers a list, verifies; the nanoseconds for each key, and whether all was right.
-    fn run(&mut self, list: &List<K>, group: usize, answers: &mut Vec<usize>) -> (f64, bool) {
-        answers.clear();
-        answers.resize(list.keys.len(), UNANSWERED);
-        let start = Instant::now();
-        (self.answer)(&list.keys, group, answers);
-        let time = start.elapsed().as_nanos() as f64 / list.keys.len().max(1) as f64;
-        let is_right = list.places.iter().zip(&*answers).all(|(known, answer)| {
-            let told = match known {
-                Err(would_be) if !self.tells_absence => *would_be,
-                known => place(*known),
-            };
-            *answer == told
-        });
-        (time, is_right)
-    }
+    pub(super) chosen: Option<Rc<Cell<Chosen>>>,
+    /// Does it once.
+    pub(super) attempt: Box<dyn FnMut(Task) -> Attempt + 's>,
 }
 
 /// What they compete on, for people and results.
@@ -71,6 +60,8 @@ pub(super) struct Arena<'s> {
     pub(super) settings: &'s Settings,
     /// What all results have in common.
     pub(super) result: Join,
+    /// Times that each contender does it in each repeat.
+    pub(super) batches: u32,
     /// Memory to measure the machine's limit with.
     pub(super) region: Option<Region<'s>>,
 }
@@ -80,108 +71,141 @@ pub(super) fn median(times: &[f64]) -> f64 {
     Spread::of(times).median
 }
 
-/// Measures contenders; `draw` gives the list of a number, all of the same length.
-pub(super) fn compete<K>(
+/// Contenders under measurement.
+struct Round<'s> {
+    contenders: Vec<Contender<'s>>,
+    is_right: Vec<bool>,
+    /// Attempts so far.
+    number: u64,
+}
+
+impl Round<'_> {
+    fn attempt(&mut self, at: usize, group: usize, is_trial: bool) -> Attempt {
+        self.number += 1;
+        let attempt = (self.contenders[at].attempt)(Task {
+            number: self.number,
+            group,
+            is_trial,
+        });
+        self.is_right[at] &= attempt.is_right;
+        attempt
+    }
+
+    /// The best group size of each.
+    fn choose_groups(&mut self) -> Vec<usize> {
+        let groups: Vec<_> = self
+            .contenders
+            .iter()
+            .map(|one| one.groups.clone())
+            .collect();
+        let mut times: Vec<_> = groups
+            .iter()
+            .map(|all| vec![Vec::new(); all.len()])
+            .collect();
+        for _ in 0..TRIALS {
+            for (at, groups) in groups.iter().enumerate() {
+                match groups.as_slice() {
+                    // Those that choose themselves find out what they need to know.
+                    [] => drop(self.attempt(at, 0, true)),
+                    [_] => {}
+                    several => {
+                        for (choice, &group) in several.iter().enumerate() {
+                            let attempt = self.attempt(at, group, true);
+                            times[at][choice].push(attempt.nanoseconds);
+                        }
+                    }
+                }
+            }
+        }
+        let tried = groups.iter().zip(&times);
+        tried.map(|(groups, times)| best(groups, times)).collect()
+    }
+}
+
+/// Measures contenders.
+pub(super) fn compete(
     arena: &Arena<'_>,
-    mut contenders: Vec<Contender<'_, K>>,
-    mut draw: impl FnMut(u64) -> List<K>,
+    contenders: Vec<Contender<'_>>,
     progress: &Progress,
 ) -> Vec<Join> {
     let settings = arena.settings;
-    let batches = u64::from(settings.batches);
-    let mut lists = 0;
-    let mut next = || {
-        lists += 1;
-        draw(lists)
+    let Join {
+        experiment,
+        structure,
+        ..
+    } = arena.result;
+    let name = format!("{} {structure}", experiment.name());
+    let steps = u64::from(settings.repeats) * u64::from(arena.batches) + 1;
+    let step = progress.step(name, steps);
+    let count = contenders.len();
+    let mut round = Round {
+        is_right: vec![true; count],
+        contenders,
+        number: 0,
     };
-    let mut answers = Vec::new();
-    let step = progress.step(
-        format!(
-            "{} {}",
-            arena.result.experiment.name(),
-            arena.result.structure
-        ),
-        u64::from(settings.repeats) * batches + TRIALS,
-    );
-    let mut is_right = vec![true; contenders.len()];
-    let groups: Vec<usize> = {
-        let mut trials: Vec<Vec<Vec<f64>>> = contenders
-            .iter()
-            .map(|one| vec![Vec::new(); one.groups.len()])
-            .collect();
-        for _ in 0..TRIALS {
-            for (at, contender) in contenders.iter_mut().enumerate() {
-                for (choice, group) in contender.groups.clone().into_iter().enumerate() {
-                    let (time, right) = contender.run(&next(), group, &mut answers);
-                    trials[at][choice].push(time);
-                    is_right[at] &= right;
-                }
-                // Those that choose themselves find out what they need to know.
-                if contender.groups.is_empty() {
-                    is_right[at] &= contender.run(&next(), 0, &mut answers).1;
-                }
-            }
-            step.advance(1);
-        }
-        let tried = contenders.iter().zip(trials);
-        tried
-            .map(|(one, trials)| best(&one.groups, &trials))
-            .collect()
-    };
-    let mut times: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
+    let groups = round.choose_groups();
+    step.advance(1);
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); count];
+    let mut parts: Vec<[Vec<f64>; 2]> = vec![Default::default(); count];
     let mut limits = Vec::new();
     for repeat in 0..settings.repeats as usize {
-        let mut samples: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
-        for batch in 0..batches as usize {
-            for turn in 0..contenders.len() {
+        let mut attempts: Vec<Vec<Attempt>> = vec![Vec::new(); count];
+        for batch in 0..arena.batches as usize {
+            for turn in 0..count {
                 // None is always the first.
-                let at = (turn + repeat + batch) % contenders.len();
-                let (time, right) = contenders[at].run(&next(), groups[at], &mut answers);
-                samples[at].push(time);
-                is_right[at] &= right;
+                let at = (turn + repeat + batch) % count;
+                attempts[at].push(round.attempt(at, groups[at], false));
             }
             step.advance(1);
         }
-        for (times, samples) in times.iter_mut().zip(&samples) {
-            times.push(median(samples));
+        for (at, attempts) in attempts.iter().enumerate() {
+            let all = attempts.iter();
+            times[at].push(median(
+                &all.clone().map(|it| it.nanoseconds).collect::<Vec<_>>(),
+            ));
+            let of: Vec<[f64; 2]> = all.filter_map(|it| it.parts).collect();
+            for (part, samples) in parts[at].iter_mut().enumerate() {
+                let of: Vec<f64> = of.iter().map(|parts| parts[part]).collect();
+                samples.extend((!of.is_empty()).then(|| median(&of)));
+            }
         }
-        limits.extend(
-            arena
-                .region
-                .map(|region| limits::lines_per_second(region, 1, LIMIT)),
-        );
+        let region = arena.region;
+        limits.extend(region.map(|region| limits::lines_per_second(region, 1, LIMIT)));
     }
     step.finish();
-    let techniques: Vec<Technique> = contenders.iter().map(|one| one.technique).collect();
-    let all = contenders.into_iter().enumerate();
-    all.map(|(at, contender)| {
+    let all = &round.contenders;
+    let techniques: Vec<Technique> = all.iter().map(|one| one.technique).collect();
+    let spread = |samples: &Vec<f64>| (!samples.is_empty()).then(|| Spread::of(samples));
+    let results = all.iter().enumerate().map(|(at, contender)| {
         let (sequential_mode, times_sequential) = against_sequential(&techniques, &times, at);
-        let chosen = contender.chosen.map(Cell::get).unwrap_or_default();
         let mut result = Join {
             mode: contender.technique,
             group: (groups[at] > 0).then_some(groups[at]),
             is_best_group: contender.groups.len() > 1,
+            encode_nanoseconds_per_lookup: spread(&parts[at][0]),
+            scan_nanoseconds_per_lookup: spread(&parts[at][1]),
             times_sequential,
             sequential_mode,
             limit_lines_per_second: (!limits.is_empty()).then(|| median(&limits)),
-            verified: is_right[at],
+            verified: round.is_right[at],
             ..arena.result.clone()
         }
         .timed(&times[at]);
-        if contender.chosen.is_some() {
-            result.set_chosen(chosen);
+        if let Some(chosen) = &contender.chosen {
+            result.set_chosen(chosen.get());
         }
         result
-    })
-    .collect()
+    });
+    results.collect()
 }
 
-/// The group size that took least; 0 without a choice.
-fn best(groups: &[usize], trials: &[Vec<f64>]) -> usize {
-    let tried = groups
-        .iter()
-        .zip(trials)
-        .map(|(group, times)| (*group, median(times)));
+/// The group size that took least, or the only one; 0 without a choice.
+fn best(groups: &[usize], times: &[Vec<f64>]) -> usize {
+    if let [] | [_] = groups {
+        return groups.first().copied().unwrap_or(0);
+    }
+    let tried = groups.iter().zip(times);
+    let tried = tried.map(|(group, times)| (*group, median(times)));
     let best = tried.min_by(|one, other| one.1.total_cmp(&other.1));
     best.map_or(0, |(group, _)| group)
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::choice::named;
-use super::{Join, Settings, array, small};
+use super::{Join, Settings, array, csb, hash, small};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -17,6 +17,12 @@ pub enum Experiment {
     Sizes,
     /// The largest array, group sizes one by one (figure 7).
     GroupSizes,
+    /// CSB+-trees over unsorted values of growing size.
+    Csb,
+    /// Hash tables of growing size, probed.
+    HashProbe,
+    /// Hash tables of growing size, built.
+    HashBuild,
     /// Structures of 1 MiB, where there is nothing to hide: sequential, interleaved and the
     /// automatic choice.
     Small,
@@ -26,13 +32,24 @@ pub enum Experiment {
 
 impl Experiment {
     /// Every one.
-    pub const ALL: [Self; 4] = [Self::Sizes, Self::GroupSizes, Self::Small, Self::Lines];
+    pub const ALL: [Self; 7] = [
+        Self::Sizes,
+        Self::GroupSizes,
+        Self::Csb,
+        Self::HashProbe,
+        Self::HashBuild,
+        Self::Small,
+        Self::Lines,
+    ];
 
     /// The name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sizes => "sizes",
             Self::GroupSizes => "group-sizes",
+            Self::Csb => "csb",
+            Self::HashProbe => "hash-probe",
+            Self::HashBuild => "hash-build",
             Self::Small => "small",
             Self::Lines => "lines",
         }
@@ -43,6 +60,9 @@ impl Experiment {
         match self {
             Self::Sizes => array::sizes(settings, progress),
             Self::GroupSizes => array::group_sizes(settings, progress),
+            Self::Csb => csb::sizes(self, settings, progress),
+            Self::HashProbe => hash::probes(self, settings, progress),
+            Self::HashBuild => hash::builds(settings, progress),
             Self::Small => small::measure(settings, progress),
             // Counted, and nothing else with it.
             Self::Lines => Ok(Vec::new()),

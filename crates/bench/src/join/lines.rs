@@ -37,7 +37,7 @@ struct Code {
 
 /// The sequential binary search.
 const SEQUENTIAL: Code = Code {
-    source: include_str!("array/local.rs"),
+    source: include_str!("array/baselines.rs"),
     items: &["fn branch_free"],
 };
 
@@ -45,8 +45,12 @@ const SEQUENTIAL: Code = Code {
 const INTERLEAVED: [(Technique, Code); 1] = [(
     Technique::Coroutines,
     Code {
-        source: include_str!("array/local.rs"),
-        items: &["async fn look_up"],
+        source: include_str!("../../../index/src/sorted.rs"),
+        items: &[
+            "for SortedArray<T> {",
+            "macro_rules! lower_bound",
+            "fn step",
+        ],
     },
 )];
 

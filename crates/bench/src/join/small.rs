@@ -1,6 +1,6 @@
 //! Structures that fit the cache: the automatic choice is to cost nothing there.
 
-use super::{Experiment, Join, Settings, Technique, array};
+use super::{Experiment, Join, Settings, Technique, array, csb, hash};
 use crate::Result;
 use crate::progress::Progress;
 
@@ -22,5 +22,9 @@ pub(super) fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Jo
         techniques: TECHNIQUES.to_vec(),
         ..settings.clone()
     };
-    array::array(Experiment::Small, settings.bytes[0], &settings, progress)
+    let small = Experiment::Small;
+    let mut results = array::array(small, settings.bytes[0], &settings, progress)?;
+    results.extend(csb::sizes(small, &settings, progress)?);
+    results.extend(hash::probes(small, &settings, progress)?);
+    Ok(results)
 }

@@ -1,26 +1,25 @@
 use super::*;
 use crate::join::Experiment;
+use crate::join::bodies::{UNANSWERED, answering};
+use crate::join::keys::List;
 use crate::join::tests::settings;
+use std::time::Instant;
 
 /// Answers right; takes the longer, the further the group is from 8.
-fn right(technique: Technique, groups: &[usize]) -> Contender<'static, u64> {
+fn answer(keys: &[u64], group: usize, answers: &mut [usize]) {
+    let wait = Duration::from_micros(200 + 300 * group.abs_diff(8) as u64);
+    let start = Instant::now();
+    while start.elapsed() < wait {}
+    for (key, answer) in keys.iter().zip(answers) {
+        let place = *key as usize;
+        *answer = if key.is_multiple_of(2) { place } else { !place };
+    }
+}
+
+fn right(technique: Technique, groups: &[usize]) -> Contender<'static> {
     Contender {
-        technique,
-        tells_absence: true,
-        answer: Box::new(|keys, group, answers| {
-            let wait = Duration::from_micros(200 + 300 * group.abs_diff(8) as u64);
-            let start = Instant::now();
-            while start.elapsed() < wait {}
-            for (key, answer) in keys.iter().zip(answers) {
-                *answer = if key % 2 == 0 {
-                    *key as usize
-                } else {
-                    !(*key as usize)
-                };
-            }
-        }),
         groups: groups.to_vec(),
-        chosen: None,
+        ..answering(technique, &settings(), &list, true, answer)
     }
 }
 
@@ -29,18 +28,26 @@ fn list(number: u64) -> List<u64> {
     List::draw(50, false, || {
         next += 1;
         let key = next as usize;
-        (next, if next % 2 == 0 { Ok(key) } else { Err(key) })
+        (
+            next,
+            if next.is_multiple_of(2) {
+                Ok(key)
+            } else {
+                Err(key)
+            },
+        )
     })
 }
 
-fn results(contenders: Vec<Contender<'_, u64>>) -> Vec<Join> {
+fn results(contenders: Vec<Contender<'_>>) -> Vec<Join> {
     let settings = settings();
     let arena = Arena {
         settings: &settings,
         result: Join::empty(Experiment::Sizes, "model", &settings),
+        batches: 2,
         region: None,
     };
-    compete(&arena, contenders, list, &Progress::hidden())
+    compete(&arena, contenders, &Progress::hidden())
 }
 
 #[test]
@@ -65,14 +72,17 @@ fn each_technique_is_measured_at_its_best_group_size_against_the_sequential_one(
 #[test]
 fn wrong_and_missing_answers_are_noticed() {
     let broken = |at: usize, what: usize, tells_absence| {
-        let mut one = right(Technique::Coroutines, &[8]);
-        let mut answer = one.answer;
-        one.tells_absence = tells_absence;
-        one.answer = Box::new(move |keys, group, answers| {
+        let answer = move |keys: &[u64], group, answers: &mut [usize]| {
             answer(keys, group, answers);
             answers[at] = what;
-        });
-        one
+        };
+        answering(
+            Technique::Coroutines,
+            &settings(),
+            &list,
+            tells_absence,
+            answer,
+        )
     };
     for one in [
         broken(0, UNANSWERED, true),
@@ -86,12 +96,11 @@ fn wrong_and_missing_answers_are_noticed() {
 
 #[test]
 fn who_does_not_tell_absence_is_asked_where_keys_would_be() {
-    let mut one = right(Technique::Std, &[]);
-    one.tells_absence = false;
-    one.answer = Box::new(|keys, _, answers| {
+    let answer = |keys: &[u64], _, answers: &mut [usize]| {
         for (key, answer) in keys.iter().zip(answers) {
             *answer = *key as usize;
         }
-    });
+    };
+    let one = answering(Technique::Std, &settings(), &list, false, answer);
     assert!(results(vec![one])[0].verified);
 }

@@ -1,0 +1,213 @@
+//! Hash tables, probed and built: the joins that paper 003 (section 6) would have interleaved
+//! as well.
+
+use std::time::Instant;
+
+use index::hash::{ChainedTable, OpenTable};
+use interleave::{Execution, Lookup, look_up_all};
+
+use super::arrival::Arrival;
+use super::bodies::{bodies, code};
+use super::compete::{Arena, Attempt, Contender, Task, compete};
+use super::keys::large;
+use super::{Experiment, Join, Settings, Technique};
+use crate::number::bytes_text;
+use crate::progress::Progress;
+use crate::{Error, Result};
+
+/// Keys that a finished table is asked for, and as many that are absent.
+const CHECKED: usize = 1000;
+/// Of so many pairs one is inserted to try a group size.
+const TRIAL_SHARE: usize = 16;
+
+/// A table under measurement: from values to their codes.
+trait Table: Lookup<u32, Found = Option<u32>> + Default {
+    const NAME: &'static str;
+    /// Bytes for each entry, about.
+    const ENTRY_BYTES: u64;
+
+    fn insert(&mut self, pairs: &[(u32, u32)], execution: Execution) -> Result<()>;
+    fn entries(&self) -> usize;
+    fn memory(&self) -> usize;
+}
+
+fn refused(error: impl std::fmt::Display) -> Error {
+    Error::run(format!(
+        "cannot build the table: {error}; ask for less with --bytes"
+    ))
+}
+
+impl Table for OpenTable<u32, u32> {
+    const NAME: &'static str = "open table";
+    // Slots of 12 bytes, about half of them free.
+    const ENTRY_BYTES: u64 = 24;
+
+    fn insert(&mut self, pairs: &[(u32, u32)], execution: Execution) -> Result<()> {
+        self.insert_all(pairs, execution, |_, _| {})
+            .map_err(refused)
+    }
+
+    fn entries(&self) -> usize {
+        self.len()
+    }
+
+    fn memory(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl Table for ChainedTable<u32, u32> {
+    const NAME: &'static str = "chained table";
+    // Entries of 12 bytes, and somewhat more than a bucket of 4 for each.
+    const ENTRY_BYTES: u64 = 17;
+
+    fn insert(&mut self, pairs: &[(u32, u32)], execution: Execution) -> Result<()> {
+        self.insert_all(pairs, execution).map_err(refused)
+    }
+
+    fn entries(&self) -> usize {
+        self.len()
+    }
+
+    fn memory(&self) -> usize {
+        self.bytes()
+    }
+}
+
+/// Probes of tables of each size and form.
+pub(super) fn probes(
+    experiment: Experiment,
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Vec<Join>> {
+    let mut results = Vec::new();
+    for &bytes in &settings.bytes {
+        results.extend(probe::<OpenTable<_, _>>(
+            experiment, bytes, settings, progress,
+        )?);
+        results.extend(probe::<ChainedTable<_, _>>(
+            experiment, bytes, settings, progress,
+        )?);
+    }
+    Ok(results)
+}
+
+/// Builds of tables of each size and form.
+pub(super) fn builds(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
+    let mut results = Vec::new();
+    for &bytes in &settings.bytes {
+        results.extend(build::<OpenTable<_, _>>(bytes, settings, progress)?);
+        results.extend(build::<ChainedTable<_, _>>(bytes, settings, progress)?);
+    }
+    Ok(results)
+}
+
+/// Values of a table of about so many bytes, and the pairs that it is built of.
+fn pairs<T: Table>(bytes: u64) -> Result<(Arrival, Vec<(u32, u32)>)> {
+    let arrival = Arrival::of((bytes / T::ENTRY_BYTES).max(1));
+    let mut pairs = large(arrival.entries)?;
+    pairs.extend((0..arrival.entries).map(|code| (arrival.value(code), code as u32)));
+    Ok((arrival, pairs))
+}
+
+fn probe<T: Table>(
+    experiment: Experiment,
+    bytes: u64,
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Vec<Join>> {
+    let step = progress.step(format!("{} of {}", T::NAME, bytes_text(bytes)), 1);
+    let (arrival, pairs) = pairs::<T>(bytes)?;
+    let mut table = T::default();
+    table.insert(&pairs, Execution::in_flight(16))?;
+    drop(pairs);
+    step.finish();
+    let arena = Arena {
+        settings,
+        result: Join {
+            bytes: table.memory() as u64,
+            entries: arrival.entries,
+            ..Join::empty(experiment, T::NAME, settings)
+        },
+        batches: settings.batches,
+        region: None,
+    };
+    let draw = |list| arrival.draw(settings, list);
+    Ok(compete(
+        &arena,
+        bodies(&table, code, settings, &draw),
+        progress,
+    ))
+}
+
+fn build<T: Table>(bytes: u64, settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
+    let (arrival, pairs) = pairs::<T>(bytes)?;
+    // Once beforehand: whether there is memory for it is then known, and how much it takes.
+    let mut table = T::default();
+    table.insert(&pairs, Execution::in_flight(16))?;
+    let arena = Arena {
+        settings,
+        result: Join {
+            bytes: table.memory() as u64,
+            entries: arrival.entries,
+            list: pairs.len(),
+            is_sorted: false,
+            ..Join::empty(Experiment::HashBuild, T::NAME, settings)
+        },
+        batches: 1,
+        region: None,
+    };
+    drop(table);
+    let techniques = settings.techniques.iter().copied();
+    let techniques =
+        techniques.filter(|one| matches!(one, Technique::Sequential | Technique::Coroutines));
+    let pairs = pairs.as_slice();
+    let contenders = techniques.map(|technique| Contender {
+        technique,
+        groups: settings.groups_of(technique),
+        chosen: None,
+        attempt: Box::new(move |task| build_once::<T>(technique, task, arrival, pairs)),
+    });
+    Ok(compete(&arena, contenders.collect(), progress))
+}
+
+/// Builds a table, checks it, drops it.
+fn build_once<T: Table>(
+    technique: Technique,
+    task: Task,
+    arrival: Arrival,
+    pairs: &[(u32, u32)],
+) -> Attempt {
+    let share = if task.is_trial { TRIAL_SHARE } else { 1 };
+    let pairs = &pairs[..pairs.len().div_ceil(share)];
+    let mut table = T::default();
+    let start = Instant::now();
+    let inserted = table.insert(pairs, technique.execution(task.group));
+    let nanoseconds = start.elapsed().as_nanos() as f64 / pairs.len() as f64;
+    Attempt {
+        nanoseconds,
+        parts: None,
+        is_right: inserted.is_ok() && is_right(&table, arrival, pairs),
+    }
+}
+
+/// Whether a table has as many entries as it should, knows some that it has, and does not know
+/// others.
+fn is_right<T: Table>(table: &T, arrival: Arrival, pairs: &[(u32, u32)]) -> bool {
+    let apart = pairs.len().div_ceil(CHECKED);
+    let some = pairs.iter().step_by(apart);
+    let keys: Vec<u32> = some.clone().map(|pair| pair.0).collect();
+    // Behind the last pair, at least one.
+    let behind = arrival.entries + arrival.absent() - pairs.len() as u64;
+    let absent = (0..CHECKED as u64).map(|n| arrival.value(pairs.len() as u64 + n % behind));
+    let absent: Vec<u32> = absent.collect();
+    let mut found = vec![None; keys.len()];
+    look_up_all(table, &keys, Execution::Sequential, |at, code| {
+        found[at] = code
+    });
+    let mut is_right = some.map(|pair| Some(pair.1)).eq(found) && table.entries() == pairs.len();
+    look_up_all(table, &absent, Execution::Sequential, |_, code| {
+        is_right &= code.is_none();
+    });
+    is_right
+}
