@@ -24,12 +24,18 @@ impl<S: Separator> CsbTree<S> {
         let ascends = |pair: &[u32]| values.order(pair[0], pair[1]) == Ordering::Less;
         assert!(codes.windows(2).all(ascends), "codes are not in order");
         if self.len > 0 {
-            self.check_node(self.height, self.root, 0);
+            self.check_node(values, self.height, self.root, 0);
         }
     }
 
     /// The codes below a node.
-    fn check_node(&self, height: usize, group: u32, at: usize) -> Vec<u32> {
+    fn check_node<V: Stored<Separator = S>>(
+        &self,
+        values: &V,
+        height: usize,
+        group: u32,
+        at: usize,
+    ) -> Vec<u32> {
         if height == 0 {
             let leaf = self.leaves.node(group, at);
             for (&code, &fingerprint) in leaf.codes().iter().zip(&leaf.fingerprints) {
@@ -39,8 +45,8 @@ impl<S: Separator> CsbTree<S> {
         }
         let node = self.inner.node(group, at);
         assert!(node.count as usize <= S::COUNT);
-        let children =
-            (0..=node.count as usize).map(|child| self.check_node(height - 1, node.first, child));
+        let children = (0..=node.count as usize)
+            .map(|child| self.check_node(values, height - 1, node.first, child));
         children.collect::<Vec<_>>().concat()
     }
 }
