@@ -1,5 +1,5 @@
 //! Nanoseconds per lookup in large sorted arrays, in every way, alternating. Arguments: MiB of the
-//! array (default 2048), lookups (default 200000), then numbers in flight (default 12 16 24 32 48).
+//! array (default 2048), lookups (default 4000), then numbers in flight (default 12 16 24 32 48).
 //! `--test`: tiny, checks only. `--ordinary`: on ordinary pages. `--strings`: of 15 characters.
 #![allow(clippy::print_stdout)]
 
@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use index::{
     baseline::binary_search as baseline,
-    sorted::{FixedString, SortedArray},
+    sorted::{FixedString, PagedArray, SortedArray},
 };
-use interleave::{Execution, look_up_all};
+use interleave::{Execution, Lookup, look_up_all};
 
-const REPEATS: usize = 3;
+const REPEATS: usize = 60;
 
 type Search<T> = fn(&[T], &[T], usize, &mut [usize]);
 
@@ -29,9 +29,7 @@ fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse::<usize>().ok());
     let mut options = Options {
         bytes: numbers.next().unwrap_or(if is_tiny { 1 } else { 2048 }) << 20,
-        lookups: numbers
-            .next()
-            .unwrap_or(if is_tiny { 2000 } else { 200_000 }),
+        lookups: numbers.next().unwrap_or(if is_tiny { 2000 } else { 4000 }),
         groups: numbers.collect(),
         is_tiny,
         is_ordinary: is_given("--ordinary"),
@@ -56,81 +54,93 @@ fn vector<T>(options: &Options, capacity: usize) -> Vec<T> {
     }
 }
 
+/// A way to look up: name, in flight, body, nanoseconds of each run.
+type Row<'s, T> = (
+    &'s str,
+    usize,
+    Box<dyn Fn(&[T], &mut [usize]) + 's>,
+    Vec<f64>,
+);
+
 fn compare<T: Copy + Ord>(name: &str, options: &Options, element: impl Fn(usize) -> T) {
     let len = options.bytes / size_of::<T>();
     let mut elements = vector(options, len);
     elements.extend((0..len).map(&element));
-    let array = SortedArray::from_sorted(elements).expect("in order");
-    let mut state = 88172645463325252_u64;
-    let expected: Vec<usize> = (0..options.lookups)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            ((u128::from(state) * len as u128) >> 64) as usize
-        })
-        .collect();
-    let keys: Vec<T> = expected.iter().map(|place| element(*place)).collect();
+    let array = &SortedArray::from_sorted(elements).expect("in order");
+    let mut elements = vector(options, len);
+    elements.extend_from_slice(array.as_slice());
+    let paged = SortedArray::from_sorted(elements).expect("in order");
+    let paged = &PagedArray::new(paged).expect("memory");
     println!(
         "{name}, {} MiB, {} lookups",
         options.bytes >> 20,
-        keys.len()
+        options.lookups
     );
 
-    let sequential: [(&str, Search<T>); 2] = [
+    let mut rows: Vec<Row<'_, T>> = Vec::new();
+    let mut ways: Vec<(&str, Search<T>)> = vec![
         ("std", baseline::std_search),
         ("branch-free", baseline::branch_free),
     ];
-    let grouped: [(&str, Search<T>); 6] = [
-        ("group prefetching", baseline::group_prefetching),
-        ("software pipelined", baseline::software_pipelined),
-        ("amac", baseline::amac),
-        ("coroutines", baseline::coroutines),
-        ("from the root", baseline::coroutines_from_root),
-        ("boxed", baseline::coroutines_boxed),
-    ];
-    let mut rows = Vec::new();
-    for (name, search) in sequential {
-        rows.push((format!("{name:20}"), search, 1, Vec::new()));
-    }
-    for &group in &options.groups {
-        for (name, search) in grouped {
-            rows.push((format!("{name:20}{group:3}"), search, group, Vec::new()));
-        }
-    }
-    let mut places = vec![0; keys.len()];
-    let mut lookups = |_: &str, search: &mut dyn FnMut(&mut [usize])| {
-        places.fill(usize::MAX);
-        let start = Instant::now();
-        search(&mut places);
-        let ns = start.elapsed().as_nanos() as f64 / keys.len() as f64;
-        assert_eq!(places, expected);
-        ns
-    };
-    let mut structures: Vec<(String, Vec<f64>)> = Vec::new();
-    for _ in 0..if options.is_tiny { 1 } else { REPEATS } {
-        for (name, search, group, ns) in &mut rows {
-            ns.push(lookups(name, &mut |places| {
-                search(array.as_slice(), &keys, *group, places);
-            }));
-        }
-        for (at, &group) in [0].iter().chain(&options.groups).enumerate() {
-            let execution = Execution::in_flight(group);
-            let name = format!("{:20}{group:3}", "sorted array");
-            let ns = lookups(&name, &mut |places| {
-                look_up_all(&array, &keys, execution, |at, found| {
-                    places[at] = found.expect("is there");
-                });
-            });
-            if structures.len() == at {
-                structures.push((name, Vec::new()));
+    for &group in [0].iter().chain(&options.groups) {
+        for (name, search) in ways {
+            if !["std", "amac"].contains(&name) {
+                continue;
             }
-            structures[at].1.push(ns);
+            let body = move |keys: &[T], places: &mut [usize]| {
+                search(array.as_slice(), keys, group, places)
+            };
+            rows.push((name, group, Box::new(body), Vec::new()));
+        }
+        rows.push(structure("sorted array", group, array));
+        rows.push(structure("paged array", group, paged));
+        ways = vec![
+            ("group prefetching", baseline::group_prefetching),
+            ("software pipelined", baseline::software_pipelined),
+            ("amac", baseline::amac),
+            ("coroutines", baseline::coroutines),
+            ("from the root", baseline::coroutines_from_root),
+            ("boxed", baseline::coroutines_boxed),
+        ];
+    }
+
+    let mut state = 88172645463325252_u64;
+    let mut places = vec![0; options.lookups];
+    for _ in 0..if options.is_tiny { 1 } else { REPEATS } {
+        for (name, _, body, ns) in &mut rows {
+            // Other keys each time: what was looked up before is in the cache.
+            let expected: Vec<usize> = (0..options.lookups)
+                .map(|_| {
+                    state ^= state << 13;
+                    state ^= state >> 7;
+                    state ^= state << 17;
+                    ((u128::from(state) * len as u128) >> 64) as usize
+                })
+                .collect();
+            let keys: Vec<T> = expected.iter().map(|place| element(*place)).collect();
+            places.fill(usize::MAX);
+            let start = Instant::now();
+            body(&keys, &mut places);
+            ns.push(start.elapsed().as_nanos() as f64 / options.lookups as f64);
+            assert_eq!(places, expected, "{name}");
         }
     }
-    let rows = rows.into_iter().map(|(name, _, _, ns)| (name, ns));
-    for (name, mut ns) in rows.chain(structures) {
+    for (name, group, _, mut ns) in rows {
         ns.sort_by(f64::total_cmp);
-        println!("{name} {:8.1} ns ({:.1})", ns[0], ns[ns.len() / 2]);
+        let (least, quarter, median) = (ns[0], ns[ns.len() / 4], ns[ns.len() / 2]);
+        println!("{name:20}{group:3} {quarter:8.1} ns ({least:.1}, median {median:.1})");
     }
+}
+
+fn structure<'s, T: Copy, L: Lookup<T, Found = Result<usize, usize>>>(
+    name: &'s str,
+    group: usize,
+    structure: &'s L,
+) -> Row<'s, T> {
+    let body = move |keys: &[T], places: &mut [usize]| {
+        look_up_all(structure, keys, Execution::in_flight(group), |at, found| {
+            places[at] = found.expect("is there");
+        });
+    };
+    (name, group, Box::new(body), Vec::new())
 }

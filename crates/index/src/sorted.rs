@@ -1,17 +1,19 @@
-//! Sorted arrays, searched by bisection: what a column store's read-optimised dictionary is
-//! (paper 003 section 2.1).
+//! Sorted arrays: binary search that interleaves its cache misses with those of others.
 //!
-//! | what | where |
-//! | --- | --- |
-//! | elements of one size: numbers, composite keys, short strings | [`SortedArray`] |
-//! | byte strings of any length | [`SortedStrings`] |
-//! | a layer of separators in pages, which spares translations | [`PagedArray`] |
-//! | strings of one size, floats with a total order | [`FixedString`], [`TotalF64`], [`TotalF32`] |
-//! | the steps of a search | `search.rs` |
+//! - [`SortedArray`]: elements of a fixed size: integers, tuples of them (composite keys), byte
+//!   strings of a fixed size ([`FixedString`]), floats in their total order ([`TotalF64`]);
+//! - [`SortedStrings`]: byte strings of any lengths;
+//! - [`PagedArray`]: a sorted array under levels of separators in pages, for fewer misses of the
+//!   cache and of the translation buffer.
 //!
-//! None ever changes. All answer as std's `binary_search` does: `Ok` with the place of the key, of equal
-//! elements always the *first*; or `Err` with the place where it would have to be inserted. One body
-//! each, sequential or interleaved ([`interleave::Lookup`]; paper 003, listing 5).
+//! All are immutable and found in by [`interleave::Lookup`], whose answer is that of the standard
+//! library's `binary_search`: `Ok` with the place of the key, of equal elements always the *first*;
+//! or `Err` with the place where it would have to be inserted. One body each (paper 003, listing 5).
+
+#![allow(
+    clippy::manual_async_fn,
+    reason = "an async fn keeps its arguments twice: where they came from, and where they are used"
+)]
 
 mod array;
 mod fixed_string;
@@ -20,11 +22,11 @@ mod paged;
 pub(crate) mod search;
 mod strings;
 
-#[cfg(all(test, not(loom)))]
-mod tests;
-
 pub use array::{OutOfOrder, SortedArray};
 pub use fixed_string::FixedString;
 pub use float::{TotalF32, TotalF64};
 pub use paged::PagedArray;
 pub use strings::{SortedStrings, StringsError};
+
+#[cfg(all(test, not(loom)))]
+mod tests;

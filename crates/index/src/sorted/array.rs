@@ -90,11 +90,6 @@ impl<T: Copy + Ord> SortedArray<T> {
         &self.elements
     }
 
-    /// Bytes that the elements take up.
-    pub fn bytes(&self) -> usize {
-        size_of_val(self.as_slice())
-    }
-
     /// The element at a place. `None`: there is no such place.
     pub fn get(&self, place: usize) -> Option<T> {
         self.elements.get(place).copied()

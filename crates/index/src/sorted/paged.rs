@@ -1,111 +1,232 @@
-//! A B+-tree whose nodes are pages, over a sorted array.
+//! A sorted array under separators in pages: a B+-tree whose leaves are the array.
 //!
-//! A bisection of a large array touches a page of its own at nearly each step, and with ordinary
-//! pages each needs a translation that no prefetch hides (paper 003 section 5.4.3). Here levels of
-//! separators lie above: of each page of a level its first element. A search bisects one page of
-//! each level, so it needs one translation a level (paper 003 section 6). The array itself is the
-//! lowest level, and unchanged.
+//! Binary search in a large array goes to another page with nearly every step, and each is a miss of
+//! the translation buffer as well, which on ordinary pages costs as much as the cache's (paper 003 sections 5.4.3
+//! and 6). Here a search stays within one page of [`PAGE_BYTES`] per level:
+//!
+//! ```text
+//! level 2        [ s s s s ]              pages of separators: each the greatest element
+//! level 1   [ s s s s ][ s s s s ] …      below it
+//! array     [ e e ][ e e ][ e e ][ e e ] …
+//! ```
+//!
+//! One piece of the array per separator of level 1: what lies within [`PIECE_BYTES`] whose address is a
+//! multiple of that. So pieces do not straddle pages wherever the array begins.
+//!
+//! Invariant: a key that is not greater than all elements has its lower bound below the first
+//! separator that is not less than it.
+
+mod page;
 
 use std::collections::TryReserveError;
 
-use interleave::{Lookup, Policy};
+use interleave::{Lookup, Point, Policy};
+use memory::LINE_BYTES;
 
-use super::{SortedArray, search::lower_bound};
+use self::page::{Layout, PAGE_BYTES, Page};
+use super::{
+    SortedArray,
+    search::{finish, half, narrow, per_line},
+};
 
-/// Bytes of a page.
-const PAGE_BYTES: usize = 4096;
+/// Bytes of the array under one separator.
+const PIECE_BYTES: usize = 4096;
 
-/// A sorted array with pages of separators above it. What is found is as of the array.
-#[derive(Clone, Debug)]
+/// An index of more lines is not asked for as a whole.
+const INDEX_LINES_MAX: usize = 8;
+
+const INDEX: Point = Point::new("paged array's index");
+const DATA: Point = Point::new("paged array's data");
+const PIECE: Point = Point::new("paged array's piece");
+
+/// A sorted array under levels of separators; see the module text.
 pub struct PagedArray<T> {
     array: SortedArray<T>,
-    /// From the lowest to the highest, which is one page.
-    levels: Vec<Vec<T>>,
+    /// From the lowest, next to the array, to the highest, which has one page.
+    levels: Vec<Vec<Page>>,
 }
 
 impl<T: Copy + Ord> PagedArray<T> {
-    /// Elements of a page.
-    const FAN_OUT: usize = {
-        let bytes = if size_of::<T>() == 0 {
-            1
-        } else {
-            size_of::<T>()
-        };
-        let elements = PAGE_BYTES / bytes;
-        if elements < 2 { 2 } else { elements }
+    /// Bytes of a piece: [`PIECE_BYTES`], or more if an element is larger.
+    const PIECE: usize = match size_of::<T>().next_power_of_two() {
+        large @ PIECE_BYTES.. => large,
+        _ => PIECE_BYTES,
     };
 
-    /// Above this array.
+    /// The array, under separators that are made here. Elements of 1 to 1024 bytes; others do not compile.
     ///
     /// # Errors
     /// When there is no memory for the separators.
-    pub fn over(array: SortedArray<T>) -> Result<Self, TryReserveError> {
-        let mut levels: Vec<Vec<T>> = Vec::new();
-        loop {
-            let below = levels.last().map_or(array.as_slice(), Vec::as_slice);
-            if below.len() <= Self::FAN_OUT {
-                break;
+    pub fn new(array: SortedArray<T>) -> Result<PagedArray<T>, TryReserveError> {
+        let mut paged = PagedArray {
+            array,
+            levels: Vec::new(),
+        };
+        let mut below = paged.pieces();
+        while below > 1 {
+            let count = below.div_ceil(Layout::<T>::PER_PAGE);
+            let mut pages = memory::on_huge_pages(count)?;
+            for page in 0..count {
+                let from = page * Layout::<T>::PER_PAGE;
+                let to = below.min(from + Layout::<T>::PER_PAGE);
+                pages.push(Page::of((from..to).map(|number| paged.greatest(number))));
             }
-            let pages = below.len().div_ceil(Self::FAN_OUT);
-            let mut level = memory::on_huge_pages(pages)?;
-            level.extend(below.iter().step_by(Self::FAN_OUT).copied());
-            levels.push(level);
+            paged.levels.push(pages);
+            below = count;
         }
-        Ok(Self { array, levels })
+        Ok(paged)
     }
 
-    /// The array below.
+    /// The array.
     pub fn array(&self) -> &SortedArray<T> {
         &self.array
     }
 
-    /// Levels of separators.
+    /// The array, without the separators.
+    pub fn into_array(self) -> SortedArray<T> {
+        self.array
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.array.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.array.is_empty()
+    }
+
+    /// Levels of separators above the array.
     pub fn height(&self) -> usize {
         self.levels.len()
     }
 
-    /// Bytes of elements and separators.
-    pub fn bytes(&self) -> usize {
-        let separators = self
-            .levels
-            .iter()
-            .map(|level| size_of_val(level.as_slice()));
-        self.array.bytes() + separators.sum::<usize>()
+    /// Bytes of the separators, whole pages.
+    pub fn separator_bytes(&self) -> usize {
+        PAGE_BYTES * self.levels.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// A page of a level; the array is below all levels.
+    /// How far into its piece the array begins, in bytes.
     #[inline(always)]
-    fn page(&self, level: usize, number: usize) -> &[T] {
-        let all = match level.checked_sub(1) {
-            Some(above) => self.levels[above].as_slice(),
-            None => self.array.as_slice(),
-        };
-        let begin = number * Self::FAN_OUT;
-        &all[begin..all.len().min(begin + Self::FAN_OUT)]
+    fn skipped(&self) -> usize {
+        self.array.as_slice().as_ptr().addr() % Self::PIECE
+    }
+
+    /// Pieces of the array in which elements begin.
+    fn pieces(&self) -> usize {
+        match self.array.len().checked_sub(1) {
+            None => 0,
+            Some(last) => (self.skipped() + last * size_of::<T>()) / Self::PIECE + 1,
+        }
+    }
+
+    /// The first element that begins in a piece or after it, though it be none.
+    #[inline(always)]
+    fn piece_from(&self, piece: usize) -> usize {
+        (piece * Self::PIECE)
+            .saturating_sub(self.skipped())
+            .div_ceil(size_of::<T>())
+    }
+
+    /// The page of that number.
+    #[inline(always)]
+    fn page(&self, level: usize, number: usize) -> *const Page {
+        self.levels[level].as_ptr().wrapping_add(number)
+    }
+
+    /// The line of data that has the separator of that number.
+    #[inline(always)]
+    fn line(&self, level: usize, separator: usize) -> *const T {
+        let page = self.page(level, separator / Layout::<T>::PER_PAGE);
+        let line = separator % Layout::<T>::PER_PAGE / Layout::<T>::PER_LINE;
+        page.wrapping_byte_add(Layout::<T>::data_of(line)).cast()
+    }
+
+    /// The greatest element under a page of the highest level that there is so far, or in a piece.
+    fn greatest(&self, number: usize) -> T {
+        match self.levels.last() {
+            None => {
+                let elements = self.array.as_slice();
+                elements[self.piece_from(number + 1).min(elements.len()) - 1]
+            }
+            // SAFETY: the index is full, and of so many elements; its last is the greatest.
+            Some(pages) => unsafe { *pages[number].index::<T>().add(Layout::<T>::LINES - 1) },
+        }
     }
 }
 
 impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
+    /// The place in the array of the first element that equals the key, or where one would be inserted.
     type Found = Result<usize, usize>;
 
+    /// # Suspension
+    /// At each level before the index of a page and before a line of it, and in the array before each line of a piece
+    /// that it has not been to, under policy `P`.
     #[inline(always)]
-    async fn look_up<P: Policy>(&self, key: T) -> Result<usize, usize> {
-        let (mut level, mut number) = (self.levels.len(), 0);
-        loop {
-            let page = self.page(level, number);
-            let found = lower_bound::<P, T>(page, key).await;
-            let less = found.unwrap_or_else(|place| place);
-            if level == 0 {
-                let place = number * Self::FAN_OUT + less;
-                return match self.array.as_slice().get(place) {
-                    Some(element) if *element == key => Ok(place),
-                    _ => Err(place),
-                };
+    fn look_up<P: Policy>(&self, key: T) -> impl Future<Output = Result<usize, usize>> {
+        async move {
+            let all = self.array.as_slice();
+            // From here on some element is not less than the key.
+            if all.last().is_none_or(|last| *last < key) {
+                return Err(all.len());
             }
-            // The first element that is not less lies in the last page whose first one is less,
-            // or begins the next: both are the same place.
-            number = number * Self::FAN_OUT + less.saturating_sub(1);
-            level -= 1;
+            let mut level = self.levels.len();
+            // Of the page or, below, of the piece that has the lower bound.
+            let mut number = 0;
+            while level > 0 {
+                level -= 1;
+                let (mut low, mut size) = (0, Layout::<T>::LINES);
+                let is_small = Layout::<T>::INDEX_BYTES <= INDEX_LINES_MAX * LINE_BYTES;
+                if is_small {
+                    let index = self.page(level, number).cast::<T>();
+                    P::touch(INDEX.at(level as u8), index, Layout::<T>::INDEX_BYTES).await;
+                } else {
+                    while size > per_line::<T>() {
+                        let index = self.page(level, number).cast::<T>();
+                        let address = index.wrapping_add(low + half(size));
+                        P::touch(INDEX.at(level as u8), address, size_of::<T>()).await;
+                        let half = half(size);
+                        // SAFETY: the probe lies within the index.
+                        low = unsafe {
+                            narrow(self.page(level, number).cast(), low, low + half, key)
+                        };
+                        size -= half;
+                    }
+                }
+                // SAFETY: there is such a page, and the range lies within its index.
+                let line = unsafe { finish(self.page(level, number).cast(), low, size, key) };
+                number = number * Layout::<T>::PER_PAGE + line * Layout::<T>::PER_LINE;
+                if Layout::<T>::HAS_DATA {
+                    P::touch(DATA.at(level as u8), self.line(level, number), LINE_BYTES).await;
+                    let line = self.line(level, number);
+                    // All of a line: that takes no longer than to search it, and nothing waits for
+                    // anything before.
+                    number += (0..Layout::<T>::PER_LINE)
+                        // SAFETY: a line has so many.
+                        .map(|place| usize::from(unsafe { *line.add(place) } < key))
+                        .sum::<usize>();
+                }
+            }
+            let from = self.piece_from(number);
+            let mut low = from;
+            let mut size = self.piece_from(number + 1).min(self.len()) - from;
+            while size > per_line::<T>() {
+                let elements = self.array.as_slice().as_ptr();
+                let address = elements.wrapping_add(low + half(size));
+                P::touch(PIECE, address, size_of::<T>()).await;
+                let elements = self.array.as_slice().as_ptr();
+                let half = half(size);
+                // SAFETY: the probe lies within the piece, which is not empty.
+                low = unsafe { narrow(elements, low, low + half, key) };
+                size -= half;
+            }
+            let elements = self.array.as_slice().as_ptr();
+            // SAFETY: likewise; halving leaves at least one element.
+            let place = unsafe { finish(elements, low, size, key) };
+            // SAFETY: by the invariant, the lower bound lies within the piece.
+            let is_key = unsafe { *elements.add(place) } == key;
+            if is_key { Ok(place) } else { Err(place) }
         }
     }
 }

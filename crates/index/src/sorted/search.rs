@@ -13,7 +13,7 @@ use std::hint::select_unpredictable;
 use interleave::{Point, Policy};
 use memory::LINE_BYTES;
 
-pub(crate) const PROBE: Point = Point::new("binary search");
+const PROBE: Point = Point::new("binary search");
 
 /// Elements of which the range of a search may consist for all to lie in lines that the search
 /// has been to: both ends of a range have been compared.
@@ -24,6 +24,12 @@ pub(crate) const fn per_line<T>() -> usize {
         Some(elements) => elements,
     }
 }
+
+#[inline(always)]
+pub(crate) fn half(size: usize) -> usize {
+    size / 2 - (size >> SKEW)
+}
+const SKEW: u32 = 7;
 
 /// Where to go on from `low`: at `probe`, if the element there is less than the key.
 ///
@@ -54,7 +60,7 @@ pub(crate) unsafe fn finish<T: Copy + Ord>(
     key: T,
 ) -> usize {
     while size > 1 {
-        let half = size / 2;
+        let half = half(size);
         // SAFETY: the probe lies within the range.
         low = unsafe { narrow(elements, low, low + half, key) };
         size -= half;
@@ -69,25 +75,24 @@ pub(crate) unsafe fn finish<T: Copy + Ord>(
 /// # Suspension
 /// Before each line that it has not been to: `log2(len)` times, less those of the last line.
 #[inline(always)]
-#[allow(
-    clippy::manual_async_fn,
-    reason = "an async fn would keep its arguments twice"
-)]
 pub(crate) fn lower_bound<P: Policy, T: Copy + Ord>(
     elements: &[T],
     key: T,
 ) -> impl Future<Output = Result<usize, usize>> {
+    // A block rather than an `async fn`, which would keep its arguments twice.
     async move {
         if elements.is_empty() {
             return Err(0);
         }
         let (mut low, mut size) = (0, elements.len());
         while size > per_line::<T>() {
-            let probe = low + size / 2;
-            P::touch(PROBE, elements.as_ptr().wrapping_add(probe), size_of::<T>()).await;
+            let address = elements.as_ptr().wrapping_add(low + half(size));
+            P::touch(PROBE, address, size_of::<T>()).await;
+            // Computed again rather than kept over the suspension.
+            let half = half(size);
             // SAFETY: the probe lies within the range, the range within the elements.
-            low = unsafe { narrow(elements.as_ptr(), low, probe, key) };
-            size -= size / 2;
+            low = unsafe { narrow(elements.as_ptr(), low, low + half, key) };
+            size -= half;
         }
         // SAFETY: likewise; halving leaves at least one element.
         let place = unsafe { finish(elements.as_ptr(), low, size, key) };

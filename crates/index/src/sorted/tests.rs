@@ -4,14 +4,31 @@ use interleave::{Execution, Lookup, look_up_all};
 
 use super::*;
 
-const IN_FLIGHT: [usize; 6] = [0, 1, 2, 7, 16, 64];
+type Found = Result<usize, usize>;
 
-fn found<K: Copy, S: Lookup<K, Found = Result<usize, usize>>>(
-    structure: &S,
+/// Numbers below a bound, the same each time.
+fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed;
+    move |below| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    }
+}
+
+/// What a search should find.
+fn naive(is_less: impl Iterator<Item = bool>, at: impl Fn(usize) -> bool) -> Found {
+    let place = is_less.filter(|is_less| *is_less).count();
+    if at(place) { Ok(place) } else { Err(place) }
+}
+
+fn check_found<K: Copy + Debug, L: Lookup<K, Found = Found>>(
+    structure: &L,
     keys: &[K],
-) -> Vec<Result<usize, usize>> {
-    let mut all: Option<Vec<_>> = None;
-    for in_flight in IN_FLIGHT {
+    expected: &[Found],
+) {
+    for in_flight in [0, 1, 2, 7, 16, 64] {
         let mut found = vec![None; keys.len()];
         look_up_all(
             structure,
@@ -21,165 +38,217 @@ fn found<K: Copy, S: Lookup<K, Found = Result<usize, usize>>>(
                 assert_eq!(found[at].replace(one), None);
             },
         );
-        let found = found.into_iter().map(Option::unwrap).collect();
-        match &all {
-            Some(before) => assert_eq!(*before, found),
-            None => all = Some(found),
+        for ((found, expected), key) in found.iter().zip(expected).zip(keys) {
+            assert_eq!(found.as_ref(), Some(expected), "{key:?}, {in_flight}");
         }
     }
-    all.unwrap()
 }
 
-fn expected<T: Ord>(elements: &[T], key: &T) -> Result<usize, usize> {
-    let place = elements.partition_point(|element| element < key);
-    match elements.get(place) {
-        Some(element) if element == key => Ok(place),
-        _ => Err(place),
-    }
-}
+const SIZES: [u64; 14] = [0, 1, 2, 3, 4, 15, 16, 17, 33, 127, 128, 129, 1000, 3000];
 
-/// Arrays and pages above them find what naive evaluation does.
-fn check<T: Copy + Ord + Debug>(elements: Vec<T>, keys: &[T]) {
-    let array = SortedArray::from_unsorted(elements);
-    let naive: Vec<_> = keys
-        .iter()
-        .map(|key| expected(array.as_slice(), key))
-        .collect();
-    assert_eq!(found(&array, keys), naive, "{} elements", array.len());
-    let paged = PagedArray::over(array.clone()).unwrap();
-    assert_eq!(
-        found(&paged, keys),
-        naive,
-        "{} elements in pages",
-        array.len()
-    );
-    assert!(paged.bytes() >= array.bytes());
-}
+fn check_arrays<T: Copy + Ord + Debug>(of: impl Fn(u64) -> T) {
+    let mut random = random(size_of::<T>() as u64);
+    for size in SIZES {
+        for values in [1, 3, 100, 1 << 30] {
+            let elements: Vec<T> = (0..size).map(|_| of(random(values))).collect();
+            let array = SortedArray::from_unsorted(elements.clone());
+            let mut sorted = elements.clone();
+            sorted.sort();
+            assert_eq!(array.as_slice(), sorted);
+            assert_eq!(array.len() as u64, size);
+            assert_eq!(array.is_empty(), size == 0);
+            assert_eq!(array.get(sorted.len()), None);
 
-fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-}
-
-#[test]
-fn every_length_finds_what_naive_evaluation_does() {
-    for length in (0..200).chain([511, 1024, 1025, 4096, 5000]) {
-        let mut next = random(length);
-        // Half of the values that can be, so that there are equal and absent ones.
-        let elements: Vec<u32> = (0..length)
-            .map(|_| next() as u32 % (length as u32 + 1))
-            .collect();
-        let mut keys: Vec<u32> = (0..150)
-            .map(|_| next() as u32 % (length as u32 + 3))
-            .collect();
-        keys.extend([0, u32::MAX]);
-        check(elements, &keys);
-    }
-}
-
-#[test]
-fn elements_of_all_sizes_are_searched() {
-    let mut next = random(7);
-    macro_rules! check_type {
-        ($($type:ty),*) => {$({
-            let mut elements: Vec<$type> = (0..3000).map(|_| next() as $type).collect();
-            elements.extend([<$type>::MIN, <$type>::MAX]);
-            let mut keys = elements[..200].to_vec();
-            keys.extend((0..200).map(|_| next() as $type));
-            keys.extend([<$type>::MIN, <$type>::MAX, 0, 1]);
-            check(elements, &keys);
-        })*};
-    }
-    check_type!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128);
-    // Composite keys: the second decides where the first is equal.
-    let pairs: Vec<(u16, i64)> = (0..5000)
-        .map(|_| (next() as u16 % 20, next() as i64 % 50))
-        .collect();
-    let keys: Vec<_> = (0..300)
-        .map(|_| (next() as u16 % 22, next() as i64 % 60))
-        .collect();
-    check(pairs, &keys);
-    // Larger than a line, and larger than a page.
-    let wide: Vec<[u64; 12]> = (0..500).map(|_| [next() % 9; 12]).collect();
-    let keys: Vec<_> = (0..12).map(|n| [n; 12]).collect();
-    check(wide, &keys);
-    let huge: Vec<[u64; 700]> = (0..40).map(|_| [next() % 9; 700]).collect();
-    check(huge, &[[0; 700], [4; 700], [10; 700]]);
-}
-
-#[test]
-fn strings_of_one_size_are_in_the_order_of_their_bytes() {
-    fn of<const N: usize>() {
-        let mut next = random(N as u64);
-        let mut string = || {
-            let length = next() as usize % (N + 1);
-            let bytes: Vec<u8> = (0..length)
-                .map(|_| b"ab\xff"[next() as usize % 3])
+            let mut keys: Vec<T> = (0..40).map(|_| of(random(values + 1))).collect();
+            keys.extend([of(0), of(u64::MAX)]);
+            keys.extend(sorted.iter().take(20));
+            keys.extend(sorted.iter().rev().take(20));
+            let expected: Vec<Found> = keys
+                .iter()
+                .map(|key| {
+                    naive(sorted.iter().map(|element| element < key), |place| {
+                        sorted.get(place) == Some(key)
+                    })
+                })
                 .collect();
-            FixedString::<N>::new(&bytes).unwrap()
-        };
-        let elements: Vec<_> = (0..2000).map(|_| string()).collect();
-        let keys: Vec<_> = (0..300).map(|_| string()).collect();
-        for (one, other) in elements.iter().zip(&keys) {
-            assert_eq!(one.cmp(other), one.as_bytes().cmp(other.as_bytes()));
+            check_found(&array, &keys, &expected);
+            let paged = PagedArray::new(array).unwrap();
+            check_found(&paged, &keys, &expected);
+            assert_eq!(paged.into_array().into_vec(), sorted);
+
+            let mut distinct = sorted;
+            distinct.dedup();
+            assert_eq!(
+                SortedArray::from_unsorted_dedup(elements).into_vec(),
+                distinct
+            );
         }
-        check(elements, &keys);
-        assert_eq!(FixedString::<N>::new(&vec![0; N + 1]), None);
     }
-    of::<3>();
-    of::<8>();
-    of::<16>();
-    of::<20>();
 }
 
 #[test]
-fn nan_and_negative_zero_have_their_places() {
-    let numbers = [f64::NAN, -0.0, 0.0, -1.0, f64::INFINITY, -f64::NAN, 0.0];
-    let array = SortedArray::from_unsorted(numbers.map(TotalF64::from).to_vec());
-    let keys = [-f64::NAN, -1.0, -0.0, 0.0, 1.0, f64::INFINITY, f64::NAN].map(TotalF64::from);
-    let places = [Ok(0), Ok(1), Ok(2), Ok(3), Err(5), Ok(5), Ok(6)];
-    assert_eq!(found(&array, &keys), places);
+fn arrays_of_integers_find_what_a_scan_finds() {
+    check_arrays(|number| number as u8);
+    check_arrays(|number| (number as u16).wrapping_neg());
+    check_arrays(|number| number as u32);
+    check_arrays(|number| number.cast_signed().wrapping_sub(50));
+    check_arrays(|number| i128::from(number) << 64);
 }
 
 #[test]
-fn strings_of_any_length_find_what_naive_evaluation_does() {
-    for seed in 0..60 {
-        let mut next = random(seed);
-        let mut string = |longest: usize| {
-            // Prefixes that are equal are the hard case.
-            let mut bytes = b"common p"[..next() as usize % 9].to_vec();
-            let length = next() as usize % (longest + 1);
-            bytes.extend((0..length).map(|_| b"\0ab\xff"[next() as usize % 4]));
-            bytes
+fn arrays_of_composite_keys_and_strings_find_what_a_scan_finds() {
+    check_arrays(|number| (number as u32 % 7, number as u16, number));
+    check_arrays(|number| (number % 3, (number as u8, number as i128)));
+    check_arrays(|number| {
+        TotalF64::new(f64::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    });
+    check_arrays(|number| {
+        FixedString::<15>::new(format!("{number}").as_bytes().get(..15).unwrap_or(b"x")).unwrap()
+    });
+    check_arrays(|number| FixedString::<20>::new(format!("{number}").as_bytes()).unwrap());
+    check_arrays(|number| [number as u8; 100]);
+    check_arrays(|number| [number; 100]);
+}
+
+#[test]
+fn pages_are_searched_at_every_height_wherever_the_array_begins() {
+    // Large elements: few to a page, so that many levels need few.
+    type Element = [u64; 125];
+    let of = |number: usize| -> Element { std::array::from_fn(|_| number as u64) };
+    for size in [1, 2, 4, 5, 16, 17, 64, 65, 256, 257, 1100] {
+        let array = SortedArray::from_sorted((0..size).map(|n| of(2 * n + 1)).collect()).unwrap();
+        let paged = PagedArray::new(array).unwrap();
+        let keys: Vec<Element> = (0..2 * size + 2).map(of).collect();
+        let expected: Vec<Found> = (0..2 * size + 2)
+            .map(|n| {
+                if n % 2 == 1 && n / 2 < size {
+                    Ok(n / 2)
+                } else {
+                    Err(n / 2)
+                }
+            })
+            .collect();
+        check_found(&paged, &keys, &expected);
+        // Four separators of a page, four to five elements of a piece, and one more of them if the first begins within it.
+        let pieces = (size * size_of::<Element>()).div_ceil(4096);
+        assert!(4_usize.pow(paged.height() as u32) >= pieces);
+        assert!(paged.height() == 0 || 4_usize.pow(paged.height() as u32 - 1) <= pieces + 1);
+        assert!(paged.separator_bytes() >= 4096 * paged.height());
+    }
+    // Pieces that begin within an element. Two levels, as a page has some 500 separators.
+    for size in [700, 5000, 400_000] {
+        let of = |number: usize| {
+            let [.., a, b, c] = (2 * number as u64).to_be_bytes();
+            [a, b, c, 0, 0, 0, 7]
         };
-        let mut strings: Vec<Vec<u8>> = (0..seed * 7).map(|_| string(5)).collect();
-        strings.extend((0..seed / 10).map(|_| string(300)));
-        strings.sort();
-        let sorted = SortedStrings::from_sorted(&strings).unwrap();
-        assert!(sorted.iter().eq(strings.iter().map(Vec::as_slice)));
-        let mut keys: Vec<Vec<u8>> = (0..100).map(|_| string(6)).collect();
-        keys.extend([vec![], vec![0], vec![255; 400]]);
-        keys.extend(strings.iter().take(50).cloned());
-        let naive: Vec<_> = keys.iter().map(|key| expected(&strings, key)).collect();
-        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        assert_eq!(found(&sorted, &keys), naive);
+        let array = SortedArray::from_sorted((0..size).map(of).collect()).unwrap();
+        let paged = PagedArray::new(array).unwrap();
+        assert_eq!(paged.height(), 1 + usize::from(size == 400_000));
+        let numbers = || (0..size).step_by(1 + size / 10_000);
+        let keys: Vec<_> = numbers().map(of).collect();
+        let expected: Vec<Found> = numbers().map(Ok).collect();
+        check_found(&paged, &keys, &expected);
     }
 }
 
 #[test]
-fn what_is_not_sorted_is_refused_by_its_place() {
-    let error = SortedArray::from_sorted(vec![1, 2, 2, 1]).unwrap_err();
-    assert_eq!(error.at, 3);
-    assert!(error.to_string().contains("element at 3"));
-    let error = SortedStrings::from_sorted(["a", "c", "b"]).unwrap_err();
-    assert!(error.to_string().contains("element at 2"), "{error}");
-    assert_eq!(
-        SortedArray::from_unsorted_dedup(vec![3, 1, 3]).as_slice(),
-        [1, 3]
+fn who_is_out_of_order_is_named() {
+    let at =
+        |elements: &[u8]| SortedArray::from_sorted(elements.to_vec()).map_err(|error| error.at);
+    assert_eq!(at(&[1, 1, 2]).unwrap().into_vec(), [1, 1, 2]);
+    assert_eq!(at(&[1, 3, 2, 1]), Err(2));
+    assert_eq!(at(&[2, 1]), Err(1));
+    let strings = SortedStrings::from_sorted(["a", "b", "ab"]);
+    assert!(matches!(
+        strings,
+        Err(StringsError::OutOfOrder(OutOfOrder { at: 2 }))
+    ));
+}
+
+#[test]
+fn a_nan_has_a_place() {
+    let floats = [f64::NAN, 1.0, -f64::NAN, f64::NEG_INFINITY, -0.0, 0.0];
+    let array = SortedArray::from_unsorted(floats.map(TotalF64::new).to_vec());
+    let keys = floats.map(TotalF64::new);
+    check_found(&array, &keys, &[Ok(5), Ok(4), Ok(0), Ok(1), Ok(2), Ok(3)]);
+}
+
+fn check_strings(mut strings: Vec<Vec<u8>>, mut keys: Vec<Vec<u8>>) {
+    strings.sort();
+    let all = SortedStrings::from_sorted(&strings).unwrap();
+    assert_eq!(all.len(), strings.len());
+    assert_eq!(all.is_empty(), strings.is_empty());
+    assert!(all.iter().eq(&strings));
+    assert_eq!(all.get(strings.len()), None);
+    let heap: usize = strings.iter().map(Vec::len).sum();
+    assert!(all.bytes() >= 16 * strings.len() + heap);
+    // Those that are there, with an end of their own, and without their end.
+    keys.extend(strings.iter().step_by(1 + strings.len() / 50).cloned());
+    for string in strings.iter().step_by(1 + strings.len() / 20) {
+        for end in [0, 1, 255] {
+            keys.push([string.as_slice(), &[end]].concat());
+        }
+        keys.push(string[..string.len().saturating_sub(1)].to_vec());
+    }
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let expected: Vec<Found> = keys
+        .iter()
+        .map(|key| {
+            naive(
+                strings.iter().map(|string| string.as_slice() < *key),
+                |place| strings.get(place).is_some_and(|string| string == key),
+            )
+        })
+        .collect();
+    check_found(&all, &keys, &expected);
+}
+
+#[test]
+fn strings_of_any_lengths_find_what_a_scan_finds() {
+    let mut random = random(3);
+    for size in SIZES {
+        for (common, bytes_max, letters) in
+            [(0, 3, 2), (0, 12, 2), (5, 20, 1), (9, 9, 200), (0, 30, 255)]
+        {
+            let mut string = |common: usize| {
+                let bytes = random(bytes_max + 1) as usize;
+                let mut string = vec![b'c'; common];
+                // Zeros among them.
+                string.extend((0..bytes).map(|_| random(letters) as u8));
+                string
+            };
+            let strings: Vec<Vec<u8>> = (0..size).map(|_| string(common)).collect();
+            let mut keys: Vec<Vec<u8>> = (0..20).map(|_| string(common)).collect();
+            keys.extend((0..20).map(|at| string(at % (common + 1))));
+            keys.extend([
+                vec![],
+                vec![255; 40],
+                vec![b'c'; 4],
+                vec![b'c'; 100],
+                vec![b'd'],
+            ]);
+            check_strings(strings, keys);
+        }
+    }
+}
+
+#[test]
+fn strings_longer_than_an_entry_says_are_compared_whole() {
+    let long = |last: u8, bytes: usize| [vec![7; bytes], vec![last]].concat();
+    let mut strings = Vec::new();
+    for bytes in [10, 65_534, 65_535, 65_536, 70_000] {
+        strings.extend([
+            long(7, bytes),
+            long(9, bytes),
+            long(5, bytes),
+            long(9, bytes),
+        ]);
+    }
+    check_strings(
+        strings.clone(),
+        vec![long(8, 70_000), long(8, 65_535), long(6, 9)],
     );
+    // Something else first, so that there is nothing that all begin with.
+    strings.push(b"x".to_vec());
+    check_strings(strings, vec![long(8, 70_000), long(8, 65_535), long(6, 9)]);
 }

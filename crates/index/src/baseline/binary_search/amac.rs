@@ -4,7 +4,7 @@
 //! access and one prefetch; the state is 32 bytes for keys of up to eight.
 
 use super::{GROUP_MAX, prefetch};
-use crate::sorted::search::{finish, narrow, per_line};
+use crate::sorted::search::{finish, half, narrow, per_line};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -62,16 +62,16 @@ pub fn amac<T: Copy + Ord>(elements: &[T], keys: &[T], group: usize, places: &mu
                         next += 1;
                     }
                     Stage::Access => {
-                        let probe = state.low + state.size / 2;
+                        let probe = state.low + half(state.size);
                         // SAFETY: the probe lies within the range, the range within the elements.
                         state.low =
                             unsafe { narrow(elements.as_ptr(), state.low, probe, state.key) };
-                        state.size -= state.size / 2;
+                        state.size -= half(state.size);
                     }
                     Stage::Done => break,
                 }
                 if state.size > per_line::<T>() {
-                    prefetch(elements, state.low + state.size / 2);
+                    prefetch(elements, state.low + half(state.size));
                     state.stage = Stage::Access;
                     break;
                 }

@@ -1,7 +1,7 @@
 //! Group prefetching: a group of lookups shares one loop (listing 3).
 
 use super::{GROUP_MAX, prefetch};
-use crate::sorted::search::{finish, narrow, per_line};
+use crate::sorted::search::{finish, half, narrow, per_line};
 
 /// Groups of lookups that take each step together: all prefetch, then all compare.
 pub fn group_prefetching<T: Copy + Ord>(
@@ -20,7 +20,7 @@ pub fn group_prefetching<T: Copy + Ord>(
         lows.fill(0);
         let mut size = elements.len();
         while size > per_line::<T>() {
-            let half = size / 2;
+            let half = half(size);
             for low in &*lows {
                 prefetch(elements, low + half);
             }

@@ -4,7 +4,7 @@
 //! lookups in one: what a lookup does next follows from when it began.
 
 use super::{GROUP_MAX, prefetch};
-use crate::sorted::search::{finish, narrow, per_line};
+use crate::sorted::search::{finish, half, narrow, per_line};
 
 /// A place in the pipeline.
 #[derive(Clone, Copy)]
@@ -26,8 +26,8 @@ pub fn software_pipelined<T: Copy + Ord>(
     let mut halves = Vec::new();
     let mut size = elements.len();
     while size > per_line::<T>() {
-        halves.push(size / 2);
-        size -= size / 2;
+        halves.push(half(size));
+        size -= half(size);
     }
     let (Some(&first_half), Some(&first_key)) = (halves.first(), keys.first()) else {
         return super::branch_free(elements, keys, group, places);
