@@ -1,0 +1,57 @@
+//! Vectors of codes, and finding the rows whose code is in a set.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | codes of 1 to 32 bits, packed | [`PackedCodes`] |
+//! | sets of codes, and the forms they take | [`CodeSet`] |
+//! | the scan | [`Codes::scan`], `scan.rs` |
+//! | unpacking and comparing, eight or sixteen codes at a time | `lanes.rs` and below |
+//!
+//! # Layout
+//! Codes come in *blocks* of 64: a block of codes of `w` bits is `w` words, whatever `w` is. Code `i` of a block
+//! is its bits `i * w` to `(i + 1) * w - 1`, least significant first. So groups of eight codes begin at a
+//! byte, and one mask of 64 bits says which rows of a block are found.
+
+mod lanes;
+mod packed;
+mod scan;
+mod set;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use packed::PackedCodes;
+pub use set::CodeSet;
+
+/// Codes of a block.
+pub(crate) const BLOCK: usize = 64;
+
+/// Codes to be scanned.
+#[derive(Clone, Copy, Debug)]
+pub enum Codes<'c> {
+    /// Packed ones.
+    Packed(&'c PackedCodes),
+    /// One number for each.
+    Plain(&'c [u32]),
+}
+
+impl Codes<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Codes::Packed(codes) => codes.len(),
+            Codes::Plain(codes) => codes.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

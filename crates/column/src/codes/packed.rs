@@ -1,0 +1,181 @@
+//! Codes of few bits each.
+
+use std::collections::TryReserveError;
+
+use super::BLOCK;
+
+/// Words behind the last block, so that whole vectors can be read at its last code.
+const PADDING: usize = 8;
+
+/// Bits that the codes below `count` need: 1 to 32.
+pub(crate) fn bits_for(count: u64) -> u32 {
+    (u64::BITS - count.saturating_sub(1).leading_zeros()).clamp(1, 32)
+}
+
+/// Codes of 1 to 32 bits each, packed without gaps, on huge pages.
+///
+/// Invariants: there are `len.div_ceil(64) * width + 8` words; bits behind the last code are 0.
+#[derive(Clone, Debug)]
+pub struct PackedCodes {
+    words: Vec<u64>,
+    len: usize,
+    width: u32,
+}
+
+impl PackedCodes {
+    /// None yet, with room for `capacity` codes of `width` bits.
+    ///
+    /// # Errors
+    /// When memory is lacking.
+    ///
+    /// # Panics
+    /// If the width is not 1 to 32.
+    pub fn with_capacity(width: u32, capacity: usize) -> Result<Self, TryReserveError> {
+        assert!((1..=32).contains(&width), "a code has 1 to 32 bits");
+        let blocks = capacity.div_ceil(BLOCK);
+        let mut words =
+            memory::on_huge_pages(blocks.saturating_mul(width as usize).saturating_add(PADDING))?;
+        words.resize(PADDING, 0);
+        Ok(Self {
+            words,
+            len: 0,
+            width,
+        })
+    }
+
+    /// These codes, with `width` bits each.
+    ///
+    /// # Errors
+    /// When memory is lacking.
+    ///
+    /// # Panics
+    /// If the width is not 1 to 32, or a code has more bits.
+    pub fn from_codes(
+        width: u32,
+        codes: impl ExactSizeIterator<Item = u32>,
+    ) -> Result<Self, TryReserveError> {
+        let mut packed = Self::with_capacity(width, codes.len())?;
+        let mut batch = [0; BLOCK];
+        let mut filled = 0;
+        for code in codes {
+            batch[filled] = code;
+            filled += 1;
+            if filled == BLOCK {
+                packed.extend(&batch)?;
+                filled = 0;
+            }
+        }
+        packed.extend(&batch[..filled])?;
+        Ok(packed)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bits of each.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Bytes of all words.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.words.as_slice())
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// When memory is lacking; nothing was added.
+    ///
+    /// # Panics
+    /// If it has more than [`PackedCodes::width`] bits.
+    pub fn push(&mut self, code: u32) -> Result<(), TryReserveError> {
+        self.extend(&[code])
+    }
+
+    /// Adds some.
+    ///
+    /// # Errors
+    /// When memory is lacking; nothing was added.
+    ///
+    /// # Panics
+    /// If one has more than [`PackedCodes::width`] bits; nothing was added.
+    pub fn extend(&mut self, codes: &[u32]) -> Result<(), TryReserveError> {
+        let all = codes.iter().fold(0, |all, code| all | code);
+        let is_fit = u64::from(all) >> self.width == 0;
+        assert!(is_fit, "a code has more than {} bits", self.width);
+        let blocks = (self.len + codes.len()).div_ceil(BLOCK);
+        let words = blocks * self.width as usize + PADDING;
+        self.words
+            .try_reserve(words.saturating_sub(self.words.len()))?;
+        self.words.resize(words, 0);
+        let mut bit = self.len * self.width as usize;
+        // The word that is being filled is kept apart.
+        let mut word = self.words[bit / 64];
+        for &code in codes {
+            let (at, shift) = (bit / 64, bit % 64);
+            word |= u64::from(code) << shift;
+            bit += self.width as usize;
+            if bit / 64 != at {
+                self.words[at] = word;
+                // Zero if the code ended with the word: its shift is less than 64 twice over.
+                word = u64::from(code) >> 1 >> (63 - shift);
+            }
+        }
+        self.words[bit / 64] |= word;
+        self.len += codes.len();
+        Ok(())
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline]
+    pub fn get(&self, at: usize) -> u32 {
+        assert!(at < self.len, "there are {} codes", self.len);
+        let bit = at * self.width as usize;
+        let pair = u128::from(self.words[bit / 64]) | u128::from(self.words[bit / 64 + 1]) << 64;
+        (pair >> (bit % 64)) as u32 & mask(self.width)
+    }
+
+    /// Where one lies, to be fetched before [`PackedCodes::get`].
+    pub fn address(&self, at: usize) -> *const u8 {
+        let byte = at.wrapping_mul(self.width as usize) / 8;
+        self.words.as_ptr().cast::<u8>().wrapping_add(byte)
+    }
+
+    /// The codes of a block, and how many it has.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub(crate) fn block(&self, number: usize) -> ([u32; BLOCK], usize) {
+        let from = number * BLOCK;
+        assert!(from < self.len, "there are {} codes", self.len);
+        let mut codes = [0; BLOCK];
+        let words = &self.words[number * self.width as usize..][..self.width as usize + 1];
+        for (at, code) in codes.iter_mut().enumerate() {
+            let bit = at * self.width as usize;
+            let pair = u128::from(words[bit / 64]) | u128::from(words[bit / 64 + 1]) << 64;
+            *code = (pair >> (bit % 64)) as u32 & mask(self.width);
+        }
+        (codes, (self.len - from).min(BLOCK))
+    }
+
+    /// All words: blocks, then padding.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+/// Ones, for the bits of a code.
+pub(super) fn mask(width: u32) -> u32 {
+    u32::MAX >> (32 - width)
+}

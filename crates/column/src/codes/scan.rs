@@ -1,0 +1,433 @@
+//! The scan of a vector of codes for a set of them.
+//!
+//! One body, generic over the machine's vectors ([`Lanes`]), how codes are read ([`Unpack`]) and how
+//! they are tested ([`Test`]). Which vectors there are is found at run time.
+
+use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+use super::{avx2::Avx2, avx512::Avx512};
+use super::{
+    BLOCK, CodeSet, Codes,
+    lanes::{Lanes, NARROW_MAX, Unpack},
+    portable::Portable,
+    set::{FACTOR, FEW_MAX, Filter, Form},
+};
+
+/// Vector instructions to scan with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Machine {
+    /// None but what the compiler finds.
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// With VBMI.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Machine {
+    pub(super) fn is_there(self) -> bool {
+        match self {
+            Machine::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi")
+            }
+        }
+    }
+
+    /// The best last.
+    pub(super) const ALL: &'static [Machine] = &[
+        Machine::Portable,
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx512,
+    ];
+
+    fn best() -> Machine {
+        let mut best_first = Machine::ALL.iter().rev();
+        *best_first
+            .find(|machine| machine.is_there())
+            .unwrap_or(&Machine::Portable)
+    }
+}
+
+impl Codes<'_> {
+    /// Finds the rows of a range whose codes are in the set. `found` is given a row and a mask: if its bit `i`
+    /// is set, row `+ i` is found. Masks come in ascending order of rows; none is 0.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    pub fn scan(&self, rows: Range<usize>, set: &CodeSet, found: impl FnMut(usize, u64)) {
+        self.scan_on(Machine::best(), rows, set, found);
+    }
+
+    /// Appends the rows of a range whose codes are in the set, plus `base`, in ascending order.
+    ///
+    /// # Errors
+    /// When memory is lacking for all of them.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    pub fn rows(
+        &self,
+        rows: Range<usize>,
+        set: &CodeSet,
+        base: u64,
+        to: &mut Vec<u64>,
+    ) -> Result<(), std::collections::TryReserveError> {
+        let mut outcome = Ok(());
+        self.scan(rows, set, |row, mut mask| {
+            if outcome.is_ok() && to.capacity() - to.len() < BLOCK {
+                outcome = to.try_reserve(BLOCK);
+            }
+            if outcome.is_err() {
+                return;
+            }
+            let first = base + row as u64;
+            while mask != 0 {
+                to.push(first + u64::from(mask.trailing_zeros()));
+                mask &= mask - 1;
+            }
+        });
+        outcome
+    }
+
+    pub(super) fn scan_on(
+        &self,
+        machine: Machine,
+        rows: Range<usize>,
+        set: &CodeSet,
+        found: impl FnMut(usize, u64),
+    ) {
+        assert!(rows.end <= self.len(), "there are {} rows", self.len());
+        assert!(machine.is_there(), "the machine has no {machine:?}");
+        let scan = Scan {
+            codes: *self,
+            rows,
+            set,
+            found,
+        };
+        match machine {
+            // SAFETY: it needs no instructions.
+            Machine::Portable => unsafe { scan.run::<Portable>() },
+            // SAFETY: asserted above.
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx2 => unsafe { with_avx2(scan) },
+            // SAFETY: asserted above.
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => unsafe { with_avx512(scan) },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn with_avx2<F: FnMut(usize, u64)>(scan: Scan<'_, F>) {
+    // SAFETY: this function has them.
+    unsafe { scan.run::<Avx2>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn with_avx512<F: FnMut(usize, u64)>(scan: Scan<'_, F>) {
+    // SAFETY: this function has them.
+    unsafe { scan.run::<Avx512>() }
+}
+
+struct Scan<'s, F> {
+    codes: Codes<'s>,
+    rows: Range<usize>,
+    set: &'s CodeSet,
+    found: F,
+}
+
+/// Blocks, of which `rows` are looked for.
+struct Span {
+    /// The first one.
+    block: *const u64,
+    /// Its first row.
+    first: usize,
+    blocks: usize,
+    rows: Range<usize>,
+}
+
+impl Span {
+    /// A mask without the rows that are not looked for.
+    #[inline(always)]
+    fn trimmed(&self, block: usize, mut mask: u64) -> u64 {
+        let first = self.first + block * BLOCK;
+        if first < self.rows.start {
+            mask &= u64::MAX << (self.rows.start - first);
+        }
+        if first + BLOCK > self.rows.end {
+            mask &= u64::MAX >> (first + BLOCK - self.rows.end);
+        }
+        mask
+    }
+}
+
+impl<F: FnMut(usize, u64)> Scan<'_, F> {
+    /// # Safety
+    /// The caller has the instructions.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(mut self) {
+        let rows = self.rows.clone();
+        if rows.is_empty() {
+            return;
+        }
+        match self.codes {
+            Codes::Packed(codes) => {
+                let first = rows.start / BLOCK;
+                let width = codes.width();
+                let span = Span {
+                    block: codes.words()[first * width as usize..].as_ptr(),
+                    first: first * BLOCK,
+                    blocks: rows.end.div_ceil(BLOCK) - first,
+                    rows,
+                };
+                // SAFETY: the vector has all blocks of its rows and eight words more.
+                unsafe {
+                    match width {
+                        ..=NARROW_MAX => self.over::<L, _>(&span, L::narrow(width)),
+                        32 if cfg!(target_endian = "little") => {
+                            self.over::<L, _>(&span, L::plain())
+                        }
+                        _ => self.over::<L, _>(&span, L::wide(width)),
+                    }
+                }
+            }
+            Codes::Plain(codes) => {
+                let (whole, rest) = codes[rows.clone()].as_chunks::<BLOCK>();
+                let span = Span {
+                    block: whole.as_ptr().cast(),
+                    first: rows.start,
+                    blocks: whole.len(),
+                    rows: rows.clone(),
+                };
+                let mut last = [0; BLOCK];
+                last[..rest.len()].copy_from_slice(rest);
+                let tail = Span {
+                    block: last.as_ptr().cast(),
+                    first: rows.end - rest.len(),
+                    blocks: usize::from(!rest.is_empty()),
+                    rows,
+                };
+                for span in [span, tail] {
+                    // SAFETY: whole blocks of numbers.
+                    unsafe { self.over::<L, _>(&span, L::plain()) }
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The caller has the instructions; the span has its blocks.
+    #[inline(always)]
+    unsafe fn over<L: Lanes, U: Unpack<L>>(&mut self, span: &Span, unpack: U) {
+        let found = &mut self.found;
+        // SAFETY: as the caller promises. Bitmaps have a bit for each code, and one for all others.
+        unsafe {
+            match self.set.form() {
+                Form::Nothing => {}
+                &Form::One(code) => each(span, unpack, Few::<L, 1>::of(&[code]), found),
+                &Form::Range(first, last) => {
+                    let test = InRange::<L> {
+                        first: L::splat(first),
+                        most: L::splat(last - first),
+                    };
+                    each(span, unpack, test, found);
+                }
+                Form::Few(codes, 2) => each(span, unpack, Few::<L, 2>::of(codes), found),
+                Form::Few(codes, ..=4) => each(span, unpack, Few::<L, 4>::of(codes), found),
+                Form::Few(codes, _) => each(span, unpack, Few::<L, FEW_MAX>::of(codes), found),
+                Form::Bitmap { bits, width } => {
+                    let others = 1_u32.checked_shl(*width).unwrap_or(u32::MAX);
+                    let test = InBitmap::<L> {
+                        bits: bits.as_ptr(),
+                        others: L::splat(others),
+                    };
+                    each(span, unpack, test, found);
+                }
+                Form::Filter(filter) => filtered(span, unpack, filter, found),
+            }
+        }
+    }
+}
+
+/// Whether codes are in a set.
+trait Test<L: Lanes>: Copy {
+    /// A bit for each lane.
+    ///
+    /// # Safety
+    /// The caller has the instructions.
+    unsafe fn test(&self, codes: L::Vector) -> u64;
+}
+
+#[derive(Clone, Copy)]
+struct Few<L: Lanes, const N: usize>([L::Vector; N]);
+
+impl<L: Lanes, const N: usize> Few<L, N> {
+    /// The first codes of a list.
+    ///
+    /// # Safety
+    /// The caller has the instructions.
+    #[inline(always)]
+    unsafe fn of(codes: &[u32]) -> Self {
+        // SAFETY: as the caller promises.
+        let mut vectors = [unsafe { L::splat(codes[0]) }; N];
+        for (vector, &code) in vectors.iter_mut().zip(codes) {
+            // SAFETY: as above.
+            *vector = unsafe { L::splat(code) };
+        }
+        Self(vectors)
+    }
+}
+
+impl<L: Lanes, const N: usize> Test<L> for Few<L, N> {
+    #[inline(always)]
+    unsafe fn test(&self, codes: L::Vector) -> u64 {
+        let mut mask = 0;
+        for &code in &self.0 {
+            // SAFETY: as the caller promises.
+            mask |= unsafe { L::equal(codes, code) };
+        }
+        mask
+    }
+}
+
+#[derive(Clone, Copy)]
+struct InRange<L: Lanes> {
+    first: L::Vector,
+    most: L::Vector,
+}
+
+impl<L: Lanes> Test<L> for InRange<L> {
+    #[inline(always)]
+    unsafe fn test(&self, codes: L::Vector) -> u64 {
+        // SAFETY: as the caller promises.
+        unsafe { L::in_range(codes, self.first, self.most) }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct InBitmap<L: Lanes> {
+    bits: *const u32,
+    /// The place of the bit of all codes that are not less.
+    others: L::Vector,
+}
+
+impl<L: Lanes> Test<L> for InBitmap<L> {
+    #[inline(always)]
+    unsafe fn test(&self, codes: L::Vector) -> u64 {
+        // SAFETY: as the caller promises; no place is beyond `others`.
+        unsafe { L::bits_at(self.bits, L::min(codes, self.others)) }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct InFilter<L: Lanes> {
+    bits: *const u32,
+    factor: L::Vector,
+    shift: u32,
+}
+
+impl<L: Lanes> Test<L> for InFilter<L> {
+    #[inline(always)]
+    unsafe fn test(&self, codes: L::Vector) -> u64 {
+        // SAFETY: as the caller promises; there is a bit for each number with so many bits.
+        unsafe { L::bits_at(self.bits, L::hash(codes, self.factor, self.shift)) }
+    }
+}
+
+/// Tests all blocks.
+///
+/// # Safety
+/// The caller has the instructions, the span its blocks.
+#[inline(always)]
+unsafe fn each<L: Lanes, U: Unpack<L>, T: Test<L>>(
+    span: &Span,
+    unpack: U,
+    test: T,
+    found: &mut impl FnMut(usize, u64),
+) {
+    for number in 0..span.blocks {
+        let mut mask = 0;
+        for group in 0..BLOCK / L::COUNT {
+            // SAFETY: as the caller promises.
+            unsafe {
+                let block = span.block.add(number * unpack.block_words());
+                mask |= test.test(unpack.unpack(block, group)) << (group * L::COUNT);
+            }
+        }
+        mask = span.trimmed(number, mask);
+        if mask != 0 {
+            found(span.first + number * BLOCK, mask);
+        }
+    }
+}
+
+/// Blocks that are filtered before what has passed is looked up: enough for the lookups' misses to
+/// overlap.
+const BATCH_BLOCKS: usize = 16;
+
+/// Tests all blocks by a filter, and what passes it exactly.
+///
+/// # Safety
+/// The caller has the instructions, the span its blocks.
+#[inline(always)]
+unsafe fn filtered<L: Lanes, U: Unpack<L>>(
+    span: &Span,
+    unpack: U,
+    filter: &Filter,
+    found: &mut impl FnMut(usize, u64),
+) {
+    let test = InFilter::<L> {
+        bits: filter.bits.as_ptr(),
+        // SAFETY: as the caller promises.
+        factor: unsafe { L::splat(FACTOR) },
+        shift: filter.shift,
+    };
+    let mut codes = [0_u32; BLOCK];
+    let mut passed = [(0_u32, 0_u32); BATCH_BLOCKS * BLOCK];
+    for first in (0..span.blocks).step_by(BATCH_BLOCKS) {
+        let mut count = 0;
+        let blocks = BATCH_BLOCKS.min(span.blocks - first);
+        for number in 0..blocks {
+            let mut mask = 0;
+            for group in 0..BLOCK / L::COUNT {
+                // SAFETY: as the caller promises; a group of a block fits into as many codes.
+                unsafe {
+                    let block = span.block.add((first + number) * unpack.block_words());
+                    let vector = unpack.unpack(block, group);
+                    L::store(vector, codes.as_mut_ptr().add(group * L::COUNT));
+                    mask |= test.test(vector) << (group * L::COUNT);
+                }
+            }
+            mask = span.trimmed(first + number, mask);
+            while mask != 0 {
+                let at = mask.trailing_zeros();
+                let code = codes[at as usize];
+                filter.table.prefetch(code);
+                passed[count] = ((number * BLOCK) as u32 + at, code);
+                count += 1;
+                mask &= mask - 1;
+            }
+        }
+        let mut masks = [0_u64; BATCH_BLOCKS];
+        for &(row, code) in &passed[..count] {
+            masks[row as usize / BLOCK] |= u64::from(filter.table.contains(code)) << (row % 64);
+        }
+        for (number, &mask) in masks[..blocks].iter().enumerate() {
+            if mask != 0 {
+                found(span.first + (first + number) * BLOCK, mask);
+            }
+        }
+    }
+}

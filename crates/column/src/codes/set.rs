@@ -1,0 +1,228 @@
+//! Sets of codes, in the form in which a scan tests them.
+
+use std::collections::TryReserveError;
+
+use interleave::{Policy as _, Prefetching};
+
+use super::packed::bits_for;
+
+/// So many codes are compared with each one by one.
+pub(super) const FEW_MAX: usize = 8;
+/// A bitmap of so many bytes is in the cache whatever else is.
+const BITMAP_BYTES_SMALL: usize = 256 << 10;
+/// Bits of a filter for each code, at least: one of so many other codes passes.
+const FILTER_BITS_PER_CODE: usize = 24;
+/// A factor whose products have their entropy at the top (the golden ratio).
+pub(super) const FACTOR: u32 = 0x9e37_79b1;
+
+/// A set of codes to scan for.
+///
+/// It has the form that is tested fastest: nothing, one code, a range, few codes that are compared each,
+/// a bitmap over all codes if the cache holds it, else a *filter*: a bitmap over hashes, and a hash
+/// table in which the codes that pass are looked up.
+#[derive(Clone, Debug)]
+pub struct CodeSet {
+    form: Form,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Form {
+    Nothing,
+    One(u32),
+    /// The first and the last.
+    Range(u32, u32),
+    /// Filled up with the last one.
+    Few([u32; FEW_MAX], usize),
+    /// A bit for each code of so many bits, and a word of zeros for all others.
+    Bitmap {
+        bits: Vec<u32>,
+        width: u32,
+    },
+    Filter(Filter),
+}
+
+/// A bit for each hash of a code, and the codes.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    /// `1 << (32 - shift)` bits, of which a code has that at its hash shifted right.
+    pub(super) bits: Vec<u32>,
+    pub(super) shift: u32,
+    pub(super) table: Table,
+}
+
+impl CodeSet {
+    /// The codes of a list, in any order, for scans of codes below `domain`. Sorts the list and drops
+    /// equal ones.
+    ///
+    /// # Errors
+    /// When memory is lacking.
+    ///
+    /// # Panics
+    /// If a code is not below `domain`, or that is more than 2^32.
+    pub fn new(codes: &mut Vec<u32>, domain: u64) -> Result<Self, TryReserveError> {
+        if !codes.is_sorted() {
+            codes.sort_unstable();
+        }
+        codes.dedup();
+        let last = codes.last().map_or(0, |&last| u64::from(last) + 1);
+        assert!(last <= domain && domain <= 1 << 32, "codes are below {domain}");
+        Ok(Self {
+            form: Form::of(codes, domain)?,
+            len: codes.len(),
+        })
+    }
+
+    /// One code.
+    pub fn one(code: u32) -> Self {
+        Self {
+            form: Form::One(code),
+            len: 1,
+        }
+    }
+
+    /// The codes from the first to the last of a range, which may be empty.
+    pub fn range(codes: std::ops::Range<u32>) -> Self {
+        let form = match codes.end.checked_sub(1) {
+            Some(last) if last >= codes.start => Form::Range(codes.start, last),
+            _ => Form::Nothing,
+        };
+        Self {
+            form,
+            len: codes.len(),
+        }
+    }
+
+    /// How many codes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What it is tested by: `nothing`, `one`, `range`, `few`, `bitmap` or `filter`.
+    pub fn form_name(&self) -> &'static str {
+        match self.form {
+            Form::Nothing => "nothing",
+            Form::One(_) => "one",
+            Form::Range(..) => "range",
+            Form::Few(..) => "few",
+            Form::Bitmap { .. } => "bitmap",
+            Form::Filter(_) => "filter",
+        }
+    }
+
+    pub(super) fn form(&self) -> &Form {
+        &self.form
+    }
+}
+
+impl Form {
+    fn of(codes: &[u32], domain: u64) -> Result<Self, TryReserveError> {
+        let (Some(&first), Some(&last)) = (codes.first(), codes.last()) else {
+            return Ok(Form::Nothing);
+        };
+        if first == last {
+            return Ok(Form::One(first));
+        }
+        if (last - first) as usize == codes.len() - 1 {
+            return Ok(Form::Range(first, last));
+        }
+        if codes.len() <= FEW_MAX {
+            let mut few = [last; FEW_MAX];
+            few[..codes.len()].copy_from_slice(codes);
+            return Ok(Form::Few(few, codes.len()));
+        }
+        let width = bits_for(domain).max(5);
+        let bitmap_bytes = (1_usize << width) / 8;
+        let filter_bits = codes.len().saturating_mul(FILTER_BITS_PER_CODE);
+        let filter_width = bits_for(filter_bits as u64).max(10);
+        if bitmap_bytes <= BITMAP_BYTES_SMALL || filter_width + 2 >= width {
+            let words = (1 << (width - 5)) + 1;
+            let mut bits = memory::on_huge_pages(words)?;
+            bits.resize(words, 0);
+            for &code in codes {
+                bits[code as usize / 32] |= 1 << (code % 32);
+            }
+            return Ok(Form::Bitmap { bits, width });
+        }
+        Filter::new(codes, filter_width).map(Form::Filter)
+    }
+}
+
+impl Filter {
+    fn new(codes: &[u32], width: u32) -> Result<Self, TryReserveError> {
+        let mut bits = memory::on_huge_pages(1 << (width - 5))?;
+        bits.resize(1 << (width - 5), 0_u32);
+        let shift = 32 - width;
+        for &code in codes {
+            let hash = code.wrapping_mul(FACTOR) >> shift;
+            bits[hash as usize / 32] |= 1 << (hash % 32);
+        }
+        Ok(Self {
+            bits,
+            shift,
+            table: Table::new(codes)?,
+        })
+    }
+}
+
+/// A hash table of codes, at most half full.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    slots: Vec<u32>,
+    shift: u32,
+    /// What free slots have: a number that is none of the codes.
+    free: u32,
+}
+
+impl Table {
+    fn new(codes: &[u32]) -> Result<Self, TryReserveError> {
+        let width = bits_for(codes.len() as u64 * 2);
+        // The codes are sorted and distinct: the first gap.
+        let gap = codes.iter().zip(0..).position(|(&code, at)| code != at);
+        let free = gap.unwrap_or(codes.len()) as u32;
+        let mut slots = memory::on_huge_pages(1 << width)?;
+        slots.resize(1 << width, free);
+        let mut table = Self {
+            slots,
+            shift: 32 - width,
+            free,
+        };
+        for &code in codes {
+            let mut at = table.place(code);
+            while table.slots[at] != free {
+                at = (at + 1) % table.slots.len();
+            }
+            table.slots[at] = code;
+        }
+        Ok(table)
+    }
+
+    #[inline(always)]
+    fn place(&self, code: u32) -> usize {
+        // Another hash than the filter's: what passes it would crowd together else.
+        ((code ^ code >> 15).wrapping_mul(0x85eb_ca6b) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(&self, code: u32) {
+        Prefetching::prefetch(self.slots.as_ptr().wrapping_add(self.place(code)), 4);
+    }
+
+    #[inline(always)]
+    pub(super) fn contains(&self, code: u32) -> bool {
+        let mut at = self.place(code);
+        loop {
+            let slot = self.slots[at];
+            if slot == self.free || slot == code {
+                // If both, the code is that of free slots.
+                return slot != self.free;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+}

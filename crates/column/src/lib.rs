@@ -1,0 +1,3 @@
+//! Columns.
+mod codes;
+pub use codes::{CodeSet, Codes, PackedCodes};
