@@ -1,20 +1,20 @@
 //! A sorted array under separators in pages: a B+-tree whose leaves are the array.
 //!
 //! Binary search in a large array goes to another page with nearly every step, and each is a miss of
-//! the translation buffer as well, which on ordinary pages costs as much as the cache's (paper 003 sections 5.4.3
-//! and 6). Here a search stays within one page of [`PAGE_BYTES`] per level:
+//! the translation buffer as well, which on ordinary pages costs as much as the cache's (paper 003
+//! sections 5.4.3 and 6). Here a search stays within one page of [`PAGE_BYTES`] per level:
 //!
 //! ```text
-//! level 2        [ s s s s ]              pages of separators: each the greatest element
-//! level 1   [ s s s s ][ s s s s ] …      below it
-//! array     [ e e ][ e e ][ e e ][ e e ] …
+//! level 2                [ s s … ]                  pages of separators: each the greatest
+//! level 1   [ s s … ][ s s … ][ s s … ]             element of the page below it
+//! array     [ e e … ][ e e … ][ e e … ][ e e … ]    as it lies in memory, by page
 //! ```
 //!
-//! One piece of the array per separator of level 1: what lies within [`PIECE_BYTES`] whose address is a
-//! multiple of that. So pieces do not straddle pages wherever the array begins.
+//! Pages of the array are where addresses say, wherever it begins; an element belongs to
+//! the page that it begins in. How separators lie in a page: `paged/page.rs`.
 //!
-//! Invariant: a key that is not greater than all elements has its lower bound below the first
-//! separator that is not less than it.
+//! Invariant: of a key that is not greater than all elements, the lower bound lies below the first
+//! separator that is not less than the key.
 
 mod page;
 
@@ -29,17 +29,27 @@ use super::{
     search::{finish, half, narrow, per_line},
 };
 
-/// Bytes of the array under one separator.
-const PIECE_BYTES: usize = 4096;
-
 /// An index of more lines is not asked for as a whole.
 const INDEX_LINES_MAX: usize = 8;
 
 const INDEX: Point = Point::new("paged array's index");
 const DATA: Point = Point::new("paged array's data");
-const PIECE: Point = Point::new("paged array's piece");
+const ARRAY: Point = Point::new("paged array");
 
-/// A sorted array under levels of separators; see the module text.
+/// A sorted array under levels of separators, which have some thousandths of its size: a search stays
+/// within one page of 4 KiB per level. Takes the place of huge pages where there are none, and is
+/// faster than a [`SortedArray`] on them, too.
+///
+/// ```
+/// use index::sorted::{PagedArray, SortedArray};
+/// use interleave::{Execution, look_up_all};
+///
+/// let squares: Vec<u32> = (0..10_000).map(|n| n * n).collect();
+/// let squares = PagedArray::new(SortedArray::from_sorted(squares).unwrap()).unwrap();
+/// let mut found = [Ok(0); 2];
+/// look_up_all(&squares, &[49, 50], Execution::in_flight(2), |at, one| found[at] = one);
+/// assert_eq!(found, [Ok(7), Err(8)]);
+/// ```
 pub struct PagedArray<T> {
     array: SortedArray<T>,
     /// From the lowest, next to the array, to the highest, which has one page.
@@ -47,12 +57,6 @@ pub struct PagedArray<T> {
 }
 
 impl<T: Copy + Ord> PagedArray<T> {
-    /// Bytes of a piece: [`PIECE_BYTES`], or more if an element is larger.
-    const PIECE: usize = match size_of::<T>().next_power_of_two() {
-        large @ PIECE_BYTES.. => large,
-        _ => PIECE_BYTES,
-    };
-
     /// The array, under separators that are made here. Elements of 1 to 1024 bytes; others do not compile.
     ///
     /// # Errors
@@ -62,7 +66,7 @@ impl<T: Copy + Ord> PagedArray<T> {
             array,
             levels: Vec::new(),
         };
-        let mut below = paged.pieces();
+        let mut below = paged.pages();
         while below > 1 {
             let count = below.div_ceil(Layout::<T>::PER_PAGE);
             let mut pages = memory::on_huge_pages(count)?;
@@ -107,24 +111,24 @@ impl<T: Copy + Ord> PagedArray<T> {
         PAGE_BYTES * self.levels.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// How far into its piece the array begins, in bytes.
+    /// How far into its first page the array begins, in bytes.
     #[inline(always)]
     fn skipped(&self) -> usize {
-        self.array.as_slice().as_ptr().addr() % Self::PIECE
+        self.array.as_slice().as_ptr().addr() % PAGE_BYTES
     }
 
     /// Pieces of the array in which elements begin.
-    fn pieces(&self) -> usize {
+    fn pages(&self) -> usize {
         match self.array.len().checked_sub(1) {
             None => 0,
-            Some(last) => (self.skipped() + last * size_of::<T>()) / Self::PIECE + 1,
+            Some(last) => (self.skipped() + last * size_of::<T>()) / PAGE_BYTES + 1,
         }
     }
 
-    /// The first element that begins in a piece or after it, though it be none.
+    /// The first element that begins in a page or after it, though it be none.
     #[inline(always)]
-    fn piece_from(&self, piece: usize) -> usize {
-        (piece * Self::PIECE)
+    fn page_from(&self, page: usize) -> usize {
+        (page * PAGE_BYTES)
             .saturating_sub(self.skipped())
             .div_ceil(size_of::<T>())
     }
@@ -143,12 +147,12 @@ impl<T: Copy + Ord> PagedArray<T> {
         page.wrapping_byte_add(Layout::<T>::data_of(line)).cast()
     }
 
-    /// The greatest element under a page of the highest level that there is so far, or in a piece.
+    /// The greatest element under a page of the highest level that there is so far, or in a page.
     fn greatest(&self, number: usize) -> T {
         match self.levels.last() {
             None => {
                 let elements = self.array.as_slice();
-                elements[self.piece_from(number + 1).min(elements.len()) - 1]
+                elements[self.page_from(number + 1).min(elements.len()) - 1]
             }
             // SAFETY: the index is full, and of so many elements; its last is the greatest.
             Some(pages) => unsafe { *pages[number].index::<T>().add(Layout::<T>::LINES - 1) },
@@ -161,7 +165,7 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
     type Found = Result<usize, usize>;
 
     /// # Suspension
-    /// At each level before the index of a page and before a line of it, and in the array before each line of a piece
+    /// At each level before the index of a page and before a line of it, and in the array before each line of a page
     /// that it has not been to, under policy `P`.
     #[inline(always)]
     fn look_up<P: Policy>(&self, key: T) -> impl Future<Output = Result<usize, usize>> {
@@ -172,7 +176,7 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
                 return Err(all.len());
             }
             let mut level = self.levels.len();
-            // Of the page or, below, of the piece that has the lower bound.
+            // Of the page or, below, of the page that has the lower bound.
             let mut number = 0;
             while level > 0 {
                 level -= 1;
@@ -208,23 +212,23 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
                         .sum::<usize>();
                 }
             }
-            let from = self.piece_from(number);
+            let from = self.page_from(number);
             let mut low = from;
-            let mut size = self.piece_from(number + 1).min(self.len()) - from;
+            let mut size = self.page_from(number + 1).min(self.len()) - from;
             while size > per_line::<T>() {
                 let elements = self.array.as_slice().as_ptr();
                 let address = elements.wrapping_add(low + half(size));
-                P::touch(PIECE, address, size_of::<T>()).await;
+                P::touch(ARRAY, address, size_of::<T>()).await;
                 let elements = self.array.as_slice().as_ptr();
                 let half = half(size);
-                // SAFETY: the probe lies within the piece, which is not empty.
+                // SAFETY: the probe lies within the page, which is not empty.
                 low = unsafe { narrow(elements, low, low + half, key) };
                 size -= half;
             }
             let elements = self.array.as_slice().as_ptr();
             // SAFETY: likewise; halving leaves at least one element.
             let place = unsafe { finish(elements, low, size, key) };
-            // SAFETY: by the invariant, the lower bound lies within the piece.
+            // SAFETY: by the invariant, the lower bound lies within the page.
             let is_key = unsafe { *elements.add(place) } == key;
             if is_key { Ok(place) } else { Err(place) }
         }

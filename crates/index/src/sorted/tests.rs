@@ -129,13 +129,14 @@ fn pages_are_searched_at_every_height_wherever_the_array_begins() {
             })
             .collect();
         check_found(&paged, &keys, &expected);
-        // Four separators of a page, four to five elements of a piece, and one more of them if the first begins within it.
-        let pieces = (size * size_of::<Element>()).div_ceil(4096);
-        assert!(4_usize.pow(paged.height() as u32) >= pieces);
-        assert!(paged.height() == 0 || 4_usize.pow(paged.height() as u32 - 1) <= pieces + 1);
+        // Four separators of a page. Pages in which elements begin: this many or one more.
+        let pages = (size - 1) * size_of::<Element>() / 4096 + 1;
+        let height = paged.height() as u32;
+        assert!(4_usize.pow(height) >= pages);
+        assert!(height == 0 || 4_usize.pow(height - 1) <= pages);
         assert!(paged.separator_bytes() >= 4096 * paged.height());
     }
-    // Pieces that begin within an element. Two levels, as a page has some 500 separators.
+    // Pages that begin within an element. Two levels, as a page has some 500 separators.
     for size in [700, 5000, 400_000] {
         let of = |number: usize| {
             let [.., a, b, c] = (2 * number as u64).to_be_bytes();
