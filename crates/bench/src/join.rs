@@ -218,7 +218,8 @@ pub struct Join {
     /// Which technique that is.
     pub sequential_mode: Option<Technique>,
     /// Time of a lookup against that in the smallest structure, over the same of the logarithms of
-    /// their entries: 1 where memory does not matter. `None` for the smallest.
+    /// their entries: 1 where memory does not matter. `None` for the smallest, and where lookups
+    /// take no logarithm of steps.
     pub growth_beyond_logarithm: Option<f64>,
     /// Random independent cache lines of the same memory that the machine loads per second.
     pub limit_lines_per_second: Option<f64>,

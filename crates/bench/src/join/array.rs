@@ -3,6 +3,7 @@
 //! The value at place `i` is `2 i + 1`, as an integer or in digits; so a key says where it is,
 //! and even ones are absent, between their neighbours.
 
+use index::baseline::binary_search;
 use index::sorted::{FixedString, SortedArray};
 
 use super::bodies::{Draw, answering, bodies, place};
@@ -13,8 +14,6 @@ use crate::limits::Region;
 use crate::number::bytes_text;
 use crate::progress::Progress;
 use crate::{Error, Result};
-
-mod baselines;
 
 const STRUCTURE: &str = "sorted array";
 
@@ -109,7 +108,7 @@ fn contenders<'s, T: Copy + Ord>(
     let mut contenders = bodies(array, place, settings, draw);
     let others = settings.techniques.iter();
     contenders.extend(others.filter_map(|&technique| {
-        let search = baselines::search(technique)?;
+        let search = search(technique)?;
         let elements = array.as_slice();
         let answer = move |keys: &[T], group, places: &mut [usize]| {
             search(elements, keys, group, places);
@@ -118,6 +117,24 @@ fn contenders<'s, T: Copy + Ord>(
     }));
     contenders.sort_by_key(|one| one.technique);
     contenders
+}
+
+/// Stores at `places[i]` the place of the first element that is not less than `keys[i]`, given how
+/// many lookups are under way.
+type Search<T> = fn(&[T], &[T], usize, &mut [usize]);
+
+/// That of a technique which is no execution of the array's own body.
+fn search<T: Copy + Ord>(technique: Technique) -> Option<Search<T>> {
+    Some(match technique {
+        Technique::Std => binary_search::std_search,
+        Technique::BranchFree => binary_search::branch_free,
+        Technique::GroupPrefetching => binary_search::group_prefetching,
+        Technique::SoftwarePipelining => binary_search::software_pipelined,
+        Technique::Amac => binary_search::amac,
+        Technique::CoroutinesFromRoot => binary_search::coroutines_from_root,
+        Technique::CoroutinesBoxed => binary_search::coroutines_boxed,
+        Technique::Sequential | Technique::Coroutines | Technique::Auto => return None,
+    })
 }
 
 /// The same, once for each group size, and the automatic choice in any case: its costs are what

@@ -23,9 +23,8 @@ fn is_comparable(one: &Join, other: &Join) -> bool {
         let place = (of.experiment, of.structure, of.mode, of.keys);
         (place, of.list, of.is_sorted, of.rows)
     };
-    // A table is built as a whole; its list has grown with it, and a lookup there takes no
-    // logarithm of steps.
-    one.experiment != Experiment::GroupSizes && what(one) == what(other)
+    // In hash tables a lookup takes no logarithm of steps.
+    matches!(one.experiment, Experiment::Sizes | Experiment::Csb) && what(one) == what(other)
 }
 
 /// Time against time, over logarithm against logarithm; of entries and nanoseconds.

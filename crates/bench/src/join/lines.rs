@@ -29,30 +29,60 @@ pub struct Lines {
     pub total_lines: usize,
 }
 
-/// Where code is: a source, and the beginnings of the items that belong to it.
-struct Code {
-    source: &'static str,
-    items: &'static [&'static str],
+/// Where code is: sources, and beginnings of the items that belong to it.
+type Code = &'static [(&'static str, &'static str)];
+
+/// Sources by short names.
+mod source {
+    pub(super) const AMAC: &str = include_str!("../../../index/src/baseline/binary_search/amac.rs");
+    pub(super) const ARRAY: &str = include_str!("../../../index/src/sorted/array.rs");
+    pub(super) const GROUP: &str =
+        include_str!("../../../index/src/baseline/binary_search/group_prefetching.rs");
+    pub(super) const PIPELINE: &str =
+        include_str!("../../../index/src/baseline/binary_search/software_pipelined.rs");
+    pub(super) const SEARCH: &str = include_str!("../../../index/src/sorted/search.rs");
+    pub(super) const SEQUENTIAL: &str =
+        include_str!("../../../index/src/baseline/binary_search/sequential.rs");
 }
 
+/// What all searches end with, the sequential one as a whole.
+const FINISH: (&str, &str) = (source::SEARCH, "fn finish");
+
 /// The sequential binary search.
-const SEQUENTIAL: Code = Code {
-    source: include_str!("array/baselines.rs"),
-    items: &["fn branch_free"],
-};
+const SEQUENTIAL: Code = &[FINISH, (source::SEQUENTIAL, "fn branch_free")];
 
 /// The interleaved ones.
-const INTERLEAVED: [(Technique, Code); 1] = [(
-    Technique::Coroutines,
-    Code {
-        source: include_str!("../../../index/src/sorted.rs"),
-        items: &[
-            "for SortedArray<T> {",
-            "macro_rules! lower_bound",
-            "fn step",
+const INTERLEAVED: [(Technique, Code); 4] = [
+    (
+        Technique::GroupPrefetching,
+        &[FINISH, (source::GROUP, "fn group_prefetching")],
+    ),
+    (
+        Technique::SoftwarePipelining,
+        &[
+            FINISH,
+            (source::PIPELINE, "struct Lookup"),
+            (source::PIPELINE, "fn software_pipelined"),
         ],
-    },
-)];
+    ),
+    (
+        Technique::Amac,
+        &[
+            FINISH,
+            (source::AMAC, "enum Stage"),
+            (source::AMAC, "struct State"),
+            (source::AMAC, "fn amac"),
+        ],
+    ),
+    (
+        Technique::Coroutines,
+        &[
+            FINISH,
+            (source::SEARCH, "fn lower_bound"),
+            (source::ARRAY, "> for SortedArray<T> {"),
+        ],
+    ),
+];
 
 const EXAMPLE: &str = "a search tree";
 
@@ -76,16 +106,22 @@ pub(super) fn count() -> Vec<Lines> {
         different_lines: different(&before, &after),
         total_lines: after.len(),
     }];
-    let sequential = SEQUENTIAL.lines();
-    all.extend(INTERLEAVED.iter().map(|(mode, interleaved)| {
-        let interleaved = interleaved.lines();
-        let is_both = *mode == Technique::Coroutines;
-        let others = if is_both { 0 } else { sequential.len() };
+    let sequential = lines_of(SEQUENTIAL);
+    all.extend(INTERLEAVED.iter().map(|&(mode, code)| {
+        let interleaved = lines_of(code);
+        // What both have is kept once; coroutines are the sequential lookup as well.
+        let own = SEQUENTIAL.iter().filter(|item| !code.contains(item));
+        let own: usize = own.map(|(source, item)| cut(source, item).len()).sum();
+        let others = if mode == Technique::Coroutines {
+            0
+        } else {
+            own
+        };
         Lines {
             benchmark: "join",
             experiment: "lines",
             lookup: "binary search",
-            mode: *mode,
+            mode,
             interleaved_lines: interleaved.len(),
             different_lines: different(&sequential, &interleaved),
             total_lines: interleaved.len() + others,
@@ -94,11 +130,9 @@ pub(super) fn count() -> Vec<Lines> {
     all
 }
 
-impl Code {
-    fn lines(&self) -> Vec<&'static str> {
-        let items = self.items.iter();
-        items.flat_map(|item| cut(self.source, item)).collect()
-    }
+fn lines_of(code: Code) -> Vec<&'static str> {
+    let items = code.iter();
+    items.flat_map(|(source, item)| cut(source, item)).collect()
 }
 
 /// The lines of code of an item, from the one that has its beginning to the one that ends it.

@@ -65,13 +65,11 @@ impl Technique {
         }
     }
 
-    /// Whether the number of lookups under way is a choice. That of a software pipeline is
-    /// one for each step of a search.
+    /// Whether the number of lookups under way is a choice.
     pub(super) fn has_groups(self) -> bool {
         match self {
             Self::Std | Self::BranchFree | Self::Sequential | Self::Auto => false,
-            Self::SoftwarePipelining => false,
-            Self::GroupPrefetching | Self::Amac => true,
+            Self::GroupPrefetching | Self::SoftwarePipelining | Self::Amac => true,
             Self::Coroutines | Self::CoroutinesFromRoot | Self::CoroutinesBoxed => true,
         }
     }

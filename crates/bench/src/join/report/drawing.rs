@@ -2,7 +2,7 @@
 
 use super::experiment_of;
 use crate::Result;
-use crate::join::{Experiment, Join};
+use crate::join::{Experiment, Join, Technique};
 use crate::measure::Spread;
 use crate::number::{bytes_text, short_count};
 use crate::report::{Line, LineChart, line_chart};
@@ -18,10 +18,14 @@ pub fn chart(title: &str, results: &[Join]) -> Result<String> {
     let varies = |of: &dyn Fn(&Join) -> u64| results.iter().any(|one| of(one) != of(&results[0]));
     let (x_title, place, label): (_, Place, fn(u64) -> String) =
         if experiment == Experiment::GroupSizes {
-            // One point would be no line: what has no group is the same at each.
+            // What has no group, or has found one by itself, is the same at each.
             (
                 "lookups in flight",
-                |one| one.group.map(|it| it as u64),
+                |one| {
+                    one.group
+                        .filter(|_| one.mode != Technique::Auto)
+                        .map(|it| it as u64)
+                },
                 short_count,
             )
         } else if !varies(&|one| one.bytes) && varies(&|one| one.list as u64) {
