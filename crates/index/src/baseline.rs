@@ -11,6 +11,7 @@
 mod amac;
 pub mod binary_search;
 mod coroutines;
+pub mod hash;
 
 use interleave::{Sequential, run_inline};
 use memory::Pin;

@@ -16,8 +16,8 @@
 //! keys that are multiples of a power of two, or differ in their uppermost bits only, spread as well as
 //! others. It does not withstand keys that somebody has chosen to collide.
 
-mod chained;
-mod open;
+pub(crate) mod chained;
+pub(crate) mod open;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -27,7 +27,7 @@ use std::hash::{BuildHasher as _, Hash};
 use interleave::Point;
 use rustc_hash::FxBuildHasher;
 
-pub use chained::ChainedTable;
+pub use chained::{ChainedTable, Refused};
 pub use open::OpenTable;
 
 const BUCKET: Point = Point::new("hash bucket");

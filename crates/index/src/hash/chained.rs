@@ -10,10 +10,10 @@ use interleave::{Execution, Interleaver, Lookup, Policy, look_up_all};
 use super::{BUCKET, ENTRY, Key, bucket_of, hash_of};
 
 /// The end of a chain.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
-struct Entry<K, V> {
+pub(crate) struct Entry<K, V> {
     key: K,
     value: V,
     next: u32,
@@ -84,6 +84,19 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         Self::default()
     }
 
+    /// An empty one with room for so many entries.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn with_capacity(entries: usize) -> Result<Self, Refused> {
+        if entries >= NONE as usize {
+            return Err(Refused::TooMany);
+        }
+        let mut table = Self::new();
+        table.reserve(entries)?;
+        Ok(table)
+    }
+
     /// Entries in it.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -104,6 +117,12 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
     /// # Errors
     /// [`Refused`]; nothing was added.
     pub fn insert_all(&mut self, pairs: &[(K, V)], execution: Execution) -> Result<(), Refused> {
+        chain(&self.append(pairs)?, execution);
+        Ok(())
+    }
+
+    /// Adds entries that are to be chained.
+    pub(crate) fn append(&mut self, pairs: &[(K, V)]) -> Result<Building<'_, K, V>, Refused> {
         let before = self.entries.len();
         let all = before + pairs.len();
         if all >= NONE as usize {
@@ -115,8 +134,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
             value,
             next: NONE,
         }));
-        self.chain(before, execution);
-        Ok(())
+        Ok(self.building(before))
     }
 
     /// Room for so many entries in all. If there are more buckets then, entries are chained anew.
@@ -131,25 +149,18 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
             let mut heads = memory::on_huge_pages(1 << bits)?;
             heads.resize(1 << bits, NONE);
             (self.heads, self.bits) = (heads, bits);
-            self.chain(0, Execution::in_flight(CHAINED_TOGETHER));
+            chain(&self.building(0), Execution::in_flight(CHAINED_TOGETHER));
         }
         Ok(())
     }
 
-    /// Chains entries from this one on.
-    fn chain(&mut self, first: usize, execution: Execution) {
-        let new = Cell::from_mut(&mut self.entries[first..]).as_slice_of_cells();
-        let building = Building {
+    /// Entries from this one on, to be chained.
+    fn building(&mut self, first: usize) -> Building<'_, K, V> {
+        Building {
             heads: Cell::from_mut(self.heads.as_mut_slice()).as_slice_of_cells(),
             bits: self.bits,
             first: first as u32,
-            entries: new,
-        };
-        let numbers: Vec<u32> = (0..new.len().min(NUMBERED_TOGETHER) as u32).collect();
-        for from in (0..new.len()).step_by(NUMBERED_TOGETHER) {
-            let count = numbers.len().min(new.len() - from);
-            let some = Numbered(&building, from as u32);
-            look_up_all(&some, &numbers[..count], execution, |_, ()| {});
+            entries: Cell::from_mut(&mut self.entries[first..]).as_slice_of_cells(),
         }
     }
 
@@ -165,10 +176,44 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         look_up_all(&all, &places, execution, |_, ()| {});
     }
 
+    /// Where a bucket's first entry is named. There must be buckets.
+    #[inline(always)]
+    pub(crate) fn head(&self, hash: u64) -> &u32 {
+        // SAFETY: a bucket is less than `1 << bits`, which is how many there are.
+        unsafe { self.heads.get_unchecked(bucket_of(hash, self.bits)) }
+    }
+
+    /// Where an entry lies. Any number is allowed.
+    #[inline(always)]
+    pub(crate) fn address(&self, number: u32) -> *const Entry<K, V> {
+        self.entries.as_ptr().wrapping_add(number as usize)
+    }
+
+    /// Compares an entry's key.
+    #[inline(always)]
+    pub(crate) fn look(&self, number: u32, key: K) -> Onward<V> {
+        let entry = self.entry(number);
+        match entry.key == key {
+            true => Onward::Found(entry.value),
+            false => Onward::Next(entry.next),
+        }
+    }
+
     #[inline(always)]
     fn entry(&self, number: u32) -> &Entry<K, V> {
-        &self.entries[number as usize]
+        debug_assert!((number as usize) < self.entries.len());
+        // SAFETY: numbers in buckets and entries are those of entries that were appended; none is
+        // ever taken out.
+        unsafe { self.entries.get_unchecked(number as usize) }
     }
+}
+
+/// What a look at an entry came to.
+pub(crate) enum Onward<V> {
+    /// It is the key's.
+    Found(V),
+    /// It is another key's; the next of the bucket, or [`NONE`].
+    Next(u32),
 }
 
 /// In flight while entries are chained anew.
@@ -184,12 +229,11 @@ impl<K: Key, V: Copy> Lookup<K> for ChainedTable<K, V> {
     async fn look_up<P: Policy>(&self, key: K) -> Option<V> {
         let mut next = walk!(P, self, key);
         while next != NONE {
-            let entry = self.entry(next);
-            P::touch(ENTRY, entry, size_of::<Entry<K, V>>()).await;
-            if entry.key == key {
-                return Some(entry.value);
+            P::touch(ENTRY, self.address(next), size_of::<Entry<K, V>>()).await;
+            match self.look(next, key) {
+                Onward::Found(value) => return Some(value),
+                Onward::Next(after) => next = after,
             }
-            next = entry.next;
         }
         None
     }
@@ -227,7 +271,7 @@ macro_rules! walk {
         match table.heads.is_empty() {
             true => NONE,
             false => {
-                let head = &table.heads[bucket_of(hash_of($key), table.bits)];
+                let head = table.head(hash_of($key));
                 <$policy>::touch(BUCKET, head, size_of::<u32>()).await;
                 *head
             }
@@ -236,8 +280,8 @@ macro_rules! walk {
 }
 use walk;
 
-/// A table whose entries are being chained.
-struct Building<'t, K, V> {
+/// A table to whose buckets entries are being added.
+pub(crate) struct Building<'t, K, V> {
     heads: &'t [Cell<u32>],
     bits: u32,
     /// The number of the first of these entries.
@@ -245,25 +289,51 @@ struct Building<'t, K, V> {
     entries: &'t [Cell<Entry<K, V>>],
 }
 
-/// Entries from one on.
-struct Numbered<'b, 't, K, V>(&'b Building<'t, K, V>, u32);
+impl<K: Key, V: Copy> Building<'_, K, V> {
+    /// The bucket of a key.
+    #[inline(always)]
+    pub(crate) fn bucket(&self, key: K) -> usize {
+        bucket_of(hash_of(key), self.bits)
+    }
 
-/// Puts an entry before all others of its bucket. Entries themselves come in their order, which the
-/// hardware prefetches.
+    /// Where a bucket lies.
+    #[inline(always)]
+    pub(crate) fn address(&self, bucket: usize) -> *const Cell<u32> {
+        self.heads.as_ptr().wrapping_add(bucket)
+    }
+
+    /// Puts an entry, counted from the first of these, before all others of its bucket.
+    #[inline(always)]
+    pub(crate) fn link(&self, at: usize, bucket: usize) {
+        let cell = &self.entries[at];
+        let next = self.heads[bucket].replace(self.first + at as u32);
+        cell.set(Entry { next, ..cell.get() });
+    }
+}
+
+/// Chains all of the entries.
+fn chain<K: Key, V: Copy>(building: &Building<'_, K, V>, execution: Execution) {
+    let count = building.entries.len();
+    let numbers: Vec<u32> = (0..count.min(NUMBERED_TOGETHER) as u32).collect();
+    for from in (0..count).step_by(NUMBERED_TOGETHER) {
+        let numbers = &numbers[..numbers.len().min(count - from)];
+        look_up_all(&Numbered(building, from), numbers, execution, |_, ()| {});
+    }
+}
+
+/// Entries from one on.
+struct Numbered<'b, 't, K, V>(&'b Building<'t, K, V>, usize);
+
+/// Chains an entry. Entries themselves come in their order, which the hardware prefetches.
 impl<K: Key, V: Copy> Lookup<u32> for Numbered<'_, '_, K, V> {
     type Found = ();
 
     #[inline(always)]
     async fn look_up<P: Policy>(&self, number: u32) {
         let Numbered(building, from) = *self;
-        let at = from + number;
-        let cell = &building.entries[at as usize];
-        let entry = cell.get();
-        let head = &building.heads[bucket_of(hash_of(entry.key), building.bits)];
-        P::touch(BUCKET, head, size_of::<u32>()).await;
-        cell.set(Entry {
-            next: head.replace(building.first + at),
-            ..entry
-        });
+        let at = from + number as usize;
+        let bucket = building.bucket(building.entries[at].get().key);
+        P::touch(BUCKET, building.address(bucket), size_of::<u32>()).await;
+        building.link(at, bucket);
     }
 }

@@ -1,6 +1,6 @@
 //! Open addressing: keys, values and what tells free slots in one array.
 
-use std::{cell::Cell, collections::TryReserveError};
+use std::{cell::Cell, collections::TryReserveError, mem::MaybeUninit};
 
 use interleave::{Execution, Lookup, Policy, look_up_all};
 use memory::LINE_BYTES;
@@ -11,12 +11,63 @@ use super::{BUCKET, Key, bucket_of, hash_of};
 const FULL: (usize, usize) = (5, 8);
 const BITS_MIN: u32 = 3;
 
-#[derive(Clone, Copy)]
-struct Slot<K, V> {
-    /// 0: free. Else some bits of the hash, and [`USED`].
+pub(crate) struct Slot<K, V> {
+    /// 0: free, without a pair. Else some bits of the hash, and [`USED`].
     tag: u32,
-    value: V,
-    key: K,
+    value: MaybeUninit<V>,
+    key: MaybeUninit<K>,
+}
+
+impl<K: Copy, V: Copy> Clone for Slot<K, V> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: Copy, V: Copy> Copy for Slot<K, V> {}
+
+impl<K: Key, V: Copy> Slot<K, V> {
+    const FREE: Self = Self {
+        tag: 0,
+        value: MaybeUninit::uninit(),
+        key: MaybeUninit::uninit(),
+    };
+
+    #[inline(always)]
+    fn used(hash: u64, key: K, value: V) -> Self {
+        Self {
+            tag: tag_of(hash),
+            value: MaybeUninit::new(value),
+            key: MaybeUninit::new(key),
+        }
+    }
+
+    /// The pair, unless it is free.
+    #[inline(always)]
+    fn pair(self) -> Option<(K, V)> {
+        // SAFETY: slots are made by `FREE` and `used` alone; the latter's tag is not 0 and its pair is
+        // there.
+        (self.tag != 0).then(|| unsafe { (self.key.assume_init(), self.value.assume_init()) })
+    }
+
+    /// The value, if this is the key's.
+    #[inline(always)]
+    fn value_of(self, hash: u64, key: K) -> Option<V> {
+        if self.tag != tag_of(hash) {
+            return None;
+        }
+        self.pair()
+            .and_then(|(own, value)| (own == key).then_some(value))
+    }
+}
+
+/// What a look at slots came to.
+pub(crate) enum Seen<T> {
+    /// The end.
+    Done(T),
+    /// Nothing yet; the slot to go on with lies in another line.
+    Onward(usize),
 }
 
 const USED: u32 = 1 << 31;
@@ -41,12 +92,20 @@ fn tag_of(hash: u64) -> u32 {
 /// Interleaver::auto().look_up_all(&table, &[7, 9], |at, one| found[at] = one);
 /// assert_eq!(found, [Some('c'), None]);
 /// ```
-#[derive(Clone)]
 pub struct OpenTable<K, V> {
     /// A power of two of them, or none.
     slots: Vec<Slot<K, V>>,
     bits: u32,
     used: usize,
+}
+
+impl<K: Copy, V: Copy> Clone for OpenTable<K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            slots: self.slots.clone(),
+            ..*self
+        }
+    }
 }
 
 impl<K, V> Default for OpenTable<K, V> {
@@ -63,6 +122,16 @@ impl<K: Key, V: Copy> OpenTable<K, V> {
     /// An empty one.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty one with room for so many keys.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn with_capacity(keys: usize) -> Result<Self, TryReserveError> {
+        let mut table = Self::new();
+        table.grow(keys, Execution::Sequential)?;
+        Ok(table)
     }
 
     /// Keys in it.
@@ -92,29 +161,20 @@ impl<K: Key, V: Copy> OpenTable<K, V> {
         execution: Execution,
         mut replaced: impl FnMut(usize, V),
     ) -> Result<(), TryReserveError> {
-        if let Some(&pair) = pairs.first() {
-            self.grow(self.used + pairs.len(), pair, execution)?;
-        }
-        self.used += pairs.len();
-        let used = &mut self.used;
-        let building = Building {
-            slots: Cell::from_mut(self.slots.as_mut_slice()).as_slice_of_cells(),
-            bits: self.bits,
-        };
-        look_up_all(&building, pairs, execution, |at, old| {
-            if let Some(old) = old {
-                *used -= 1;
-                replaced(at, old);
-            }
+        self.grow(self.used + pairs.len(), execution)?;
+        let mut added = 0;
+        look_up_all(&self.building(), pairs, execution, |at, old| match old {
+            Some(old) => replaced(at, old),
+            None => added += 1,
         });
+        self.used += added;
         Ok(())
     }
 
-    /// Makes room for `keys` in all. Free slots are filled with some pair.
-    fn grow(
+    /// Makes room for `keys` in all.
+    pub(crate) fn grow(
         &mut self,
         keys: usize,
-        (key, value): (K, V),
         execution: Execution,
     ) -> Result<(), TryReserveError> {
         let (part, of) = FULL;
@@ -122,25 +182,69 @@ impl<K: Key, V: Copy> OpenTable<K, V> {
         if needed <= self.slots.len() {
             return Ok(());
         }
-        let bits = needed.next_power_of_two().ilog2().max(BITS_MIN);
+        // What is more than half of the numbers there are is refused by the allocation.
+        let bits = needed
+            .checked_next_power_of_two()
+            .map_or(usize::BITS - 1, usize::ilog2)
+            .max(BITS_MIN);
         let count = 1_usize << bits;
         let mut slots = memory::on_huge_pages(count)?;
-        let free = Slot { tag: 0, value, key };
-        slots.resize(count, free);
+        slots.resize(count, Slot::FREE);
         let old = std::mem::replace(&mut self.slots, slots);
         self.bits = bits;
-        let building = Building {
-            slots: Cell::from_mut(self.slots.as_mut_slice()).as_slice_of_cells(),
-            bits,
-        };
+        let building = self.building();
         let mut moved = Vec::with_capacity(MOVED_TOGETHER);
         for some in old.chunks(MOVED_TOGETHER) {
-            let used = some.iter().filter(|slot| slot.tag != 0);
-            moved.extend(used.map(|slot| (slot.key, slot.value)));
+            moved.extend(some.iter().filter_map(|slot| slot.pair()));
             look_up_all(&building, &moved, execution, |_, _| {});
             moved.clear();
         }
         Ok(())
+    }
+
+    /// The slots, to be filled; there must be room for what comes.
+    pub(crate) fn building(&mut self) -> Building<'_, K, V> {
+        Building {
+            slots: Cell::from_mut(self.slots.as_mut_slice()).as_slice_of_cells(),
+            bits: self.bits,
+        }
+    }
+
+    /// Counts keys that were put in by way of [`OpenTable::building`].
+    #[cfg(feature = "baselines")]
+    pub(crate) fn count(&mut self, added: usize) {
+        self.used += added;
+    }
+
+    /// The first slot of a key, not looked at. There must be slots.
+    #[inline(always)]
+    pub(crate) fn first(&self, hash: u64) -> usize {
+        bucket_of(hash, self.bits)
+    }
+
+    /// Where a slot lies.
+    #[inline(always)]
+    pub(crate) fn address(&self, at: usize) -> *const Slot<K, V> {
+        self.slots.as_ptr().wrapping_add(at)
+    }
+
+    /// Looks for a key from a slot on, to the end of the line.
+    #[inline(always)]
+    pub(crate) fn look(&self, mut at: usize, hash: u64, key: K) -> Seen<Option<V>> {
+        debug_assert!(at < self.slots.len());
+        loop {
+            // SAFETY: `first` and `next` give places of slots, of which there are `1 << bits`.
+            let slot = unsafe { *self.slots.get_unchecked(at) };
+            let value = slot.value_of(hash, key);
+            if value.is_some() || slot.tag == 0 {
+                return Seen::Done(value);
+            }
+            let (after, is_elsewhere) = next(&self.slots, at);
+            at = after;
+            if is_elsewhere {
+                return Seen::Onward(at);
+            }
+        }
     }
 }
 
@@ -162,45 +266,61 @@ impl<K: Key, V: Copy> Lookup<K> for OpenTable<K, V> {
 
     #[inline(always)]
     async fn look_up<P: Policy>(&self, key: K) -> Option<V> {
-        let slots = self.slots.as_slice();
-        if slots.is_empty() {
+        if self.slots.is_empty() {
             return None;
         }
         let hash = hash_of(key);
-        let mut at = bucket_of(hash, self.bits);
-        P::touch(
-            BUCKET,
-            slots.as_ptr().wrapping_add(at),
-            size_of::<Slot<K, V>>(),
-        )
-        .await;
+        let mut at = self.first(hash);
         loop {
-            // SAFETY: a bucket is less than `1 << bits`, which is how many slots there are.
-            let slot = unsafe { slots.get_unchecked(at) };
-            if slot.tag == tag_of(hash) && slot.key == key {
-                return Some(slot.value);
-            }
-            if slot.tag == 0 {
-                return None;
-            }
-            let (after, is_elsewhere) = next(slots, at);
-            at = after;
-            if is_elsewhere {
-                P::touch(
-                    BUCKET,
-                    slots.as_ptr().wrapping_add(at),
-                    size_of::<Slot<K, V>>(),
-                )
-                .await;
+            P::touch(BUCKET, self.address(at), size_of::<Slot<K, V>>()).await;
+            match self.look(at, hash, key) {
+                Seen::Done(value) => return value,
+                Seen::Onward(after) => at = after,
             }
         }
     }
 }
 
 /// The slots of a table that is being filled: at least one of them is free at all times.
-struct Building<'t, K, V> {
+pub(crate) struct Building<'t, K, V> {
     slots: &'t [Cell<Slot<K, V>>],
     bits: u32,
+}
+
+impl<K: Key, V: Copy> Building<'_, K, V> {
+    /// The first slot of a key, not looked at.
+    #[inline(always)]
+    pub(crate) fn first(&self, hash: u64) -> usize {
+        bucket_of(hash, self.bits)
+    }
+
+    /// Where a slot lies.
+    #[inline(always)]
+    pub(crate) fn address(&self, at: usize) -> *const Cell<Slot<K, V>> {
+        self.slots.as_ptr().wrapping_add(at)
+    }
+
+    /// Puts a pair in the first slot from this one on that is free or its key's, if there is one to the
+    /// end of the line: the value that it replaces.
+    #[inline(always)]
+    pub(crate) fn put(&self, mut at: usize, hash: u64, (key, value): (K, V)) -> Seen<Option<V>> {
+        debug_assert!(at < self.slots.len());
+        loop {
+            // SAFETY: `first` and `next` give places of slots, of which there are `1 << bits`.
+            let cell = unsafe { self.slots.get_unchecked(at) };
+            let slot = cell.get();
+            let old = slot.value_of(hash, key);
+            if old.is_some() || slot.tag == 0 {
+                cell.set(Slot::used(hash, key, value));
+                return Seen::Done(old);
+            }
+            let (after, is_elsewhere) = next(self.slots, at);
+            at = after;
+            if is_elsewhere {
+                return Seen::Onward(at);
+            }
+        }
+    }
 }
 
 /// Puts a pair in, and finds the value that was replaced.
@@ -208,28 +328,15 @@ impl<K: Key, V: Copy> Lookup<(K, V)> for Building<'_, K, V> {
     type Found = Option<V>;
 
     #[inline(always)]
-    async fn look_up<P: Policy>(&self, (key, value): (K, V)) -> Option<V> {
-        let hash = hash_of(key);
-        let mut at = bucket_of(hash, self.bits);
-        let touch = |at: usize| {
-            let slot = self.slots.as_ptr().wrapping_add(at);
-            P::touch(BUCKET, slot, size_of::<Slot<K, V>>())
-        };
-        touch(at).await;
+    async fn look_up<P: Policy>(&self, pair: (K, V)) -> Option<V> {
+        let hash = hash_of(pair.0);
+        let mut at = self.first(hash);
         loop {
-            let cell = &self.slots[at];
-            let slot = cell.get();
-            let is_it = slot.tag == tag_of(hash) && slot.key == key;
-            if slot.tag == 0 || is_it {
-                let tag = tag_of(hash);
-                cell.set(Slot { tag, value, key });
-                return is_it.then_some(slot.value);
-            }
+            P::touch(BUCKET, self.address(at), size_of::<Slot<K, V>>()).await;
             // Slots that were passed stay used: nothing is ever taken out.
-            let (after, is_elsewhere) = next(self.slots, at);
-            at = after;
-            if is_elsewhere {
-                touch(at).await;
+            match self.put(at, hash, pair) {
+                Seen::Done(old) => return old,
+                Seen::Onward(after) => at = after,
             }
         }
     }
