@@ -1,6 +1,7 @@
 //! Nanoseconds per key of building and probing hash tables from `u64` to `u32`: sequentially, as
 //! coroutines, by group prefetching and by AMAC; least and median of some repeats, and the median of the
-//! ratios of the sequential run to each within one repeat. Every answer is checked. Arguments: entries
+//! ratios of the sequential run to each within one repeat; beside the probes of the open table the machine's
+//! limit. Every answer is checked. Arguments: entries
 //! (default 4194304), in flight (default 24), the spread of keys as a power of two (default 0).
 //! `--test`: tiny, checks only.
 #![allow(clippy::print_stdout)]
@@ -13,7 +14,7 @@ use index::{
 };
 use interleave::{Execution, look_up_all};
 
-const REPEATS: usize = 5;
+const REPEATS: usize = 3;
 const TECHNIQUES: [&str; 4] = ["sequential", "coroutines", "group prefetching", "amac"];
 
 fn main() {
@@ -91,6 +92,7 @@ fn main() {
         }
     }
     report.print(table.bytes());
+    limit(table.bytes(), &keys().0);
     drop(table);
 
     let mut report = Report::new("chained build");
@@ -130,6 +132,22 @@ fn main() {
         }
     }
     report.print(table.bytes());
+}
+
+/// Independent reads of lines of so much memory, one a key: what no probe can be faster than.
+fn limit(bytes: usize, keys: &[u64]) {
+    let words = bytes / size_of::<u64>();
+    let mut memory = memory::on_huge_pages(words).expect("memory");
+    memory.resize(words, 1_u64);
+    let start = Instant::now();
+    let read = keys.iter().map(|key| {
+        let place = u128::from(key.wrapping_mul(0xD134_2543_DE82_EF95)) * words as u128;
+        memory[(place >> 64) as usize]
+    });
+    let sum: u64 = std::hint::black_box(read.sum());
+    let ns = start.elapsed().as_nanos() as f64 / keys.len() as f64;
+    assert_eq!(sum, keys.len() as u64);
+    println!("  {:18} {ns:7.1}", "limit");
 }
 
 /// Times of each technique, one a repeat.

@@ -1,6 +1,6 @@
 //! Lookups in other ways, for comparison. Not what the engine runs.
 //!
-//! In sorted arrays: [`binary_search`]. Multi-get of the tree, in three ways, which
+//! In sorted arrays: [`binary_search`]; in hash tables: [`hash`](mod@hash). Multi-get of the tree, in three ways, which
 //! all share the node search with the tree; only the control flow is their own:
 //! - [`multi_get_sequential`]: one after the other, no prefetch;
 //! - [`multi_get_amac`]: a hand-written state machine per lookup ([`AmacGet`]),
