@@ -41,7 +41,7 @@ use interleave::{Lookup, Point, Policy};
 use self::nodes::{Inner, LEAF_CODES, Leaf, Pool};
 
 pub use nodes::Separator;
-pub use values::{Prefix, Stored, StringHeap, Values};
+pub use values::{HeapError, Prefix, Stored, StringHeap, Values};
 
 const INNER: Point = Point::new("csb inner node");
 const LEAF: Point = Point::new("csb leaf");

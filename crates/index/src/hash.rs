@@ -5,7 +5,7 @@
 //! | one value for a key | [`OpenTable`]: open addressing, linear probing | one, seldom two |
 //! | many values for a key | [`ChainedTable`]: buckets of chained entries | one, and one an entry |
 //!
-//! Probe ([`Lookup`]) and build have one body each, run sequentially or interleaved. One thread
+//! Probe ([`Lookup`](interleave::Lookup)) and build have one body each, run sequentially or interleaved. One thread
 //! builds. Between a body's touch and what it does then, others of its group may have changed the
 //! bucket; so a body looks at memory again after each touch, and from that look to its change
 //! nothing suspends.
