@@ -58,7 +58,7 @@ fn bad_input_is_refused_with_what_would_be_right() {
             "--experiment sizes,small --chart both.svg",
             "one experiment",
         ),
-        ("--experiment small --techniques std", "techniques"),
+        ("--experiment csb --techniques std", "techniques"),
     ] {
         join(arguments).assert().code(2).stderr(contains(word));
     }
