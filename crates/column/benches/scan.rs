@@ -19,21 +19,30 @@ fn random(state: &mut u64) -> u64 {
 fn main() {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
-    let rows: usize = numbers.next().unwrap_or(if is_bench { 1 << 24 } else { 1000 });
+    let rows: usize = numbers
+        .next()
+        .unwrap_or(if is_bench { 1 << 24 } else { 1000 });
     let mut state = 1;
     println!("width,set,codes,found,ns_per_row");
     for width in [4, 8, 12, 17, 20, 24, 27, 29, 32] {
         let below = 1_u64 << width;
-        let plain: Vec<u32> = (0..rows).map(|_| (random(&mut state) % below) as u32).collect();
+        let plain: Vec<u32> = (0..rows)
+            .map(|_| (random(&mut state) % below) as u32)
+            .collect();
         let packed =
             PackedCodes::from_codes(width, plain.iter().copied()).expect("memory for the codes");
         for members in [1, 2, 4, 8, 100, 10_000, 1_000_000] {
             if members * 2 > below {
                 continue;
             }
-            let mut list = (0..members).map(|_| (random(&mut state) % below) as u32).collect();
+            let mut list = (0..members)
+                .map(|_| (random(&mut state) % below) as u32)
+                .collect();
             let set = CodeSet::new(&mut list, below).expect("memory for the set");
-            let expected = plain.iter().filter(|code| list.binary_search(code).is_ok()).count();
+            let expected = plain
+                .iter()
+                .filter(|code| list.binary_search(code).is_ok())
+                .count();
             let mut best = f64::INFINITY;
             for _ in 0..5 {
                 let mut count = 0;

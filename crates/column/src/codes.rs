@@ -27,6 +27,7 @@ mod portable;
 mod tests;
 
 pub use packed::PackedCodes;
+pub(crate) use packed::bits_for;
 pub use set::CodeSet;
 
 /// Codes of a block.

@@ -1,3 +1,60 @@
-//! Columns.
+//! Dictionary-encoded columns, as of a main-memory column store, whose dictionary lookups hide each other's
+//! cache misses (paper 003 section 2.1).
+//!
+//! A column's distinct values are in a *dictionary*; its rows have the *codes* of their values. There are two
+//! kinds of parts: a read-optimised [`Main`] and an update-friendly [`Delta`], which is merged into it now
+//! and then.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | a column shared by threads, its snapshots | [`Column`], [`Snapshot`] |
+//! | merging, in steps | [`Merge`] |
+//! | rows whose value is in a list | [`InPredicate`] |
+//! | the parts, for themselves | [`Main`], [`Delta`] |
+//! | vectors of codes, and scans of them | [`PackedCodes`], [`CodeSet`], [`Codes`] |
+//! | what a column may hold | [`Value`]; [`Decimal`], [`Date`], [`Timestamp`] |
+//!
+//! `extract` gives the value of a code; *locate*, the code of a value, is a lookup
+//! ([`interleave::Lookup`]) with one body, run sequentially or interleaved.
+//!
+//! The crate knows no transactions, and rows are not deleted.
+
 mod codes;
+mod column;
+mod decimal;
+mod delta;
+mod error;
+#[doc(hidden)]
+pub mod fuzz;
+mod in_predicate;
+mod main_part;
+mod merge;
+mod snapshot;
+mod store;
+mod sync;
+mod value;
+
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 pub use codes::{CodeSet, Codes, PackedCodes};
+pub use column::Column;
+pub use decimal::{Decimal, DecimalError};
+pub use delta::Delta;
+pub use error::ColumnError;
+pub use in_predicate::InPredicate;
+pub use main_part::Main;
+pub use merge::{Merge, Progress};
+pub use snapshot::Snapshot;
+pub use store::{Bytes, Fixed, Store, Strings};
+pub use value::{Date, Element, Key, Sought, Timestamp, Value};
+
+/// Distinct values of a part, at most: two codes are left.
+pub const DISTINCT_MAX: usize = u32::MAX as usize - 1;
+
+/// The README's example, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

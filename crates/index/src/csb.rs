@@ -17,6 +17,7 @@
 //! | nodes, groups of them, their numbers | `nodes.rs` |
 //! | building from sorted codes | `bulk.rs` |
 //! | inserting, splitting | `insert.rs` |
+//! | all codes, some at a time | `cursor.rs` |
 //! | arrays of values | `values.rs` |
 //!
 //! # Shape
@@ -27,6 +28,7 @@
 //! it trades memory for splits that move nodes within a group).
 
 mod bulk;
+mod cursor;
 mod insert;
 mod nodes;
 mod values;
@@ -40,6 +42,7 @@ use interleave::{Lookup, Point, Policy};
 
 use self::nodes::{Inner, LEAF_CODES, Leaf, Pool};
 
+pub use cursor::Cursor;
 pub use nodes::Separator;
 pub use values::{HeapError, Prefix, Stored, StringHeap, Values};
 

@@ -62,8 +62,7 @@ impl Lanes for Avx2 {
     unsafe fn bits_at(bitmap: *const u32, places: __m256i) -> u64 {
         // SAFETY: the caller promises a bit for each place; a place shifted right is not negative.
         unsafe {
-            let words =
-                _mm256_i32gather_epi32::<4>(bitmap.cast(), _mm256_srli_epi32::<5>(places));
+            let words = _mm256_i32gather_epi32::<4>(bitmap.cast(), _mm256_srli_epi32::<5>(places));
             // The bit, moved to the sign: 31 less its number.
             let up = _mm256_andnot_si256(places, _mm256_set1_epi32(31));
             bits(_mm256_sllv_epi32(words, up))
@@ -189,7 +188,10 @@ impl Wide {
             Self {
                 width: width as usize,
                 bytes: [_mm256_loadu_si256(bytes), _mm256_loadu_si256(bytes.add(1))],
-                shifts: [_mm256_loadu_si256(shifts), _mm256_loadu_si256(shifts.add(1))],
+                shifts: [
+                    _mm256_loadu_si256(shifts),
+                    _mm256_loadu_si256(shifts.add(1)),
+                ],
                 mask: Avx2::splat(mask(width)),
             }
         }

@@ -52,8 +52,7 @@ impl Lanes for Avx512 {
     unsafe fn bits_at(bitmap: *const u32, places: __m512i) -> u64 {
         // SAFETY: the caller promises a bit for each place; a place shifted right is not negative.
         unsafe {
-            let words =
-                _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<5>(places), bitmap.cast());
+            let words = _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<5>(places), bitmap.cast());
             let bits = _mm512_rorv_epi32(words, places);
             u64::from(_mm512_test_epi32_mask(bits, _mm512_set1_epi32(1)))
         }

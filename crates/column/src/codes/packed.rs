@@ -33,8 +33,11 @@ impl PackedCodes {
     pub fn with_capacity(width: u32, capacity: usize) -> Result<Self, TryReserveError> {
         assert!((1..=32).contains(&width), "a code has 1 to 32 bits");
         let blocks = capacity.div_ceil(BLOCK);
-        let mut words =
-            memory::on_huge_pages(blocks.saturating_mul(width as usize).saturating_add(PADDING))?;
+        let mut words = memory::on_huge_pages(
+            blocks
+                .saturating_mul(width as usize)
+                .saturating_add(PADDING),
+        )?;
         words.resize(PADDING, 0);
         Ok(Self {
             words,

@@ -117,11 +117,6 @@ impl Unpack<Portable> for Plain {
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> [u32; COUNT] {
         // SAFETY: within the 64 codes of the block.
-        unsafe {
-            block
-                .cast::<[u32; COUNT]>()
-                .add(group)
-                .read_unaligned()
-        }
+        unsafe { block.cast::<[u32; COUNT]>().add(group).read_unaligned() }
     }
 }

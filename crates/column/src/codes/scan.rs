@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-#[cfg(target_arch = "x86_64")]
-use super::{avx2::Avx2, avx512::Avx512};
 use super::{
     BLOCK, CodeSet, Codes,
     lanes::{Lanes, NARROW_MAX, Unpack},
     portable::Portable,
     set::{FACTOR, FEW_MAX, Filter, Form},
 };
+#[cfg(target_arch = "x86_64")]
+use super::{avx2::Avx2, avx512::Avx512};
 
 /// Vector instructions to scan with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,7 +66,10 @@ impl CodeSet {
         }
         codes.dedup();
         let last = codes.last().map_or(0, |&last| u64::from(last) + 1);
-        assert!(last <= domain && domain <= 1 << 32, "codes are below {domain}");
+        assert!(
+            last <= domain && domain <= 1 << 32,
+            "codes are below {domain}"
+        );
         Ok(Self {
             form: Form::of(codes, domain)?,
             len: codes.len(),

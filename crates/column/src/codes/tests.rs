@@ -59,13 +59,20 @@ fn a_code_of_more_bits_is_refused() {
 #[test]
 #[should_panic(expected = "there are 2 codes")]
 fn a_code_behind_the_last_is_refused() {
-    PackedCodes::from_codes(3, [1, 2].into_iter()).unwrap().get(2);
+    PackedCodes::from_codes(3, [1, 2].into_iter())
+        .unwrap()
+        .get(2);
 }
 
 /// Scans on all machines, and by looking at each code.
 fn check(codes: Codes<'_>, plain: &[u32], set: &CodeSet, members: &[u32]) {
     let count = plain.len();
-    for rows in [0..count, count / 3..count, 1.min(count)..count - count / 5, 70.min(count)..count] {
+    for rows in [
+        0..count,
+        count / 3..count,
+        1.min(count)..count - count / 5,
+        70.min(count)..count,
+    ] {
         let expected: Vec<u64> = rows
             .clone()
             .filter(|&row| members.binary_search(&plain[row]).is_ok())
@@ -112,10 +119,19 @@ fn scans_find_the_rows_of_all_kinds_of_sets_at_all_widths() {
             }
             let from = random(&mut state) as u32 & mask(width) / 2;
             let range = from..from.saturating_add(mask(width) / 4);
-            let list: Vec<u32> = plain.iter().copied().filter(|code| range.contains(code)).collect();
+            let list: Vec<u32> = plain
+                .iter()
+                .copied()
+                .filter(|code| range.contains(code))
+                .collect();
             let mut list = list;
             list.sort_unstable();
-            check(Codes::Packed(&packed), &plain, &CodeSet::range(range), &list);
+            check(
+                Codes::Packed(&packed),
+                &plain,
+                &CodeSet::range(range),
+                &list,
+            );
             check(Codes::Plain(&plain), &plain, &CodeSet::one(0), &[0]);
         }
     }

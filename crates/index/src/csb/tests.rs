@@ -20,6 +20,9 @@ impl<S: Separator> CsbTree<S> {
     /// Checks what the module text says of the shape.
     fn check<V: Stored<Separator = S>>(&self, values: &V) {
         let codes: Vec<u32> = self.codes().collect();
+        let mut cursor = Cursor::new();
+        assert!(std::iter::from_fn(|| cursor.next(self)).eq(codes.iter().copied()));
+        assert_eq!(cursor.next(self), None);
         assert_eq!(codes.len(), self.len);
         let ascends = |pair: &[u32]| values.order(pair[0], pair[1]) == Ordering::Less;
         assert!(codes.windows(2).all(ascends), "codes are not in order");

@@ -1,6 +1,6 @@
 //! Elements of a fixed size in order.
 
-use std::{error::Error, fmt};
+use std::{collections::TryReserveError, error::Error, fmt};
 
 use interleave::{Lookup, Policy};
 
@@ -73,6 +73,22 @@ impl<T: Copy + Ord> SortedArray<T> {
         let mut array = SortedArray::from_unsorted(elements);
         array.elements.dedup();
         array
+    }
+
+    /// Adds one behind the others.
+    ///
+    /// # Errors
+    /// When memory is lacking; nothing was added.
+    ///
+    /// # Panics
+    /// If it is less than the last one.
+    #[inline]
+    pub fn push(&mut self, element: T) -> Result<(), TryReserveError> {
+        let is_in_order = self.elements.last().is_none_or(|last| *last <= element);
+        assert!(is_in_order, "what is added is not less than the last one");
+        self.elements.try_reserve(1)?;
+        self.elements.push(element);
+        Ok(())
     }
 
     /// The number of elements.

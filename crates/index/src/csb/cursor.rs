@@ -1,0 +1,61 @@
+//! Places in the order of a tree's codes, which are kept while nobody borrows the tree.
+
+use super::{CsbTree, Separator};
+
+/// Goes through the codes of a tree in the order of their values, as [`CsbTree::codes`] does, but borrows
+/// the tree only for a step. A tree that is changed meanwhile gives some codes again, or not.
+#[derive(Clone, Debug, Default)]
+pub struct Cursor {
+    /// From the root down to a leaf: groups, the node of each, how many nodes there are. Empty before
+    /// the beginning and behind the end.
+    path: Vec<(u32, usize, usize)>,
+    /// The next code of the leaf.
+    at: usize,
+    has_begun: bool,
+}
+
+impl Cursor {
+    /// One at the beginning.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next code.
+    pub fn next<S: Separator>(&mut self, tree: &CsbTree<S>) -> Option<u32> {
+        if !self.has_begun {
+            self.has_begun = true;
+            if !tree.is_empty() {
+                self.path.push((tree.root, 0, 1));
+                self.to_leaf(tree);
+            }
+        }
+        loop {
+            let &(group, node, _) = self.path.last()?;
+            let codes = tree.leaves.node(group, node).codes();
+            if let Some(&code) = codes.get(self.at) {
+                self.at += 1;
+                return Some(code);
+            }
+            self.at = 0;
+            while let Some((_, node, nodes)) = self.path.last_mut() {
+                *node += 1;
+                if *node < *nodes {
+                    break;
+                }
+                self.path.pop();
+            }
+            self.to_leaf(tree);
+        }
+    }
+
+    /// Completes the path down to the first leaf below its end.
+    fn to_leaf<S: Separator>(&mut self, tree: &CsbTree<S>) {
+        while self.path.len() <= tree.height {
+            let Some(&(group, node, _)) = self.path.last() else {
+                return;
+            };
+            let inner = tree.inner.node(group, node);
+            self.path.push((inner.first, 0, inner.count as usize + 1));
+        }
+    }
+}
