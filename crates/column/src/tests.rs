@@ -138,7 +138,7 @@ fn check_parts<V: Value>(model: &[Option<V>], asked: &[Option<V>]) {
             assert!(value.is_none_or(|value| value == key));
         });
     }
-    assert!(main.bytes() > 0 && (delta.bytes() > 0) == !model.is_empty());
+    assert!(main.bytes() > 0 && (delta.bytes() > 0) != model.is_empty());
 }
 
 /// Before, during and after merges.

@@ -117,7 +117,7 @@ fn scans_find_the_rows_of_all_kinds_of_sets_at_all_widths() {
                 check(Codes::Packed(&packed), &plain, &set, &list);
                 check(Codes::Plain(&plain), &plain, &set, &list);
             }
-            let from = random(&mut state) as u32 & mask(width) / 2;
+            let from = random(&mut state) as u32 & (mask(width) / 2);
             let range = from..from.saturating_add(mask(width) / 4);
             let list: Vec<u32> = plain
                 .iter()

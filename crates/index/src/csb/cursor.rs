@@ -26,7 +26,7 @@ impl Cursor {
             self.has_begun = true;
             if !tree.is_empty() {
                 self.path.push((tree.root, 0, 1));
-                self.to_leaf(tree);
+                self.go_down(tree);
             }
         }
         loop {
@@ -44,12 +44,12 @@ impl Cursor {
                 }
                 self.path.pop();
             }
-            self.to_leaf(tree);
+            self.go_down(tree);
         }
     }
 
     /// Completes the path down to the first leaf below its end.
-    fn to_leaf<S: Separator>(&mut self, tree: &CsbTree<S>) {
+    fn go_down<S: Separator>(&mut self, tree: &CsbTree<S>) {
         while self.path.len() <= tree.height {
             let Some(&(group, node, _)) = self.path.last() else {
                 return;
