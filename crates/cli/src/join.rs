@@ -108,12 +108,6 @@ pub(crate) struct Arguments {
     )]
     groups: Vec<u64>,
 
-    /// Rows of the columns that in-predicate queries. They refer to values at random; where there
-    /// are fewer rows than values, to a part of the dictionary, as where it is shared by
-    /// partitions.
-    #[arg(long, value_name = "N", default_value = "10M", value_parser = parse_count)]
-    rows: u64,
-
     /// Lists for each technique in each repeat, the median of which counts.
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     batches: u32,
@@ -141,7 +135,6 @@ impl Arguments {
             absent_percent: self.absent_percent,
             techniques: self.techniques,
             groups: self.groups,
-            rows: self.rows,
             batches: self.batches,
             repeats: self.series.repeats,
             seed: self.seed,

@@ -12,7 +12,6 @@ pub(super) fn settings() -> Settings {
         absent_percent: 30.0,
         techniques: Technique::ALL.to_vec(),
         groups: vec![1, 7, 16],
-        rows: 5000,
         batches: 2,
         repeats: 2,
         seed: 1,
@@ -110,7 +109,6 @@ fn what_cannot_be_measured_is_refused_with_what_can() {
     refused(&|it| it.bytes = vec![1 << 20, 1 << 10], "grow");
     refused(&|it| it.lists = vec![0], "from 1");
     refused(&|it| it.groups = vec![65], "to 64");
-    refused(&|it| it.rows = 0, "--rows");
     refused(&|it| it.repeats = 0, "--repeats");
     refused(&|it| it.techniques = vec![], "--techniques");
     refused(&|it| it.experiments.push(Experiment::Lines), "alone");
