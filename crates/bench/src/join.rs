@@ -36,6 +36,7 @@ mod example;
 mod experiment;
 mod growth;
 mod hash;
+mod in_predicate;
 mod keys;
 mod lines;
 mod permutation;
@@ -68,6 +69,8 @@ pub struct Settings {
     pub techniques: Vec<Technique>,
     /// Group sizes to choose the best of.
     pub groups: Vec<u64>,
+    /// Rows of the columns that are queried.
+    pub rows: u64,
     /// Lists that each contender answers in each repeat.
     pub batches: u32,
     /// Repeats, at least 1.
@@ -81,6 +84,8 @@ pub struct Settings {
 const BYTES: RangeInclusive<u64> = 1 << 10..=8 << 30;
 /// Most keys in a list.
 const LIST_MAX: u64 = 1 << 24;
+/// Most rows of a column.
+const ROWS_MAX: u64 = 1 << 31;
 /// Keys in a list for experiments that are not about it.
 const LIST: u64 = 10_000;
 
@@ -126,6 +131,7 @@ impl Settings {
                 interleave::Execution::IN_FLIGHT_MAX as u64,
             )?;
         }
+        within("--rows", self.rows, ROWS_MAX)?;
         within("--batches", u64::from(self.batches), 1 << 20)?;
         if self.repeats == 0 {
             return Err(Error::input("--repeats 0 measures nothing; give 1 or more"));

@@ -21,6 +21,8 @@ Examples:
         branch-free,group-prefetching,amac,coroutines
   Trees and hash tables of 2 GiB:
     weft bench join --experiment csb,hash-probe,hash-build --bytes 2Gi
+  IN-predicates on columns with large dictionaries (figure 8):
+    weft bench join --experiment in-predicate --bytes 1Mi,2Gi --list 1k,5k,10k,50k
   How many lines of code each technique takes (table 5):
     weft bench join --experiment lines";
 
@@ -28,7 +30,8 @@ Examples:
 ///
 /// Paper 003's experiments: sorted arrays by size (sizes) and by the number of lookups under way
 /// (group-sizes), CSB+-trees (csb), hash tables that are probed and built (hash-probe, hash-build),
-/// structures that fit the cache (small), and lines of code (lines, by itself).
+/// queries with IN-predicates on dictionary-encoded columns (in-predicate), structures that fit
+/// the cache (small), and lines of code (lines, by itself).
 ///
 /// Techniques take turns on lists that are drawn anew each time; each is measured at the best of
 /// the group sizes. Every answer is verified.
@@ -38,13 +41,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to measure: sizes, group-sizes, csb, hash-probe, hash-build, small or
-    /// lines; several, separated by commas, one after the other.
+    /// What to measure: sizes, group-sizes, csb, hash-probe, hash-build, in-predicate,
+    /// small or lines; several, separated by commas, one after the other.
     #[arg(
         long,
         value_name = "NAME,..",
         value_delimiter = ',',
-        default_value = "sizes,csb,hash-probe,small"
+        default_value = "sizes,csb,hash-probe,in-predicate,small"
     )]
     experiment: Vec<Experiment>,
 
@@ -63,7 +66,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "int")]
     keys: Keys,
 
-    /// Keys looked up at once; 10k if it is among them, otherwise the first.
+    /// Keys looked up at once; in-predicate takes them all, the others 10k if it is among them,
+    /// otherwise the first.
     #[arg(
         long,
         value_name = "N,..",
@@ -108,6 +112,12 @@ pub(crate) struct Arguments {
     )]
     groups: Vec<u64>,
 
+    /// Rows of the columns that in-predicate queries. They refer to values at random; where there
+    /// are fewer rows than values, to a part of the dictionary, as where it is shared by
+    /// partitions.
+    #[arg(long, value_name = "N", default_value = "10M", value_parser = parse_count)]
+    rows: u64,
+
     /// Lists for each technique in each repeat, the median of which counts.
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     batches: u32,
@@ -135,6 +145,7 @@ impl Arguments {
             absent_percent: self.absent_percent,
             techniques: self.techniques,
             groups: self.groups,
+            rows: self.rows,
             batches: self.batches,
             repeats: self.series.repeats,
             seed: self.seed,

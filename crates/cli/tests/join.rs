@@ -24,6 +24,7 @@ fn help_names_every_flag_experiment_and_technique() {
         "--absent-percent",
         "--techniques",
         "--groups",
+        "--rows",
         "--batches",
         "--repeats",
         "--format",
@@ -31,6 +32,7 @@ fn help_names_every_flag_experiment_and_technique() {
         "--seed",
         "Examples:",
         "group-sizes",
+        "in-predicate",
         "coroutines",
         "string15",
         "lines",
@@ -95,10 +97,11 @@ fn techniques_are_compared_by_size_with_a_chart() {
 
 #[test]
 fn a_table_says_what_its_columns_mean() {
-    join(&format!("{TINY} --experiment small"))
+    join(&format!("{TINY} --experiment small,in-predicate --rows 5k"))
         .assert()
         .success()
         .stdout(contains("technique"))
+        .stdout(contains("5k rows"))
         .stdout(contains("every answer was right"));
     join("--experiment lines")
         .assert()

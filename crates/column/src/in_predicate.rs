@@ -10,7 +10,7 @@
 //! its time, for strings more. Lists of some length are therefore encoded both ways at first, and
 //! then as was faster per value; what was slower is tried again now and then.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use interleave::{Execution, Interleaver};
 
@@ -27,6 +27,7 @@ pub struct InPredicate {
     delta: Interleaver,
     order: Order,
     codes: Vec<u32>,
+    encoding: Duration,
 }
 
 /// Values located in a Delta at a time: writers wait meanwhile.
@@ -51,6 +52,7 @@ impl InPredicate {
             delta: interleaver,
             order,
             codes: Vec::new(),
+            encoding: Duration::ZERO,
         }
     }
 
@@ -62,6 +64,12 @@ impl InPredicate {
     /// Whether lists of some length are sorted. `None`: nothing is known yet.
     pub fn sorts(&self) -> Option<bool> {
         self.order.better()
+    }
+
+    /// How long the last list took to be encoded, sorting included. What is left of the time of
+    /// [`InPredicate::rows_in`] goes to the scan.
+    pub fn encoding(&self) -> Duration {
+        self.encoding
     }
 
     /// Appends the numbers of the rows whose value is one of these, in ascending order. NULL is none of
@@ -115,8 +123,9 @@ impl InPredicate {
             )?;
             *set = Some(part.with(|delta| delta.set_of(&mut self.codes))?);
         }
+        self.encoding = start.elapsed();
         if let Some(sorts) = sorts {
-            self.order.learn(sorts, start.elapsed(), values.len());
+            self.order.learn(sorts, self.encoding, values.len());
         }
         snapshot.scan_main(&main_set, rows)?;
         for (part, set) in snapshot.deltas().zip(&delta_sets) {
@@ -204,7 +213,7 @@ impl Order {
         }
     }
 
-    fn learn(&mut self, sorted: bool, time: std::time::Duration, values: usize) {
+    fn learn(&mut self, sorted: bool, time: Duration, values: usize) {
         if self.lists == 1 {
             // It warmed caches up, and lookups were measured: it would not be fair.
             return;
@@ -220,8 +229,6 @@ impl Order {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -45,6 +45,28 @@ pub(super) fn array(
     }
 }
 
+/// What is at a place.
+pub(super) fn value(place: u64) -> u64 {
+    2 * place + 1
+}
+
+/// A list of elements and their places.
+pub(super) fn draw<T: Copy + Ord>(
+    settings: &Settings,
+    entries: u64,
+    list: u64,
+    element: impl Fn(u64) -> T,
+) -> List<T> {
+    let mut random = Random::new(settings.seed, list);
+    List::draw(settings.list(), settings.is_sorted, || {
+        let place = random.below(entries);
+        let is_absent = random.is(settings.absent_percent);
+        let key = element(value(place) - u64::from(is_absent));
+        let place = place as usize;
+        (key, if is_absent { Err(place) } else { Ok(place) })
+    })
+}
+
 /// 15 digits, in as many bytes as a register has.
 fn string(value: u64) -> FixedString<16> {
     FixedString::new(&digits::<15>(value)).expect("15 are less than 16")
@@ -55,12 +77,12 @@ fn of_values<T: Copy + Ord>(
     bytes: u64,
     settings: &Settings,
     progress: &Progress,
-    value: impl Fn(u64) -> T,
+    element: impl Fn(u64) -> T,
 ) -> Result<Vec<Join>> {
     let entries = (bytes / settings.keys.bytes()).max(1);
     let step = progress.step(format!("sorted array of {}", bytes_text(bytes)), 1);
     let mut values = large(entries)?;
-    values.extend((0..entries).map(|place| value(2 * place + 1)));
+    values.extend((0..entries).map(|place| element(value(place))));
     let array = SortedArray::from_sorted(values).map_err(|error| Error::run(error.to_string()))?;
     step.finish();
     let memory = array.as_slice();
@@ -78,16 +100,7 @@ fn of_values<T: Copy + Ord>(
         batches: settings.batches,
         region,
     };
-    let draw = |list| {
-        let mut random = Random::new(settings.seed, list);
-        List::draw(settings.list(), settings.is_sorted, || {
-            let place = random.below(entries);
-            let is_absent = random.is(settings.absent_percent);
-            let key = value(2 * place + u64::from(!is_absent));
-            let place = place as usize;
-            (key, if is_absent { Err(place) } else { Ok(place) })
-        })
-    };
+    let draw = |list| draw(settings, entries, list, &element);
     let contenders = match experiment {
         Experiment::GroupSizes => by_group(&array, settings, &draw),
         _ => contenders(&array, settings, &draw),

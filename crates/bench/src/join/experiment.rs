@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::choice::named;
-use super::{Join, Settings, array, csb, hash, small};
+use super::{Join, Settings, array, csb, hash, in_predicate, small};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -23,6 +23,8 @@ pub enum Experiment {
     HashProbe,
     /// Hash tables of growing size, built.
     HashBuild,
+    /// Queries with IN-predicates on columns whose dictionaries grow (figure 8).
+    InPredicate,
     /// Structures of 1 MiB, where there is nothing to hide: sequential, interleaved and the
     /// automatic choice.
     Small,
@@ -32,12 +34,13 @@ pub enum Experiment {
 
 impl Experiment {
     /// Every one.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Sizes,
         Self::GroupSizes,
         Self::Csb,
         Self::HashProbe,
         Self::HashBuild,
+        Self::InPredicate,
         Self::Small,
         Self::Lines,
     ];
@@ -50,6 +53,7 @@ impl Experiment {
             Self::Csb => "csb",
             Self::HashProbe => "hash-probe",
             Self::HashBuild => "hash-build",
+            Self::InPredicate => "in-predicate",
             Self::Small => "small",
             Self::Lines => "lines",
         }
@@ -63,6 +67,7 @@ impl Experiment {
             Self::Csb => csb::sizes(self, settings, progress),
             Self::HashProbe => hash::probes(self, settings, progress),
             Self::HashBuild => hash::builds(settings, progress),
+            Self::InPredicate => in_predicate::queries(self, settings, progress),
             Self::Small => small::measure(settings, progress),
             // Counted, and nothing else with it.
             Self::Lines => Ok(Vec::new()),

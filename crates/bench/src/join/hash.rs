@@ -3,11 +3,12 @@
 
 use std::time::Instant;
 
+use index::baseline::hash as baseline;
 use index::hash::{ChainedTable, OpenTable};
 use interleave::{Execution, Lookup, look_up_all};
 
 use super::arrival::Arrival;
-use super::bodies::{bodies, code};
+use super::bodies::{Draw, answering, bodies, code};
 use super::compete::{Arena, Attempt, Contender, Task, compete};
 use super::keys::large;
 use super::{Experiment, Join, Settings, Technique};
@@ -20,13 +21,33 @@ const CHECKED: usize = 1000;
 /// Of so many pairs one is inserted to try a group size.
 const TRIAL_SHARE: usize = 16;
 
+/// Stores at `found[i]` what is found for `keys[i]`, given how many are under way.
+type Probe<T> = fn(&T, &[u32], usize, &mut [Option<u32>]);
+
+/// Techniques that build.
+const BUILD: [Technique; 4] = [
+    Technique::Sequential,
+    Technique::GroupPrefetching,
+    Technique::Amac,
+    Technique::Coroutines,
+];
+/// How tables that are only probed are built.
+const LOADED: (Technique, usize) = (Technique::Coroutines, 16);
+
 /// A table under measurement: from values to their codes.
-trait Table: Lookup<u32, Found = Option<u32>> + Default {
+trait Table: Lookup<u32, Found = Option<u32>> + Sized + 'static {
     const NAME: &'static str;
     /// Bytes for each entry, about.
     const ENTRY_BYTES: u64;
 
-    fn insert(&mut self, pairs: &[(u32, u32)], execution: Execution) -> Result<()>;
+    /// An empty one with room for so many entries.
+    fn with_room(entries: usize) -> Result<Self>;
+
+    /// A probe by a technique that is no execution of the table's own body.
+    fn probe(technique: Technique) -> Option<Probe<Self>>;
+
+    /// Inserts pairs whose keys differ, by one of [`BUILD`].
+    fn insert(&mut self, pairs: &[(u32, u32)], technique: Technique, group: usize) -> Result<()>;
     fn entries(&self) -> usize;
     fn memory(&self) -> usize;
 }
@@ -42,9 +63,27 @@ impl Table for OpenTable<u32, u32> {
     // Slots of 12 bytes, about half of them free.
     const ENTRY_BYTES: u64 = 24;
 
-    fn insert(&mut self, pairs: &[(u32, u32)], execution: Execution) -> Result<()> {
-        self.insert_all(pairs, execution, |_, _| {})
-            .map_err(refused)
+    fn with_room(entries: usize) -> Result<Self> {
+        Self::with_capacity(entries).map_err(refused)
+    }
+
+    fn probe(technique: Technique) -> Option<Probe<Self>> {
+        match technique {
+            Technique::GroupPrefetching => Some(baseline::probe_open_group_prefetching),
+            Technique::Amac => Some(baseline::probe_open_amac),
+            _ => None,
+        }
+    }
+
+    fn insert(&mut self, pairs: &[(u32, u32)], technique: Technique, group: usize) -> Result<()> {
+        let inserted = match technique {
+            Technique::GroupPrefetching => {
+                baseline::build_open_group_prefetching(self, pairs, group)
+            }
+            Technique::Amac => baseline::build_open_amac(self, pairs, group),
+            _ => self.insert_all(pairs, technique.execution(group), |_, _| {}),
+        };
+        inserted.map_err(refused)
     }
 
     fn entries(&self) -> usize {
@@ -61,8 +100,27 @@ impl Table for ChainedTable<u32, u32> {
     // Entries of 12 bytes, and somewhat more than a bucket of 4 for each.
     const ENTRY_BYTES: u64 = 17;
 
-    fn insert(&mut self, pairs: &[(u32, u32)], execution: Execution) -> Result<()> {
-        self.insert_all(pairs, execution).map_err(refused)
+    fn with_room(entries: usize) -> Result<Self> {
+        Self::with_capacity(entries).map_err(refused)
+    }
+
+    fn probe(technique: Technique) -> Option<Probe<Self>> {
+        match technique {
+            Technique::GroupPrefetching => Some(baseline::probe_chained_group_prefetching),
+            Technique::Amac => Some(baseline::probe_chained_amac),
+            _ => None,
+        }
+    }
+
+    fn insert(&mut self, pairs: &[(u32, u32)], technique: Technique, group: usize) -> Result<()> {
+        let inserted = match technique {
+            Technique::GroupPrefetching => {
+                baseline::build_chained_group_prefetching(self, pairs, group)
+            }
+            Technique::Amac => baseline::build_chained_amac(self, pairs, group),
+            _ => self.insert_all(pairs, technique.execution(group)),
+        };
+        inserted.map_err(refused)
     }
 
     fn entries(&self) -> usize {
@@ -118,8 +176,8 @@ fn probe<T: Table>(
 ) -> Result<Vec<Join>> {
     let step = progress.step(format!("{} of {}", T::NAME, bytes_text(bytes)), 1);
     let (arrival, pairs) = pairs::<T>(bytes)?;
-    let mut table = T::default();
-    table.insert(&pairs, Execution::in_flight(16))?;
+    let mut table = T::with_room(pairs.len())?;
+    table.insert(&pairs, LOADED.0, LOADED.1)?;
     drop(pairs);
     step.finish();
     let arena = Arena {
@@ -133,18 +191,39 @@ fn probe<T: Table>(
         region: None,
     };
     let draw = |list| arrival.draw(settings, list);
-    Ok(compete(
-        &arena,
-        bodies(&table, code, settings, &draw),
-        progress,
-    ))
+    let mut contenders = bodies(&table, code, settings, &draw);
+    let others = settings.techniques.iter();
+    contenders.extend(
+        others.filter_map(|&one| Some(prober(&table, one, T::probe(one)?, settings, &draw))),
+    );
+    contenders.sort_by_key(|one| one.technique);
+    Ok(compete(&arena, contenders, progress))
+}
+
+/// A probe as a contender.
+fn prober<'s, T: Table>(
+    table: &'s T,
+    technique: Technique,
+    probe: Probe<T>,
+    settings: &Settings,
+    draw: Draw<'s, u32>,
+) -> Contender<'s> {
+    let mut found = Vec::new();
+    let answer = move |keys: &[u32], group, answers: &mut [usize]| {
+        found.resize(keys.len(), None);
+        probe(table, keys, group, &mut found);
+        for (found, answer) in found.iter().zip(answers) {
+            *answer = code(*found);
+        }
+    };
+    answering(technique, settings, draw, true, answer)
 }
 
 fn build<T: Table>(bytes: u64, settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
     let (arrival, pairs) = pairs::<T>(bytes)?;
     // Once beforehand: whether there is memory for it is then known, and how much it takes.
-    let mut table = T::default();
-    table.insert(&pairs, Execution::in_flight(16))?;
+    let mut table = T::with_room(pairs.len())?;
+    table.insert(&pairs, LOADED.0, LOADED.1)?;
     let arena = Arena {
         settings,
         result: Join {
@@ -159,8 +238,7 @@ fn build<T: Table>(bytes: u64, settings: &Settings, progress: &Progress) -> Resu
     };
     drop(table);
     let techniques = settings.techniques.iter().copied();
-    let techniques =
-        techniques.filter(|one| matches!(one, Technique::Sequential | Technique::Coroutines));
+    let techniques = techniques.filter(|one| BUILD.contains(one));
     let pairs = pairs.as_slice();
     let contenders = techniques.map(|technique| Contender {
         technique,
@@ -171,7 +249,7 @@ fn build<T: Table>(bytes: u64, settings: &Settings, progress: &Progress) -> Resu
     Ok(compete(&arena, contenders.collect(), progress))
 }
 
-/// Builds a table, checks it, drops it.
+/// Builds a table that has room for all beforehand, checks it, drops it.
 fn build_once<T: Table>(
     technique: Technique,
     task: Task,
@@ -180,9 +258,16 @@ fn build_once<T: Table>(
 ) -> Attempt {
     let share = if task.is_trial { TRIAL_SHARE } else { 1 };
     let pairs = &pairs[..pairs.len().div_ceil(share)];
-    let mut table = T::default();
+    let failed = Attempt {
+        nanoseconds: f64::NAN,
+        parts: None,
+        is_right: false,
+    };
+    let Ok(mut table) = T::with_room(pairs.len()) else {
+        return failed;
+    };
     let start = Instant::now();
-    let inserted = table.insert(pairs, technique.execution(task.group));
+    let inserted = table.insert(pairs, technique, task.group);
     let nanoseconds = start.elapsed().as_nanos() as f64 / pairs.len() as f64;
     Attempt {
         nanoseconds,

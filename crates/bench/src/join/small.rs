@@ -1,6 +1,6 @@
 //! Structures that fit the cache: the automatic choice is to cost nothing there.
 
-use super::{Experiment, Join, Settings, Technique, array, csb, hash};
+use super::{Experiment, Join, Settings, Technique, array, csb, hash, in_predicate};
 use crate::Result;
 use crate::progress::Progress;
 
@@ -19,6 +19,7 @@ pub(super) fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Jo
     let largest = settings.bytes.last().copied().unwrap_or(BYTES);
     let settings = Settings {
         bytes: vec![BYTES.min(largest)],
+        lists: vec![settings.list() as u64],
         techniques: TECHNIQUES.to_vec(),
         ..settings.clone()
     };
@@ -26,5 +27,6 @@ pub(super) fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Jo
     let mut results = array::array(small, settings.bytes[0], &settings, progress)?;
     results.extend(csb::sizes(small, &settings, progress)?);
     results.extend(hash::probes(small, &settings, progress)?);
+    results.extend(in_predicate::queries(small, &settings, progress)?);
     Ok(results)
 }

@@ -12,6 +12,7 @@ pub(super) fn settings() -> Settings {
         absent_percent: 30.0,
         techniques: Technique::ALL.to_vec(),
         groups: vec![1, 7, 16],
+        rows: 5000,
         batches: 2,
         repeats: 2,
         seed: 1,
@@ -109,6 +110,7 @@ fn what_cannot_be_measured_is_refused_with_what_can() {
     refused(&|it| it.bytes = vec![1 << 20, 1 << 10], "grow");
     refused(&|it| it.lists = vec![0], "from 1");
     refused(&|it| it.groups = vec![65], "to 64");
+    refused(&|it| it.rows = 0, "--rows");
     refused(&|it| it.repeats = 0, "--repeats");
     refused(&|it| it.techniques = vec![], "--techniques");
     refused(&|it| it.experiments.push(Experiment::Lines), "alone");
@@ -199,5 +201,28 @@ fn names_are_read_as_they_are_written() {
     assert!(
         error.contains("`magic`") && error.contains("amac"),
         "{error}"
+    );
+}
+
+#[test]
+fn queries_say_what_encoding_and_scanning_take() {
+    let results = measured(&Settings {
+        experiments: vec![Experiment::InPredicate],
+        lists: vec![100, 300],
+        ..settings()
+    });
+    // Two parts, two sizes, two lists, three techniques.
+    assert_eq!(results.len(), 24);
+    for one in &results {
+        let encode = one.encode_nanoseconds_per_lookup.unwrap();
+        let scan = one.scan_nanoseconds_per_lookup.unwrap();
+        assert!(encode.median > 0.0 && scan.median > 0.0, "{one:?}");
+        assert_eq!(one.rows, Some(5000));
+        assert_eq!(one.growth_beyond_logarithm, None);
+    }
+    assert!(
+        results
+            .iter()
+            .any(|one| one.structure == "Delta" && one.list == 300)
     );
 }
