@@ -30,8 +30,9 @@ pub struct InPredicate {
     encoding: Duration,
 }
 
-/// Values located in a Delta at a time: writers wait meanwhile.
-const LOCATE: usize = 1024;
+/// Values located in a Delta at a time: writers wait meanwhile, a millisecond perhaps. Enough for what
+/// interrupts a thread not to spoil how lookups are measured.
+const LOCATE: usize = 4096;
 /// What no value has as its code, in any part.
 const ABSENT: u32 = u32::MAX;
 
@@ -57,8 +58,13 @@ impl InPredicate {
     }
 
     /// How lookups in the Main run at present. `None`: nothing is known yet.
-    pub fn execution(&self) -> Option<Execution> {
+    pub fn main_execution(&self) -> Option<Execution> {
         self.main.execution()
+    }
+
+    /// And in the Delta.
+    pub fn delta_execution(&self) -> Option<Execution> {
+        self.delta.execution()
     }
 
     /// Whether lists of some length are sorted. `None`: nothing is known yet.
@@ -173,8 +179,10 @@ struct Order {
 
 /// Shorter lists are not sorted, nor measured.
 const LONG: usize = 256;
+/// Lists by which both ways are measured at first.
+const LISTS_FIRST: u32 = 8;
 /// Lists until the way that was slower is tried again.
-const TRY_EVERY: u32 = 64;
+const TRY_EVERY: u32 = 32;
 /// What the last measurement weighs.
 const WEIGHT: f64 = 0.25;
 
@@ -208,8 +216,10 @@ impl Order {
         }
         self.lists += 1;
         match self.better() {
-            None => Some(self.lists.is_multiple_of(2)),
-            Some(better) => Some(better != self.lists.is_multiple_of(TRY_EVERY)),
+            Some(better) if self.lists > LISTS_FIRST => {
+                Some(better != self.lists.is_multiple_of(TRY_EVERY))
+            }
+            _ => Some(self.lists.is_multiple_of(2)),
         }
     }
 
@@ -246,7 +256,7 @@ mod tests {
             }
             assert_eq!(order.better(), Some(is_sorting_better));
             let worse = tried[usize::from(!is_sorting_better)];
-            assert!((10..30).contains(&worse), "{tried:?}");
+            assert!((20..50).contains(&worse), "{tried:?}");
         }
         let mut fixed = Order::fixed(true);
         assert_eq!((fixed.sorts(1), fixed.better()), (Some(true), Some(true)));

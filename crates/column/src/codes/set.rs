@@ -12,6 +12,11 @@ pub(super) const FEW_MAX: usize = 8;
 const BITMAP_BYTES_SMALL: usize = 256 << 10;
 /// Bits of a filter for each code, at least: one of so many other codes passes.
 const FILTER_BITS_PER_CODE: usize = 24;
+/// Bits of a filter that fits into the cache of a core, as a power of two: it has no more if that leaves
+/// each code some.
+const FILTER_WIDTH_MAX: u32 = 24;
+/// How many that are, at least.
+const FILTER_BITS_PER_CODE_MIN: usize = 4;
 /// A factor whose products have their entropy at the top (the golden ratio).
 pub(super) const FACTOR: u32 = 0x9e37_79b1;
 
@@ -141,8 +146,9 @@ impl Form {
         }
         let width = bits_for(domain).max(5);
         let bitmap_bytes = (1_usize << width) / 8;
-        let filter_bits = codes.len().saturating_mul(FILTER_BITS_PER_CODE);
-        let filter_width = bits_for(filter_bits as u64).max(10);
+        let filter_bits = |per_code| bits_for(codes.len().saturating_mul(per_code) as u64);
+        let most = filter_bits(FILTER_BITS_PER_CODE_MIN).max(FILTER_WIDTH_MAX);
+        let filter_width = filter_bits(FILTER_BITS_PER_CODE).clamp(10, most);
         if bitmap_bytes <= BITMAP_BYTES_SMALL || filter_width + 2 >= width {
             let words = (1 << (width - 5)) + 1;
             let mut bits = memory::on_huge_pages(words)?;
