@@ -156,7 +156,10 @@ impl Queried {
             let nanoseconds = start.elapsed().as_nanos() as f64 / values.len() as f64;
             let encoding = predicate.encoding().as_nanos() as f64 / values.len() as f64;
             tell.set(Chosen {
-                execution: predicate.execution(),
+                execution: match self.part {
+                    Part::Main => predicate.main_execution(),
+                    Part::Delta => predicate.delta_execution(),
+                },
                 costs: None,
             });
             Attempt {
