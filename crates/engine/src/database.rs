@@ -9,7 +9,7 @@ use std::{
 };
 
 use io::Directory;
-use memory::{Arena, Epochs, Exhausted, LINE_BYTES, Local, Reservation, Usage};
+use memory::{Arena, Epochs, Exhausted, LINE_BYTES, Local, Usage};
 
 use crate::{
     catalog::Catalog,
@@ -32,9 +32,6 @@ use crate::{
 
 /// A huge page: that of larger regions would not go back to the system sooner.
 const REGION_BYTES_MAX: usize = 2 << 20;
-
-/// What the database itself counts with of a small limit, at most: one of so many parts.
-const OWN_PART: usize = 16;
 
 /// Settings of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +72,6 @@ impl DatabaseConfig {
 
 /// The shared side of a database. Transactions run in a [`crate::Session`].
 pub struct Database {
-    /// What this itself has of the limit: some MiB.
-    _own: Reservation,
     pub(crate) arena: Arc<Arena>,
     pub(crate) epochs: Arc<Epochs>,
     pub(crate) horizon: Horizon,
@@ -127,11 +122,8 @@ impl Database {
         if let Some(cold) = storage.as_ref().and_then(Storage::cold) {
             cold.keep_room_in(&arena)?;
         }
-        let own = size_of::<Database>().min(arena.limit_bytes() / OWN_PART);
-        let own = arena.reserve(own)?;
         let epochs = Epochs::new();
         Ok(Arc::new(Database {
-            _own: own,
             catalog: Catalog::new(&Local::new(&arena, &epochs))?,
             locks: Locks::new(|| arena.reserve(0).ok()),
             arena,
