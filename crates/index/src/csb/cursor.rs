@@ -3,7 +3,7 @@
 use super::{CsbTree, Separator};
 
 /// Goes through the codes of a tree in the order of their values, as [`CsbTree::codes`] does, but borrows
-/// the tree only for a step. A tree that is changed meanwhile gives some codes again, or not.
+/// the tree only for a step. The tree must be the same in each, and unchanged; else there may be any codes.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
     /// From the root down to a leaf: groups, the node of each, how many nodes there are. Empty before
@@ -21,6 +21,9 @@ impl Cursor {
     }
 
     /// The next code.
+    ///
+    /// # Panics
+    /// It may if the tree is another one than before, or has been changed.
     pub fn next<S: Separator>(&mut self, tree: &CsbTree<S>) -> Option<u32> {
         if !self.has_begun {
             self.has_begun = true;
@@ -31,7 +34,7 @@ impl Cursor {
         }
         loop {
             let &(group, node, _) = self.path.last()?;
-            let codes = tree.leaves.node(group, node).codes();
+            let codes = tree.leaves.checked(group, node).codes();
             if let Some(&code) = codes.get(self.at) {
                 self.at += 1;
                 return Some(code);
@@ -54,7 +57,7 @@ impl Cursor {
             let Some(&(group, node, _)) = self.path.last() else {
                 return;
             };
-            let inner = tree.inner.node(group, node);
+            let inner = tree.inner.checked(group, node);
             self.path.push((inner.first, 0, inner.count as usize + 1));
         }
     }

@@ -219,6 +219,15 @@ impl<T: Copy> Pool<T> {
         unsafe { self.chunks.get_unchecked(chunk).get_unchecked(at) }
     }
 
+    /// A node whose number may be one of another tree's.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(super) fn checked(&self, group: u32, at: usize) -> &T {
+        let (chunk, at) = self.place(group, at);
+        &self.chunks[chunk][at]
+    }
+
     pub(super) fn node_mut(&mut self, group: u32, at: usize) -> &mut T {
         let (chunk, at) = self.place(group, at);
         &mut self.chunks[chunk][at]
