@@ -180,9 +180,8 @@ impl Session {
         let lane_memory = match database.storage() {
             None => None,
             Some(storage) => {
-                let for_blocks = storage
-                    .cold()
-                    .map_or(0, |_| cold::session_bytes(database.arena.limit_bytes()));
+                let cold = storage.cold();
+                let for_blocks = cold.map_or(0, |_| cold::session_bytes(&database.arena));
                 let bytes = storage.log_session_bytes() + for_blocks;
                 let reserved = database.arena.reserve(bytes);
                 Some(reserved.map_err(|_| SessionError::LogBuffers { bytes })?)

@@ -163,6 +163,21 @@ fn demoted_in_blocks_of(looks: u64, durable: &mut Durable, count: u64) -> Arc<Ta
 }
 
 #[test]
+fn many_sessions_open_under_a_small_limit() {
+    // What each counts with for its blocks would be more than all there is.
+    let durable = open_within(
+        64 << 20,
+        SimulatedDisk::new(1, Faults::default()).directory(),
+    );
+    let database = durable.session().database().clone();
+    let sessions: Vec<_> = (0..60).map(|_| Session::new(&database).unwrap()).collect();
+    let memory = database.memory();
+    let logs = (sessions.len() + 1) * LOG.session_bytes();
+    assert!(memory.reserved_bytes > logs as u64, "{memory:?}");
+    assert!(memory.reserved_bytes < memory.limit_bytes / 4, "{memory:?}");
+}
+
+#[test]
 fn nodes_of_cold_records_only_are_counted() {
     let mut durable = open(SimulatedDisk::new(1, Faults::default()).directory());
     let table = with_records(&mut durable, 1000);

@@ -86,9 +86,9 @@ const BLOCKS_MAX: usize = 16;
 const SPARE_PART: usize = 40;
 const SPARE_BYTES_MAX: usize = 8 << 20;
 
-/// A session counts with one of so many parts of what the limit has beyond so many bytes, at most:
-/// with a smaller one several could not open (found by simulation: 3 MiB, four workers).
-const SESSION_PART: usize = 16;
+/// Sessions count with that until one of so many parts of what the limit has beyond so many bytes is
+/// reserved: else several could not open (found by simulation: 3 MiB, four workers), or many.
+const COUNTED_PART: usize = 8;
 const COUNTED_BEYOND: usize = 16 << 20;
 
 /// Blocks of a session that are on their way, under this limit.
@@ -96,11 +96,14 @@ fn blocks_under(limit_bytes: usize) -> usize {
     (limit_bytes / LIMIT_PER_BLOCK).clamp(1, BLOCKS_MAX)
 }
 
-/// Bytes of the limit that a session has for its own part in this.
-pub(crate) fn session_bytes(limit_bytes: usize) -> usize {
+/// Bytes of the limit that another session has for its own part in this.
+pub(crate) fn session_bytes(arena: &Arena) -> usize {
+    let limit_bytes = arena.limit_bytes();
     let spare = (limit_bytes / SPARE_PART).min(SPARE_BYTES_MAX);
     let all = blocks_under(limit_bytes) * BLOCK_CAPACITY + spare;
-    all.min(limit_bytes.saturating_sub(COUNTED_BEYOND) / SESSION_PART)
+    let counted = limit_bytes.saturating_sub(COUNTED_BEYOND) / COUNTED_PART;
+    let reserved = arena.usage().reserved_bytes as usize;
+    all.min(counted.saturating_sub(reserved))
 }
 
 /// Blocks that are demoted before some more records are loaded, at most: they are far larger
