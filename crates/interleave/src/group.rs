@@ -90,9 +90,22 @@ pub async fn together<P: Policy, F: Future>(
         let mut apart = Context::from_waker(Waker::noop());
         let context = if P::IS_GROUPED { &mut apart } else { context };
         loop {
-            // SAFETY: the ring lies in this function's future, which is pinned.
-            let is_live = unsafe { turn(&mut ring, context, &mut bodies, &mut done) };
-            if !is_live {
+            let mut live = false;
+            for place in &mut ring {
+                while let Some(body) = place {
+                    // SAFETY: the ring lies in this function's future, which is pinned,
+                    // and a body is dropped in place when `place` is assigned.
+                    let body = unsafe { Pin::new_unchecked(body) };
+                    let Poll::Ready(output) = body.poll(context) else {
+                        live = true;
+                        break;
+                    };
+                    *place = None;
+                    done(output);
+                    *place = bodies.next();
+                }
+            }
+            if !live {
                 return Poll::Ready(());
             }
             if !P::IS_GROUPED {
@@ -101,37 +114,6 @@ pub async fn together<P: Policy, F: Future>(
         }
     })
     .await;
-}
-
-/// One turn of a ring: polls each body once, and puts the next in the place of each that has
-/// ended, polled as well. Whether any is left.
-///
-/// # Safety
-/// The places must not be moved, nor their memory be given up, from the first call until all
-/// bodies have been dropped.
-#[inline(always)]
-pub(crate) unsafe fn turn<F: Future>(
-    ring: &mut [Option<F>],
-    context: &mut Context<'_>,
-    bodies: &mut impl Iterator<Item = F>,
-    mut done: impl FnMut(F::Output),
-) -> bool {
-    let mut is_live = false;
-    for place in ring {
-        while let Some(body) = place {
-            // SAFETY: the caller keeps the place where it is; a body is dropped in place when
-            // `place` is assigned.
-            let body = unsafe { Pin::new_unchecked(body) };
-            let Poll::Ready(output) = body.poll(context) else {
-                is_live = true;
-                break;
-            };
-            *place = None;
-            done(output);
-            *place = bodies.next();
-        }
-    }
-    is_live
 }
 
 #[cfg(test)]

@@ -192,18 +192,8 @@ impl Interleaver {
         keys: &[K],
         mut found: impl FnMut(usize, S::Found),
     ) {
-        let mut from = 0;
-        if !self.is_fixed {
-            if self.due == 0 && keys.len() >= SAMPLE {
-                self.sample(structure, &keys[..SAMPLE], &mut found);
-                from = SAMPLE;
-            }
-            self.due = self.due.saturating_sub(keys.len() as u64);
-        }
+        let (from, execution) = self.prepare(structure, keys, &mut found);
         let rest = &keys[from..];
-        let execution = self
-            .execution
-            .unwrap_or(Execution::in_flight(IN_FLIGHT_START));
         let is_watched = !self.is_fixed
             && rest.len() >= BATCH_MEASURED
             && matches!(execution, Execution::Interleaved(_));
@@ -221,14 +211,28 @@ impl Interleaver {
     /// those that hand out what they find as they go. If it is time for a sample, it is looked
     /// up here, and what is found is dropped.
     pub fn choose<K: Copy, S: Lookup<K>>(&mut self, structure: &S, keys: &[K]) -> Execution {
+        let (_, execution) = self.prepare(structure, keys, &mut |_, one| drop(one));
+        execution
+    }
+
+    /// Looks a sample of the keys up, if it is time for one: how many these are, and how the others
+    /// had better be looked up.
+    fn prepare<K: Copy, S: Lookup<K>>(
+        &mut self,
+        structure: &S,
+        keys: &[K],
+        found: &mut impl FnMut(usize, S::Found),
+    ) -> (usize, Execution) {
+        let mut sampled = 0;
         if !self.is_fixed {
             if self.due == 0 && keys.len() >= SAMPLE {
-                self.sample(structure, &keys[..SAMPLE], &mut |_, one| drop(one));
+                self.sample(structure, &keys[..SAMPLE], found);
+                sampled = SAMPLE;
             }
             self.due = self.due.saturating_sub(keys.len() as u64);
         }
-        self.execution
-            .unwrap_or(Execution::in_flight(IN_FLIGHT_START))
+        let start = Execution::in_flight(IN_FLIGHT_START);
+        (sampled, self.execution.unwrap_or(start))
     }
 
     /// Looks a sample up, and measures.
