@@ -5,8 +5,9 @@ use std::{collections::TryReserveError, fmt};
 /// Codes of a leaf: with their number and fingerprints, one line.
 pub(super) const LEAF_CODES: usize = 12;
 
-/// What inner nodes have of a value: of one size, and as many as fit into a node.
-pub trait Separator: Copy {
+/// What inner nodes have of a value: of one size, and as many as fit into a node. Sealed: searches rely on
+/// a node's keys being as many as it says.
+pub trait Separator: Copy + sealed::Sealed {
     /// Those of a node.
     type Keys: Copy + AsRef<[Self]> + AsMut<[Self]>;
 
@@ -26,8 +27,14 @@ pub(super) const fn keys_of<T>() -> usize {
     if count > KEYS_MAX { KEYS_MAX } else { count }
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 macro_rules! separators {
     ($($type:ty),* $(,)?) => {$(
+        impl sealed::Sealed for $type {}
+
         impl Separator for $type {
             type Keys = [$type; keys_of::<$type>()];
 
