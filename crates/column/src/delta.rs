@@ -171,7 +171,7 @@ impl<V: Value> Delta<V> {
             return Err(ColumnError::TooMany);
         }
         V::Store::arrived_push(&mut self.values, key)?;
-        self.tree.insert(&self.values, key, code as u32)?;
+        self.tree.insert_absent(&self.values, key, code as u32)?;
         Ok(code as u32)
     }
 

@@ -189,11 +189,7 @@ impl Store for Strings {
     type Arrived = StringHeap;
 
     fn sorted_with_room(keys: usize, bytes: usize) -> Result<SortedStrings, TryReserveError> {
-        SortedStrings::with_capacity(keys, bytes).or_else(|error| match error {
-            index::sorted::StringsError::Memory(error) => Err(error),
-            // None was added.
-            index::sorted::StringsError::OutOfOrder(_) => Ok(SortedStrings::default()),
-        })
+        SortedStrings::with_capacity(keys, bytes)
     }
 
     fn sorted_push(sorted: &mut SortedStrings, key: &[u8]) -> Result<(), ColumnError> {

@@ -112,42 +112,8 @@ impl<S: Separator> CsbTree<S> {
 
     /// The codes, in the order of their values.
     pub fn codes(&self) -> impl Iterator<Item = u32> + '_ {
-        let mut path = Vec::new();
-        let mut leaf =
-            (self.len > 0).then(|| self.first_leaf(self.height, self.root, 0, &mut path));
-        std::iter::from_fn(move || {
-            let current = leaf?;
-            leaf = self.leaf_after(&mut path);
-            Some(current.codes().iter().copied())
-        })
-        .flatten()
-    }
-
-    /// The first leaf below a node, and the way to it: groups, the child taken, how many there are.
-    fn first_leaf(
-        &self,
-        height: usize,
-        group: u32,
-        at: usize,
-        path: &mut Vec<(u32, usize, usize)>,
-    ) -> &Leaf {
-        let (mut group, mut at) = (group, at);
-        for _ in 0..height {
-            let node = self.inner.node(group, at);
-            path.push((node.first, 0, node.count as usize + 1));
-            (group, at) = (node.first, 0);
-        }
-        self.leaves.node(group, at)
-    }
-
-    fn leaf_after(&self, path: &mut Vec<(u32, usize, usize)>) -> Option<&Leaf> {
-        loop {
-            let (group, at, count) = path.pop()?;
-            if at + 1 < count {
-                path.push((group, at + 1, count));
-                return Some(self.first_leaf(self.height - path.len(), group, at + 1, path));
-            }
-        }
+        let mut cursor = Cursor::new();
+        std::iter::from_fn(move || cursor.next(self))
     }
 }
 

@@ -58,6 +58,8 @@ mod layer;
 mod lookup;
 mod node;
 mod observe;
+#[cfg(all(test, not(loom)))]
+mod random;
 mod remove;
 mod scan;
 pub mod sorted;

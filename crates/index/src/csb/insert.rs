@@ -25,17 +25,32 @@ impl<S: Separator> CsbTree<S> {
         if let Some(there) = run_inline(self.over(values).look_up::<Sequential>(key)) {
             return Ok(Some(there));
         }
+        self.insert_absent(values, key, code)?;
+        Ok(None)
+    }
+
+    /// Inserts the code of a value that equals `key`, and is known not to be there. (If it is, either code
+    /// may be found from then on.) The new value must be among the values.
+    ///
+    /// # Errors
+    /// As [`CsbTree::insert`].
+    pub fn insert_absent<K: Copy, V: Values<K, Separator = S>>(
+        &mut self,
+        values: &V,
+        key: K,
+        code: u32,
+    ) -> Result<(), TryReserveError> {
         if self.len == 0 {
             self.root = self.leaves.add(Leaf::EMPTY)?;
         }
         self.make_room_in_root(values)?;
         let (mut group, mut at) = (self.root, 0);
         for below in (0..self.height).rev() {
-            let child = self.child_for(values, group, at, key);
+            let mut child = self.child_for(values, group, at, key);
             if self.is_full(below, self.inner.node(group, at).first, child) {
                 self.split(values, below, group, at, child)?;
+                child = self.child_for(values, group, at, key);
             }
-            let child = self.child_for(values, group, at, key);
             (group, at) = (self.inner.node(group, at).first, child);
         }
         let leaf = self.leaves.node_mut(group, at);
@@ -44,7 +59,7 @@ impl<S: Separator> CsbTree<S> {
             .partition_point(|&other| values.compare(other, key) == Ordering::Less);
         leaf.insert(place, code, V::fingerprint(key));
         self.len += 1;
-        Ok(None)
+        Ok(())
     }
 
     fn is_full(&self, height: usize, group: u32, at: usize) -> bool {

@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, collections::TryReserveError, hash::Hash};
 
 use super::Separator;
-use crate::hash::hash_of;
+use crate::{hash::hash_of, key::Piece};
 
 /// Values that have codes: their places.
 pub trait Stored {
@@ -91,13 +91,6 @@ fn fingerprint<T: Hash>(of: T) -> u8 {
 pub struct Prefix {
     bytes: u64,
     code: u32,
-}
-
-fn prefix_of(string: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let used = string.len().min(8);
-    bytes[..used].copy_from_slice(&string[..used]);
-    u64::from_be_bytes(bytes)
 }
 
 /// Byte strings of any length, in order of arrival. Nothing that is there moves when more come.
@@ -220,7 +213,7 @@ impl Stored for StringHeap {
     type Separator = Prefix;
 
     fn separator(&self, code: u32) -> Prefix {
-        let bytes = prefix_of(self.get(code));
+        let bytes = Piece::of(self.get(code)).slice;
         Prefix { bytes, code }
     }
 
@@ -248,7 +241,7 @@ impl<'k> Values<&'k [u8]> for StringHeap {
 
     #[inline(always)]
     fn compare_separator(&self, separator: Prefix, key: &'k [u8]) -> Result<Ordering, u32> {
-        match separator.bytes.cmp(&prefix_of(key)) {
+        match separator.bytes.cmp(&Piece::of(key).slice) {
             Ordering::Equal => Err(separator.code),
             decided => Ok(decided),
         }

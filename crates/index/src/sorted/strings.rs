@@ -9,10 +9,10 @@ use std::{collections::TryReserveError, fmt};
 use interleave::{Lookup, Point, Policy};
 
 use super::{OutOfOrder, search::per_line};
+use crate::key::Piece;
 
 const PROBE: Point = Point::new("sorted strings");
 const TEXT: Point = Point::new("sorted string");
-const PREFIX_BYTES: usize = 8;
 /// Bytes of a string that are touched before it is compared.
 const TOUCHED_BYTES_MAX: usize = 128;
 
@@ -20,15 +20,6 @@ const TOUCHED_BYTES_MAX: usize = 128;
 struct Entry {
     prefix: u64,
     begin: usize,
-}
-
-impl Entry {
-    fn prefix_of(string: &[u8]) -> u64 {
-        let mut bytes = [0; PREFIX_BYTES];
-        let used = string.len().min(PREFIX_BYTES);
-        bytes[..used].copy_from_slice(&string[..used]);
-        u64::from_be_bytes(bytes)
-    }
 }
 
 /// Why strings were refused.
@@ -83,8 +74,8 @@ impl SortedStrings {
     /// With room for so many strings of so many bytes together, on huge pages.
     ///
     /// # Errors
-    /// [`StringsError::Memory`] when there is none.
-    pub fn with_capacity(strings: usize, bytes: usize) -> Result<Self, StringsError> {
+    /// When there is none.
+    pub fn with_capacity(strings: usize, bytes: usize) -> Result<Self, TryReserveError> {
         Ok(Self {
             entries: memory::on_huge_pages(strings)?,
             heap: memory::on_huge_pages(bytes)?,
@@ -104,7 +95,7 @@ impl SortedStrings {
         self.entries.try_reserve(1)?;
         self.heap.try_reserve(string.len())?;
         self.entries.push(Entry {
-            prefix: Entry::prefix_of(string),
+            prefix: Piece::of(string).slice,
             begin: self.heap.len(),
         });
         self.heap.extend_from_slice(string);
@@ -157,7 +148,7 @@ impl Lookup<&[u8]> for SortedStrings {
 
     #[inline(always)]
     async fn look_up<P: Policy>(&self, key: &[u8]) -> Result<usize, usize> {
-        let prefix = Entry::prefix_of(key);
+        let prefix = Piece::of(key).slice;
         let (mut low, mut size) = (0, self.entries.len());
         while size > 0 {
             // Halves as in an array of numbers; the last step is on one element.
