@@ -1,17 +1,15 @@
 //! Interleaves lookups in a structure of your own: the hash table of the README,
-//! looked up sequentially, with prefetches alone, and interleaved.
+//! looked up sequentially, with prefetches alone, as an `Interleaver` finds best, and by a
+//! worker.
 //!
 //! `cargo run --release -p interleave --example own_structure [entries] [lookups]`
 //!
-//! From the first `use` to the end of `sum_interleaved` the code is the README's,
+//! From the first `use` to the end of `sum_on_worker` the code is the README's,
 //! word for word; `tests/readme.rs` compares.
 
 #![allow(clippy::print_stdout, reason = "a program that reports to people")]
 
-use interleave::{
-    Clock, FromFn, InFlight, Interleaved, Leaf, Point, Policy, Worker, WorkerConfig, WorkerLocal,
-};
-use std::{cell::Cell, rc::Rc};
+use interleave::{Interleaver, Lookup, Point, Policy};
 
 struct Entry {
     key: u64,
@@ -23,8 +21,10 @@ struct Table {
     entries: Vec<Entry>,
 }
 
-impl Table {
-    async fn get<P: Policy>(&self, key: u64) -> Option<u64> {
+impl Lookup<u64> for Table {
+    type Found = Option<u64>;
+
+    async fn look_up<P: Policy>(&self, key: u64) -> Option<u64> {
         let head = &self.heads[bucket(key, self.heads.len())];
         P::touch(Point::new("head"), head, size_of::<Option<u32>>()).await;
         let mut next = *head;
@@ -40,9 +40,18 @@ impl Table {
     }
 }
 
+fn sum(table: &Table, interleaver: &mut Interleaver, keys: &[u64]) -> u64 {
+    let mut sum = 0;
+    interleaver.look_up_all(table, keys, |_, value| sum += value.unwrap_or(0));
+    sum
+}
+
+use interleave::{Clock, FromFn, InFlight, Interleaved, Leaf, Worker, WorkerConfig, WorkerLocal};
+use std::{cell::Cell, rc::Rc};
+
 impl WorkerLocal for Table {}
 
-fn sum_interleaved(table: Rc<Table>, mut keys: impl Iterator<Item = u64> + 'static) -> u64 {
+fn sum_on_worker(table: Rc<Table>, mut keys: impl Iterator<Item = u64> + 'static) -> u64 {
     let config = WorkerConfig {
         in_flight: InFlight::Fixed(24),
         ..WorkerConfig::default()
@@ -53,7 +62,7 @@ fn sum_interleaved(table: Rc<Table>, mut keys: impl Iterator<Item = u64> + 'stat
     worker.set_source(FromFn(move |table: &Rc<Table>| {
         let (table, sum, key) = (table.clone(), total.clone(), keys.next()?);
         Some(async move {
-            let value = Leaf::new(table.get::<Interleaved>(key)).await;
+            let value = Leaf::new(table.look_up::<Interleaved>(key)).await;
             sum.set(sum.get() + value.unwrap_or(0));
         })
     }));
@@ -62,7 +71,7 @@ fn sum_interleaved(table: Rc<Table>, mut keys: impl Iterator<Item = u64> + 'stat
 }
 
 fn sum_in_place<P: Policy>(table: &Table, keys: impl Iterator<Item = u64>) -> u64 {
-    keys.map(|key| interleave::run_inline(table.get::<P>(key)).unwrap_or(0))
+    keys.map(|key| interleave::run_inline(table.look_up::<P>(key)).unwrap_or(0))
         .sum()
 }
 
@@ -116,19 +125,23 @@ fn main() {
         let sum = run();
         (start.elapsed().as_nanos() as f64 / lookups as f64, sum)
     };
-    let modes: [(&str, &dyn Fn() -> u64); 3] = [
+    let listed: Vec<u64> = keys(lookups, entries).collect();
+    let modes: [(&str, &dyn Fn() -> u64); 4] = [
         ("sequential", &|| {
             sum_in_place::<interleave::Sequential>(&table, keys(lookups, entries))
         }),
         ("prefetching", &|| {
             sum_in_place::<interleave::Prefetching>(&table, keys(lookups, entries))
         }),
-        ("interleaved", &|| {
-            sum_interleaved(table.clone(), keys(lookups, entries))
+        ("interleaver", &|| {
+            sum(&table, &mut Interleaver::auto(), &listed)
+        }),
+        ("worker", &|| {
+            sum_on_worker(table.clone(), keys(lookups, entries))
         }),
     ];
     // Alternating, so that a noisy moment hits all of them; the median counts.
-    let mut times = [const { Vec::new() }; 3];
+    let mut times = [const { Vec::new() }; 4];
     let mut sums = Vec::new();
     for _ in 0..5 {
         for ((_, run), times) in modes.iter().zip(&mut times) {

@@ -29,6 +29,7 @@ mod device;
 mod group;
 mod inbox;
 mod injection;
+mod interleaver;
 mod leaf;
 mod lookup;
 mod nested;
@@ -54,8 +55,9 @@ pub use device::{FromDevice, from_device};
 pub use group::{GroupTouch, Grouped, together};
 #[cfg(feature = "simulation")]
 pub use injection::with_injector;
+pub use interleaver::{Costs, Interleaver};
 pub use leaf::Leaf;
-pub use lookup::{Costs, Execution, Interleaver, Lookup, look_up_all};
+pub use lookup::{Execution, Lookup, look_up_all};
 pub use nested::Nested;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;
