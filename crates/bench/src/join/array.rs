@@ -4,7 +4,7 @@
 //! and even ones are absent, between their neighbours.
 
 use index::baseline::binary_search;
-use index::sorted::{FixedString, SortedArray};
+use index::sorted::{FixedString, PagedArray, SortedArray};
 
 use super::bodies::{Draw, answering, bodies, place};
 use super::compete::{Arena, Contender, compete};
@@ -16,6 +16,8 @@ use crate::progress::Progress;
 use crate::{Error, Result};
 
 const STRUCTURE: &str = "sorted array";
+/// The same array under pages of separators.
+const PAGED: &str = "paged array";
 
 /// All techniques in arrays of each size, at the best of their group sizes.
 pub(super) fn sizes(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
@@ -86,7 +88,7 @@ fn of_values<T: Copy + Ord>(
     let array = SortedArray::from_sorted(values).map_err(|error| Error::run(error.to_string()))?;
     step.finish();
     let memory = array.as_slice();
-    // SAFETY: the array outlives the region, was just written, and is only read from now on;
+    // SAFETY: the elements outlive the region, were just written, and are only read from now on;
     // integers and strings have no bytes of padding.
     let region = unsafe { Region::from_raw(memory.as_ptr().cast(), size_of_val(memory)) };
     let arena = Arena {
@@ -108,7 +110,20 @@ fn of_values<T: Copy + Ord>(
     let mut results = compete(&arena, contenders, progress);
     if experiment == Experiment::GroupSizes {
         tell_estimate(&mut results);
+        return Ok(results);
     }
+    let step = progress.step(format!("paged array of {}", bytes_text(bytes)), 1);
+    let paged = PagedArray::new(array).map_err(|error| Error::run(error.to_string()))?;
+    step.finish();
+    let arena = Arena {
+        result: Join {
+            structure: PAGED,
+            ..arena.result
+        },
+        ..arena
+    };
+    let contenders = bodies(&paged, place, settings, &draw);
+    results.extend(compete(&arena, contenders, progress));
     Ok(results)
 }
 

@@ -5,13 +5,18 @@
 //! sections 5.4.3 and 6). Here a search stays within one page of [`PAGE_BYTES`] per level:
 //!
 //! ```text
-//! level 2                [ s s … ]                  pages of separators: each the greatest
-//! level 1   [ s s … ][ s s … ][ s s … ]             element of the page below it
-//! array     [ e e … ][ e e … ][ e e … ][ e e … ]    as it lies in memory, by page
+//! level 2                [ s s … ]                  pages of separators: each the greatest element
+//! level 1   [ s s … ][ s s … ][ s s … ]             of what is below it
+//! array     [e][e][e][e][e][e][e][e][e] …           as it lies in memory, by pieces
 //! ```
 //!
-//! Pages of the array are where addresses say, wherever it begins; an element belongs to
-//! the page that it begins in. How separators lie in a page: `paged/page.rs`.
+//! A *piece* is a line or some: eight elements at least. So a search in 2 GiB of integers of four bytes reads
+//! four lines that are not in the cache, three in the lowest level and one in the array, where binary search
+//! reads a dozen; separators take some 7 % of what the array takes, of larger elements up to 14 %.
+//!
+//! Pieces of the array are where addresses say, wherever it begins; an element belongs to
+//! the piece that it begins in. How separators lie in a page: `paged/page.rs`. Levels that are small are in the
+//! cache, and nobody suspends there.
 //!
 //! Invariant: of a key that is not greater than all elements, the lower bound lies below the first
 //! separator that is not less than the key.
@@ -29,16 +34,19 @@ use super::{
     search::{finish, half, narrow, per_line},
 };
 
-/// An index of more lines is not asked for as a whole.
-const INDEX_LINES_MAX: usize = 8;
+/// A level of at most so many pages is in the cache after few lookups.
+const NEAR_PAGES: usize = 8;
+/// A piece of so many bytes is asked for as a whole.
+const TOGETHER_BYTES: usize = 2 * LINE_BYTES;
+/// Elements of a piece, at least, unless these have more than a page.
+const PER_PIECE: usize = 8;
 
-const INDEX: Point = Point::new("paged array's index");
-const DATA: Point = Point::new("paged array's data");
+const SEPARATORS: Point = Point::new("paged array's separators");
 const ARRAY: Point = Point::new("paged array");
 
-/// A sorted array under levels of separators, which have some thousandths of its size: a search stays
-/// within one page of 4 KiB per level. Takes the place of huge pages where there are none, and is
-/// faster than a [`SortedArray`] on them, too.
+/// A sorted array under levels of separators, which have 7 to 14 % of its size: a search stays
+/// within one page of 4 KiB per level, and reads few lines of it. It takes the place of huge pages where there are
+/// none, and is faster than a [`SortedArray`] on them, too.
 ///
 /// ```
 /// use index::sorted::{PagedArray, SortedArray};
@@ -54,6 +62,8 @@ pub struct PagedArray<T> {
     array: SortedArray<T>,
     /// From the lowest, next to the array, to the highest, which has one page.
     levels: Vec<Vec<Page>>,
+    /// At which depth of the highest page a search begins: all that are above have one line in use.
+    depth_from: usize,
 }
 
 impl<T: Copy + Ord> PagedArray<T> {
@@ -65,15 +75,20 @@ impl<T: Copy + Ord> PagedArray<T> {
         let mut paged = PagedArray {
             array,
             levels: Vec::new(),
+            depth_from: 0,
         };
-        let mut below = paged.pages();
+        let mut below = paged.pieces();
         while below > 1 {
+            paged.depth_from = Layout::<T>::depth_from(below);
             let count = below.div_ceil(Layout::<T>::PER_PAGE);
             let mut pages = memory::on_huge_pages(count)?;
             for page in 0..count {
                 let from = page * Layout::<T>::PER_PAGE;
                 let to = below.min(from + Layout::<T>::PER_PAGE);
-                pages.push(Page::of((from..to).map(|number| paged.greatest(number))));
+                pages.push(Page::of(
+                    page,
+                    (from..to).map(|number| paged.greatest(number)),
+                ));
             }
             paged.levels.push(pages);
             below = count;
@@ -111,26 +126,45 @@ impl<T: Copy + Ord> PagedArray<T> {
         PAGE_BYTES * self.levels.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// How far into its first page the array begins, in bytes.
+    /// Bytes of a piece.
+    const PIECE_BYTES: usize = {
+        let bytes = (PER_PIECE * size_of::<T>()).next_power_of_two();
+        if bytes < LINE_BYTES {
+            LINE_BYTES
+        } else if bytes > PAGE_BYTES {
+            PAGE_BYTES
+        } else {
+            bytes
+        }
+    };
+
+    /// How far into its first piece the array begins, in bytes.
     #[inline(always)]
     fn skipped(&self) -> usize {
-        self.array.as_slice().as_ptr().addr() % PAGE_BYTES
+        self.array.as_slice().as_ptr().addr() % Self::PIECE_BYTES
     }
 
     /// Pieces of the array in which elements begin.
-    fn pages(&self) -> usize {
+    fn pieces(&self) -> usize {
         match self.array.len().checked_sub(1) {
             None => 0,
-            Some(last) => (self.skipped() + last * size_of::<T>()) / PAGE_BYTES + 1,
+            Some(last) => (self.skipped() + last * size_of::<T>()) / Self::PIECE_BYTES + 1,
         }
     }
 
-    /// The first element that begins in a page or after it, though it be none.
+    /// The first element that begins in a piece or after it, though it be none.
     #[inline(always)]
-    fn page_from(&self, page: usize) -> usize {
-        (page * PAGE_BYTES)
+    fn piece_from(&self, piece: usize) -> usize {
+        (piece * Self::PIECE_BYTES)
             .saturating_sub(self.skipped())
             .div_ceil(size_of::<T>())
+    }
+
+    /// The elements that begin in a piece: from which on, and how many.
+    #[inline(always)]
+    fn piece(&self, piece: usize) -> (usize, usize) {
+        let from = self.piece_from(piece);
+        (from, self.piece_from(piece + 1).min(self.len()) - from)
     }
 
     /// The page of that number.
@@ -139,23 +173,22 @@ impl<T: Copy + Ord> PagedArray<T> {
         self.levels[level].as_ptr().wrapping_add(number)
     }
 
-    /// The line of data that has the separator of that number.
+    /// A line of a page.
     #[inline(always)]
-    fn line(&self, level: usize, separator: usize) -> *const T {
-        let page = self.page(level, separator / Layout::<T>::PER_PAGE);
-        let line = separator % Layout::<T>::PER_PAGE / Layout::<T>::PER_LINE;
-        page.wrapping_byte_add(Layout::<T>::data_of(line)).cast()
+    fn line(&self, level: usize, page: usize, depth: usize, line: usize) -> *const T {
+        let at = Layout::<T>::line_at(page, depth, line);
+        self.page(level, page).wrapping_byte_add(at).cast()
     }
 
-    /// The greatest element under a page of the highest level that there is so far, or in a page.
+    /// The greatest element under a page of the highest level that there is so far, or in a piece.
     fn greatest(&self, number: usize) -> T {
         match self.levels.last() {
             None => {
                 let elements = self.array.as_slice();
-                elements[self.page_from(number + 1).min(elements.len()) - 1]
+                elements[self.piece_from(number + 1).min(elements.len()) - 1]
             }
-            // SAFETY: the index is full, and of so many elements; its last is the greatest.
-            Some(pages) => unsafe { *pages[number].index::<T>().add(Layout::<T>::LINES - 1) },
+            // SAFETY: pages are of elements of this type, and numbered as they come.
+            Some(pages) => unsafe { pages[number].greatest(number) },
         }
     }
 }
@@ -165,8 +198,8 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
     type Found = Result<usize, usize>;
 
     /// # Suspension
-    /// At each level before the index of a page and before a line of it, and in the array before each line of a page
-    /// that it has not been to, under policy `P`.
+    /// Before each line of a page of separators, unless their level is small, and before the piece of the array (of large
+    /// elements, before each line of it that it has not been to).
     #[inline(always)]
     fn look_up<P: Policy>(&self, key: T) -> impl Future<Output = Result<usize, usize>> {
         async move {
@@ -176,59 +209,69 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
                 return Err(all.len());
             }
             let mut level = self.levels.len();
-            // Of the page or, below, of the page that has the lower bound.
+            // Of the page or, below, of the piece that has the lower bound.
             let mut number = 0;
             while level > 0 {
                 level -= 1;
-                let (mut low, mut size) = (0, Layout::<T>::LINES);
-                let is_small = Layout::<T>::INDEX_BYTES <= INDEX_LINES_MAX * LINE_BYTES;
-                if is_small {
-                    let index = self.page(level, number).cast::<T>();
-                    P::touch(INDEX.at(level as u8), index, Layout::<T>::INDEX_BYTES).await;
+                let point = SEPARATORS.at(level as u8);
+                if Layout::<T>::HAS_LINES {
+                    // Of the line, among those of its depth; behind the last of the separator.
+                    let is_top = level + 1 == self.levels.len();
+                    let (mut place, mut depth) = (0, if is_top { self.depth_from } else { 0 });
+                    while depth < Layout::<T>::DEPTH {
+                        if self.levels[level].len() > NEAR_PAGES {
+                            let line = self.line(level, number, depth, place);
+                            P::touch(point, line, LINE_BYTES).await;
+                        }
+                        let line = self.line(level, number, depth, place);
+                        // All of a line: that takes no longer than to search it, and nothing waits for
+                        // anything before.
+                        let less = (0..Layout::<T>::PER_LINE)
+                            // SAFETY: a line has so many.
+                            .map(|at| u32::from(unsafe { *line.add(at) } < key))
+                            .sum::<u32>();
+                        place = place * Layout::<T>::PER_LINE + less as usize;
+                        depth += 1;
+                    }
+                    number = number * Layout::<T>::PER_PAGE + place;
                 } else {
+                    let (mut low, mut size) = (0, Layout::<T>::PER_PAGE);
                     while size > per_line::<T>() {
-                        let index = self.page(level, number).cast::<T>();
-                        let address = index.wrapping_add(low + half(size));
-                        P::touch(INDEX.at(level as u8), address, size_of::<T>()).await;
+                        let separators = self.page(level, number).cast::<T>();
+                        let address = separators.wrapping_add(low + half(size));
+                        P::touch(point, address, size_of::<T>()).await;
                         let half = half(size);
-                        // SAFETY: the probe lies within the index.
+                        // SAFETY: the probe lies within the page.
                         low = unsafe {
                             narrow(self.page(level, number).cast(), low, low + half, key)
                         };
                         size -= half;
                     }
-                }
-                // SAFETY: there is such a page, and the range lies within its index.
-                let line = unsafe { finish(self.page(level, number).cast(), low, size, key) };
-                number = number * Layout::<T>::PER_PAGE + line * Layout::<T>::PER_LINE;
-                if Layout::<T>::HAS_DATA {
-                    P::touch(DATA.at(level as u8), self.line(level, number), LINE_BYTES).await;
-                    let line = self.line(level, number);
-                    // All of a line: that takes no longer than to search it, and nothing waits for
-                    // anything before.
-                    number += (0..Layout::<T>::PER_LINE)
-                        // SAFETY: a line has so many.
-                        .map(|place| usize::from(unsafe { *line.add(place) } < key))
-                        .sum::<usize>();
+                    // SAFETY: there is such a page, and the range lies within it.
+                    let place = unsafe { finish(self.page(level, number).cast(), low, size, key) };
+                    number = number * Layout::<T>::PER_PAGE + place;
                 }
             }
-            let from = self.page_from(number);
-            let mut low = from;
-            let mut size = self.page_from(number + 1).min(self.len()) - from;
-            while size > per_line::<T>() {
+            let (mut low, mut size) = self.piece(number);
+            if Self::PIECE_BYTES <= TOGETHER_BYTES {
+                let address = self.array.as_slice().as_ptr().wrapping_add(low);
+                P::touch(ARRAY, address, size * size_of::<T>()).await;
+                (low, size) = self.piece(number);
+            }
+            while Self::PIECE_BYTES > TOGETHER_BYTES && size > per_line::<T>() {
                 let elements = self.array.as_slice().as_ptr();
                 let address = elements.wrapping_add(low + half(size));
                 P::touch(ARRAY, address, size_of::<T>()).await;
                 let elements = self.array.as_slice().as_ptr();
                 let half = half(size);
-                // SAFETY: the probe lies within the page, which is not empty.
+                // SAFETY: the probe lies within the piece, which is not empty.
                 low = unsafe { narrow(elements, low, low + half, key) };
                 size -= half;
             }
             let elements = self.array.as_slice().as_ptr();
             // SAFETY: likewise; halving leaves at least one element.
             let place = unsafe { finish(elements, low, size, key) };
-            // SAFETY: by the invariant, the lower bound lies within the page.
+            // SAFETY: by the invariant, the lower bound lies within the piece.
             let is_key = unsafe { *elements.add(place) } == key;
             if is_key { Ok(place) } else { Err(place) }
         }

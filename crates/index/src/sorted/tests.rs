@@ -129,22 +129,23 @@ fn pages_are_searched_at_every_height_wherever_the_array_begins() {
             })
             .collect();
         check_found(&paged, &keys, &expected);
-        // Four separators of a page. Pages in which elements begin: this many or one more.
+        // Four separators of a page. Pieces, which are of 4 KiB, in which elements begin: this many or one
+        // more.
         let pages = (size - 1) * size_of::<Element>() / 4096 + 1;
         let height = paged.height() as u32;
         assert!(4_usize.pow(height) >= pages);
         assert!(height == 0 || 4_usize.pow(height - 1) <= pages);
         assert!(paged.separator_bytes() >= 4096 * paged.height());
     }
-    // Pages that begin within an element. Two levels, as a page has some 500 separators.
-    for size in [700, 5000, 400_000] {
+    // Pieces, of one line, that begin within an element. A page has some 500 separators.
+    for (size, height) in [(700, 1), (5000, 2), (400_000, 2), (3_000_000, 3)] {
         let of = |number: usize| {
-            let [.., a, b, c] = (2 * number as u64).to_be_bytes();
-            [a, b, c, 0, 0, 0, 7]
+            let [.., a, b, c, d] = (2 * number as u64).to_be_bytes();
+            [a, b, c, d, 0, 0, 7]
         };
         let array = SortedArray::from_sorted((0..size).map(of).collect()).unwrap();
         let paged = PagedArray::new(array).unwrap();
-        assert_eq!(paged.height(), 1 + usize::from(size == 400_000));
+        assert_eq!(paged.height(), height);
         let numbers = || (0..size).step_by(1 + size / 10_000);
         let keys: Vec<_> = numbers().map(of).collect();
         let expected: Vec<Found> = numbers().map(Ok).collect();

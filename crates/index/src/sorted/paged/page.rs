@@ -1,16 +1,20 @@
-//! A node: separators in one page, by lines.
+//! A node: separators in one page, as a tree of lines.
 //!
 //! ```text
-//! index   [ greatest of line 0, of line 1, … ]    lines of their own
-//! data    [ s s s s ][ s s s s ][ s s s s ] …     line 0, line 1, …
+//! root      [ greatest of index line 0, of index line 1, … ]      one line
+//! index     [ greatest of data line 0, of data line 1, … ] …      as many lines as it takes
+//! data      [ s s s s ][ s s s s ][ s s s s ] …
 //! ```
 //!
-//! A search reads the lines of the index, which are asked for together, and one line of data: it waits twice,
-//! where binary search would at each of six lines. Elements that are so large that a line has but
-//! one are all index.
+//! A search reads one line of each depth: of integers of four bytes three, where binary search would read
+//! six. Elements that are so large that a line has but one are in order and nothing else, and are
+//! searched by halves.
 //!
-//! Invariant: a page is full. After its separators it repeats the last one, so that the sizes of all
-//! searches are constants.
+//! The lines of page `n` are turned by `n`: the roots of all pages would otherwise fall into the same few sets
+//! of each cache, and those of lookups that are at the same depth would evict each other.
+//!
+//! Invariant: a page is full. After its separators it repeats the last one, and so does each depth above,
+//! so that the sizes of all searches are constants.
 
 use std::mem::MaybeUninit;
 
@@ -18,6 +22,9 @@ use memory::LINE_BYTES;
 
 /// Bytes of a node, as of the smallest pages that are common.
 pub(super) const PAGE_BYTES: usize = 4096;
+
+/// Depths of a page, at most: lines have two elements at least.
+const DEPTH_MAX: usize = 8;
 
 /// The memory of a page.
 #[repr(C, align(4096))]
@@ -27,7 +34,7 @@ pub(super) struct Page([MaybeUninit<u8>; PAGE_BYTES]);
 pub(super) struct Layout<T>(T);
 
 impl<T: Copy> Layout<T> {
-    /// Elements in a line of data.
+    /// Elements in a line.
     pub(super) const PER_LINE: usize = {
         assert!(size_of::<T>() > 0, "elements without a size need no index");
         assert!(size_of::<T>() <= PAGE_BYTES / 4, "few elements in a page");
@@ -41,54 +48,117 @@ impl<T: Copy> Layout<T> {
         }
     };
 
-    /// Whether there are lines of data, or the index is all.
-    pub(super) const HAS_DATA: bool = Self::PER_LINE > 1;
+    /// Whether lines are a tree, or elements are searched by halves.
+    pub(super) const HAS_LINES: bool = Self::PER_LINE > 1;
 
-    /// Elements of the index.
-    pub(super) const LINES: usize = match Self::HAS_DATA {
-        false => PAGE_BYTES / size_of::<T>(),
-        true => {
-            let mut lines = 1;
-            while Self::data_from(lines + 1) + (lines + 1) * LINE_BYTES <= PAGE_BYTES {
-                lines += 1;
-            }
-            lines
+    /// Lines of data.
+    const DATA_LINES: usize = {
+        let mut lines = 1;
+        while Self::HAS_LINES && Self::lines_above(lines + 1) + lines < PAGE_BYTES / LINE_BYTES {
+            lines += 1;
         }
+        lines
     };
 
     /// Separators of a page.
-    pub(super) const PER_PAGE: usize = Self::LINES * Self::PER_LINE;
+    pub(super) const PER_PAGE: usize = match Self::HAS_LINES {
+        true => Self::DATA_LINES * Self::PER_LINE,
+        false => PAGE_BYTES / size_of::<T>(),
+    };
 
-    /// Bytes of the index.
-    pub(super) const INDEX_BYTES: usize = Self::LINES * size_of::<T>();
+    /// Lines that a search reads, from the root to the data.
+    pub(super) const DEPTH: usize = {
+        let (mut depth, mut lines) = (1, Self::DATA_LINES);
+        while lines > 1 {
+            lines = lines.div_ceil(Self::PER_LINE);
+            depth += 1;
+        }
+        depth
+    };
 
-    /// Where a line of data begins.
-    #[inline(always)]
-    pub(super) const fn data_of(line: usize) -> usize {
-        Self::data_from(Self::LINES) + line * LINE_BYTES
+    /// Lines of each depth.
+    const LINES: [usize; DEPTH_MAX] = {
+        let mut all = [0; DEPTH_MAX];
+        let (mut depth, mut lines) = (Self::DEPTH, Self::DATA_LINES);
+        while depth > 0 {
+            depth -= 1;
+            all[depth] = lines;
+            lines = lines.div_ceil(Self::PER_LINE);
+        }
+        all
+    };
+
+    /// Lines before those of each depth.
+    const LINES_FROM: [usize; DEPTH_MAX] = {
+        let mut all = [0; DEPTH_MAX];
+        let mut depth = 1;
+        while depth < Self::DEPTH {
+            all[depth] = all[depth - 1] + Self::LINES[depth - 1];
+            depth += 1;
+        }
+        all
+    };
+
+    /// The depth whose first line leads to each of so many separators of a page, if they are not too many.
+    pub(super) fn depth_from(separators: usize) -> usize {
+        let mut depth = Self::DEPTH - 1;
+        let mut reached = Self::PER_LINE;
+        while reached < separators && depth > 0 {
+            reached = reached.saturating_mul(Self::PER_LINE);
+            depth -= 1;
+        }
+        depth
     }
 
-    /// Where data begins, for so many lines of it.
-    const fn data_from(lines: usize) -> usize {
-        (lines * size_of::<T>()).next_multiple_of(LINE_BYTES)
+    /// Lines above so many of data.
+    const fn lines_above(mut lines: usize) -> usize {
+        let mut above = 0;
+        while lines > 1 {
+            lines = lines.div_ceil(Self::PER_LINE);
+            above += lines;
+        }
+        above
+    }
+
+    /// Where a line of a depth begins, in bytes, in the page of that number.
+    #[inline(always)]
+    pub(super) fn line_at(page: usize, depth: usize, line: usize) -> usize {
+        let line = Self::LINES_FROM[depth] + line + page;
+        line % (PAGE_BYTES / LINE_BYTES) * LINE_BYTES
+    }
+
+    /// Where an element of a depth is, in bytes.
+    fn element_at(page: usize, depth: usize, place: usize) -> usize {
+        match Self::HAS_LINES {
+            true => {
+                let (line, place) = (place / Self::PER_LINE, place % Self::PER_LINE);
+                Self::line_at(page, depth, line) + place * size_of::<T>()
+            }
+            false => place * size_of::<T>(),
+        }
     }
 }
 
 impl Page {
-    /// A page of these separators, of which there is at least one, and at most [`Layout::PER_PAGE`].
-    pub(super) fn of<T: Copy>(separators: impl Iterator<Item = T>) -> Page {
+    /// The page of a number, of these separators, of which there is at least one, and at most
+    /// [`Layout::PER_PAGE`].
+    pub(super) fn of<T: Copy>(number: usize, separators: impl Iterator<Item = T>) -> Page {
         let mut page = Page([MaybeUninit::uninit(); PAGE_BYTES]);
         let mut separators = separators.peekable();
         let mut last = *separators.peek().expect("a page has separators");
-        for line in 0..Layout::<T>::LINES {
-            for place in 0..Layout::<T>::PER_LINE {
-                last = separators.next().unwrap_or(last);
-                if Layout::<T>::HAS_DATA {
-                    let at = Layout::<T>::data_of(line) + place * size_of::<T>();
-                    page.write(at, last);
-                }
+        let data = Layout::<T>::DEPTH - 1;
+        for place in 0..Layout::<T>::PER_PAGE {
+            last = separators.next().unwrap_or(last);
+            page.write(Layout::<T>::element_at(number, data, place), last);
+        }
+        for depth in (0..data).rev() {
+            let below = Layout::<T>::LINES[depth + 1] * Layout::<T>::PER_LINE;
+            for place in 0..Layout::<T>::LINES[depth] * Layout::<T>::PER_LINE {
+                let last = ((place + 1) * Layout::<T>::PER_LINE).min(below) - 1;
+                // SAFETY: the depth below has been written as a whole.
+                let greatest = unsafe { page.element::<T>(number, depth + 1, last) };
+                page.write(Layout::<T>::element_at(number, depth, place), greatest);
             }
-            page.write(line * size_of::<T>(), last);
         }
         page
     }
@@ -100,9 +170,20 @@ impl Page {
         unsafe { self.0.as_mut_ptr().add(at).cast::<T>().write(element) };
     }
 
-    /// The index: as many elements as the layout says.
-    #[inline(always)]
-    pub(super) fn index<T: Copy>(&self) -> *const T {
-        (&raw const *self).cast()
+    /// # Safety
+    /// It has been written, of this type and in the page of this number.
+    unsafe fn element<T: Copy>(&self, number: usize, depth: usize, place: usize) -> T {
+        let at = Layout::<T>::element_at(number, depth, place);
+        // SAFETY: it is there, as the caller promises, and aligned, as `write` has compared.
+        unsafe { self.0.as_ptr().add(at).cast::<T>().read() }
+    }
+
+    /// The greatest separator.
+    ///
+    /// # Safety
+    /// The page is of elements of this type and has this number.
+    pub(super) unsafe fn greatest<T: Copy>(&self, number: usize) -> T {
+        // SAFETY: pages are full.
+        unsafe { self.element(number, Layout::<T>::DEPTH - 1, Layout::<T>::PER_PAGE - 1) }
     }
 }
