@@ -40,6 +40,7 @@ mod in_predicate;
 mod keys;
 mod lines;
 mod permutation;
+mod population;
 mod report;
 mod small;
 mod technique;
@@ -47,6 +48,7 @@ mod technique;
 pub use choice::Keys;
 pub use experiment::Experiment;
 pub use lines::Lines;
+pub use population::{Lists, Population, sorted_value};
 pub use report::{chart, report};
 pub use technique::Technique;
 
@@ -171,6 +173,17 @@ impl Settings {
     fn list(&self) -> usize {
         let list = self.lists.iter().find(|&&list| list == LIST);
         *list.unwrap_or(&self.lists[0]) as usize
+    }
+
+    /// Lists of that size over so many sorted values.
+    fn lists_of(&self, values: u64) -> Lists {
+        Lists {
+            values,
+            len: self.list(),
+            is_sorted: self.is_sorted,
+            absent_percent: self.absent_percent,
+            seed: self.seed,
+        }
     }
 }
 

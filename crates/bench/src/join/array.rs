@@ -8,7 +8,7 @@ use index::sorted::{FixedString, PagedArray, SortedArray};
 
 use super::bodies::{Draw, answering, bodies, place};
 use super::compete::{Arena, Contender, compete};
-use super::keys::{List, Random, digits, large};
+use super::keys::{digits, large};
 use super::{Experiment, Join, Keys, Settings, Technique};
 use crate::limits::Region;
 use crate::number::bytes_text;
@@ -52,23 +52,6 @@ pub(super) fn value(place: u64) -> u64 {
     2 * place + 1
 }
 
-/// A list of elements and their places.
-pub(super) fn draw<T: Copy + Ord>(
-    settings: &Settings,
-    entries: u64,
-    list: u64,
-    element: impl Fn(u64) -> T,
-) -> List<T> {
-    let mut random = Random::new(settings.seed, list);
-    List::draw(settings.list(), settings.is_sorted, || {
-        let place = random.below(entries);
-        let is_absent = random.is(settings.absent_percent);
-        let key = element(value(place) - u64::from(is_absent));
-        let place = place as usize;
-        (key, if is_absent { Err(place) } else { Ok(place) })
-    })
-}
-
 /// 15 digits, in as many bytes as a register has.
 fn string(value: u64) -> FixedString<16> {
     FixedString::new(&digits::<15>(value)).expect("15 are less than 16")
@@ -102,7 +85,8 @@ fn of_values<T: Copy + Ord>(
         batches: settings.batches,
         region,
     };
-    let draw = |list| draw(settings, entries, list, &element);
+    let lists = settings.lists_of(entries);
+    let draw = |list| lists.draw_as(list, &element);
     let contenders = match experiment {
         Experiment::GroupSizes => by_group(&array, settings, &draw),
         _ => contenders(&array, settings, &draw),

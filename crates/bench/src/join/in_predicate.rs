@@ -12,9 +12,8 @@ use column::{Column, ColumnError, Delta, InPredicate, Main, Snapshot};
 
 use super::arrival::Arrival;
 use super::compete::{Arena, Attempt, Chosen, Contender, Task, compete};
-use super::keys::{List, large};
-use super::{Experiment, Join, Settings, Technique, array};
-use crate::keys::mix;
+use super::keys::List;
+use super::{Experiment, Join, Population, Settings, Technique};
 use crate::number::bytes_text;
 use crate::progress::Progress;
 use crate::{Error, Result};
@@ -61,8 +60,7 @@ struct Queried {
     bytes: u64,
     entries: u64,
     snapshot: Snapshot<u32>,
-    /// Codes and rows that have them, in order.
-    rows_by_code: Vec<(u32, u32)>,
+    population: Population,
 }
 
 fn refused(error: ColumnError) -> Error {
@@ -73,34 +71,30 @@ impl Queried {
     fn new(part: Part, bytes: u64, settings: &Settings, progress: &Progress) -> Result<Queried> {
         let step = progress.step(format!("column of {}", bytes_text(bytes)), 1);
         let entries = (bytes / 4).max(1);
-        let seed = mix(settings.seed);
-        let code = move |row: u32| mix(seed ^ u64::from(row)) % entries;
-        let count = u32::try_from(settings.rows).expect("settings have been checked");
-        let codes = (0..count).map(|row| Some(code(row) as u32));
-        let places = 0..u32::try_from(entries).expect("settings have been checked");
+        let checked = |count: u64| u32::try_from(count).expect("settings have been checked");
+        let population = Population::new(checked(entries), checked(settings.rows), settings.seed)?;
+        let codes = population.codes().map(Some);
         let column = match part {
             Part::Main => {
-                let values = places.map(|place| array::value(u64::from(place)) as u32);
+                let values = population.sorted_values();
                 let main = Main::from_dictionary(values, codes).map_err(refused)?;
                 Column::of_parts(main, Delta::new())
             }
             Part::Delta => {
                 let arrival = Arrival::of(entries);
+                let places = 0..checked(entries);
                 let values = places.map(|code| arrival.value(u64::from(code)));
                 let delta = Delta::from_dictionary(values, codes).map_err(refused)?;
                 Column::of_parts(Main::new().map_err(refused)?, delta)
             }
         };
-        let mut rows_by_code = large(settings.rows)?;
-        rows_by_code.extend((0..count).map(|row| (code(row) as u32, row)));
-        rows_by_code.sort_unstable();
         step.finish();
         Ok(Queried {
             part,
             bytes,
             entries,
             snapshot: column.snapshot(),
-            rows_by_code,
+            population,
         })
     }
 
@@ -178,30 +172,17 @@ impl Queried {
 
     fn draw(&self, settings: &Settings, number: u64) -> List<u32> {
         match self.part {
-            Part::Main => array::draw(settings, self.entries, number, |value| value as u32),
+            Part::Main => {
+                let lists = settings.lists_of(self.entries);
+                lists.draw_as(number, |value| value as u32)
+            }
             Part::Delta => Arrival::of(self.entries).draw(settings, number),
         }
     }
 
     /// The rows that a query with this list has to find.
     fn rows_of(&self, list: &List<u32>) -> Vec<u64> {
-        let mut codes: Vec<u32> = list
-            .places
-            .iter()
-            .flatten()
-            .map(|&code| code as u32)
-            .collect();
-        codes.sort_unstable();
-        codes.dedup();
-        let mut rows = Vec::new();
-        for code in codes {
-            let from = self.rows_by_code.partition_point(|pair| pair.0 < code);
-            let of = self.rows_by_code[from..]
-                .iter()
-                .take_while(|pair| pair.0 == code);
-            rows.extend(of.map(|pair| u64::from(pair.1)));
-        }
-        rows.sort_unstable();
-        rows
+        let codes = list.places.iter().flatten().map(|&code| code as u32);
+        self.population.rows_of(codes)
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn large<T>(values: u64) -> Result<Vec<T>> {
         let bytes = values.saturating_mul(size_of::<T>() as u64);
         let bytes = bytes_text(bytes);
         Error::run(format!(
-            "cannot have {bytes} of memory; ask for less with --bytes"
+            "cannot have {bytes} of memory; ask for fewer values or rows"
         ))
     };
     let capacity = usize::try_from(values).map_err(|_| refused())?;
