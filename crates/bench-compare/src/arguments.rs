@@ -17,7 +17,7 @@ use bench::{Error, Result};
 use crate::compare::{Request, compare};
 use crate::device::is_memory;
 use crate::engine::Name;
-use crate::report;
+use crate::{in_predicate, report};
 
 /// Most clients of Weft.
 const CLIENTS_MAX: u64 = 1 << 16;
@@ -49,7 +49,9 @@ Examples:
   Four times as many bytes as memory, reads for the most part:
     bench-compare --workloads b --records 1M --value-bytes 1000 --memory 240MiB
   Two engines in memory, for further processing:
-    bench-compare --engines weft,lmdb --durability none --format json";
+    bench-compare --engines weft,lmdb --durability none --format json
+  A query with an IN-predicate beside DuckDB:
+    bench-compare in-predicate --values 64M --rows 64M --list 10k";
 
 /// Compares Weft with other embedded engines on the same workloads.
 ///
@@ -62,8 +64,17 @@ Examples:
 /// Numbers may have underscores and suffixes: k, M, G for thousands, Ki, Mi, Gi for
 /// powers of 1024.
 #[derive(Debug, clap::Parser)]
-#[command(name = "bench-compare", version, after_help = EXAMPLES)]
+#[command(
+    name = "bench-compare",
+    version,
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Arguments {
+    /// Something else to compare.
+    #[command(subcommand)]
+    other: Option<Other>,
+
     /// What the transactions do, separated by commas: names from the list below, or
     /// YCSB property files.
     #[arg(
@@ -174,6 +185,12 @@ pub(crate) struct Arguments {
     describe: bool,
 }
 
+/// What is compared other than engines under workloads.
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    InPredicate(in_predicate::arguments::Arguments),
+}
+
 fn parse_threads(text: &str) -> Result<u64> {
     parse_count_within(text, 1, THREADS_MAX)
 }
@@ -197,6 +214,10 @@ impl Arguments {
     /// [`Error::Input`] when the request was wrong, [`Error::Run`] when it failed or
     /// an answer was wrong.
     pub(crate) fn run(self) -> Result<()> {
+        if let Some(Other::InPredicate(arguments)) = &self.other {
+            let (text, verified) = arguments.run()?;
+            return finish(&text, verified);
+        }
         let request = self.request()?;
         if self.describe {
             return write_results(&describe(&request));
@@ -231,15 +252,8 @@ impl Arguments {
             ));
         }
         let comparisons = compare(&request, directory.path(), &progress)?;
-        write_results(&report::text(self.format, &comparisons)?)?;
-        if comparisons.iter().all(|comparison| comparison.verified()) {
-            Ok(())
-        } else {
-            Err(Error::run(
-                "answers were wrong (see the column ok or the field verified); these numbers \
-                 mean nothing, please report it",
-            ))
-        }
+        let verified = comparisons.iter().all(|comparison| comparison.verified());
+        finish(&report::text(self.format, &comparisons)?, verified)
     }
 
     fn request(&self) -> Result<Request> {
@@ -304,6 +318,18 @@ fn describe(request: &Request) -> String {
         }
     }
     text
+}
+
+/// Writes results, and fails if answers were wrong.
+fn finish(text: &str, verified: bool) -> Result<()> {
+    write_results(text)?;
+    if verified {
+        return Ok(());
+    }
+    Err(Error::run(
+        "answers were wrong (see the column ok or the field verified); these numbers mean nothing, \
+         please report it",
+    ))
 }
 
 /// Writes results to standard output. A reader that went away early, as `head`

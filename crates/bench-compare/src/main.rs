@@ -4,7 +4,8 @@
 //! What is here: the other engines behind one small interface ([`peer`],
 //! [`peers`]), the transactions of a workload written against it ([`body`]), the
 //! driver that alternates engines repeat by repeat ([`compare`]), the limit of the
-//! device ([`device`]) and the forms results take ([`results`], [`report`]).
+//! device ([`device`]) and the forms results take ([`results`], [`report`]). Beside that, a query
+//! on a column against an analytical engine ([`in_predicate`]).
 //!
 //! What is not here: workloads, streams of operations, keys, values and their
 //! verification, histograms, progress. All of that is crate `bench`, so that every
@@ -25,6 +26,7 @@ mod body;
 mod compare;
 mod device;
 mod engine;
+mod in_predicate;
 mod ours;
 mod peer;
 mod peers;

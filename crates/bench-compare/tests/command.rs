@@ -109,6 +109,53 @@ fn engines_with_less_memory_than_records_answer_the_same() {
     }
 }
 
+/// Forms in which DuckDB is asked, if it is there.
+const FORMS: usize = if cfg!(feature = "duckdb") { 8 } else { 0 };
+
+#[test]
+fn an_in_predicate_is_answered_alike_by_everybody() {
+    let tiny = "in-predicate --values 3k --rows 10k --list 100 --absent-percent 10 --sorted";
+    let output = command(tiny)
+        .args("--repeats 2 --batches 2 --format csv".split(' '))
+        .assert()
+        .success()
+        .get_output()
+        .stdout
+        .clone();
+    let mut reader = csv::Reader::from_reader(output.as_slice());
+    let header = reader.headers().unwrap().clone();
+    let column = |name| header.iter().position(|column| column == name).unwrap();
+    let threads = bench::machine::cores().min(2);
+    let (mut ways, mut lines) = (BTreeSet::new(), 0);
+    for line in reader.records() {
+        let line = line.unwrap();
+        assert_eq!(&line[column("verified")], "true", "{line:?}");
+        assert_eq!(&line[column("is_agreed")], "true", "{line:?}");
+        assert!(line[column("milliseconds")].parse::<f64>().unwrap() > 0.0);
+        let names = ["engine", "form", "threads", "answer"];
+        ways.insert(names.map(|name| line[column(name)].to_owned()));
+        lines += 1;
+    }
+    assert_eq!(ways.len(), 2 * (3 + threads * FORMS));
+    assert_eq!(lines, 2 * ways.len());
+}
+
+#[test]
+fn a_table_says_what_an_in_predicate_found_and_the_ratios() {
+    let tiny = "in-predicate --values 3k --rows 10k --list 100 --repeats 1 --batches 1";
+    let mut assert = command(tiny).assert().success().stdout(
+        contains("10k rows of 3k values, lists of 100")
+            .and(contains("First list: all found its"))
+            .and(contains("weft: column, all rows in the Main")),
+    );
+    if cfg!(feature = "duckdb") {
+        assert = assert.stdout(contains("Weft against DuckDB's best taking the list"));
+        assert.stdout(contains("duckdb: DuckDB v"));
+    } else {
+        assert.stderr(contains("without DuckDB"));
+    }
+}
+
 #[test]
 fn a_table_names_the_best_peer_and_the_device() {
     let directory = tempfile::tempdir().unwrap();
@@ -149,6 +196,21 @@ fn what_cannot_be_carried_out_is_said_clearly() {
         ("--in-flight none", "`none` cannot be in flight"),
         ("--format xml", "`xml` is not a format"),
         ("--data-dir /nowhere/at/all", "--data-dir"),
+        ("in-predicate --rows 0", "from 1 to 2147483648"),
+        ("in-predicate --values 3G", "from 1 to 2147483648"),
+        ("in-predicate --list 0", "from 1 to 1048576"),
+        (
+            "in-predicate --absent-percent 101",
+            "`101` is not a percentage",
+        ),
+        ("in-predicate --in-flight 65", "from 1 to 64"),
+        ("in-predicate --repeats 0", "from 1 to 1000000"),
+        ("in-predicate --format xml", "`xml` is not a format"),
+        #[cfg(feature = "duckdb")]
+        ("in-predicate --forms hash", "`hash` is not a form"),
+        #[cfg(feature = "duckdb")]
+        ("in-predicate --threads 0", "from 1 to 1024"),
+        ("--workloads a in-predicate", "in-predicate"),
     ] {
         command(arguments)
             .assert()

@@ -1,0 +1,104 @@
+//! Weft's column: all rows in the Main, whose dictionary is sorted.
+
+use std::time::Duration;
+
+use bench::join::Population;
+use bench::progress::Progress;
+use bench::{Error, Result};
+use column::{Column, ColumnError, Delta, InPredicate, Main, Snapshot};
+use interleave::Execution;
+
+use super::{Answer, Contender, Identity, Request, Taken, timed};
+
+pub(super) const ENGINE: &str = "weft";
+/// The form that others are compared with: what an application has.
+pub(super) const AUTO: &str = "auto";
+
+fn failed(error: ColumnError) -> Error {
+    Error::run(format!("Weft's column says: {error}"))
+}
+
+/// A column to ask.
+pub(super) struct Ours {
+    snapshot: Snapshot<u32>,
+}
+
+impl Ours {
+    /// # Errors
+    /// [`Error::Run`] when the memory is not to be had.
+    pub(super) fn build(population: &Population, progress: &Progress) -> Result<Ours> {
+        let step = progress.step("weft: building", 1);
+        let codes = population.codes().map(Some);
+        let main = Main::from_dictionary(population.sorted_values(), codes).map_err(failed)?;
+        let column = Column::of_parts(main, Delta::new());
+        step.finish();
+        Ok(Ours {
+            snapshot: column.snapshot(),
+        })
+    }
+
+    /// Each execution, for each answer.
+    pub(super) fn contenders(&self, request: &Request) -> Vec<Box<dyn Contender + '_>> {
+        let fixed = |lookups| InPredicate::fixed(Execution::in_flight(lookups), false);
+        let forms = [
+            ("sequential", fixed(0)),
+            ("interleaved", fixed(request.in_flight)),
+            (AUTO, InPredicate::auto()),
+        ];
+        let all = Answer::ALL.iter().flat_map(|&answer| {
+            forms.iter().map(move |(form, predicate)| {
+                Box::new(Query {
+                    snapshot: &self.snapshot,
+                    form,
+                    predicate: predicate.clone(),
+                    answer,
+                    values: Vec::new(),
+                }) as Box<dyn Contender + '_>
+            })
+        });
+        all.collect()
+    }
+
+    /// How it is set up: a line for people.
+    pub(super) fn description(&self, request: &Request) -> String {
+        format!(
+            "column, all rows in the Main: sorted dictionary and packed codes of {} MiB together; \
+             one thread; interleaved: {} lookups in flight, lists as they come; auto: execution and \
+             order of lists chosen by what was measured before",
+            self.snapshot.main().bytes() >> 20,
+            request.in_flight
+        )
+    }
+}
+
+/// One execution.
+struct Query<'c> {
+    snapshot: &'c Snapshot<u32>,
+    form: &'static str,
+    predicate: InPredicate,
+    answer: Answer,
+    values: Vec<Option<u32>>,
+}
+
+impl Contender for Query<'_> {
+    fn identity(&self) -> Identity {
+        Identity {
+            engine: ENGINE,
+            form: self.form,
+            list: Taken::Ready,
+            threads: 1,
+            answer: self.answer,
+        }
+    }
+
+    /// There is no way to count without the numbers of the rows, so a count has them made too.
+    fn answer(&mut self, list: &[u32], rows: &mut Vec<u64>) -> Result<(u64, Duration)> {
+        self.values.clear();
+        self.values.extend(list.iter().copied().map(Some));
+        timed(|| {
+            let (snapshot, values) = (self.snapshot, &self.values);
+            let done = self.predicate.rows_in(snapshot, values, rows);
+            done.map_err(failed).map(|()| rows.len() as u64)
+        })
+    }
+}
