@@ -9,7 +9,7 @@ pub(super) const LEAF_CODES: usize = 12;
 /// a node's keys being as many as it says.
 pub trait Separator: Copy + sealed::Sealed {
     /// Those of a node.
-    type Keys: Copy + AsRef<[Self]> + AsMut<[Self]>;
+    type Keys: Copy + AsRef<[Self]> + AsMut<[Self]> + Send + Sync;
 
     /// How many these are, at least 3.
     const COUNT: usize;
