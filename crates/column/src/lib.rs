@@ -54,6 +54,16 @@ pub use value::{Date, Element, Key, Sought, Timestamp, Value};
 /// Distinct values of a part, at most: two codes are left.
 pub const DISTINCT_MAX: usize = u32::MAX as usize - 1;
 
+/// The point before a latch is taken, for simulators.
+#[cfg(feature = "simulation")]
+pub const LATCH_WANTED: &str = "latch wanted";
+/// Somebody else has the latch: the thread can do nothing until he goes on.
+#[cfg(feature = "simulation")]
+pub const LATCH_REFUSED: &str = "latch refused";
+/// The latch has been taken, and nothing done yet.
+#[cfg(feature = "simulation")]
+pub const LATCH_TAKEN: &str = "latch taken";
+
 /// The README's example, compiled and run with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,5 +1,8 @@
 //! The seam for simulators: something that is told about every named suspension
 //! point and may panic there. Without the feature `simulation` it is nothing.
+//!
+//! Crates with points of their own, such as latches for which a thread waits, tell it
+//! with [`passed`].
 
 use crate::policy::Point;
 
@@ -27,7 +30,16 @@ mod enabled {
         run()
     }
 
-    pub(crate) fn passed(point: Point) {
+    /// Whether this thread has something that is told. It has not while it is being told.
+    pub fn is_injected() -> bool {
+        HOOK.with_borrow(|hook| hook.is_some())
+    }
+
+    /// Tells of a point that is passed on this thread.
+    ///
+    /// # Panics
+    /// If the hook does.
+    pub fn passed(point: Point) {
         // Taken out while it runs, so that it is put back after a panic too and
         // a point passed inside the hook is not reported to it.
         struct Return(Option<Hook>);
@@ -44,9 +56,7 @@ mod enabled {
 }
 
 #[cfg(feature = "simulation")]
-pub(crate) use enabled::passed;
-#[cfg(feature = "simulation")]
-pub use enabled::with_injector;
+pub use enabled::{is_injected, passed, with_injector};
 
 #[cfg(not(feature = "simulation"))]
 #[inline(always)]

@@ -54,7 +54,7 @@ pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, VISIT_DELAY_US_MAX, Worker
 pub use device::{FromDevice, from_device};
 pub use group::{GroupTouch, Grouped, together};
 #[cfg(feature = "simulation")]
-pub use injection::with_injector;
+pub use injection::{is_injected, passed, with_injector};
 pub use interleaver::{Costs, Interleaver};
 pub use leaf::Leaf;
 pub use lookup::{Execution, Lookup, look_up_all};

@@ -5,17 +5,21 @@
 
 use std::{env, io::Write, process::ExitCode, time::Instant};
 
-use sim::{CrashParameters, PRESETS, Parameters, run_crashes_many, run_many};
+use sim::{
+    ColumnParameters, CrashParameters, PRESETS, Parameters, run_columns_many, run_crashes_many,
+    run_many,
+};
 
 const HELP: &str = "\
-Runs seeded simulations of a whole database and checks what comes out.
+Runs seeded simulations of a whole database, or of a column, and checks what comes out.
 
   --seeds N      how many seeds (default 1000)
   --first S      the first seed (default 1)
   --preset NAME  snapshot, read-committed, mixed, faults, waiting, scarce,
                  groups, ssn, validation, indexes, indexes-waiting or indexes-ssn
                  (default: each of them), or
-                 crashes: on a disk whose power fails, again and again
+                 crashes: on a disk whose power fails, again and again, or
+                 columns: one column, merged while it is written and read
   --jobs N       seeds at a time, for crashes (default 2)
   --points       lists how often each suspension point was passed
 ";
@@ -55,9 +59,16 @@ fn options() -> Result<Options, String> {
 fn simulate(options: &Options) -> Result<(), String> {
     let mut err = std::io::stderr();
     for name in &options.presets {
-        if name == "crashes" {
-            crash(options)?;
-            continue;
+        match name.as_str() {
+            "crashes" => {
+                crash(options)?;
+                continue;
+            }
+            "columns" => {
+                merge_columns(options)?;
+                continue;
+            }
+            _ => {}
         }
         let parameters =
             Parameters::preset(name).ok_or(format!("no parameter set is called {name:?}"))?;
@@ -95,6 +106,24 @@ fn crash(options: &Options) -> Result<(), String> {
     })
     .map_err(|failure| failure.to_string())?;
     let _ = writeln!(err, "crashes: {seeds} seeds, 0 losses, {sum}");
+    Ok(())
+}
+
+fn merge_columns(options: &Options) -> Result<(), String> {
+    let mut err = std::io::stderr();
+    let Options { first, seeds, .. } = *options;
+    let parameters = ColumnParameters::default();
+    let sum = run_columns_many(first, seeds, &parameters, |seed, sum| {
+        if seed % 1000 == 0 {
+            let (merges, questions) = (sum.merges, sum.questions);
+            let _ = writeln!(
+                err,
+                "columns: seed {seed}, {merges} merges, {questions} questions"
+            );
+        }
+    })
+    .map_err(|failure| failure.to_string())?;
+    let _ = writeln!(err, "columns: {seeds} seeds, {sum}");
     Ok(())
 }
 

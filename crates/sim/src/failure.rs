@@ -32,6 +32,8 @@ pub enum Reason {
     Unreadable(Error),
     /// An index is not its table's.
     Index(String),
+    /// A column is not what was appended.
+    Column(String),
     /// What was streamed is not what was committed.
     Changes(String),
     /// The run could not be set up or inspected.
@@ -52,6 +54,7 @@ impl fmt::Display for Reason {
             Reason::Recovered(what) => write!(f, "recovered something else: {what}"),
             Reason::Unreadable(error) => write!(f, "recovered, but {error}"),
             Reason::Index(what) => write!(f, "an index is not its table's: {what}"),
+            Reason::Column(what) => write!(f, "a column is not what was appended: {what}"),
             Reason::Changes(what) => write!(f, "streamed something else: {what}"),
             Reason::Setup(what) => write!(f, "the run could not be set up: {what}"),
         }

@@ -1,5 +1,5 @@
 //! Seeded simulation of a whole database: many workers on one thread, every
-//! choice from one seed, and checkers for what comes out.
+//! choice from one seed, and checkers for what comes out. And of columns, which know no database.
 //!
 //! ```
 //! let report = sim::run(1, &sim::Parameters::default()).unwrap_or_else(|f| panic!("{f}"));
@@ -12,6 +12,7 @@
 //! | what a run consists of | [`Parameters`], [`Faults`] |
 //! | the same workloads on threads | [`run_threads()`] |
 //! | on a disk whose power fails | [`run_crashes()`], [`run_crashes_many()`], [`CrashParameters`] |
+//! | a column that is merged while it is used | [`run_columns()`], [`run_columns_many()`], [`ColumnParameters`] |
 //! | what transactions did and were told | [`history`] |
 //! | which histories are right | [`check`] |
 //! | which of them have cycles that their level forbids | [`cycles`] |
@@ -23,6 +24,7 @@
 
 pub mod check;
 mod client;
+mod columns;
 mod crashes;
 pub mod cycles;
 mod dice;
@@ -40,6 +42,9 @@ mod together;
 mod workload;
 mod world;
 
+pub use columns::{
+    ColumnFailure, ColumnParameters, ColumnReport, PlantedInColumn, run_columns, run_columns_many,
+};
 pub use crashes::{CrashFailure, CrashParameters, CrashReport, run_crashes, run_crashes_many};
 pub use dice::Dice;
 pub use failure::{Failure, Reason};

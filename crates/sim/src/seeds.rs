@@ -8,7 +8,12 @@ use std::{
     time::Duration,
 };
 
-use crate::{failure::Failure, parameters::Parameters, report::Report, simulation::run};
+use crate::{
+    failure::{Failure, Reason},
+    parameters::Parameters,
+    report::Report,
+    simulation::run,
+};
 
 /// No run takes that long. One that does is in an endless loop, which only ending
 /// the process can stop.
@@ -27,44 +32,50 @@ pub fn run_many(
     parameters: &Parameters,
     mut progress: impl FnMut(u64, &Report),
 ) -> Result<Report, Failure> {
-    let watch = Watch::new(*parameters);
+    let parameters = *parameters;
+    let watch = Watch::new(move |seed| {
+        let failure = Failure {
+            seed,
+            parameters: Box::new(parameters),
+            reason: Reason::Stuck("in an endless loop".to_owned()),
+        };
+        failure.to_string()
+    });
     let mut sum = Report::default();
     for seed in first..first.saturating_add(seeds) {
         watch.begins(seed);
-        sum.merge(&run(seed, parameters)?);
+        sum.merge(&run(seed, &parameters)?);
         progress(seed, &sum);
     }
     Ok(sum)
 }
 
 /// Aborts the process when nothing is heard for too long.
-struct Watch(Sender<u64>);
+pub(crate) struct Watch(Sender<u64>);
 
 impl Watch {
-    fn new(parameters: Parameters) -> Watch {
+    /// `failure` says what is printed of a seed that does not end.
+    pub(crate) fn new(failure: impl Fn(u64) -> String + Send + 'static) -> Watch {
         let (sender, receiver) = channel();
-        thread::spawn(move || watch(&receiver, &parameters));
+        thread::spawn(move || watch(&receiver, failure));
         Watch(sender)
     }
 
-    fn begins(&self, seed: u64) {
+    /// A seed's run begins.
+    pub(crate) fn begins(&self, seed: u64) {
         // The watch lives as long as this end does.
         let _ = self.0.send(seed);
     }
 }
 
-fn watch(seeds: &Receiver<u64>, parameters: &Parameters) {
+fn watch(seeds: &Receiver<u64>, failure: impl Fn(u64) -> String) {
     let mut running = None;
     loop {
         match seeds.recv_timeout(RUN_TIME_MAX) {
             Ok(seed) => running = Some(seed),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let failure = Failure {
-                    seed: running.unwrap_or_default(),
-                    parameters: Box::new(*parameters),
-                    reason: crate::Reason::Stuck("in an endless loop".to_owned()),
-                };
+                let failure = failure(running.unwrap_or_default());
                 let _ = writeln!(std::io::stderr(), "{failure}");
                 std::process::abort();
             }

@@ -1,0 +1,218 @@
+//! Simulation of one column that is appended to, merged and read by several threads.
+//!
+//! All that a run does comes from its seed: the type of the values, what each thread does, and at which latch
+//! which thread goes on (`turns.rs`). A model that is changed beside the column predicts every answer
+//! (`model.rs`). So a run can be repeated exactly, however fast lookups were; what is measured decides only how
+//! values are looked up, under a latch or in parts that do not change.
+//!
+//! Threads: those that append, rows of their own and in batches; those that merge in steps of any size, beside each
+//! other, and drop some merges; those that keep snapshots over merges and ask them. In the end
+//! all is merged, asked once more, and compared.
+
+mod failure;
+mod kinds;
+mod model;
+mod parameters;
+mod reader;
+mod report;
+mod scene;
+mod turns;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+};
+
+use column::{Date, Decimal, InPredicate, LATCH_REFUSED};
+use interleave::with_injector;
+
+use self::{
+    kinds::Kind,
+    scene::Scene,
+    turns::{Stopped, Turns},
+};
+use crate::{dice::Dice, failure::Reason, seeds::Watch};
+
+pub use failure::ColumnFailure;
+pub use parameters::{ColumnParameters, PlantedInColumn};
+pub use report::ColumnReport;
+
+/// Runs one simulation.
+///
+/// # Errors
+/// The first thing that was not as it must be.
+pub fn run_columns(
+    seed: u64,
+    parameters: &ColumnParameters,
+) -> Result<ColumnReport, ColumnFailure> {
+    let mut dice = Dice::new(seed);
+    let run_it = match dice.below(8) {
+        0 => run_kind::<i8>,
+        1 => run_kind::<i64>,
+        2 => run_kind::<u32>,
+        3 => run_kind::<f64>,
+        4 => run_kind::<Decimal<2>>,
+        5 => run_kind::<Date>,
+        6 => run_kind::<String>,
+        _ => run_kind::<Vec<u8>>,
+    };
+    run_it(dice, parameters).map_err(|reason| ColumnFailure {
+        seed,
+        parameters: *parameters,
+        reason,
+    })
+}
+
+/// Runs `seeds` simulations from seed `first` on; `progress` is told after each.
+///
+/// # Errors
+/// The first failure.
+///
+/// # Panics
+/// Aborts the process, having named the seed, if a run does not end.
+pub fn run_columns_many(
+    first: u64,
+    seeds: u64,
+    parameters: &ColumnParameters,
+    mut progress: impl FnMut(u64, &ColumnReport),
+) -> Result<ColumnReport, ColumnFailure> {
+    let parameters = *parameters;
+    let watch = Watch::new(move |seed| {
+        let reason = Reason::Stuck("in an endless loop".to_owned());
+        let failure = ColumnFailure {
+            seed,
+            parameters,
+            reason,
+        };
+        failure.to_string()
+    });
+    let mut sum = ColumnReport::default();
+    for seed in first..first.saturating_add(seeds) {
+        watch.begins(seed);
+        sum.merge(&run_columns(seed, &parameters)?);
+        progress(seed, &sum);
+    }
+    Ok(sum)
+}
+
+/// What a thread does.
+#[derive(Clone, Copy)]
+enum Role {
+    Append,
+    Merge,
+    Read,
+}
+
+fn run_kind<V: Kind>(
+    mut dice: Dice,
+    parameters: &ColumnParameters,
+) -> Result<ColumnReport, Reason> {
+    let mut roles = Vec::new();
+    for (role, most) in [
+        (Role::Append, parameters.appenders_max),
+        (Role::Merge, parameters.mergers_max),
+        (Role::Read, parameters.readers_max),
+    ] {
+        roles.resize(roles.len() + dice.between(1, most), role);
+    }
+    let turns = Turns::new(roles.len(), Dice::new(dice.seed()));
+    let scene = Scene::<V>::new(*parameters, turns, &mut dice);
+    let scene = Arc::new(scene.map_err(|error| Reason::Setup(error.to_string()))?);
+    let mut report = ColumnReport::default();
+    let parts = thread::scope(|scope| {
+        let threads: Vec<_> = (0..)
+            .zip(roles)
+            .map(|(me, role)| {
+                let (scene, dice) = (&scene, Dice::new(dice.seed()));
+                scope.spawn(move || act(scene, me, role, dice))
+            })
+            .collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended.collect::<Vec<_>>()
+    });
+    if scene.turns.is_deadlock() {
+        let why = "threads wait for each other's latches";
+        return Err(Reason::Stuck(why.to_owned()));
+    }
+    for part in parts {
+        let part = part.map_err(|payload| Reason::Panicked(message_of(&*payload)))?;
+        report.merge(&part?);
+    }
+    finish(&scene, &mut dice, &mut report).map_err(Reason::Column)?;
+    let counts = scene.turns.counts();
+    report.kinds.insert(V::NAME, 1);
+    report.points = counts.passed;
+    report.switches = counts.switches;
+    report.waits = counts.refused;
+    Ok(report)
+}
+
+/// A thread's part of a run.
+fn act<V: Kind>(
+    scene: &Arc<Scene<V>>,
+    me: usize,
+    role: Role,
+    mut dice: Dice,
+) -> Result<ColumnReport, Reason> {
+    let hooked = scene.clone();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        with_injector(
+            move |point| hooked.turns.pass(me, point.name() == LATCH_REFUSED),
+            || {
+                scene.turns.begin(me);
+                match role {
+                    Role::Append => scene.append(me, &mut dice),
+                    Role::Merge => scene.merge(me, &mut dice),
+                    Role::Read => scene.read(me, &mut dice),
+                }
+            },
+        )
+    }));
+    let outcome = match ended {
+        Ok(outcome) => outcome.map_err(Reason::Column),
+        // Another thread says why.
+        Err(payload) if payload.is::<Stopped>() => return Ok(ColumnReport::default()),
+        Err(payload) => Err(Reason::Panicked(message_of(&*payload))),
+    };
+    match outcome {
+        Ok(_) => scene.turns.end(me),
+        Err(_) => scene.turns.stop(),
+    }
+    outcome
+}
+
+fn message_of(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("without a message").to_owned()
+}
+
+/// Merges what is left, and asks the column all over.
+fn finish<V: Kind>(
+    scene: &Scene<V>,
+    dice: &mut Dice,
+    report: &mut ColumnReport,
+) -> Result<(), String> {
+    // What was frozen first, then what has come since.
+    while scene.column.merge().map_err(|error| error.to_string())? {}
+    let snapshot = scene.column.snapshot();
+    let (rows, distinct) = {
+        let model = scene.model();
+        (model.rows.len(), model.distinct())
+    };
+    let main = snapshot.main();
+    if (snapshot.rows() as usize, main.rows(), main.distinct()) != (rows, rows, distinct) {
+        return Err(format!(
+            "in the end there are {} rows, {} of them in the Main, with {} values, in place of {rows} \
+             with {distinct}",
+            snapshot.rows(),
+            main.rows(),
+            main.distinct()
+        ));
+    }
+    for _ in 0..8 {
+        scene.ask(&snapshot, &mut InPredicate::auto(), dice, report)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! What a run of a column consists of, besides its seed.
+
+use std::fmt;
+
+/// A bug put into the harness on purpose, which its model must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlantedInColumn {
+    /// Some appends are not done.
+    LoseAppend,
+    /// Some snapshots are older than they are said to be.
+    OldSnapshot,
+    /// Some merges are not told of when they end.
+    HiddenMerge,
+}
+
+/// Everything that, with a seed, determines a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnParameters {
+    /// Most threads that append; a run has 1 to this many.
+    pub appenders_max: usize,
+    /// Most threads that merge.
+    pub mergers_max: usize,
+    /// Most threads that read.
+    pub readers_max: usize,
+    /// Most operations of a thread; each has 1 to this many.
+    pub operations_max: usize,
+    /// Most rows of a usual append. A few have more than are looked up at a time.
+    pub batch_max: usize,
+    /// Most snapshots that a reader keeps.
+    pub kept_max: usize,
+    /// A bug to plant.
+    pub planted: Option<PlantedInColumn>,
+}
+
+impl Default for ColumnParameters {
+    fn default() -> ColumnParameters {
+        ColumnParameters {
+            appenders_max: 3,
+            mergers_max: 2,
+            readers_max: 3,
+            operations_max: 24,
+            batch_max: 60,
+            kept_max: 4,
+            planted: None,
+        }
+    }
+}
+
+impl fmt::Display for ColumnParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == ColumnParameters::default() {
+            f.write_str("parameter set \"columns\": ")?;
+        }
+        write!(f, "{self:?}")
+    }
+}

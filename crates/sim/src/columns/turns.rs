@@ -1,0 +1,221 @@
+//! Threads of which one runs at a time, and dice that decide which.
+//!
+//! A simulated column is used by real threads, for its operations cannot be suspended. Each has a
+//! number and calls [`Turns::pass`] between operations, and the column does within them, at each latch
+//! (`column/sync.rs`). There the turn may go to another. Nothing else is shared between latches, so every
+//! interleaving of the operations has one of turns that is as good, and one seed always gives the same.
+//!
+//! # Waiting
+//! A thread that finds a latch with another one hands the turn on, and tries again when it comes back. If
+//! all that are left do so again and again, they wait for each other: a deadlock.
+//!
+//! # Ending
+//! When one thread fails, the others unwind from where they are. While they do, nobody has turns: latches
+//! are released as they come.
+
+use std::{
+    panic::resume_unwind,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use crate::dice::Dice;
+
+/// In a row, for each thread, so many vain attempts at latches are a deadlock. The holder of a latch has his
+/// turn between two of them with a chance of at least one in the number of threads.
+const VAIN_ATTEMPTS: u64 = 1000;
+
+/// What a thread unwinds with when another one has failed.
+pub(super) struct Stopped;
+
+/// Who runs.
+pub(super) struct Turns {
+    state: Mutex<State>,
+    /// For each thread: its turn has come.
+    comes: Vec<Condvar>,
+}
+
+struct State {
+    dice: Dice,
+    current: usize,
+    /// Threads that have not ended.
+    live: Vec<usize>,
+    /// Chance that a thread goes on, per mille.
+    stays: u32,
+    is_over: bool,
+    is_deadlock: bool,
+    /// Vain attempts at latches since somebody got on.
+    vain: u64,
+    counts: Counts,
+}
+
+/// What was passed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Points.
+    pub(super) passed: u64,
+    /// Of these, latches that another thread had.
+    pub(super) refused: u64,
+    /// Turns given to another thread.
+    pub(super) switches: u64,
+}
+
+impl Turns {
+    /// For so many threads.
+    pub(super) fn new(threads: usize, mut dice: Dice) -> Turns {
+        Turns {
+            state: Mutex::new(State {
+                current: dice.below(threads),
+                live: (0..threads).collect(),
+                stays: [0, 500, 900, 970][dice.below(4)],
+                dice,
+                is_over: false,
+                is_deadlock: false,
+                vain: 0,
+                counts: Counts::default(),
+            }),
+            comes: (0..threads).map(|_| Condvar::new()).collect(),
+        }
+    }
+
+    /// Waits for the first turn.
+    pub(super) fn begin(&self, me: usize) {
+        drop(self.wait(self.state(), me));
+    }
+
+    /// Another may go on. `is_refused`: this one can do nothing.
+    ///
+    /// # Panics
+    /// Unwinds with [`Stopped`] if another has failed, or all wait for each other.
+    pub(super) fn pass(&self, me: usize, is_refused: bool) {
+        let mut state = self.state();
+        if thread::panicking() {
+            // It may want a latch, for a merge that it drops: all are released now.
+            self.stop_all(&mut state);
+            drop(state);
+            thread::yield_now();
+            return;
+        }
+        state.counts.passed += 1;
+        state.counts.refused += u64::from(is_refused);
+        state.vain = if is_refused { state.vain + 1 } else { 0 };
+        if state.vain > VAIN_ATTEMPTS * state.live.len() as u64 {
+            state.is_deadlock = true;
+            self.stop_all(&mut state);
+        }
+        let stays = state.stays;
+        if is_refused || !state.dice.chance(stays) {
+            self.choose(&mut state);
+        }
+        drop(self.wait(state, me));
+    }
+
+    /// The thread has ended.
+    pub(super) fn end(&self, me: usize) {
+        let mut state = self.state();
+        state.live.retain(|&one| one != me);
+        if !state.live.is_empty() {
+            self.choose(&mut state);
+        }
+    }
+
+    /// A thread has failed.
+    pub(super) fn stop(&self) {
+        self.stop_all(&mut self.state());
+    }
+
+    /// Whether all waited for each other.
+    pub(super) fn is_deadlock(&self) -> bool {
+        self.state().is_deadlock
+    }
+
+    /// What was passed so far.
+    pub(super) fn counts(&self) -> Counts {
+        self.state().counts
+    }
+
+    fn choose(&self, state: &mut State) {
+        let next = state.live[state.dice.below(state.live.len())];
+        state.counts.switches += u64::from(next != state.current);
+        state.current = next;
+        self.comes[next].notify_one();
+    }
+
+    fn wait<'s>(&'s self, mut state: MutexGuard<'s, State>, me: usize) -> MutexGuard<'s, State> {
+        while state.current != me && !state.is_over {
+            state = self.comes[me]
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_over {
+            drop(state);
+            resume_unwind(Box::new(Stopped));
+        }
+        state
+    }
+
+    fn stop_all(&self, state: &mut State) {
+        state.is_over = true;
+        for one in &self.comes {
+            one.notify_one();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads that count up to `goal` together, each when it is its turn: who counted when.
+    fn counted(seed: u64, threads: usize, goal: usize) -> Vec<usize> {
+        let turns = Turns::new(threads, Dice::new(seed));
+        let order = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for me in 0..threads {
+                let (turns, order) = (&turns, &order);
+                scope.spawn(move || {
+                    turns.begin(me);
+                    for _ in 0..goal {
+                        order.lock().unwrap().push(me);
+                        turns.pass(me, false);
+                    }
+                    turns.end(me);
+                });
+            }
+        });
+        order.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_seed_decides_who_runs() {
+        let one = counted(5, 3, 50);
+        assert_eq!(one.len(), 150);
+        assert_eq!(one, counted(5, 3, 50));
+        assert!((0..9).any(|seed| counted(seed, 3, 50) != one));
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other_are_noticed() {
+        let turns = Turns::new(2, Dice::new(1));
+        thread::scope(|scope| {
+            for me in 0..2 {
+                let turns = &turns;
+                scope.spawn(move || {
+                    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        turns.begin(me);
+                        loop {
+                            turns.pass(me, true);
+                        }
+                    }));
+                    let payload = ended.map(|()| ()).expect_err("it goes on for ever");
+                    assert!(payload.is::<Stopped>());
+                });
+            }
+        });
+        assert!(turns.is_deadlock());
+    }
+}
