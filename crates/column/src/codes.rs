@@ -5,7 +5,7 @@
 //! | codes of 1 to 32 bits, packed | [`PackedCodes`] |
 //! | sets of codes, and the forms they take | [`CodeSet`] |
 //! | the scan | [`Codes::scan`], `scan.rs` |
-//! | unpacking and comparing, eight or sixteen codes at a time | `lanes.rs` and below |
+//! | unpacking and comparing, eight or sixteen codes at a time | `lanes.rs`; by the instructions of `machine.rs` |
 //!
 //! # Layout
 //! Codes come in *blocks* of 64: a block of codes of `w` bits is `w` words, whatever `w` is. Code `i` of a block
@@ -13,6 +13,7 @@
 //! byte, and one mask of 64 bits says which rows of a block are found.
 
 mod lanes;
+mod machine;
 mod packed;
 mod scan;
 mod set;

@@ -1,62 +1,23 @@
 //! The scan of a vector of codes for a set of them.
 //!
 //! One body, generic over the machine's vectors ([`Lanes`]), how codes are read ([`Unpack`]) and how
-//! they are tested ([`Test`]). Which vectors there are is found at run time.
+//! they are tested ([`Test`]). Which vectors there are is found at run time ([`Machine`]).
+
+mod membership;
 
 use std::ops::Range;
+
+use self::membership::{Few, InBitmap, InFilter, InRange, Test};
 
 use super::{
     BLOCK, CodeSet, Codes,
     lanes::{Lanes, NARROW_MAX, Unpack},
+    machine::Machine,
     portable::Portable,
     set::{FACTOR, FEW_MAX, Filter, Form},
 };
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
-
-/// Vector instructions to scan with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Machine {
-    /// None but what the compiler finds.
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// With VBMI.
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl Machine {
-    pub(super) fn is_there(self) -> bool {
-        match self {
-            Machine::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Machine::Avx2 => is_x86_feature_detected!("avx2"),
-            #[cfg(target_arch = "x86_64")]
-            Machine::Avx512 => {
-                is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512vbmi")
-            }
-        }
-    }
-
-    /// The best last.
-    pub(super) const ALL: &'static [Machine] = &[
-        Machine::Portable,
-        #[cfg(target_arch = "x86_64")]
-        Machine::Avx2,
-        #[cfg(target_arch = "x86_64")]
-        Machine::Avx512,
-    ];
-
-    fn best() -> Machine {
-        let mut best_first = Machine::ALL.iter().rev();
-        *best_first
-            .find(|machine| machine.is_there())
-            .unwrap_or(&Machine::Portable)
-    }
-}
 
 impl Codes<'_> {
     /// Finds the rows of a range whose codes are in the set. `found` is given a row and a mask: if its bit `i`
@@ -258,91 +219,6 @@ impl<F: FnMut(usize, u64)> Scan<'_, F> {
                 Form::Filter(filter) => filtered(span, unpack, filter, found),
             }
         }
-    }
-}
-
-/// Whether codes are in a set.
-trait Test<L: Lanes>: Copy {
-    /// A bit for each lane.
-    ///
-    /// # Safety
-    /// The caller has the instructions.
-    unsafe fn test(&self, codes: L::Vector) -> u64;
-}
-
-#[derive(Clone, Copy)]
-struct Few<L: Lanes, const N: usize>([L::Vector; N]);
-
-impl<L: Lanes, const N: usize> Few<L, N> {
-    /// The first codes of a list.
-    ///
-    /// # Safety
-    /// The caller has the instructions.
-    #[inline(always)]
-    unsafe fn of(codes: &[u32]) -> Self {
-        // SAFETY: as the caller promises.
-        let mut vectors = [unsafe { L::splat(codes[0]) }; N];
-        for (vector, &code) in vectors.iter_mut().zip(codes) {
-            // SAFETY: as above.
-            *vector = unsafe { L::splat(code) };
-        }
-        Self(vectors)
-    }
-}
-
-impl<L: Lanes, const N: usize> Test<L> for Few<L, N> {
-    #[inline(always)]
-    unsafe fn test(&self, codes: L::Vector) -> u64 {
-        let mut mask = 0;
-        for &code in &self.0 {
-            // SAFETY: as the caller promises.
-            mask |= unsafe { L::equal(codes, code) };
-        }
-        mask
-    }
-}
-
-#[derive(Clone, Copy)]
-struct InRange<L: Lanes> {
-    first: L::Vector,
-    most: L::Vector,
-}
-
-impl<L: Lanes> Test<L> for InRange<L> {
-    #[inline(always)]
-    unsafe fn test(&self, codes: L::Vector) -> u64 {
-        // SAFETY: as the caller promises.
-        unsafe { L::in_range(codes, self.first, self.most) }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct InBitmap<L: Lanes> {
-    bits: *const u32,
-    /// The place of the bit of all codes that are not less.
-    others: L::Vector,
-}
-
-impl<L: Lanes> Test<L> for InBitmap<L> {
-    #[inline(always)]
-    unsafe fn test(&self, codes: L::Vector) -> u64 {
-        // SAFETY: as the caller promises; no place is beyond `others`.
-        unsafe { L::bits_at(self.bits, L::min(codes, self.others)) }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct InFilter<L: Lanes> {
-    bits: *const u32,
-    factor: L::Vector,
-    shift: u32,
-}
-
-impl<L: Lanes> Test<L> for InFilter<L> {
-    #[inline(always)]
-    unsafe fn test(&self, codes: L::Vector) -> u64 {
-        // SAFETY: as the caller promises; there is a bit for each number with so many bits.
-        unsafe { L::bits_at(self.bits, L::hash(codes, self.factor, self.shift)) }
     }
 }
 

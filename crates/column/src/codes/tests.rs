@@ -1,4 +1,4 @@
-use super::{packed::mask, scan::Machine, *};
+use super::{machine::Machine, packed::mask, *};
 
 /// Pseudo-random numbers (splitmix64).
 fn random(state: &mut u64) -> u64 {

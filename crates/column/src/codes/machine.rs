@@ -1,0 +1,47 @@
+//! The vector instructions of the machine, as found at run time.
+
+/// Vector instructions to scan with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Machine {
+    /// None but what the compiler finds.
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// With VBMI.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Machine {
+    /// Whether the machine has them.
+    pub(super) fn is_there(self) -> bool {
+        match self {
+            Machine::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi")
+            }
+        }
+    }
+
+    /// All, the best last.
+    pub(super) const ALL: &'static [Machine] = &[
+        Machine::Portable,
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx512,
+    ];
+
+    /// The best that is there.
+    pub(super) fn best() -> Machine {
+        let mut best_first = Machine::ALL.iter().rev();
+        *best_first
+            .find(|machine| machine.is_there())
+            .unwrap_or(&Machine::Portable)
+    }
+}

@@ -1,0 +1,315 @@
+//! Interprets bytes as rows, structures over them and joins, and compares every answer with what
+//! looking at all rows says. For fuzzers and for a test with random bytes.
+
+use std::{fmt::Debug, hash::Hash};
+
+use index::{
+    csb::{CsbTree, Separator, StringHeap, Values},
+    hash::{ChainedTable, Key, OpenTable},
+    sorted::{PagedArray, SortedArray, SortedStrings, TotalF64},
+};
+use interleave::{Execution, Interleaver, Lookup, look_up_all};
+
+use crate::{HashJoin, IndexJoin, Joined as _};
+
+/// The rows' source. Reads zeros at its end.
+struct Source<'d>(&'d [u8]);
+
+impl Source<'_> {
+    fn byte(&mut self) -> u8 {
+        match self.0.split_first() {
+            Some((&byte, rest)) => {
+                self.0 = rest;
+                byte
+            }
+            None => 0,
+        }
+    }
+
+    /// A few numbers, and often one of the least and the greatest.
+    fn number(&mut self) -> i64 {
+        match self.byte() {
+            0 => i64::MIN,
+            1 => i64::MAX,
+            2 => -1,
+            3 => i64::from(self.byte()) << 56,
+            byte => i64::from(byte % 32),
+        }
+    }
+
+    fn float(&mut self) -> TotalF64 {
+        const SPECIAL: [f64; 7] = [
+            f64::NAN,
+            -f64::NAN,
+            0.0,
+            -0.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-324,
+        ];
+        let byte = self.byte();
+        let special = SPECIAL.get(usize::from(byte % 16)).copied();
+        TotalF64::from(special.unwrap_or(f64::from(byte) - 99.5))
+    }
+
+    /// A run of one byte, longer than what nodes have of a string or not, then a few chosen bytes.
+    fn string(&mut self) -> Vec<u8> {
+        let shape = self.byte();
+        let mut string = vec![[0, b'k', 0xff, 1][usize::from(shape & 3)]; usize::from(shape >> 4)];
+        for _ in 0..shape >> 2 & 3 {
+            string.push(self.byte());
+        }
+        string
+    }
+
+    fn rows<T>(&mut self, mut draw: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        let count = usize::from(self.byte() % 100);
+        (0..count).map(|_| draw(self)).collect()
+    }
+
+    fn execution(&mut self) -> Execution {
+        Execution::in_flight(usize::from(self.byte() % 20))
+    }
+
+    fn interleaver(&mut self) -> Interleaver {
+        match self.byte() % 4 {
+            0 => Interleaver::auto(),
+            _ => Interleaver::fixed(self.execution()),
+        }
+    }
+}
+
+/// Runs what `data` encodes.
+///
+/// # Panics
+/// When a structure or a join and the rows disagree.
+pub fn run(data: &[u8]) {
+    let mut source = Source(data);
+    match source.byte() % 3 {
+        0 => fixed_size(&mut source, Source::number),
+        1 => fixed_size(&mut source, Source::float),
+        _ => {
+            let (rows, sought) = (source.rows(Source::string), source.rows(Source::string));
+            let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+            let sought: Vec<&[u8]> = sought.iter().map(Vec::as_slice).collect();
+            let mut sorted = rows.clone();
+            sorted.sort_unstable();
+            let strings = SortedStrings::from_sorted(&sorted).expect("they are sorted");
+            searched(&mut source, &strings, &sorted, &sought);
+            tree(
+                &mut source,
+                StringHeap::new(),
+                &rows,
+                &sought,
+                |heap, one| {
+                    heap.push(one).expect("memory");
+                },
+            );
+            hashed(&mut source, &rows, &sought);
+        }
+    }
+}
+
+fn fixed_size<K>(source: &mut Source<'_>, draw: fn(&mut Source<'_>) -> K)
+where
+    K: Key + Ord + Hash + Debug + Separator,
+{
+    let (rows, sought) = (source.rows(draw), source.rows(draw));
+    let mut sorted = rows.clone();
+    sorted.sort_unstable();
+    let array = SortedArray::from_unsorted(rows.clone());
+    searched(source, &array, &sorted, &sought);
+    let paged = PagedArray::new(array).expect("memory");
+    searched(source, &paged, &sorted, &sought);
+    tree(source, Vec::new(), &rows, &sought, Vec::push);
+    hashed(source, &rows, &sought);
+}
+
+/// Searches in a sorted array.
+fn searched<K, S>(source: &mut Source<'_>, structure: &S, sorted: &[K], sought: &[K])
+where
+    K: Copy + Ord + Debug,
+    S: Lookup<K, Found = Result<usize, usize>>,
+{
+    let place = |key: &K| {
+        let place = sorted.partition_point(|one| one < key);
+        match sorted.get(place) {
+            Some(one) if one == key => Ok(place),
+            _ => Err(place),
+        }
+    };
+    look_up_all(structure, sought, source.execution(), |at, found| {
+        assert_eq!(found, place(&sought[at]), "{:?} in {sorted:?}", sought[at]);
+    });
+    let expected = |key: &K| place(key).ok();
+    joined(source, structure, sought, expected);
+}
+
+/// A tree over values in order of arrival: some are loaded, the others inserted.
+fn tree<K, V>(
+    source: &mut Source<'_>,
+    mut values: V,
+    rows: &[K],
+    sought: &[K],
+    push: impl Fn(&mut V, K),
+) where
+    K: Copy + Ord + Debug,
+    V: Values<K>,
+{
+    let mut distinct: Vec<K> = Vec::new();
+    let mut tree = CsbTree::new();
+    let loaded = usize::from(source.byte()) % (rows.len() + 1);
+    for (at, &key) in rows.iter().enumerate() {
+        if at == loaded {
+            let mut order: Vec<u32> = (0..distinct.len() as u32).collect();
+            order.sort_unstable_by_key(|&code| distinct[code as usize]);
+            let percent = 50 + u32::from(source.byte() % 51);
+            tree = CsbTree::bulk_load(&values, order.into_iter(), percent).expect("memory");
+        }
+        let there = distinct.iter().position(|one| *one == key);
+        if there.is_none() {
+            push(&mut values, key);
+        }
+        if at >= loaded {
+            let code = distinct.len() as u32;
+            let found = tree.insert(&values, key, code).expect("memory");
+            assert_eq!(found, there.map(|code| code as u32), "{key:?} inserted");
+        }
+        if there.is_none() {
+            distinct.push(key);
+        }
+    }
+    if loaded < rows.len() {
+        let sorted = tree.codes().map(|code| distinct[code as usize]);
+        let sorted: Vec<K> = sorted.collect();
+        assert!(sorted.is_sorted_by(|one, other| one < other), "{sorted:?}");
+        assert_eq!((sorted.len(), tree.len()), (distinct.len(), distinct.len()));
+        let code = |key: &K| {
+            let place = distinct.iter().position(|one| one == key);
+            place.map(|code| code as u32)
+        };
+        joined(source, &tree.over(&values), sought, code);
+    }
+}
+
+/// Hash tables that are built in two parts, and hash joins.
+fn hashed<K: Key + Ord + Debug>(source: &mut Source<'_>, rows: &[K], sought: &[K]) {
+    let pairs: Vec<(K, u32)> = rows.iter().copied().zip(0..).collect();
+    let (first, second) = pairs.split_at(usize::from(source.byte()) % (pairs.len() + 1));
+    let mut open = OpenTable::new();
+    let mut chained = ChainedTable::new();
+    for part in [first, second] {
+        let execution = source.execution();
+        let before = open.len();
+        let mut replaced = 0;
+        let built = open.insert_all(part, execution, |_, _| replaced += 1);
+        built.expect("memory");
+        assert_eq!(open.len() - before, part.len() - replaced);
+        chained.insert_all(part, execution).expect("memory");
+    }
+    let all = |key: &K| -> Vec<u32> {
+        let same = pairs.iter().filter(|pair| pair.0 == *key);
+        same.map(|pair| pair.1).collect()
+    };
+    let mut distinct = rows.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!((open.len(), chained.len()), (distinct.len(), pairs.len()));
+    let mut interleaver = source.interleaver();
+    interleaver.look_up_all(&open, sought, |at, found| match found {
+        // Which of a part's pairs with one key is the last is not said.
+        Some(found) => assert!(all(&sought[at]).contains(&found), "{:?}", sought[at]),
+        None => assert!(all(&sought[at]).is_empty(), "{:?}", sought[at]),
+    });
+    let mut found: Vec<Vec<u32>> = vec![Vec::new(); sought.len()];
+    chained.find_all(&mut source.interleaver(), sought, |at, one| {
+        found[at].push(one);
+    });
+    for (key, mut found) in sought.iter().zip(found) {
+        found.sort_unstable();
+        assert_eq!(found, all(key), "{key:?}");
+    }
+    // Rows of some numbers have no key.
+    let without = source.byte() | 1;
+    let key_of = |&(key, number): &(K, u32)| {
+        (!number.is_multiple_of(u32::from(without)) || without == 1).then_some(key)
+    };
+    let join = HashJoin::build_with(source.execution(), pairs.iter().copied(), key_of);
+    let join = join.expect("memory");
+    let given = sought.iter().copied().zip(0_u32..);
+    let probe = join.probe_with(source.interleaver(), given.clone(), key_of);
+    let mut joined: Vec<_> = probe.map(|(row, found)| (row.1, found.copied())).collect();
+    assert!(joined.is_sorted_by_key(|pair| pair.0), "not in their order");
+    joined.sort_unstable();
+    let mut expected = Vec::new();
+    for row in given {
+        let before = expected.len();
+        if let Some(key) = key_of(&row) {
+            let same = pairs.iter().filter(|pair| key_of(pair) == Some(key));
+            expected.extend(same.map(|pair| (row.1, Some(*pair))));
+        }
+        if expected.len() == before {
+            expected.push((row.1, None));
+        }
+    }
+    expected.sort_unstable();
+    assert_eq!(joined, expected, "hash join");
+}
+
+/// An index join, of all kinds.
+fn joined<K, S, M>(
+    source: &mut Source<'_>,
+    structure: &S,
+    sought: &[K],
+    expected: impl Fn(&K) -> Option<M>,
+) where
+    K: Copy + Debug,
+    M: PartialEq + Debug,
+    S: Lookup<K>,
+    S::Found: crate::Found<Match = M>,
+{
+    let every = usize::from(source.byte() % 5) + 2;
+    let key_of = |&(at, key): &(usize, K)| (at % every != 1).then_some(key);
+    let given: Vec<(usize, K)> = sought.iter().copied().enumerate().collect();
+    let interleaver = source.interleaver();
+    let join = || {
+        IndexJoin::with(
+            interleaver.clone(),
+            given.iter().copied(),
+            key_of,
+            structure,
+        )
+    };
+    let found = |row: &(usize, K)| key_of(row).and_then(|key| expected(&key));
+    let mut rows = 0;
+    for (row, one) in join() {
+        assert_eq!(row.0, rows, "not in their order");
+        assert_eq!(one, found(&row), "{row:?}");
+        rows += 1;
+    }
+    assert_eq!(rows, given.len());
+    let matched = given.iter().filter(|row| found(row).is_some()).count();
+    assert_eq!(join().inner().count(), matched);
+    assert_eq!(join().semi().count(), matched);
+    assert_eq!(join().anti().count(), given.len() - matched);
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn random_bytes_find_no_difference() {
+        let mut state = 7_u64;
+        let cases = if cfg!(miri) { 12_usize } else { 3000 };
+        for case in 0..cases {
+            let data: Vec<u8> = (0..case % 500)
+                .map(|_| {
+                    state = state
+                        .wrapping_mul(6364136223846793005)
+                        .wrapping_add(1442695040888963407);
+                    (state >> 40) as u8
+                })
+                .collect();
+            super::run(&data);
+        }
+    }
+}
