@@ -1,9 +1,12 @@
-//! Interprets bytes as operations on a column of strings and compares every answer with a vector. For
-//! fuzzers and for a test with random bytes.
+//! Interprets bytes as operations on a column of strings, floats or decimals, and compares every answer
+//! with a vector. For fuzzers and for a test with random bytes.
 
 use interleave::Execution;
 
-use crate::{Column, InPredicate, Merge, Progress, Snapshot};
+use crate::{
+    Column, Decimal, InPredicate, Merge, Progress, Snapshot,
+    value::{Element as _, Value},
+};
 
 /// The operations' source. Reads zeros at its end.
 struct Source<'d>(&'d [u8]);
@@ -19,24 +22,76 @@ impl Source<'_> {
         }
     }
 
-    /// NULL, or a string of a small family: a run of one byte, then a few chosen bytes.
-    fn value(&mut self) -> Option<Vec<u8>> {
+    /// NULL, or a value of a small family.
+    fn value<V: Drawn>(&mut self) -> Option<V> {
         let shape = self.byte();
-        if shape == 0xff {
-            return None;
-        }
-        let run = usize::from(shape >> 4);
-        let mut value = vec![[0, b'k', 0xff, 1][usize::from(shape & 3)]; run];
-        for _ in 0..shape >> 2 & 3 {
-            value.push(self.byte());
-        }
-        Some(value)
+        (shape != 0xff).then(|| V::draw(shape, self))
     }
 
-    fn values(&mut self) -> Vec<Option<Vec<u8>>> {
+    fn values<V: Drawn>(&mut self) -> Vec<Option<V>> {
         let count = self.byte() % 40;
         (0..count).map(|_| self.value()).collect()
     }
+}
+
+/// Values that bytes become.
+trait Drawn: Value {
+    fn draw(shape: u8, source: &mut Source<'_>) -> Self;
+}
+
+/// A run of one byte, longer than what nodes of a tree have of a string or not, then a few chosen bytes.
+impl Drawn for Vec<u8> {
+    fn draw(shape: u8, source: &mut Source<'_>) -> Vec<u8> {
+        let run = usize::from(shape >> 4);
+        let mut value = vec![[0, b'k', 0xff, 1][usize::from(shape & 3)]; run];
+        for _ in 0..shape >> 2 & 3 {
+            value.push(source.byte());
+        }
+        value
+    }
+}
+
+/// Those that compare as numbers do not, and a few others.
+impl Drawn for f64 {
+    fn draw(shape: u8, source: &mut Source<'_>) -> f64 {
+        const SPECIAL: [f64; 7] = [
+            f64::NAN,
+            -f64::NAN,
+            0.0,
+            -0.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-324,
+        ];
+        let special = SPECIAL.get(usize::from(shape % 16)).copied();
+        special.unwrap_or_else(|| f64::from(source.byte()) - 99.5)
+    }
+}
+
+/// The extremes, and a few others.
+impl Drawn for Decimal<2> {
+    fn draw(shape: u8, source: &mut Source<'_>) -> Decimal<2> {
+        match shape {
+            0 => Decimal::new(i128::MIN),
+            1 => Decimal::new(i128::MAX),
+            _ => Decimal::new(i128::from(source.byte()) << (shape % 120)),
+        }
+    }
+}
+
+/// Whether two values are one: for floats by their total order.
+fn is_same<V: Value>(one: &Option<V>, other: &Option<V>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.borrow().key() == other.borrow().key(),
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+fn borrowed<V: Value>(values: &[Option<V>]) -> Vec<Option<V::Ref<'_>>> {
+    values
+        .iter()
+        .map(|value| value.as_ref().map(V::borrow))
+        .collect()
 }
 
 /// Runs the operations that `data` encodes.
@@ -45,23 +100,34 @@ impl Source<'_> {
 /// When the column and the model disagree.
 pub fn run(data: &[u8]) {
     let mut source = Source(data);
-    let column = Column::<Vec<u8>>::new().expect("memory");
-    let mut model: Vec<Option<Vec<u8>>> = Vec::new();
-    let mut merge: Option<Merge<Vec<u8>>> = None;
-    let mut snapshots: Vec<(Snapshot<Vec<u8>>, usize)> = Vec::new();
+    match source.byte() % 4 {
+        0 => run_on::<f64>(source),
+        1 => run_on::<Decimal<2>>(source),
+        _ => run_on::<Vec<u8>>(source),
+    }
+}
+
+fn run_on<V: Drawn>(mut source: Source<'_>) {
+    let column = Column::<V>::new().expect("memory");
+    let mut model: Vec<Option<V>> = Vec::new();
+    let mut merge: Option<Merge<V>> = None;
+    let mut snapshots: Vec<(Snapshot<V>, usize)> = Vec::new();
     let in_flight = usize::from(source.byte() % 20);
-    let mut predicate = InPredicate::fixed(Execution::in_flight(in_flight), source.byte() % 2 == 0);
+    let mut predicate = InPredicate::fixed(
+        Execution::in_flight(in_flight),
+        source.byte().is_multiple_of(2),
+    );
     while !source.0.is_empty() {
         match source.byte() % 8 {
             0 => {
                 let value = source.value();
-                column.append(value.as_deref()).expect("memory");
+                let appended = column.append(value.as_ref().map(V::borrow));
+                appended.expect("memory");
                 model.push(value);
             }
             1 | 2 => {
                 let values = source.values();
-                let borrowed: Vec<_> = values.iter().map(Option::as_deref).collect();
-                column.append_all(&borrowed).expect("memory");
+                column.append_all(&borrowed(&values)).expect("memory");
                 model.extend(values);
             }
             3 => {
@@ -95,17 +161,18 @@ pub fn run(data: &[u8]) {
 }
 
 /// Compares all that a snapshot can be asked.
-fn check(
-    snapshot: &Snapshot<Vec<u8>>,
-    model: &[Option<Vec<u8>>],
-    list: &[Option<Vec<u8>>],
+fn check<V: Value>(
+    snapshot: &Snapshot<V>,
+    model: &[Option<V>],
+    list: &[Option<V>],
     predicate: &mut InPredicate,
 ) {
     assert_eq!(snapshot.rows(), model.len() as u64);
     for (row, value) in model.iter().enumerate() {
-        assert_eq!(snapshot.value(row as u64), *value, "row {row}");
+        let there = snapshot.value(row as u64);
+        assert!(is_same(&there, value), "row {row}: {there:?}, {value:?}");
     }
-    let numbers = |matches: &dyn Fn(&Option<Vec<u8>>) -> bool| -> Vec<u64> {
+    let numbers = |matches: &dyn Fn(&Option<V>) -> bool| -> Vec<u64> {
         let rows = (0..).zip(model);
         rows.filter(|(_, value)| matches(value))
             .map(|(row, _)| row)
@@ -115,10 +182,9 @@ fn check(
     snapshot.null_rows(&mut rows).expect("memory");
     assert_eq!(rows, numbers(&|value| value.is_none()), "NULL");
     rows.clear();
-    let borrowed: Vec<_> = list.iter().map(Option::as_deref).collect();
-    let found = predicate.rows_in(snapshot, &borrowed, &mut rows);
+    let found = predicate.rows_in(snapshot, &borrowed(list), &mut rows);
     found.expect("memory");
-    let is_in = |value: &Option<Vec<u8>>| value.is_some() && list.contains(value);
+    let is_in = |value: &Option<V>| value.is_some() && list.iter().any(|one| is_same(one, value));
     assert_eq!(rows, numbers(&is_in), "in {list:?}");
 }
 
