@@ -337,7 +337,8 @@ mod tests {
 
     #[test]
     fn each_key_is_answered_once_however_long_the_lists_are() {
-        for keys in [0, 1, PIECE_MIN - 1, PIECE_MIN, PIECE + 1, 1000, 10_000] {
+        let many = if cfg!(miri) { 1000 } else { 10_000 };
+        for keys in [0, 1, PIECE_MIN - 1, PIECE_MIN, PIECE + 1, 1000, many] {
             let keys: Vec<usize> = (0..keys).map(|n| n * 7 % 31).collect();
             let mut auto = Interleaver::auto();
             for _ in 0..20 {
