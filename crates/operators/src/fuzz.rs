@@ -110,7 +110,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn fixed_size<K>(source: &mut Source<'_>, draw: fn(&mut Source<'_>) -> K)
+fn fixed_size<'d, K>(source: &mut Source<'d>, draw: fn(&mut Source<'d>) -> K)
 where
     K: Key + Ord + Hash + Debug + Separator,
 {

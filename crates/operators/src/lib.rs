@@ -11,6 +11,8 @@
 //! whoever takes its rows: they come as `(row, None)`, and [`Joined`] has the usual kinds.
 
 mod batches;
+#[doc(hidden)]
+pub mod fuzz;
 mod hash_join;
 mod index_join;
 mod joined;

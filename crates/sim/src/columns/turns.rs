@@ -211,7 +211,7 @@ mod tests {
                             turns.pass(me, true);
                         }
                     }));
-                    let payload = ended.map(|()| ()).expect_err("it goes on for ever");
+                    let payload = ended.expect_err("it goes on for ever");
                     assert!(payload.is::<Stopped>());
                 });
             }
