@@ -148,9 +148,10 @@ fn table_of(comparison: &Comparison) -> String {
                 } else {
                     "taking the list"
                 };
+                let plural = if threads == 1 { "" } else { "s" };
                 text += &format!(
-                    "Weft against DuckDB's best {which}, {} with {threads} threads, {}: {:.2} x \
-                     ({:.2} to {:.2}).\n",
+                    "Weft against DuckDB's best {which}, {} with {threads} thread{plural}, {}: \
+                     {:.2} x ({:.2} to {:.2}).\n",
                     one.identity.form,
                     answer.name(),
                     one.weft_times.median,

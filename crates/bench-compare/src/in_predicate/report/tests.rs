@@ -57,11 +57,11 @@ fn a_table_compares_with_lists_that_are_taken_and_with_all() {
     let text = text(Format::Table, &example()).unwrap();
     assert!(text.contains("text *"), "{text}");
     assert!(
-        text.contains("best taking the list, text with 1 threads, rows: 3.50 x"),
+        text.contains("best taking the list, text with 1 thread, rows: 3.50 x"),
         "{text}"
     );
     assert!(
-        text.contains("best at all, filled with 1 threads, rows: 1.50 x"),
+        text.contains("best at all, filled with 1 thread, rows: 1.50 x"),
         "{text}"
     );
     assert!(
