@@ -57,32 +57,30 @@ fn options() -> Result<Options, String> {
 }
 
 fn simulate(options: &Options) -> Result<(), String> {
-    let mut err = std::io::stderr();
     for name in &options.presets {
         match name.as_str() {
-            "crashes" => {
-                crash(options)?;
-                continue;
-            }
-            "columns" => {
-                merge_columns(options)?;
-                continue;
-            }
-            _ => {}
+            "crashes" => crash(options)?,
+            "columns" => merge_columns(options)?,
+            name => transact(name, options)?,
         }
-        let parameters =
-            Parameters::preset(name).ok_or(format!("no parameter set is called {name:?}"))?;
-        let sum = run_many(options.first, options.seeds, &parameters, |seed, sum| {
-            if seed % 100 == 0 {
-                let _ = writeln!(err, "{name}: seed {seed}, {} committed", sum.committed);
-            }
-        })
-        .map_err(|failure| failure.to_string())?;
-        let _ = writeln!(err, "{name}: {} seeds, {sum}", options.seeds);
-        if options.points {
-            for (point, times) in &sum.points {
-                let _ = writeln!(err, "  {times:>10}  {point}");
-            }
+    }
+    Ok(())
+}
+
+fn transact(name: &str, options: &Options) -> Result<(), String> {
+    let mut err = std::io::stderr();
+    let parameters =
+        Parameters::preset(name).ok_or(format!("no parameter set is called {name:?}"))?;
+    let sum = run_many(options.first, options.seeds, &parameters, |seed, sum| {
+        if seed % 100 == 0 {
+            let _ = writeln!(err, "{name}: seed {seed}, {} committed", sum.committed);
+        }
+    })
+    .map_err(|failure| failure.to_string())?;
+    let _ = writeln!(err, "{name}: {} seeds, {sum}", options.seeds);
+    if options.points {
+        for (point, times) in &sum.points {
+            let _ = writeln!(err, "  {times:>10}  {point}");
         }
     }
     Ok(())

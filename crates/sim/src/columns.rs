@@ -9,7 +9,6 @@
 //! other, and drop some merges; those that keep snapshots over merges and ask them. In the end
 //! all is merged, asked once more, and compared.
 
-mod failure;
 mod kinds;
 mod model;
 mod parameters;
@@ -32,11 +31,17 @@ use self::{
     scene::Scene,
     turns::{Stopped, Turns},
 };
-use crate::{dice::Dice, failure::Reason, seeds::Watch};
+use crate::{
+    dice::Dice,
+    failure::{Failed, Reason},
+    seeds::run_seeds,
+};
 
-pub use failure::ColumnFailure;
 pub use parameters::{ColumnParameters, PlantedInColumn};
 pub use report::ColumnReport;
+
+/// A failed run of a column.
+pub type ColumnFailure = Failed<ColumnParameters>;
 
 /// Runs one simulation.
 ///
@@ -57,11 +62,7 @@ pub fn run_columns(
         6 => run_kind::<String>,
         _ => run_kind::<Vec<u8>>,
     };
-    run_it(dice, parameters).map_err(|reason| ColumnFailure {
-        seed,
-        parameters: *parameters,
-        reason,
-    })
+    run_it(dice, parameters).map_err(|reason| ColumnFailure::new(seed, parameters, reason))
 }
 
 /// Runs `seeds` simulations from seed `first` on; `progress` is told after each.
@@ -75,25 +76,10 @@ pub fn run_columns_many(
     first: u64,
     seeds: u64,
     parameters: &ColumnParameters,
-    mut progress: impl FnMut(u64, &ColumnReport),
+    progress: impl FnMut(u64, &ColumnReport),
 ) -> Result<ColumnReport, ColumnFailure> {
-    let parameters = *parameters;
-    let watch = Watch::new(move |seed| {
-        let reason = Reason::Stuck("in an endless loop".to_owned());
-        let failure = ColumnFailure {
-            seed,
-            parameters,
-            reason,
-        };
-        failure.to_string()
-    });
-    let mut sum = ColumnReport::default();
-    for seed in first..first.saturating_add(seeds) {
-        watch.begins(seed);
-        sum.merge(&run_columns(seed, &parameters)?);
-        progress(seed, &sum);
-    }
-    Ok(sum)
+    let merge = ColumnReport::merge;
+    run_seeds(first, seeds, parameters, run_columns, merge, progress)
 }
 
 /// What a thread does.
@@ -136,7 +122,7 @@ fn run_kind<V: Kind>(
         return Err(Reason::Stuck(why.to_owned()));
     }
     for part in parts {
-        let part = part.map_err(|payload| Reason::Panicked(message_of(&*payload)))?;
+        let part = part.map_err(|payload| Reason::panicked(&*payload))?;
         report.merge(&part?);
     }
     finish(&scene, &mut dice, &mut report).map_err(Reason::Column)?;
@@ -173,19 +159,13 @@ fn act<V: Kind>(
         Ok(outcome) => outcome.map_err(Reason::Column),
         // Another thread says why.
         Err(payload) if payload.is::<Stopped>() => return Ok(ColumnReport::default()),
-        Err(payload) => Err(Reason::Panicked(message_of(&*payload))),
+        Err(payload) => Err(Reason::panicked(&*payload)),
     };
     match outcome {
         Ok(_) => scene.turns.end(me),
         Err(_) => scene.turns.stop(),
     }
     outcome
-}
-
-fn message_of(payload: &(dyn std::any::Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or(payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("without a message").to_owned()
 }
 
 /// Merges what is left, and asks the column all over.

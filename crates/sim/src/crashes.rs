@@ -23,7 +23,6 @@
 //!
 //! A *crash point* is an image that was recovered and compared.
 
-mod failure;
 mod follower;
 mod indexes;
 mod ledger;
@@ -46,9 +45,6 @@ use engine::{Certifier, OpenError, Session, WallClock, WallTime};
 use interleave::{WorkerLocal, with_injector};
 use io::{Faults, SimulatedDisk};
 
-pub use self::{
-    failure::CrashFailure, many::run_crashes_many, parameters::CrashParameters, report::CrashReport,
-};
 use self::{
     follower::Follower,
     indexes::Indexes,
@@ -56,15 +52,19 @@ use self::{
     recovery::{Interrupted, Opened},
     round::Round,
 };
+pub use self::{many::run_crashes_many, parameters::CrashParameters, report::CrashReport};
 use crate::{
     check::{self, Rules},
     cycles,
     dice::Dice,
-    failure::Reason,
+    failure::{Failed, Reason},
     parameters::{Levels, Parameters, Planted},
     simulation::faults::Injector,
     workload::expiring,
 };
+
+/// A failed run of crashes.
+pub type CrashFailure = Failed<CrashParameters>;
 
 /// What checkers may assume: see [`Rules`].
 fn rules(parameters: &Parameters) -> Rules {
@@ -90,16 +90,9 @@ pub fn run_crashes(seed: u64, parameters: &CrashParameters) -> Result<CrashRepor
             || Crashes::new(seed, parameters, injector).run(),
         )
     };
-    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Reason::Panicked(text.unwrap_or("not text").to_owned()))
-    });
-    outcome.map_err(|reason| CrashFailure {
-        seed,
-        parameters: Box::new(*parameters),
-        reason,
-    })
+    let outcome = catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|payload| Err(Reason::panicked(&*payload)));
+    outcome.map_err(|reason| CrashFailure::new(seed, parameters, reason))
 }
 
 /// When all runs begin, in microseconds.

@@ -1,6 +1,6 @@
 //! How a run can fail, and what a person needs to see it again.
 
-use std::fmt;
+use std::{any::Any, fmt};
 
 use engine::Error;
 
@@ -61,34 +61,87 @@ impl fmt::Display for Reason {
     }
 }
 
+impl Reason {
+    /// What a panic left.
+    pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Reason {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        Reason::Panicked(text.unwrap_or("not text").to_owned())
+    }
+}
+
+/// Parameters of a kind of runs, and how one is run again.
+pub trait Replay: fmt::Display {
+    /// The function of this crate that runs them.
+    const RUN: &'static str;
+
+    /// What the example `simulate` calls them, if it knows them.
+    fn preset_name(&self) -> Option<&'static str>;
+}
+
+/// Writes parameters, with their name.
+pub(crate) fn describe<P: Replay + fmt::Debug>(
+    parameters: &P,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    if let Some(name) = parameters.preset_name() {
+        write!(f, "parameter set {name:?}: ")?;
+    }
+    write!(f, "{parameters:?}")
+}
+
 /// A failed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Failed<P> {
     /// The seed that shows it again.
     pub seed: u64,
     /// With these parameters.
-    pub parameters: Box<Parameters>,
+    pub parameters: Box<P>,
     /// What went wrong.
     pub reason: Reason,
 }
 
-impl fmt::Display for Failure {
+/// A failed run of a database.
+pub type Failure = Failed<Parameters>;
+
+impl<P: Copy> Failed<P> {
+    pub(crate) fn new(seed: u64, parameters: &P, reason: Reason) -> Failed<P> {
+        Failed {
+            seed,
+            parameters: Box::new(*parameters),
+            reason,
+        }
+    }
+
+    /// It does not end.
+    pub(crate) fn endless(seed: u64, parameters: &P) -> Failed<P> {
+        let reason = Reason::Stuck("in an endless loop".to_owned());
+        Failed::new(seed, parameters, reason)
+    }
+}
+
+impl<P: Replay> fmt::Display for Failed<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}: {}", self.seed, self.reason)?;
-        writeln!(f, "{}", self.parameters)?;
-        match self.parameters.preset_name() {
+        let Failed {
+            seed,
+            parameters,
+            reason,
+        } = self;
+        writeln!(f, "seed {seed}: {reason}")?;
+        writeln!(f, "{parameters}")?;
+        match parameters.preset_name() {
             Some(name) => write!(
                 f,
-                "replay: cargo run -p sim --example simulate -- --preset {name} --first {} --seeds 1",
-                self.seed
+                "replay: cargo run -p sim --example simulate -- --preset {name} --first {seed} \
+                 --seeds 1"
             ),
             None => write!(
                 f,
-                "replay: sim::run({}, &parameters) with these parameters",
-                self.seed
+                "replay: sim::{}({seed}, &parameters) with these parameters",
+                P::RUN
             ),
         }
     }
 }
 
-impl std::error::Error for Failure {}
+impl<P: Replay + fmt::Debug> std::error::Error for Failed<P> {}

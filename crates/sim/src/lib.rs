@@ -47,7 +47,7 @@ pub use columns::{
 };
 pub use crashes::{CrashFailure, CrashParameters, CrashReport, run_crashes, run_crashes_many};
 pub use dice::Dice;
-pub use failure::{Failure, Reason};
+pub use failure::{Failed, Failure, Reason, Replay};
 pub use parameters::{Faults, Levels, PRESETS, Parameters, Planted};
 pub use report::Report;
 pub use seeds::run_many;

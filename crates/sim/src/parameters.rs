@@ -4,6 +4,8 @@ use std::fmt;
 
 use engine::Certifier;
 
+use crate::failure::{Replay, describe};
+
 /// Isolation levels of a run's transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
@@ -270,9 +272,12 @@ impl Parameters {
             _ => return None,
         })
     }
+}
 
-    /// The name of the set that this is, if it is one.
-    pub fn preset_name(&self) -> Option<&'static str> {
+impl Replay for Parameters {
+    const RUN: &'static str = "run";
+
+    fn preset_name(&self) -> Option<&'static str> {
         PRESETS
             .into_iter()
             .find(|name| Parameters::preset(name).as_ref() == Some(self))
@@ -281,9 +286,6 @@ impl Parameters {
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.preset_name() {
-            Some(name) => write!(f, "parameter set {name:?}: {self:?}"),
-            None => write!(f, "{self:?}"),
-        }
+        describe(self, f)
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    failure::{Failure, Reason},
+    failure::{Failed, Failure, Replay},
     parameters::Parameters,
     report::Report,
     simulation::run,
@@ -30,52 +30,54 @@ pub fn run_many(
     first: u64,
     seeds: u64,
     parameters: &Parameters,
-    mut progress: impl FnMut(u64, &Report),
+    progress: impl FnMut(u64, &Report),
 ) -> Result<Report, Failure> {
-    let parameters = *parameters;
-    let watch = Watch::new(move |seed| {
-        let failure = Failure {
-            seed,
-            parameters: Box::new(parameters),
-            reason: Reason::Stuck("in an endless loop".to_owned()),
-        };
-        failure.to_string()
-    });
-    let mut sum = Report::default();
+    run_seeds(first, seeds, parameters, run, Report::merge, progress)
+}
+
+/// The same for runs of any kind, each by `run`, whose reports `merge` sums up.
+pub(crate) fn run_seeds<P: Replay + Copy + Send + 'static, R: Default>(
+    first: u64,
+    seeds: u64,
+    parameters: &P,
+    run: impl Fn(u64, &P) -> Result<R, Failed<P>>,
+    merge: impl Fn(&mut R, &R),
+    mut progress: impl FnMut(u64, &R),
+) -> Result<R, Failed<P>> {
+    let watch = Watch::new(*parameters);
+    let mut sum = R::default();
     for seed in first..first.saturating_add(seeds) {
         watch.begins(seed);
-        sum.merge(&run(seed, &parameters)?);
+        merge(&mut sum, &run(seed, parameters)?);
         progress(seed, &sum);
     }
     Ok(sum)
 }
 
 /// Aborts the process when nothing is heard for too long.
-pub(crate) struct Watch(Sender<u64>);
+struct Watch(Sender<u64>);
 
 impl Watch {
-    /// `failure` says what is printed of a seed that does not end.
-    pub(crate) fn new(failure: impl Fn(u64) -> String + Send + 'static) -> Watch {
+    fn new<P: Replay + Copy + Send + 'static>(parameters: P) -> Watch {
         let (sender, receiver) = channel();
-        thread::spawn(move || watch(&receiver, failure));
+        thread::spawn(move || watch(&receiver, &parameters));
         Watch(sender)
     }
 
-    /// A seed's run begins.
-    pub(crate) fn begins(&self, seed: u64) {
+    fn begins(&self, seed: u64) {
         // The watch lives as long as this end does.
         let _ = self.0.send(seed);
     }
 }
 
-fn watch(seeds: &Receiver<u64>, failure: impl Fn(u64) -> String) {
+fn watch<P: Replay + Copy>(seeds: &Receiver<u64>, parameters: &P) {
     let mut running = None;
     loop {
         match seeds.recv_timeout(RUN_TIME_MAX) {
             Ok(seed) => running = Some(seed),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let failure = failure(running.unwrap_or_default());
+                let failure = Failed::endless(running.unwrap_or_default(), parameters);
                 let _ = writeln!(std::io::stderr(), "{failure}");
                 std::process::abort();
             }

@@ -50,18 +50,13 @@ const PATIENCE_STEPS: u64 = 100_000;
 /// # Errors
 /// The first thing that was not as it must be.
 pub fn run(seed: u64, parameters: &Parameters) -> Result<Report, Failure> {
-    let fail = |reason| Failure {
-        seed,
-        parameters: Box::new(*parameters),
-        reason,
-    };
     let injector = Injector::new(seed, parameters.faults.panic_per_100_000);
     let hook = injector.clone();
     with_injector(
         move |point| hook.passed(point),
         || Simulation::new(seed, parameters, injector)?.run(seed),
     )
-    .map_err(fail)
+    .map_err(|reason| Failure::new(seed, parameters, reason))
 }
 
 /// A database at work. Other simulations drive it as well.

@@ -23,11 +23,7 @@ use crate::{
 /// # Errors
 /// The first thing that was not as it must be.
 pub fn run_threads(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, Failure> {
-    round(seed, workers, parameters).map_err(|reason| Failure {
-        seed,
-        parameters: Box::new(*parameters),
-        reason,
-    })
+    round(seed, workers, parameters).map_err(|reason| Failure::new(seed, parameters, reason))
 }
 
 fn round(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, Reason> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::failure::{Replay, describe};
+
 /// A bug put into the harness on purpose, which its model must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlantedInColumn {
@@ -46,11 +48,16 @@ impl Default for ColumnParameters {
     }
 }
 
+impl Replay for ColumnParameters {
+    const RUN: &'static str = "run_columns";
+
+    fn preset_name(&self) -> Option<&'static str> {
+        (*self == Self::default()).then_some("columns")
+    }
+}
+
 impl fmt::Display for ColumnParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == ColumnParameters::default() {
-            f.write_str("parameter set \"columns\": ")?;
-        }
-        write!(f, "{self:?}")
+        describe(self, f)
     }
 }

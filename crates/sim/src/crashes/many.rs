@@ -13,7 +13,6 @@ use std::{
 };
 
 use super::{CrashFailure, CrashParameters, CrashReport, run_crashes};
-use crate::failure::Reason;
 
 /// No run takes that long. One that does is in an endless loop, which only ending
 /// the process can stop.
@@ -86,11 +85,7 @@ fn note(under_way: &Mutex<Vec<u64>>, change: impl FnOnce(&mut Vec<u64>)) {
 
 fn give_up(seeds: &[u64], parameters: &CrashParameters) {
     for &seed in seeds {
-        let failure = CrashFailure {
-            seed,
-            parameters: Box::new(*parameters),
-            reason: Reason::Stuck("in an endless loop".to_owned()),
-        };
+        let failure = CrashFailure::endless(seed, parameters);
         let _ = writeln!(std::io::stderr(), "{failure}");
     }
     std::process::abort();

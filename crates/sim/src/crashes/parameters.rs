@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::parameters::{Faults, Levels, Parameters};
+use crate::{
+    failure::{Replay, describe},
+    parameters::{Faults, Levels, Parameters},
+};
 
 /// Everything that, with a seed, determines a run. Chances are in tenths of a
 /// percent.
@@ -51,11 +54,16 @@ impl Default for CrashParameters {
     }
 }
 
+impl Replay for CrashParameters {
+    const RUN: &'static str = "run_crashes";
+
+    fn preset_name(&self) -> Option<&'static str> {
+        (*self == Self::default()).then_some("crashes")
+    }
+}
+
 impl fmt::Display for CrashParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == CrashParameters::default() {
-            f.write_str("parameter set \"crashes\": ")?;
-        }
-        write!(f, "{self:?}")
+        describe(self, f)
     }
 }
