@@ -33,7 +33,7 @@ use self::client::{Client, Findings};
 use self::device::{Files, Limit, limit_duration};
 use self::source::Sources;
 use self::tables::Tables;
-use crate::databases::run_on_all;
+use crate::databases::{configure_all, run_on_all};
 use crate::measure::{Durability, InFlight, LatencyNs, Spread};
 use crate::number::{bytes_text, plural};
 use crate::progress::Progress;
@@ -489,9 +489,7 @@ impl Bench {
     fn are_right(&self) -> Result<bool> {
         // Under the last variation's scheduling, readers of the whole table may be refused forever: MosaicDB's
         // queues abort who finds no slot.
-        for worker in self.database.workers() {
-            worker.configure(self.config);
-        }
+        configure_all(&self.database, self.config);
         self.tables
             .are_right(&self.settings, &self.database, self.changes)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use weft::{Context, Database};
 
 use crate::counted::Counted;
-use crate::databases::{once, session};
+use crate::databases::{configure_all, once, session};
 use crate::{Error, Result};
 
 /// Records that the clock may come by after it was to stop.
@@ -29,9 +29,7 @@ pub(crate) fn cool(
     hot_records: u64,
     cold_records: u64,
 ) -> Result<u64> {
-    for worker in database.workers() {
-        worker.configure(weft::WorkerConfig::default());
-    }
+    configure_all(database, weft::WorkerConfig::default());
     let all = hot_records + cold_records;
     let round = all.saturating_sub(LOOKS_TOO_MANY).max(1);
     let (mut out, mut in_vain) = (0, 0);

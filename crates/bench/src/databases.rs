@@ -137,6 +137,13 @@ pub(crate) fn run_on_all_with_what_they_have<T>(
     })
 }
 
+/// Has all workers work so from now on.
+pub(crate) fn configure_all(database: &Database, config: WorkerConfig) {
+    for worker in database.workers() {
+        worker.configure(config);
+    }
+}
+
 /// Does something on one of the workers, and gives what came of it.
 ///
 /// # Errors
