@@ -1,6 +1,7 @@
 //! Interprets bytes as operations on a column of strings, floats or decimals, and compares every answer
 //! with a vector. For fuzzers and for a test with random bytes.
 
+use index::fuzz::{Choices, special_float};
 use interleave::Execution;
 
 use crate::{
@@ -8,69 +9,38 @@ use crate::{
     value::{Element as _, Value},
 };
 
-/// The operations' source. Reads zeros at its end.
-struct Source<'d>(&'d [u8]);
+/// NULL, or a value of a small family.
+fn value<V: Drawn>(source: &mut Choices<'_>) -> Option<V> {
+    let shape = source.byte();
+    (shape != 0xff).then(|| V::draw(shape, source))
+}
 
-impl Source<'_> {
-    fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((&byte, rest)) => {
-                self.0 = rest;
-                byte
-            }
-            None => 0,
-        }
-    }
-
-    /// NULL, or a value of a small family.
-    fn value<V: Drawn>(&mut self) -> Option<V> {
-        let shape = self.byte();
-        (shape != 0xff).then(|| V::draw(shape, self))
-    }
-
-    fn values<V: Drawn>(&mut self) -> Vec<Option<V>> {
-        let count = self.byte() % 40;
-        (0..count).map(|_| self.value()).collect()
-    }
+fn values<V: Drawn>(source: &mut Choices<'_>) -> Vec<Option<V>> {
+    let count = source.below(40);
+    (0..count).map(|_| value(source)).collect()
 }
 
 /// Values that bytes become.
 trait Drawn: Value {
-    fn draw(shape: u8, source: &mut Source<'_>) -> Self;
+    fn draw(shape: u8, source: &mut Choices<'_>) -> Self;
 }
 
-/// A run of one byte, longer than what nodes of a tree have of a string or not, then a few chosen bytes.
+/// Of which some begin with more than nodes of a tree have of a string.
 impl Drawn for Vec<u8> {
-    fn draw(shape: u8, source: &mut Source<'_>) -> Vec<u8> {
-        let run = usize::from(shape >> 4);
-        let mut value = vec![[0, b'k', 0xff, 1][usize::from(shape & 3)]; run];
-        for _ in 0..shape >> 2 & 3 {
-            value.push(source.byte());
-        }
-        value
+    fn draw(shape: u8, source: &mut Choices<'_>) -> Vec<u8> {
+        source.string(shape, 1)
     }
 }
 
-/// Those that compare as numbers do not, and a few others.
 impl Drawn for f64 {
-    fn draw(shape: u8, source: &mut Source<'_>) -> f64 {
-        const SPECIAL: [f64; 7] = [
-            f64::NAN,
-            -f64::NAN,
-            0.0,
-            -0.0,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            5e-324,
-        ];
-        let special = SPECIAL.get(usize::from(shape % 16)).copied();
-        special.unwrap_or_else(|| f64::from(source.byte()) - 99.5)
+    fn draw(shape: u8, source: &mut Choices<'_>) -> f64 {
+        special_float(shape).unwrap_or_else(|| f64::from(source.byte()) - 99.5)
     }
 }
 
 /// The extremes, and a few others.
 impl Drawn for Decimal<2> {
-    fn draw(shape: u8, source: &mut Source<'_>) -> Decimal<2> {
+    fn draw(shape: u8, source: &mut Choices<'_>) -> Decimal<2> {
         match shape {
             0 => Decimal::new(i128::MIN),
             1 => Decimal::new(i128::MAX),
@@ -99,7 +69,7 @@ fn borrowed<V: Value>(values: &[Option<V>]) -> Vec<Option<V::Ref<'_>>> {
 /// # Panics
 /// When the column and the model disagree.
 pub fn run(data: &[u8]) {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     match source.byte() % 4 {
         0 => run_on::<f64>(source),
         1 => run_on::<Decimal<2>>(source),
@@ -107,7 +77,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn run_on<V: Drawn>(mut source: Source<'_>) {
+fn run_on<V: Drawn>(mut source: Choices<'_>) {
     let column = Column::<V>::new().expect("memory");
     let mut model: Vec<Option<V>> = Vec::new();
     let mut merge: Option<Merge<V>> = None;
@@ -117,16 +87,16 @@ fn run_on<V: Drawn>(mut source: Source<'_>) {
         Execution::in_flight(in_flight),
         source.byte().is_multiple_of(2),
     );
-    while !source.0.is_empty() {
+    while !source.is_empty() {
         match source.byte() % 8 {
             0 => {
-                let value = source.value();
+                let value = value(&mut source);
                 let appended = column.append(value.as_ref().map(V::borrow));
                 appended.expect("memory");
                 model.push(value);
             }
             1 | 2 => {
-                let values = source.values();
+                let values = values(&mut source);
                 column.append_all(&borrowed(&values)).expect("memory");
                 model.extend(values);
             }
@@ -149,7 +119,7 @@ fn run_on<V: Drawn>(mut source: Source<'_>) {
             },
             6 => snapshots.push((column.snapshot(), model.len())),
             _ => {
-                let list = source.values();
+                let list = values(&mut source);
                 check(&column.snapshot(), &model, &list, &mut predicate);
                 for (snapshot, rows) in &snapshots {
                     check(snapshot, &model[..*rows], &list, &mut predicate);
@@ -192,18 +162,7 @@ fn check<V: Value>(
 mod tests {
     #[test]
     fn random_bytes_find_no_difference() {
-        let mut state = 42_u64;
-        let cases = if cfg!(miri) { 20_usize } else { 3000 };
-        for case in 0..cases {
-            let data: Vec<u8> = (0..case % 700)
-                .map(|_| {
-                    state = state
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
-                    (state >> 40) as u8
-                })
-                .collect();
-            super::run(&data);
-        }
+        let cases = if cfg!(miri) { 20 } else { 3000 };
+        index::fuzz::smoke(42, cases, 700, super::run);
     }
 }

@@ -23,31 +23,5 @@ pub use self::{
     readers::{catalog_reader, checkpoint_reader, cold_reader, log_reader, manifest_reader},
 };
 
-/// A source of choices. Reads zeros at its end.
-struct Source<'d>(&'d [u8]);
-
-impl Source<'_> {
-    fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((&byte, rest)) => {
-                self.0 = rest;
-                byte
-            }
-            None => 0,
-        }
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        let wide = usize::from(self.byte()) << 16
-            | usize::from(self.byte()) << 8
-            | usize::from(self.byte());
-        wide % bound.max(1)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests;

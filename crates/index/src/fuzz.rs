@@ -1,6 +1,8 @@
 //! Interprets bytes as operations on a small set of keys and compares every
 //! answer with a `BTreeMap`. For fuzzers and for a test with random bytes.
 
+mod choices;
+
 use std::{collections::BTreeMap, ops::Bound};
 
 use interleave::{Sequential, run_inline};
@@ -8,38 +10,19 @@ use memory::{Arena, Epochs, Local, Pin};
 
 use crate::{Batch, Direction, InsertError, Inserted, Tree};
 
-/// The operations' source. Reads zeros at its end.
-struct Source<'d>(&'d [u8]);
+pub use choices::{Choices, smoke, special_float};
 
-impl Source<'_> {
-    fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((&byte, rest)) => {
-                self.0 = rest;
-                byte
-            }
-            None => 0,
-        }
-    }
+/// A key. Long runs make layers.
+fn key(source: &mut Choices<'_>) -> Vec<u8> {
+    let shape = source.byte();
+    source.string(shape, 3)
+}
 
-    /// A key from a small family: a run of one byte, then a few chosen bytes.
-    /// Long runs make layers, the rest makes neighbours.
-    fn key(&mut self) -> Vec<u8> {
-        let shape = self.byte();
-        let run = usize::from(shape >> 4) * 3;
-        let mut key = vec![[0, b'k', 0xff, 1][usize::from(shape & 3)]; run];
-        for _ in 0..shape >> 2 & 3 {
-            key.push(self.byte());
-        }
-        key
-    }
-
-    fn bound(&mut self) -> Bound<Vec<u8>> {
-        match self.byte() % 3 {
-            0 => Bound::Unbounded,
-            1 => Bound::Included(self.key()),
-            _ => Bound::Excluded(self.key()),
-        }
+fn bound(source: &mut Choices<'_>) -> Bound<Vec<u8>> {
+    match source.byte() % 3 {
+        0 => Bound::Unbounded,
+        1 => Bound::Included(key(source)),
+        _ => Bound::Excluded(key(source)),
     }
 }
 
@@ -48,7 +31,7 @@ impl Source<'_> {
 /// # Panics
 /// When the tree and the model disagree, or an invariant is broken.
 pub fn run(data: &[u8]) {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     // Small enough to be exhausted now and then.
     let limit_bytes = (128 + usize::from(source.byte()) * 4) << 10;
     let Ok(arena) = Arena::new(limit_bytes) else {
@@ -59,7 +42,7 @@ pub fn run(data: &[u8]) {
         return;
     };
     let mut model = BTreeMap::new();
-    while !source.0.is_empty() {
+    while !source.is_empty() {
         step(&mut source, &tree, &local, &mut model);
         local.quiesce();
     }
@@ -72,11 +55,11 @@ pub fn run(data: &[u8]) {
     );
 }
 
-fn step(source: &mut Source<'_>, tree: &Tree, local: &Local, model: &mut BTreeMap<Vec<u8>, u64>) {
+fn step(source: &mut Choices<'_>, tree: &Tree, local: &Local, model: &mut BTreeMap<Vec<u8>, u64>) {
     let pin = local.pin();
     match source.byte() % 16 {
         0..=6 => {
-            let (key, value) = (source.key(), u64::from(source.byte()));
+            let (key, value) = (key(source), u64::from(source.byte()));
             match run_inline(tree.insert::<Sequential>(local, &pin, &key, value)) {
                 Ok(Inserted::New) => assert_eq!(model.insert(key, value), None, "new"),
                 Ok(Inserted::Present(present)) => assert_eq!(model[&key], present, "present"),
@@ -85,13 +68,13 @@ fn step(source: &mut Source<'_>, tree: &Tree, local: &Local, model: &mut BTreeMa
             }
         }
         7..=9 => {
-            let key = source.key();
+            let key = key(source);
             let removed = run_inline(tree.remove::<Sequential>(local, &pin, &key, None));
             assert_eq!(removed, model.remove(&key), "remove");
         }
         // A wave: many neighbours come or go, so that nodes split and vanish.
         wave @ 10..=11 => {
-            let mut key = source.key();
+            let mut key = key(source);
             let len = key.len();
             for number in 0..source.byte() {
                 key.truncate(len);
@@ -108,13 +91,13 @@ fn step(source: &mut Source<'_>, tree: &Tree, local: &Local, model: &mut BTreeMa
             }
         }
         12 => {
-            let key = source.key();
+            let key = key(source);
             let found = run_inline(tree.get::<Sequential>(&pin, &key));
             assert_eq!(found, model.get(&key).copied(), "get");
         }
         13 => tree.check_invariants(&pin),
         direction => {
-            let (low, high) = (source.bound(), source.bound());
+            let (low, high) = (bound(source), bound(source));
             let direction = [Direction::Forward, Direction::Backward][usize::from(direction & 1)];
             check_scan(tree, &pin, (&low, &high), direction, model);
         }
@@ -164,18 +147,7 @@ fn check_scan(
 mod tests {
     #[test]
     fn random_bytes_find_no_difference() {
-        let mut state = 42u64;
-        let cases = if cfg!(miri) { 30usize } else { 3000 };
-        for case in 0..cases {
-            let data: Vec<u8> = (0..case % 700)
-                .map(|_| {
-                    state = state
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
-                    (state >> 40) as u8
-                })
-                .collect();
-            super::run(&data);
-        }
+        let cases = if cfg!(miri) { 30 } else { 3000 };
+        super::smoke(42, cases, 700, super::run);
     }
 }

@@ -5,6 +5,7 @@ use std::{fmt::Debug, hash::Hash};
 
 use index::{
     csb::{CsbTree, Separator, StringHeap, Values},
+    fuzz::{Choices, special_float},
     hash::{ChainedTable, Key, OpenTable},
     sorted::{PagedArray, SortedArray, SortedStrings, TotalF64},
 };
@@ -12,70 +13,40 @@ use interleave::{Execution, Interleaver, Lookup, look_up_all};
 
 use crate::{HashJoin, IndexJoin, Joined as _};
 
-/// The rows' source. Reads zeros at its end.
-struct Source<'d>(&'d [u8]);
-
-impl Source<'_> {
-    fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((&byte, rest)) => {
-                self.0 = rest;
-                byte
-            }
-            None => 0,
-        }
+/// A few numbers, and often one of the least and the greatest.
+fn number(source: &mut Choices<'_>) -> i64 {
+    match source.byte() {
+        0 => i64::MIN,
+        1 => i64::MAX,
+        2 => -1,
+        3 => i64::from(source.byte()) << 56,
+        byte => i64::from(byte % 32),
     }
+}
 
-    /// A few numbers, and often one of the least and the greatest.
-    fn number(&mut self) -> i64 {
-        match self.byte() {
-            0 => i64::MIN,
-            1 => i64::MAX,
-            2 => -1,
-            3 => i64::from(self.byte()) << 56,
-            byte => i64::from(byte % 32),
-        }
-    }
+fn float(source: &mut Choices<'_>) -> TotalF64 {
+    let byte = source.byte();
+    TotalF64::from(special_float(byte).unwrap_or(f64::from(byte) - 99.5))
+}
 
-    fn float(&mut self) -> TotalF64 {
-        const SPECIAL: [f64; 7] = [
-            f64::NAN,
-            -f64::NAN,
-            0.0,
-            -0.0,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            5e-324,
-        ];
-        let byte = self.byte();
-        let special = SPECIAL.get(usize::from(byte % 16)).copied();
-        TotalF64::from(special.unwrap_or(f64::from(byte) - 99.5))
-    }
+fn string(source: &mut Choices<'_>) -> Vec<u8> {
+    let shape = source.byte();
+    source.string(shape, 1)
+}
 
-    /// A run of one byte, longer than what nodes have of a string or not, then a few chosen bytes.
-    fn string(&mut self) -> Vec<u8> {
-        let shape = self.byte();
-        let mut string = vec![[0, b'k', 0xff, 1][usize::from(shape & 3)]; usize::from(shape >> 4)];
-        for _ in 0..shape >> 2 & 3 {
-            string.push(self.byte());
-        }
-        string
-    }
+fn rows<'d, T>(source: &mut Choices<'d>, draw: fn(&mut Choices<'d>) -> T) -> Vec<T> {
+    let count = source.below(100);
+    (0..count).map(|_| draw(source)).collect()
+}
 
-    fn rows<T>(&mut self, mut draw: impl FnMut(&mut Self) -> T) -> Vec<T> {
-        let count = usize::from(self.byte() % 100);
-        (0..count).map(|_| draw(self)).collect()
-    }
+fn execution(source: &mut Choices<'_>) -> Execution {
+    Execution::in_flight(source.below(20))
+}
 
-    fn execution(&mut self) -> Execution {
-        Execution::in_flight(usize::from(self.byte() % 20))
-    }
-
-    fn interleaver(&mut self) -> Interleaver {
-        match self.byte() % 4 {
-            0 => Interleaver::auto(),
-            _ => Interleaver::fixed(self.execution()),
-        }
+fn draw_interleaver(source: &mut Choices<'_>) -> Interleaver {
+    match source.byte() % 4 {
+        0 => Interleaver::auto(),
+        _ => Interleaver::fixed(execution(source)),
     }
 }
 
@@ -84,12 +55,12 @@ impl Source<'_> {
 /// # Panics
 /// When a structure or a join and the rows disagree.
 pub fn run(data: &[u8]) {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     match source.byte() % 3 {
-        0 => fixed_size(&mut source, Source::number),
-        1 => fixed_size(&mut source, Source::float),
+        0 => fixed_size(&mut source, number),
+        1 => fixed_size(&mut source, float),
         _ => {
-            let (rows, sought) = (source.rows(Source::string), source.rows(Source::string));
+            let (rows, sought) = (rows(&mut source, string), rows(&mut source, string));
             let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
             let sought: Vec<&[u8]> = sought.iter().map(Vec::as_slice).collect();
             let mut sorted = rows.clone();
@@ -110,11 +81,11 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn fixed_size<'d, K>(source: &mut Source<'d>, draw: fn(&mut Source<'d>) -> K)
+fn fixed_size<'d, K>(source: &mut Choices<'d>, draw: fn(&mut Choices<'d>) -> K)
 where
     K: Key + Ord + Hash + Debug + Separator,
 {
-    let (rows, sought) = (source.rows(draw), source.rows(draw));
+    let (rows, sought) = (rows(source, draw), rows(source, draw));
     let mut sorted = rows.clone();
     sorted.sort_unstable();
     let array = SortedArray::from_unsorted(rows.clone());
@@ -126,7 +97,7 @@ where
 }
 
 /// Searches in a sorted array.
-fn searched<K, S>(source: &mut Source<'_>, structure: &S, sorted: &[K], sought: &[K])
+fn searched<K, S>(source: &mut Choices<'_>, structure: &S, sorted: &[K], sought: &[K])
 where
     K: Copy + Ord + Debug,
     S: Lookup<K, Found = Result<usize, usize>>,
@@ -138,7 +109,7 @@ where
             _ => Err(place),
         }
     };
-    look_up_all(structure, sought, source.execution(), |at, found| {
+    look_up_all(structure, sought, execution(source), |at, found| {
         assert_eq!(found, place(&sought[at]), "{:?} in {sorted:?}", sought[at]);
     });
     let expected = |key: &K| place(key).ok();
@@ -147,7 +118,7 @@ where
 
 /// A tree over values in order of arrival: some are loaded, the others inserted.
 fn tree<K, V>(
-    source: &mut Source<'_>,
+    source: &mut Choices<'_>,
     mut values: V,
     rows: &[K],
     sought: &[K],
@@ -193,13 +164,13 @@ fn tree<K, V>(
 }
 
 /// Hash tables that are built in two parts, and hash joins.
-fn hashed<K: Key + Ord + Debug>(source: &mut Source<'_>, rows: &[K], sought: &[K]) {
+fn hashed<K: Key + Ord + Debug>(source: &mut Choices<'_>, rows: &[K], sought: &[K]) {
     let pairs: Vec<(K, u32)> = rows.iter().copied().zip(0..).collect();
     let (first, second) = pairs.split_at(usize::from(source.byte()) % (pairs.len() + 1));
     let mut open = OpenTable::new();
     let mut chained = ChainedTable::new();
     for part in [first, second] {
-        let execution = source.execution();
+        let execution = execution(source);
         let before = open.len();
         let mut replaced = 0;
         let built = open.insert_all(part, execution, |_, _| replaced += 1);
@@ -215,14 +186,14 @@ fn hashed<K: Key + Ord + Debug>(source: &mut Source<'_>, rows: &[K], sought: &[K
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!((open.len(), chained.len()), (distinct.len(), pairs.len()));
-    let mut interleaver = source.interleaver();
+    let mut interleaver = draw_interleaver(source);
     interleaver.look_up_all(&open, sought, |at, found| match found {
         // Which of a part's pairs with one key is the last is not said.
         Some(found) => assert!(all(&sought[at]).contains(&found), "{:?}", sought[at]),
         None => assert!(all(&sought[at]).is_empty(), "{:?}", sought[at]),
     });
     let mut found: Vec<Vec<u32>> = vec![Vec::new(); sought.len()];
-    chained.find_all(&mut source.interleaver(), sought, |at, one| {
+    chained.find_all(&mut draw_interleaver(source), sought, |at, one| {
         found[at].push(one);
     });
     for (key, mut found) in sought.iter().zip(found) {
@@ -234,10 +205,10 @@ fn hashed<K: Key + Ord + Debug>(source: &mut Source<'_>, rows: &[K], sought: &[K
     let key_of = |&(key, number): &(K, u32)| {
         (!number.is_multiple_of(u32::from(without)) || without == 1).then_some(key)
     };
-    let join = HashJoin::build_with(source.execution(), pairs.iter().copied(), key_of);
+    let join = HashJoin::build_with(execution(source), pairs.iter().copied(), key_of);
     let join = join.expect("memory");
     let given = sought.iter().copied().zip(0_u32..);
-    let probe = join.probe_with(source.interleaver(), given.clone(), key_of);
+    let probe = join.probe_with(draw_interleaver(source), given.clone(), key_of);
     let mut joined: Vec<_> = probe.map(|(row, found)| (row.1, found.copied())).collect();
     assert!(joined.is_sorted_by_key(|pair| pair.0), "not in their order");
     joined.sort_unstable();
@@ -258,7 +229,7 @@ fn hashed<K: Key + Ord + Debug>(source: &mut Source<'_>, rows: &[K], sought: &[K
 
 /// An index join, of all kinds.
 fn joined<K, S, M>(
-    source: &mut Source<'_>,
+    source: &mut Choices<'_>,
     structure: &S,
     sought: &[K],
     expected: impl Fn(&K) -> Option<M>,
@@ -271,7 +242,7 @@ fn joined<K, S, M>(
     let every = usize::from(source.byte() % 5) + 2;
     let key_of = |&(at, key): &(usize, K)| (at % every != 1).then_some(key);
     let given: Vec<(usize, K)> = sought.iter().copied().enumerate().collect();
-    let interleaver = source.interleaver();
+    let interleaver = draw_interleaver(source);
     let join = || {
         IndexJoin::with(
             interleaver.clone(),
@@ -298,18 +269,7 @@ fn joined<K, S, M>(
 mod tests {
     #[test]
     fn random_bytes_find_no_difference() {
-        let mut state = 7_u64;
-        let cases = if cfg!(miri) { 12_usize } else { 3000 };
-        for case in 0..cases {
-            let data: Vec<u8> = (0..case % 500)
-                .map(|_| {
-                    state = state
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
-                    (state >> 40) as u8
-                })
-                .collect();
-            super::run(&data);
-        }
+        let cases = if cfg!(miri) { 12 } else { 3000 };
+        index::fuzz::smoke(7, cases, 500, super::run);
     }
 }

@@ -5,15 +5,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use index::fuzz::Choices;
 use interleave::{Clock, FromFn, Interleaved, Worker, WorkerConfig};
 use io::{BLOCK_BYTES, Directory, Faults, OpenMode, SimulatedDisk};
 
 use crate::{
     ChangesError, ChangesFrom, CheckpointConfig, Database, DatabaseConfig, Isolation, LogConfig,
-    OpenError, RecoveryConfig, Session, checkpoint,
-    fuzz::{Source, tamper},
-    inspect,
-    log::segments,
+    OpenError, RecoveryConfig, Session, checkpoint, fuzz::tamper, inspect, log::segments,
 };
 
 type Files = Vec<(String, Vec<u8>)>;
@@ -24,11 +22,11 @@ type Files = Vec<(String, Vec<u8>)>;
 /// If it is called sound and then refused, or was not tampered with and cannot be
 /// streamed.
 pub fn recovery(data: &[u8]) {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     let is_valid = source.is_empty();
     let mut files = valid().clone();
     while !source.is_empty() {
-        let which = source.below(files.len());
+        let which = source.below_many(files.len());
         let (name, bytes) = &mut files[which];
         let kind = source.byte();
         if kind == 1 {

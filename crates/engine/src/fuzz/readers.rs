@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use index::fuzz::Choices;
+
 use crate::{
     catalog::{
         ChangedTable, NAMES, NUMBERS_END, OBJECTS, TableEvent, TableEventKind,
@@ -15,7 +17,7 @@ use crate::{
         ColdAddress,
         format::{self as cold, ColdRecord},
     },
-    fuzz::{Source, tamper},
+    fuzz::tamper,
     inspect::Blocks,
     log::format::{
         Appending, BLOCK_HEADER_BYTES, BlockHeader, Claim, SegmentHeader, seal as seal_block,
@@ -31,14 +33,14 @@ use crate::{
 /// What the bytes make of a valid file. If they begin with a zero, the rest is the file
 /// itself.
 fn tampered(data: &[u8], valid: Vec<u8>, mend: fn(&mut [u8])) -> Vec<u8> {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     let kind = source.byte();
     if kind == 0 {
-        return source.0.to_vec();
+        return source.rest().to_vec();
     }
     let mut bytes = valid;
     tamper::change(&mut bytes, &mut source);
-    if kind % 2 == 0 {
+    if kind.is_multiple_of(2) {
         mend(&mut bytes);
     }
     bytes
@@ -273,7 +275,7 @@ fn catalog() -> Vec<(u32, Vec<u8>, Vec<u8>)> {
 /// Reads records of the catalog that were tampered with; what can be read is written as
 /// it was. What is sound in a catalog can be looked up both ways.
 pub fn catalog_reader(data: &[u8]) {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     let mut view = CatalogView::default();
     for (number, (table, mut key, mut value)) in catalog().into_iter().enumerate() {
         // None, one or both of the two.
@@ -281,7 +283,7 @@ pub fn catalog_reader(data: &[u8]) {
         for (bit, bytes) in [(1, &mut key), (2, &mut value)] {
             match which & (bit | bit << 2) {
                 0 => {}
-                all if all == bit | bit << 2 => *bytes = source.0.to_vec(),
+                all if all == bit | bit << 2 => *bytes = source.rest().to_vec(),
                 _ => tamper::change(bytes, &mut source),
             }
         }

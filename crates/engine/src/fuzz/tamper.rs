@@ -1,11 +1,12 @@
 //! Changes to a file, and checksums that are right again.
 
+use index::fuzz::Choices;
 use io::BLOCK_BYTES;
 
 use crate::{
     checkpoint::format::CHUNK_HEADER_BYTES,
     cold::format::{self, RECORD_HEADER_BYTES},
-    fuzz::{Source, readers::COLD_RECORDS},
+    fuzz::readers::COLD_RECORDS,
     log::format::{BlockHeader, SEGMENT_HEADER_BYTES},
 };
 
@@ -15,15 +16,15 @@ const CHECKED_FROM: usize = 12;
 const MANIFEST_CHECKED_FROM: usize = 16;
 
 /// Changes some bytes.
-pub(super) fn change(bytes: &mut Vec<u8>, source: &mut Source<'_>) {
+pub(super) fn change(bytes: &mut Vec<u8>, source: &mut Choices<'_>) {
     for _ in 0..1 + source.byte() % 4 {
         // Mostly near the beginning of a block, where its header is.
         let offset = match source.byte() % 4 {
-            0 => source.below(bytes.len()),
-            1 => source.below(bytes.len().min(128)),
+            0 => source.below_many(bytes.len()),
+            1 => source.below_many(bytes.len().min(128)),
             _ => {
                 let blocks = bytes.len().div_ceil(BLOCK_BYTES);
-                source.below(blocks) * BLOCK_BYTES + source.below(96)
+                source.below_many(blocks) * BLOCK_BYTES + source.below_many(96)
             }
         };
         let Some(rest) = bytes.get_mut(offset..) else {
@@ -32,7 +33,7 @@ pub(super) fn change(bytes: &mut Vec<u8>, source: &mut Source<'_>) {
         match source.byte() % 8 {
             0 => bytes.truncate(offset),
             1 => {
-                let from = source.below(bytes.len());
+                let from = source.below_many(bytes.len());
                 let count = source
                     .below(3 * BLOCK_BYTES)
                     .min(bytes.len() - from.max(offset));

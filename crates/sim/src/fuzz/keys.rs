@@ -4,16 +4,15 @@
 
 use std::{cmp::Ordering, fmt::Debug};
 
+use index::fuzz::Choices;
 use weft::{AsKey, Key, KeyBuffer};
-
-use super::Source;
 
 /// Encodes, compares and decodes keys that `data` describes.
 ///
 /// # Panics
 /// When an encoding breaks a rule.
 pub fn key_encoding(data: &[u8]) {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     while !source.is_empty() {
         match source.byte() % 16 {
             0 => check::<u8>(&mut source),
@@ -38,11 +37,11 @@ pub fn key_encoding(data: &[u8]) {
 
 /// A value that bytes describe, and the order that its encoding must keep.
 trait Draw: Sized {
-    fn draw(source: &mut Source<'_>) -> Self;
+    fn draw(source: &mut Choices<'_>) -> Self;
     fn order(&self, other: &Self) -> Ordering;
 }
 
-fn check<K: Key + Draw + Debug>(source: &mut Source<'_>) {
+fn check<K: Key + Draw + Debug>(source: &mut Choices<'_>) {
     let (a, b) = (K::draw(source), K::draw(source));
     let (a_bytes, b_bytes) = (whole(&a), whole(&b));
     assert_eq!(
@@ -65,7 +64,7 @@ fn check<K: Key + Draw + Debug>(source: &mut Source<'_>) {
 }
 
 /// Any bytes are refused, or are the encoding of what they are read as.
-fn check_bytes<K: Key + Debug>(source: &mut Source<'_>) {
+fn check_bytes<K: Key + Debug>(source: &mut Choices<'_>) {
     let bytes = <Vec<u8>>::draw(source);
     if let Ok(key) = K::decode_key(&bytes) {
         assert_eq!(whole(&key), bytes, "a second encoding of {key:?}");
@@ -90,7 +89,7 @@ fn part<K: Key>(key: &K) -> Vec<u8> {
 macro_rules! numbers {
     ($($type:ty, $order:path;)*) => {$(
         impl Draw for $type {
-            fn draw(source: &mut Source<'_>) -> $type {
+            fn draw(source: &mut Choices<'_>) -> $type {
                 <$type>::from_le_bytes(std::array::from_fn(|_| source.byte()))
             }
 
@@ -116,7 +115,7 @@ numbers! {
 macro_rules! ordered {
     ($($type:ty, |$source:ident| $draw:expr;)*) => {$(
         impl Draw for $type {
-            fn draw($source: &mut Source<'_>) -> $type {
+            fn draw($source: &mut Choices<'_>) -> $type {
                 $draw
             }
 
@@ -138,7 +137,7 @@ ordered! {
 }
 
 /// Often a byte that encodings treat in a special way.
-fn few(source: &mut Source<'_>) -> u8 {
+fn few(source: &mut Choices<'_>) -> u8 {
     match source.byte() {
         0..=79 => 0,
         80..=119 => 1,
@@ -148,7 +147,7 @@ fn few(source: &mut Source<'_>) -> u8 {
 }
 
 impl<K: Draw> Draw for Option<K> {
-    fn draw(source: &mut Source<'_>) -> Option<K> {
+    fn draw(source: &mut Choices<'_>) -> Option<K> {
         (source.byte() & 3 != 0).then(|| K::draw(source))
     }
 
@@ -161,7 +160,7 @@ impl<K: Draw> Draw for Option<K> {
 }
 
 impl<A: Draw, B: Draw> Draw for (A, B) {
-    fn draw(source: &mut Source<'_>) -> (A, B) {
+    fn draw(source: &mut Choices<'_>) -> (A, B) {
         (A::draw(source), B::draw(source))
     }
 
@@ -171,7 +170,7 @@ impl<A: Draw, B: Draw> Draw for (A, B) {
 }
 
 impl<A: Draw, B: Draw, C: Draw> Draw for (A, B, C) {
-    fn draw(source: &mut Source<'_>) -> (A, B, C) {
+    fn draw(source: &mut Choices<'_>) -> (A, B, C) {
         (A::draw(source), B::draw(source), C::draw(source))
     }
 
@@ -217,7 +216,7 @@ mod tests {
     }
 
     impl Draw for LittleEndian {
-        fn draw(source: &mut Source<'_>) -> LittleEndian {
+        fn draw(source: &mut Choices<'_>) -> LittleEndian {
             LittleEndian(u16::draw(source))
         }
 
@@ -229,6 +228,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "order of LittleEndian(1) and LittleEndian(256)")]
     fn an_encoding_out_of_order_is_found() {
-        check::<LittleEndian>(&mut Source(&[1, 0, 0, 1]));
+        check::<LittleEndian>(&mut Choices::new(&[1, 0, 0, 1]));
     }
 }

@@ -5,9 +5,9 @@
 use std::ops::Bound;
 
 use engine::{Direction, Error, Isolation, Session};
+use index::fuzz::Choices;
 use interleave::{Sequential, WorkerLocal, run_inline};
 
-use super::Source;
 use crate::{
     check::{self, Rules},
     client::Client,
@@ -19,24 +19,22 @@ use crate::{
 
 const OPEN_MAX: usize = 4;
 
-impl Source<'_> {
-    /// One of some fifty keys, several of them the beginning of others.
-    fn key(&mut self) -> Key {
-        let choice = self.byte();
-        let mut key = vec![b'k'; usize::from(choice >> 4) * 2];
-        key.extend(std::iter::repeat_n(
-            choice & 3,
-            usize::from(choice >> 2 & 1),
-        ));
-        key
-    }
+/// One of some fifty keys, several of them the beginning of others.
+fn key(source: &mut Choices<'_>) -> Key {
+    let choice = source.byte();
+    let mut key = vec![b'k'; usize::from(choice >> 4) * 2];
+    key.extend(std::iter::repeat_n(
+        choice & 3,
+        usize::from(choice >> 2 & 1),
+    ));
+    key
+}
 
-    fn bound(&mut self) -> Bound<Key> {
-        match self.byte() % 3 {
-            0 => Bound::Unbounded,
-            1 => Bound::Included(self.key()),
-            _ => Bound::Excluded(self.key()),
-        }
+fn bound(source: &mut Choices<'_>) -> Bound<Key> {
+    match source.byte() % 3 {
+        0 => Bound::Unbounded,
+        1 => Bound::Included(key(source)),
+        _ => Bound::Excluded(key(source)),
     }
 }
 
@@ -55,7 +53,7 @@ pub fn engine_operations(data: &[u8]) {
 /// # Errors
 /// What is wrong.
 pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<(), String> {
-    let mut source = Source(data);
+    let mut source = Choices::new(data);
     let scarce = source.byte().is_multiple_of(8);
     let world = World::new(&Parameters {
         memory_bytes_max: if scarce {
@@ -109,27 +107,27 @@ pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<()
     Ok(())
 }
 
-fn step(source: &mut Source<'_>, session: &Session, open: &mut Vec<Client<'_>>) {
+fn step(source: &mut Choices<'_>, session: &Session, open: &mut Vec<Client<'_>>) {
     let index = source.below(open.len());
     let client = &open[index];
     let result = match source.byte() % 16 {
-        0..=2 => run_inline(client.get::<Sequential>(&source.key())).map(drop),
+        0..=2 => run_inline(client.get::<Sequential>(&key(source))).map(drop),
         3..=4 => {
-            let (key, value) = (source.key(), client.value(source.below(200)));
+            let (key, value) = (key(source), client.value(source.below(200)));
             run_inline(client.insert::<Sequential>(&key, &value)).map(drop)
         }
         5..=6 => {
-            let (key, value) = (source.key(), client.value(source.below(200)));
+            let (key, value) = (key(source), client.value(source.below(200)));
             run_inline(client.upsert::<Sequential>(&key, &value))
         }
         7 => {
-            let (key, value) = (source.key(), client.value(source.below(200)));
+            let (key, value) = (key(source), client.value(source.below(200)));
             run_inline(client.update::<Sequential>(&key, &value)).map(drop)
         }
-        8..=9 => run_inline(client.delete::<Sequential>(&source.key())).map(drop),
+        8..=9 => run_inline(client.delete::<Sequential>(&key(source))).map(drop),
         direction @ 10..=11 => {
             let direction = [Direction::Forward, Direction::Backward][usize::from(direction & 1)];
-            let range = (source.bound(), source.bound());
+            let range = (bound(source), bound(source));
             let limit = source.below(40) + 1;
             run_inline(client.scan::<Sequential>(range, direction, limit)).map(drop)
         }
