@@ -23,7 +23,7 @@
 
 mod page;
 
-use std::collections::TryReserveError;
+use std::{collections::TryReserveError, slice};
 
 use interleave::{Lookup, Point, Policy};
 use memory::LINE_BYTES;
@@ -31,7 +31,7 @@ use memory::LINE_BYTES;
 use self::page::{Layout, PAGE_BYTES, Page};
 use super::{
     SortedArray,
-    search::{finish, half, narrow, per_line},
+    search::{finish, lower_bound},
 };
 
 /// A level of at most so many pages is in the cache after few lookups.
@@ -235,41 +235,25 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
                     }
                     number = number * Layout::<T>::PER_PAGE + place;
                 } else {
-                    let (mut low, mut size) = (0, Layout::<T>::PER_PAGE);
-                    while size > per_line::<T>() {
-                        let separators = self.page(level, number).cast::<T>();
-                        let address = separators.wrapping_add(low + half(size));
-                        P::touch(point, address, size_of::<T>()).await;
-                        let half = half(size);
-                        // SAFETY: the probe lies within the page.
-                        low = unsafe {
-                            narrow(self.page(level, number).cast(), low, low + half, key)
-                        };
-                        size -= half;
-                    }
-                    // SAFETY: there is such a page, and the range lies within it.
-                    let place = unsafe { finish(self.page(level, number).cast(), low, size, key) };
+                    let page = self.page(level, number).cast::<T>();
+                    // SAFETY: there is such a page, and it is full.
+                    let page = unsafe { slice::from_raw_parts(page, Layout::<T>::PER_PAGE) };
+                    let place = lower_bound::<P, T>(page, key).await;
+                    let place = place.unwrap_or_else(|place| place);
                     number = number * Layout::<T>::PER_PAGE + place;
                 }
             }
-            let (mut low, mut size) = self.piece(number);
-            if Self::PIECE_BYTES <= TOGETHER_BYTES {
-                let address = self.array.as_slice().as_ptr().wrapping_add(low);
-                P::touch(ARRAY, address, size * size_of::<T>()).await;
-                (low, size) = self.piece(number);
+            let (low, size) = self.piece(number);
+            if Self::PIECE_BYTES > TOGETHER_BYTES {
+                let piece = &self.array.as_slice()[low..low + size];
+                let found = lower_bound::<P, T>(piece, key).await;
+                return found.map(|at| low + at).map_err(|at| low + at);
             }
-            while Self::PIECE_BYTES > TOGETHER_BYTES && size > per_line::<T>() {
-                let elements = self.array.as_slice().as_ptr();
-                let address = elements.wrapping_add(low + half(size));
-                P::touch(ARRAY, address, size_of::<T>()).await;
-                let elements = self.array.as_slice().as_ptr();
-                let half = half(size);
-                // SAFETY: the probe lies within the piece, which is not empty.
-                low = unsafe { narrow(elements, low, low + half, key) };
-                size -= half;
-            }
+            let address = self.array.as_slice().as_ptr().wrapping_add(low);
+            P::touch(ARRAY, address, size * size_of::<T>()).await;
+            let (low, size) = self.piece(number);
             let elements = self.array.as_slice().as_ptr();
-            // SAFETY: likewise; halving leaves at least one element.
+            // SAFETY: the piece lies within the array, and is not empty.
             let place = unsafe { finish(elements, low, size, key) };
             // SAFETY: by the invariant, the lower bound lies within the piece.
             let is_key = unsafe { *elements.add(place) } == key;
