@@ -1,7 +1,7 @@
 //! The command as people use it: tiny runs of everything, and what it says to
 //! requests that cannot be carried out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -23,31 +23,29 @@ fn command(arguments: &str) -> Command {
     command
 }
 
-/// A tiny run below `directory` as CSV: engines and workloads that occur.
+/// The CSV that a command prints: for each line its fields by their columns.
+fn lines_of(command: &mut Command) -> Vec<BTreeMap<String, String>> {
+    let assert = command.assert().success();
+    let mut reader = csv::Reader::from_reader(assert.get_output().stdout.as_slice());
+    reader.deserialize().map(Result::unwrap).collect()
+}
+
+/// A tiny run below `directory`: engines and workloads that occur, and lines.
 fn tiny(arguments: &str, directory: &Path) -> (BTreeSet<String>, BTreeSet<String>, usize) {
-    let output = command(arguments)
+    let mut command = command(arguments);
+    command
         .args("--records 2k --seconds 0.05 --repeats 1 --format csv --data-dir".split(' '))
-        .arg(directory)
-        .assert()
-        .success()
-        .get_output()
-        .stdout
-        .clone();
-    let mut reader = csv::Reader::from_reader(output.as_slice());
-    let header = reader.headers().unwrap().clone();
-    let column = |name| header.iter().position(|column| column == name).unwrap();
-    let (engine, workload) = (column("engine"), column("workload"));
-    let (verified, rate) = (column("verified"), column("operations_per_second"));
-    let (mut engines, mut workloads, mut lines) = (BTreeSet::new(), BTreeSet::new(), 0);
-    for line in reader.records() {
-        let line = line.unwrap();
-        assert_eq!(&line[verified], "true", "{line:?}");
-        assert!(line[rate].parse::<f64>().unwrap() > 0.0, "{line:?}");
-        engines.insert(line[engine].to_owned());
-        workloads.insert(line[workload].to_owned());
-        lines += 1;
+        .arg(directory);
+    let lines = lines_of(&mut command);
+    let (mut engines, mut workloads) = (BTreeSet::new(), BTreeSet::new());
+    for line in &lines {
+        assert_eq!(line["verified"], "true", "{line:?}");
+        let rate: f64 = line["operations_per_second"].parse().unwrap();
+        assert!(rate > 0.0, "{line:?}");
+        engines.insert(line["engine"].clone());
+        workloads.insert(line["workload"].clone());
     }
-    (engines, workloads, lines)
+    (engines, workloads, lines.len())
 }
 
 fn set(names: &[&str]) -> BTreeSet<String> {
@@ -115,29 +113,18 @@ const FORMS: usize = if cfg!(feature = "duckdb") { 8 } else { 0 };
 #[test]
 fn an_in_predicate_is_answered_alike_by_everybody() {
     let tiny = "in-predicate --values 3k --rows 10k --list 100 --absent-percent 10 --sorted";
-    let output = command(tiny)
-        .args("--repeats 2 --batches 2 --format csv".split(' '))
-        .assert()
-        .success()
-        .get_output()
-        .stdout
-        .clone();
-    let mut reader = csv::Reader::from_reader(output.as_slice());
-    let header = reader.headers().unwrap().clone();
-    let column = |name| header.iter().position(|column| column == name).unwrap();
+    let mut command = command(tiny);
+    let lines = lines_of(command.args("--repeats 2 --batches 2 --format csv".split(' ')));
     let threads = bench::machine::cores().min(2);
-    let (mut ways, mut lines) = (BTreeSet::new(), 0);
-    for line in reader.records() {
-        let line = line.unwrap();
-        assert_eq!(&line[column("verified")], "true", "{line:?}");
-        assert_eq!(&line[column("is_agreed")], "true", "{line:?}");
-        assert!(line[column("milliseconds")].parse::<f64>().unwrap() > 0.0);
-        let names = ["engine", "form", "threads", "answer"];
-        ways.insert(names.map(|name| line[column(name)].to_owned()));
-        lines += 1;
+    let mut ways = BTreeSet::new();
+    for line in &lines {
+        assert_eq!(line["verified"], "true", "{line:?}");
+        assert_eq!(line["is_agreed"], "true", "{line:?}");
+        assert!(line["milliseconds"].parse::<f64>().unwrap() > 0.0);
+        ways.insert(["engine", "form", "threads", "answer"].map(|name| line[name].clone()));
     }
     assert_eq!(ways.len(), 2 * (3 + threads * FORMS));
-    assert_eq!(lines, 2 * ways.len());
+    assert_eq!(lines.len(), 2 * ways.len());
 }
 
 #[test]
