@@ -43,3 +43,23 @@ fn a_planted_bug_is_found() {
         assert!(found.is_some(), "{planted:?} was not found");
     }
 }
+
+/// The targets are a workspace of their own, which no other test compiles: one of them had been
+/// emptied, and nobody noticed.
+#[test]
+fn every_target_runs_something_and_is_in_the_registry() {
+    let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let read = |file: &str| std::fs::read_to_string(fuzz.join(file)).unwrap();
+    let (manifest, registry) = (read("Cargo.toml"), read("README.md"));
+    let mut targets = 0;
+    for entry in fuzz.join("fuzz_targets").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let source = std::fs::read_to_string(&path).unwrap();
+        assert!(source.contains("fuzz_target!("), "{name} runs nothing");
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
+        assert!(registry.contains(&format!("`{name}`")), "{name}");
+        targets += 1;
+    }
+    assert_eq!(targets, manifest.matches("[[bin]]").count());
+}
