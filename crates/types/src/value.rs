@@ -1,0 +1,64 @@
+//! Values as expressions and operators pass them.
+
+use crate::EnumId;
+
+/// A span of time: PostgreSQL keeps the three apart, because months and days differ in length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// Microseconds.
+    pub microseconds: i64,
+    /// Days.
+    pub days: i32,
+    /// Months.
+    pub months: i32,
+}
+
+/// A value of any type, or NULL.
+///
+/// It does not say its [`Type`](crate::Type) wholly: `text`, `varchar` and `name` are all
+/// [`Text`](Self::Text). Whoever has a value knows the type that the binder gave it.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// NULL, of whatever type.
+    Null,
+    /// `boolean`
+    Bool(bool),
+    /// `smallint`
+    Int2(i16),
+    /// `integer`
+    Int4(i32),
+    /// `bigint`
+    Int8(i64),
+    /// `real`
+    Float4(f32),
+    /// `double precision`
+    Float8(f64),
+    /// `text`, `varchar`, `name`; `char(n)` with its blanks.
+    Text(&'a str),
+    /// `"char"`
+    Char(u8),
+    /// `bytea`
+    Bytea(&'a [u8]),
+    /// `uuid`
+    Uuid(&'a [u8; 16]),
+    /// `json`: the text as it was given.
+    Json(&'a str),
+    /// Days since 2000-01-01; `i32::MIN` and `i32::MAX` are the infinities.
+    Date(i32),
+    /// Microseconds since midnight, up to and including 24:00:00.
+    Time(i64),
+    /// Microseconds since midnight, and the zone in seconds west of Greenwich.
+    TimeTz(i64, i32),
+    /// Microseconds since 2000-01-01 00:00:00; `i64::MIN` and `i64::MAX` are the infinities.
+    Timestamp(i64),
+    /// The same, in UTC.
+    TimestampTz(i64),
+    /// `interval`
+    Interval(Interval),
+    /// `oid`, `regclass`, `regtype`
+    Oid(u32),
+    /// A label of an enum, by its position in the order of the labels' definition.
+    Enum(EnumId, u32),
+}
+
+const _: () = assert!(size_of::<Value<'_>>() <= 24);
