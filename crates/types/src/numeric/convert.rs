@@ -111,6 +111,14 @@ impl<'a> Numeric<'a> {
         })
     }
 
+    /// The decimal digits of the mantissa, without its sign; none if it is not finite.
+    pub(crate) fn digits(self) -> String {
+        match self.unpack() {
+            Unpacked::Finite(number) => number.mantissa.magnitude().to_string(),
+            _ => String::new(),
+        }
+    }
+
     /// The digits in groups of four, as PostgreSQL's binary form has them: the groups from the
     /// most significant, and the weight of the first, a power of 10000. None of zero.
     pub(crate) fn groups(self) -> Option<(Vec<u16>, i32)> {
