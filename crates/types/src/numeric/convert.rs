@@ -63,6 +63,16 @@ impl<'a> Numeric<'a> {
             .unwrap_or(f64::NAN)
     }
 
+    /// The nearest `real`; infinities and NaN as such.
+    pub fn to_f32(self) -> f32 {
+        let mut text = Vec::new();
+        self.write_text(&mut text);
+        std::str::from_utf8(&text)
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(f32::NAN)
+    }
+
     /// As `bigint`, rounded.
     ///
     /// # Errors
