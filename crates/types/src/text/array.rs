@@ -134,7 +134,11 @@ impl<'a> Reader<'_, '_, 'a> {
         }
         let mut count = 0u32;
         self.skip_blanks();
-        if !self.take('}') {
+        if self.take('}') {
+            if depth > 0 {
+                return Err(self.unexpected('}'));
+            }
+        } else {
             loop {
                 self.skip_blanks();
                 if self.take('{') {
