@@ -151,9 +151,7 @@ impl<'a> Reader<'_, '_, 'a> {
                         self.depth_max = depth + 1;
                     }
                     if self.depth_max != depth + 1 {
-                        return Err(self.malformed(
-                            "Multidimensional arrays must have sub-arrays with matching dimensions.",
-                        ));
+                        return Err(self.malformed("Unexpected array element."));
                     }
                     let value = self.item()?;
                     self.values.push(value);
@@ -246,7 +244,8 @@ impl<'a> Reader<'_, '_, 'a> {
                     }
                     None => return Err(self.malformed("Unexpected end of input.")),
                 },
-                Some(character @ ('{' | '"')) => return Err(self.unexpected(character)),
+                Some('{') => return Err(self.unexpected('{')),
+                Some('"') => return Err(self.malformed("Unexpected array element.")),
                 Some(character) => {
                     out.push(character);
                     if !is_blank(character) {
