@@ -82,3 +82,24 @@ fn damaged_documents_are_errors() {
         assert_eq!(cut.unwrap_err().state(), SqlState::DATA_CORRUPTED);
     }
 }
+
+/// Bytes that say nothing but that they contain each other, deeper than any stack.
+#[test]
+fn damage_that_nests_without_end_exhausts_no_stack() {
+    let mut stored = vec![NULL];
+    for _ in 0..200_000 {
+        let mut outer = vec![ARRAY];
+        outer.extend_from_slice(&1u32.to_le_bytes());
+        outer.extend_from_slice(&(stored.len() as u32).to_le_bytes());
+        // Built from the inside, and turned at the end.
+        outer.reverse();
+        stored.extend_from_slice(&outer);
+    }
+    stored.reverse();
+    let json = Jsonb::from_stored(&stored).unwrap();
+    assert!(json.check().is_err());
+    assert!(json.write_text(&mut Vec::new()).is_err());
+    assert!(json.compare(json).is_eq());
+    let value = crate::Value::Jsonb(json);
+    crate::compare::hash_values(&[crate::Scalar::Jsonb.into()], &[value], 1);
+}
