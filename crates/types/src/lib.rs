@@ -42,7 +42,7 @@ pub use jsonb::{
 };
 pub use modifier::{Coercion, TypeModifier};
 pub use names::{Names, NoNames};
-pub use numeric::{Numeric, NumericSum, SCALE_MAX as NUMERIC_SCALE_MAX};
+pub use numeric::{Numeric, SCALE_MAX as NUMERIC_SCALE_MAX};
 pub use sink::Sink;
 pub use ty::{Category, EnumId, Scalar, Type};
 pub use value::{Interval, Value};

@@ -29,12 +29,10 @@ mod order;
 mod parse;
 mod power;
 mod round;
-mod sum;
 
 use crate::{Result, Scratch, Sink, SqlError, SqlState};
 pub(crate) use finite::{Finite, Unpacked};
 use integer::Integer;
-pub use sum::NumericSum;
 
 /// The most digits before the point.
 pub(crate) const WHOLE_DIGITS_MAX: u32 = 131_072;

@@ -19,6 +19,8 @@ fn days_and_dates_lead_to_each_other() {
 fn changes_of_the_clock_are_as_postgres_takes_them() {
     let zone = TimeZone::named("america/new_york").unwrap();
     assert_eq!(zone.name(), "America/New_York");
+    assert_eq!(zone.abbreviation_at(0), "EST");
+    assert_eq!(TimeZone::default().abbreviation_at(0), "UTC");
     let local =
         |day: i64, minutes: i64| day * MICROSECONDS_PER_DAY + minutes * MICROSECONDS_PER_MINUTE;
     let spring = days_from_civil(2024, 3, 10);
@@ -41,6 +43,7 @@ fn changes_of_the_clock_are_as_postgres_takes_them() {
 fn moments_out_of_range_and_infinities_are_minded() {
     let zone = TimeZone::fixed(3600);
     assert_eq!(zone.name(), "<+01>-01");
+    assert_eq!(zone.abbreviation_at(0), "+01");
     assert_eq!(zone.to_local(TIMESTAMP_INFINITY), Some(TIMESTAMP_INFINITY));
     assert_eq!(zone.to_local(TIMESTAMP_MAX), None);
     assert_eq!(zone.to_utc(TIMESTAMP_MIN), None);

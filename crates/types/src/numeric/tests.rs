@@ -59,41 +59,20 @@ fn limits_of_size_are_errors() {
 }
 
 #[test]
-fn sums_are_what_additions_give() {
+fn roots_have_the_scale_that_is_asked_for() {
     let scratch = Scratch::new();
-    let texts = [
-        "1.5",
-        "-0.25",
-        "1e30",
-        "-1e30",
-        "9223372036854775807",
-        "9223372036854775807",
-        "0.000",
-        "1e60",
-        "123456789.123456789",
-    ];
-    let (mut sum, mut front, mut back) = <(NumericSum, NumericSum, NumericSum)>::default();
-    let mut added = Numeric::ZERO;
-    for (index, text) in texts.into_iter().enumerate() {
-        let number = parse(text, &scratch);
-        sum.add(number);
-        if index < 4 {
-            front.add(number);
-        } else {
-            back.add(number);
-        }
-        added = added.add(number, &scratch).unwrap();
-        assert_eq!(sum.finish(&scratch).unwrap().to_string(), added.to_string());
+    for (text, scale, expected) in [
+        ("2", 5, "1.41421"),
+        ("2", 0, "1"),
+        ("15", 1, "3.9"),
+        ("0", 2, "0.00"),
+    ] {
+        let root = parse(text, &scratch)
+            .sqrt_to_scale(scale, &scratch)
+            .unwrap();
+        assert_eq!(root.to_string(), expected);
     }
-    front.merge(&back);
-    assert_eq!(
-        front.finish(&scratch).unwrap().to_string(),
-        added.to_string()
-    );
-    sum.add(Numeric::INFINITY);
-    assert!(sum.finish(&scratch).unwrap().is_infinite());
-    sum.add(Numeric::NEGATIVE_INFINITY);
-    assert!(sum.finish(&scratch).unwrap().is_nan());
+    assert!(parse("-1", &scratch).sqrt_to_scale(2, &scratch).is_err());
 }
 
 #[test]
