@@ -19,7 +19,7 @@
 mod builder;
 mod containers;
 pub(crate) mod display;
-mod order;
+pub(crate) mod order;
 
 use crate::{
     Numeric, Result, Scratch,

@@ -14,14 +14,17 @@
 
 pub mod array;
 pub mod binary;
+pub mod compare;
 mod context;
 pub mod datetime;
 mod error;
 mod json;
 mod jsonb;
+pub mod key;
 mod modifier;
 mod names;
 mod numeric;
+pub mod row;
 mod sink;
 mod stored;
 pub mod text;

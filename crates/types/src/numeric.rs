@@ -21,10 +21,13 @@
 mod arithmetic;
 mod convert;
 mod display;
+mod exponential;
 mod finite;
+mod fixed;
 mod integer;
 mod order;
 mod parse;
+mod power;
 mod round;
 
 use crate::{Result, Scratch, Sink, SqlError, SqlState};

@@ -8,7 +8,7 @@ use crate::{Result, Scratch, SqlError, SqlState};
 
 /// Divisions give at least so many significant digits.
 pub(super) const SIGNIFICANT_DIGITS_MIN: i64 = 16;
-/// And at most so many after the point, unless an operand has more.
+/// And at most so many after the point.
 pub(super) const DISPLAY_SCALE_MAX: i64 = 1000;
 /// PostgreSQL keeps so many decimal digits in one of its own, which shows in the scales it picks.
 pub(super) const DIGITS_PER_GROUP: i64 = 4;
@@ -112,10 +112,11 @@ impl<'a> Numeric<'a> {
                     return Err(division_by_zero());
                 }
                 let scale = quotient_scale(&one, &two);
-                // The scale is at least that of the dividend.
-                let dividend = one.mantissa.shift(scale + two.scale - one.scale);
+                let shift = i64::from(scale + two.scale) - i64::from(one.scale);
+                let dividend = one.mantissa.shift(shift.max(0) as u32);
+                let divisor = two.mantissa.shift((-shift).max(0) as u32);
                 Finite {
-                    mantissa: dividend.divide_rounded(two.mantissa),
+                    mantissa: dividend.divide_rounded(divisor),
                     scale,
                 }
                 .pack(scratch)
@@ -219,7 +220,7 @@ fn quotient_scale(one: &Finite, two: &Finite) -> u32 {
     (SIGNIFICANT_DIGITS_MIN - weight * DIGITS_PER_GROUP)
         .max(one.scale.into())
         .max(two.scale.into())
-        .clamp(0, DISPLAY_SCALE_MAX.max(one.scale.into())) as u32
+        .clamp(0, DISPLAY_SCALE_MAX) as u32
 }
 
 /// The weight of the first of PostgreSQL's base-10000 digits, and that digit; zeros of zero.

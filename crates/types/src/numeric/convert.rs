@@ -63,6 +63,16 @@ impl<'a> Numeric<'a> {
             .unwrap_or(f64::NAN)
     }
 
+    /// The nearest `real`; infinities and NaN as such.
+    pub fn to_f32(self) -> f32 {
+        let mut text = Vec::new();
+        self.write_text(&mut text);
+        std::str::from_utf8(&text)
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(f32::NAN)
+    }
+
     /// As `bigint`, rounded.
     ///
     /// # Errors
@@ -109,6 +119,14 @@ impl<'a> Numeric<'a> {
                 format!("{name} out of range"),
             )
         })
+    }
+
+    /// The decimal digits of the mantissa, without its sign; none if it is not finite.
+    pub(crate) fn digits(self) -> String {
+        match self.unpack() {
+            Unpacked::Finite(number) => number.mantissa.magnitude().to_string(),
+            _ => String::new(),
+        }
     }
 
     /// The digits in groups of four, as PostgreSQL's binary form has them: the groups from the

@@ -1,0 +1,233 @@
+//! The stored form of a table's row.
+//!
+//! ```text
+//! ┌──────────────────────┬──────────┬────────────────────┬──────────────────┬───────────────┐
+//! │ 0-14: columns        │ bitmap   │ columns of fixed   │ ends of the      │ their bytes   │
+//! │ 15: ends are 32 bits │ of nulls │ width, in order    │ others, 16 or 32 │               │
+//! │ u16                  │          │ (zeros for NULL)   │ bits each        │               │
+//! └──────────────────────┴──────────┴────────────────────┴──────────────────┴───────────────┘
+//! ```
+//!
+//! Where a column of fixed width is, and the end of one of another, follows from the column's
+//! number and the number of columns, so that reading one decodes no other. Everything is
+//! little-endian and nothing is aligned.
+//!
+//! The number of columns is that of the table when the row was written. A later column is
+//! *missing*: whoever reads it takes the default that the table had when it was added. So adding
+//! one rewrites nothing. Columns are never removed from a [`RowLayout`], since rows may have them.
+//!
+//! What is damaged is an error where it is read, and never a panic.
+
+mod writer;
+
+use crate::{
+    Result, SqlError, SqlState, Type, Value,
+    stored::{self, corrupted},
+};
+pub use writer::RowWriter;
+
+/// More columns than this no table has.
+pub const COLUMNS_MAX: usize = 1600;
+
+const WIDE: u16 = 1 << 15;
+const HEADER: usize = 2;
+
+/// Where the columns of a table's rows are.
+#[derive(Debug, Clone, Default)]
+pub struct RowLayout {
+    columns: Vec<Place>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    ty: Type,
+    /// Bytes, if all values have as many.
+    width: Option<u8>,
+    /// Bytes of the fixed columns before it, and the number of the others.
+    fixed_before: u32,
+    variable_before: u32,
+}
+
+impl RowLayout {
+    /// The layout of rows with columns of these types.
+    ///
+    /// # Errors
+    /// `54011` if there are more than [`COLUMNS_MAX`], `0A000` if a type cannot be stored.
+    pub fn new(columns: &[Type]) -> Result<Self> {
+        let mut layout = Self::default();
+        for ty in columns {
+            layout.push(*ty)?;
+        }
+        Ok(layout)
+    }
+
+    /// Adds a column behind the others; rows that were written before are without it.
+    ///
+    /// # Errors
+    /// `54011` if there are [`COLUMNS_MAX`] already, `0A000` if the type cannot be stored.
+    pub fn push(&mut self, ty: Type) -> Result<()> {
+        if self.columns.len() >= COLUMNS_MAX {
+            return Err(SqlError::new(
+                SqlState::TOO_MANY_COLUMNS,
+                format!("tables can have at most {COLUMNS_MAX} columns"),
+            ));
+        }
+        if !matches!(ty, Type::Scalar(_) | Type::Array(_)) {
+            return Err(SqlError::unsupported(format!("a column of type {ty:?}")));
+        }
+        let (fixed_before, variable_before) = self.before(self.columns.len());
+        self.columns.push(Place {
+            ty,
+            width: stored::width(ty).map(|width| width as u8),
+            fixed_before,
+            variable_before,
+        });
+        Ok(())
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The type of a column.
+    pub fn column_type(&self, column: usize) -> Option<Type> {
+        self.columns.get(column).map(|place| place.ty)
+    }
+
+    /// Bytes of the fixed ones among the first `columns`, and the number of the others.
+    fn before(&self, columns: usize) -> (u32, u32) {
+        match columns.checked_sub(1) {
+            None => (0, 0),
+            Some(last) => {
+                let place = &self.columns[last];
+                match place.width {
+                    Some(width) => (place.fixed_before + u32::from(width), place.variable_before),
+                    None => (place.fixed_before, place.variable_before + 1),
+                }
+            }
+        }
+    }
+}
+
+/// A row that was read.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'l, 'a> {
+    layout: &'l RowLayout,
+    bytes: &'a [u8],
+    /// As many as were written.
+    columns: usize,
+    wide: bool,
+    /// Where the fixed columns begin, the ends of the others, and their bytes.
+    fixed: usize,
+    ends: usize,
+    data: usize,
+}
+
+impl<'l, 'a> Row<'l, 'a> {
+    /// A row that is all of `bytes`; its columns are looked at when asked for.
+    ///
+    /// # Errors
+    /// `XX001` if it is no row, or one with more columns than the layout knows.
+    #[inline]
+    pub fn new(layout: &'l RowLayout, bytes: &'a [u8]) -> Result<Self> {
+        let Some(first) = bytes.first_chunk::<HEADER>() else {
+            return Err(corrupted());
+        };
+        let header = u16::from_le_bytes(*first);
+        let columns = usize::from(header & !WIDE);
+        if columns > layout.columns.len() {
+            return Err(corrupted());
+        }
+        let wide = header & WIDE != 0;
+        let (fixed_bytes, variable) = layout.before(columns);
+        let fixed = HEADER + columns.div_ceil(8);
+        let ends = fixed + fixed_bytes as usize;
+        let data = ends + variable as usize * end_width(wide);
+        if data > bytes.len() {
+            return Err(corrupted());
+        }
+        Ok(Self {
+            layout,
+            bytes,
+            columns,
+            wide,
+            fixed,
+            ends,
+            data,
+        })
+    }
+
+    /// The number of columns that it has; later ones are missing.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The value of a column, from 0; `None` if it was added after the row was written.
+    ///
+    /// Takes the same time for each column.
+    ///
+    /// # Errors
+    /// `XX001` if what is stored is damaged.
+    #[inline]
+    pub fn value(&self, column: usize) -> Result<Option<Value<'a>>> {
+        if column >= self.columns {
+            return Ok(None);
+        }
+        // `new` has seen to it that the bitmap is there.
+        if self.bytes[HEADER + column / 8] >> (column % 8) & 1 == 1 {
+            return Ok(Some(Value::Null));
+        }
+        let place = &self.layout.columns[column];
+        let bytes = match place.width {
+            Some(width) => {
+                let start = self.fixed + place.fixed_before as usize;
+                &self.bytes[start..start + usize::from(width)]
+            }
+            None => {
+                let index = place.variable_before as usize;
+                let start = match index.checked_sub(1) {
+                    None => 0,
+                    Some(before) => self.end(before),
+                };
+                let end = self.end(index);
+                self.bytes[self.data..]
+                    .get(start..end)
+                    .ok_or_else(corrupted)?
+            }
+        };
+        stored::read(bytes, place.ty).map(Some)
+    }
+
+    /// Reads all columns, `missing` giving those that it does not have.
+    ///
+    /// # Errors
+    /// `XX001` if what is stored is damaged.
+    pub fn values(
+        &self,
+        missing: impl Fn(usize) -> Value<'a>,
+    ) -> impl Iterator<Item = Result<Value<'a>>> {
+        (0..self.layout.columns.len())
+            .map(move |column| Ok(self.value(column)?.unwrap_or_else(|| missing(column))))
+    }
+
+    /// Where a column of other than fixed width ends, from the first one's beginning.
+    #[inline]
+    fn end(&self, index: usize) -> usize {
+        let at = self.ends + index * end_width(self.wide);
+        // `new` has seen to it that the ends are there.
+        let bytes = &self.bytes[at..];
+        if self.wide {
+            u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize
+        } else {
+            usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+        }
+    }
+}
+
+fn end_width(wide: bool) -> usize {
+    if wide { 4 } else { 2 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Intervals: `1 year 2 mons 3 days 04:05:06.7`, `P1Y2M3DT4H5M6S`, `1-2 3 4:05:06`, `3 weeks ago`.
+//!
+//! A fraction of a unit goes on into smaller ones, a month counting 30 days and a day 24 hours.
+
+mod iso;
+mod sums;
+mod units;
+
+use super::{
+    is_blank,
+    moment::{Failure, read_clock, write_clock},
+};
+use crate::{Interval, Sink, datetime::MICROSECONDS_PER_HOUR};
+use sums::Sums;
+use units::{Unit, unit};
+
+pub(super) fn read(text: &str) -> crate::Result<Interval> {
+    let trimmed = text.trim_matches(is_blank);
+    let read = match trimmed.strip_prefix(['P', 'p']) {
+        Some(rest) => iso::read(rest),
+        None => read_verbose(trimmed),
+    };
+    read.map_err(|failure| failure.error("interval", text))
+}
+
+/// A piece of PostgreSQL's or SQL's form.
+#[derive(Debug, Clone, Copy)]
+enum Token<'t> {
+    /// With its sign and fraction.
+    Number(&'t str),
+    /// With its sign and colons.
+    Time(&'t str),
+    /// Years and months, with their sign: `1-2`.
+    YearMonth(&'t str),
+    Word(&'t str),
+}
+
+fn tokens(text: &str) -> Result<Vec<Token<'_>>, Failure> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|first| is_blank(first) || first == '@' || first == ',');
+        let Some(first) = rest.bytes().next() else {
+            return Ok(tokens);
+        };
+        let run = |from: usize, belongs: &dyn Fn(u8) -> bool| {
+            let bytes = &rest.as_bytes()[from..];
+            from + bytes
+                .iter()
+                .position(|byte| !belongs(*byte))
+                .unwrap_or(bytes.len())
+        };
+        let end = if first.is_ascii_alphabetic() {
+            let end = run(0, &|byte| byte.is_ascii_alphabetic());
+            tokens.push(Token::Word(&rest[..end]));
+            end
+        } else {
+            let start = usize::from(matches!(first, b'+' | b'-'));
+            let digits = run(start, &|byte| byte.is_ascii_digit() || byte == b'.');
+            if digits == start {
+                return Err(Failure::Syntax);
+            }
+            match rest.as_bytes().get(digits) {
+                Some(b':') => {
+                    let end = run(digits, &|byte| {
+                        byte.is_ascii_digit() || byte == b':' || byte == b'.'
+                    });
+                    tokens.push(Token::Time(&rest[..end]));
+                    end
+                }
+                Some(b'-')
+                    if rest[digits + 1..].starts_with(|next: char| next.is_ascii_digit()) =>
+                {
+                    let end = run(digits + 1, &|byte| byte.is_ascii_digit());
+                    tokens.push(Token::YearMonth(&rest[..end]));
+                    end
+                }
+                _ => {
+                    tokens.push(Token::Number(&rest[..digits]));
+                    digits
+                }
+            }
+        };
+        rest = &rest[end..];
+    }
+}
+
+/// A number's unit is behind it, so that tokens are read from the last.
+fn read_verbose(text: &str) -> Result<Interval, Failure> {
+    let tokens = tokens(text)?;
+    let mut sums = Sums::default();
+    let mut seen = Vec::new();
+    // A bare number at the end is seconds.
+    let mut pending = Some(Unit::Second);
+    let mut ago = false;
+    let mut has_field = false;
+    for (index, token) in tokens.iter().enumerate().rev() {
+        match *token {
+            Token::Word(word) if word.eq_ignore_ascii_case("ago") => {
+                if index + 1 != tokens.len() {
+                    return Err(Failure::Syntax);
+                }
+                ago = true;
+            }
+            Token::Word(word) => pending = Some(unit(word).ok_or(Failure::Syntax)?),
+            Token::Number(number) => {
+                let unit = pending.take().unwrap_or(Unit::Second);
+                if seen.contains(&unit) {
+                    return Err(Failure::Syntax);
+                }
+                seen.push(unit);
+                sums.add(number, unit)?;
+                has_field = true;
+            }
+            Token::Time(time) => {
+                if seen.contains(&Unit::Hour) {
+                    return Err(Failure::Syntax);
+                }
+                seen.extend([Unit::Hour, Unit::Minute, Unit::Second]);
+                sums.add_microseconds(read_time(time)?)?;
+                // A number before a time is days.
+                pending = Some(Unit::Day);
+                has_field = true;
+            }
+            Token::YearMonth(text) => {
+                sums.add_year_month(text)?;
+                seen.extend([Unit::Year, Unit::Month]);
+                pending = None;
+                has_field = true;
+            }
+        }
+    }
+    if !has_field {
+        return Err(Failure::Syntax);
+    }
+    sums.finish(ago)
+}
+
+/// A time with its sign; hours may be many.
+fn read_time(text: &str) -> Result<i64, Failure> {
+    let (negative, text) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let hours_max = i64::MAX / MICROSECONDS_PER_HOUR;
+    let time = read_clock(text, hours_max)?;
+    Ok(if negative { -time } else { time })
+}
+
+/// `1 year 2 mons -3 days +04:05:06`
+pub(super) fn write(interval: Interval, out: &mut impl Sink) {
+    let mut writer = Writer {
+        is_first: true,
+        was_negative: false,
+        out,
+    };
+    writer.part(interval.months / 12, "year");
+    writer.part(interval.months % 12, "mon");
+    writer.part(interval.days, "day");
+    writer.clock(interval.microseconds);
+}
+
+struct Writer<'o, S> {
+    is_first: bool,
+    was_negative: bool,
+    out: &'o mut S,
+}
+
+impl<S: Sink> Writer<'_, S> {
+    fn part(&mut self, value: i32, name: &str) {
+        if value == 0 {
+            return;
+        }
+        self.separate();
+        // After what is negative, a sign says that this is not.
+        if self.was_negative && value > 0 {
+            self.out.put_byte(b'+');
+        }
+        self.out.put(itoa::Buffer::new().format(value).as_bytes());
+        self.out.put_byte(b' ');
+        self.out.put(name.as_bytes());
+        if value != 1 {
+            self.out.put_byte(b's');
+        }
+        self.was_negative = value < 0;
+        self.is_first = false;
+    }
+
+    fn clock(&mut self, microseconds: i64) {
+        if microseconds == 0 && !self.is_first {
+            return;
+        }
+        self.separate();
+        if microseconds < 0 {
+            self.out.put_byte(b'-');
+        } else if self.was_negative {
+            self.out.put_byte(b'+');
+        }
+        write_clock(microseconds.unsigned_abs(), self.out);
+    }
+
+    fn separate(&mut self) {
+        if !self.is_first {
+            self.out.put_byte(b' ');
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Times of day, and what can be wrong with times and dates.
+
+use crate::{
+    SqlError, SqlState,
+    datetime::{MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE, MICROSECONDS_PER_SECOND},
+};
+
+/// Why text is no date or time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::text) enum Failure {
+    /// It is something else.
+    Syntax,
+    /// A field is out of range.
+    Field,
+    /// A month or day is out of range, perhaps because they are in another order.
+    MonthOrDay,
+    /// An interval is too long.
+    Interval,
+    /// A zone is too far from Greenwich.
+    Displacement,
+    /// No zone has the name.
+    Zone(String),
+}
+
+impl Failure {
+    /// What PostgreSQL says of it.
+    #[cold]
+    pub(in crate::text) fn error(self, name: &str, text: &str) -> SqlError {
+        match self {
+            Self::Syntax => SqlError::new(
+                SqlState::INVALID_DATETIME_FORMAT,
+                format!("invalid input syntax for type {name}: \"{text}\""),
+            ),
+            Self::Field => field_overflow(text),
+            Self::MonthOrDay => {
+                field_overflow(text).hint("Perhaps you need a different \"datestyle\" setting.")
+            }
+            Self::Interval => SqlError::new(
+                SqlState::INTERVAL_FIELD_OVERFLOW,
+                format!("interval field value out of range: \"{text}\""),
+            ),
+            Self::Displacement => SqlError::new(
+                SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
+                format!("time zone displacement out of range: \"{text}\""),
+            ),
+            Self::Zone(zone) => SqlError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("time zone \"{zone}\" not recognized"),
+            ),
+        }
+    }
+}
+
+fn field_overflow(text: &str) -> SqlError {
+    SqlError::new(
+        SqlState::DATETIME_FIELD_OVERFLOW,
+        format!("date/time field value out of range: \"{text}\""),
+    )
+}
+
+/// Microseconds of `10:30`, `10:30:00.25`; of `30:00.5`, minutes and seconds.
+///
+/// `hours_max` is 24 of times of day.
+pub(in crate::text) fn read_clock(text: &str, hours_max: i64) -> Result<i64, Failure> {
+    let (whole, fraction) = match text.split_once('.') {
+        Some((whole, fraction)) => (whole, read_fraction(fraction)?),
+        None => (text, 0),
+    };
+    let mut parts = [0; 3];
+    let mut count = 0;
+    for part in whole.split(':') {
+        // `10:30:` has an empty part, as if nothing followed.
+        if count == 3 || (part.is_empty() && count == 0) {
+            return Err(Failure::Syntax);
+        }
+        parts[count] = match part {
+            "" => 0,
+            _ => part.parse::<i64>().map_err(|_| Failure::Field)?,
+        };
+        count += 1;
+    }
+    let [hours, minutes, seconds] = match (count, text.contains('.')) {
+        (2, true) => [0, parts[0], parts[1]],
+        (2 | 3, _) => parts,
+        _ => return Err(Failure::Syntax),
+    };
+    let is_end = hours == hours_max && (minutes > 0 || seconds > 0 || fraction > 0);
+    if minutes > 59 || seconds > 60 || hours > hours_max || is_end && hours_max == 24 {
+        return Err(Failure::Field);
+    }
+    hours
+        .checked_mul(MICROSECONDS_PER_HOUR)
+        .and_then(|time| time.checked_add(minutes * MICROSECONDS_PER_MINUTE))
+        .and_then(|time| time.checked_add(seconds * MICROSECONDS_PER_SECOND + fraction))
+        .ok_or(Failure::Field)
+}
+
+/// Microseconds of the digits after a point, rounded.
+pub(in crate::text) fn read_fraction(digits: &str) -> Result<i64, Failure> {
+    if digits.is_empty() {
+        return Ok(0);
+    }
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Failure::Syntax);
+    }
+    let fraction: f64 = format!("0.{digits}").parse().map_err(|_| Failure::Syntax)?;
+    Ok((fraction * MICROSECONDS_PER_SECOND as f64).round_ties_even() as i64)
+}

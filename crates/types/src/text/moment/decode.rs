@@ -1,0 +1,303 @@
+//! What the tokens of a date or time mean together.
+
+use super::{
+    Failure,
+    clock::{read_clock, read_fraction},
+    date::Parts,
+    tokens::{Token, tokens},
+    words,
+};
+use crate::{
+    Context, TimeZone,
+    datetime::{Civil, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR},
+    text::{OFFSET_MAX, parse_offset},
+};
+
+/// What a text says.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    pub(super) moment: Moment,
+    pub(super) zone: Zone,
+}
+
+/// When it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Moment {
+    Infinity,
+    NegativeInfinity,
+    Epoch,
+    Now,
+    Fields {
+        date: Option<Civil>,
+        /// Microseconds since midnight.
+        time: Option<i64>,
+    },
+}
+
+/// Where it is.
+#[derive(Debug)]
+pub(super) enum Zone {
+    /// It is not said: the session's.
+    Session,
+    /// Seconds east of Greenwich.
+    Fixed(i32),
+    Named(TimeZone),
+}
+
+struct Decoder<'c, 't> {
+    context: &'c Context<'c>,
+    /// Whether the date may be left out, so that bare digits are a time.
+    is_time: bool,
+    date: Parts,
+    time: Option<i64>,
+    zone: Zone,
+    moment: Option<Moment>,
+    before_christ: Option<bool>,
+    half: Option<Half>,
+    /// Digits of a date with names, which are looked at after all names.
+    tokens: Vec<Token<'t>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Morning,
+    Afternoon,
+}
+
+/// Decodes a text. `is_time` says that it is for a type without a date.
+pub(super) fn decode(text: &str, context: &Context<'_>, is_time: bool) -> Result<Decoded, Failure> {
+    let mut decoder = Decoder {
+        context,
+        is_time,
+        date: Parts::default(),
+        time: None,
+        zone: Zone::Session,
+        moment: None,
+        before_christ: None,
+        half: None,
+        tokens: tokens(text)?,
+    };
+    decoder.run()?;
+    decoder.finish()
+}
+
+impl Decoder<'_, '_> {
+    fn run(&mut self) -> Result<(), Failure> {
+        if self.tokens.is_empty() {
+            return Err(Failure::Syntax);
+        }
+        for index in 0..self.tokens.len() {
+            match self.tokens[index] {
+                Token::Date(text) => {
+                    if self.date.is_complete() {
+                        return Err(Failure::Syntax);
+                    }
+                    self.date.separated(text)?;
+                    let order = self.context.settings.date_order;
+                    self.date.separated_numbers(text, order)?;
+                }
+                Token::Time(text) => self.set_time(read_clock(text, 24)?)?,
+                Token::Offset(text) => {
+                    let offset = parse_offset(text).ok_or_else(|| offset_failure(text))?;
+                    self.set_zone(Zone::Fixed(offset))?;
+                }
+                Token::Number(text) => self.number(text, index)?,
+                Token::Word(text) => self.word(text, index)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn set_time(&mut self, time: i64) -> Result<(), Failure> {
+        match self.time.replace(time) {
+            None => Ok(()),
+            Some(_) => Err(Failure::Syntax),
+        }
+    }
+
+    fn set_zone(&mut self, zone: Zone) -> Result<(), Failure> {
+        match std::mem::replace(&mut self.zone, zone) {
+            Zone::Session => Ok(()),
+            _ => Err(Failure::Syntax),
+        }
+    }
+
+    fn number(&mut self, text: &str, index: usize) -> Result<(), Failure> {
+        let previous = index.checked_sub(1).map(|before| self.tokens[before]);
+        let follows = |word: &str| matches!(previous, Some(Token::Word(before)) if before.eq_ignore_ascii_case(word));
+        if follows("j") {
+            return self.julian(text);
+        }
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        if follows("t") || self.date.is_complete() || (self.is_time && whole.len() >= 4) {
+            return self.digits_of_time(whole, fraction);
+        }
+        if !fraction.is_empty() {
+            return Err(Failure::Syntax);
+        }
+        if self.date.is_empty() && whole.len() >= 6 {
+            return self.date.concatenated(whole);
+        }
+        self.date.number(whole, self.context.settings.date_order)
+    }
+
+    /// `1030`, `103000`, `103000.5`; after `T` also `10`.
+    fn digits_of_time(&mut self, whole: &str, fraction: &str) -> Result<(), Failure> {
+        let colons = match whole.len() {
+            2 => format!("{whole}:00"),
+            4 => format!("{}:{}", &whole[..2], &whole[2..]),
+            6 => format!("{}:{}:{}", &whole[..2], &whole[2..4], &whole[4..]),
+            _ => return Err(Failure::Syntax),
+        };
+        if !fraction.is_empty() && whole.len() != 6 {
+            return Err(Failure::Syntax);
+        }
+        self.set_time(read_clock(&colons, 24)? + read_fraction(fraction)?)
+    }
+
+    /// The number of a day from 4714-11-24 BC.
+    fn julian(&mut self, text: &str) -> Result<(), Failure> {
+        let days: i64 = text.parse().map_err(|_| Failure::Syntax)?;
+        let from_epoch = days + i64::from(crate::datetime::DATE_MIN);
+        if i32::try_from(days).is_err() || from_epoch > crate::datetime::DATE_MAX.into() {
+            return Err(Failure::Field);
+        }
+        let date = Civil::from_days(from_epoch);
+        self.date.set(date);
+        self.before_christ = Some(false);
+        Ok(())
+    }
+
+    fn word(&mut self, text: &str, index: usize) -> Result<(), Failure> {
+        if let Some(month) = words::month(text) {
+            return self.date.name_month(month);
+        }
+        match text.to_ascii_lowercase().as_str() {
+            "infinity" | "+infinity" => self.set_moment(Moment::Infinity),
+            "-infinity" => self.set_moment(Moment::NegativeInfinity),
+            "epoch" => self.set_moment(Moment::Epoch),
+            "now" => self.set_moment(Moment::Now),
+            "today" => self.relative_day(0),
+            "tomorrow" => self.relative_day(1),
+            "yesterday" => self.relative_day(-1),
+            "allballs" => {
+                self.set_zone(Zone::Fixed(0))?;
+                self.set_time(0)
+            }
+            "ad" => self.set_era(false),
+            "bc" => self.set_era(true),
+            "am" => self.set_half(Half::Morning),
+            "pm" => self.set_half(Half::Afternoon),
+            "at" | "on" => Ok(()),
+            // Before a time: `2024-01-31T10:30`.
+            "t" if index + 1 < self.tokens.len() => Ok(()),
+            "j" if index + 1 < self.tokens.len() => Ok(()),
+            _ if words::is_day(text) => Ok(()),
+            _ => self.zone_name(text, index),
+        }
+    }
+
+    fn set_moment(&mut self, moment: Moment) -> Result<(), Failure> {
+        match self.moment.replace(moment) {
+            None => Ok(()),
+            Some(_) => Err(Failure::Syntax),
+        }
+    }
+
+    fn relative_day(&mut self, days: i64) -> Result<(), Failure> {
+        if !self.date.is_empty() {
+            return Err(Failure::Syntax);
+        }
+        let today = super::local_now(self.context).div_euclid(MICROSECONDS_PER_DAY);
+        self.date.set(Civil::from_days(today + days));
+        // `set` takes years as the calendar counts them.
+        self.before_christ.get_or_insert(false);
+        Ok(())
+    }
+
+    fn set_era(&mut self, before_christ: bool) -> Result<(), Failure> {
+        match self.before_christ.replace(before_christ) {
+            None => Ok(()),
+            Some(_) => Err(Failure::Syntax),
+        }
+    }
+
+    fn set_half(&mut self, half: Half) -> Result<(), Failure> {
+        match self.half.replace(half) {
+            None => Ok(()),
+            Some(_) => Err(Failure::Syntax),
+        }
+    }
+
+    /// An abbreviation, perhaps with an offset that follows (`UTC+3`, POSIX's, counted westwards
+    /// of it), or a name of the database.
+    fn zone_name(&mut self, text: &str, index: usize) -> Result<(), Failure> {
+        let next = self.tokens.get(index + 1);
+        if let (Some(Token::Offset(offset)), true) = (next, index > 0)
+            && let Some(zone) = TimeZone::find(&format!("{text}{offset}"))
+        {
+            self.tokens.remove(index + 1);
+            // The loop's range is fixed; what it finds there means nothing.
+            self.tokens.push(Token::Word("on"));
+            return self.set_zone(Zone::Named(zone));
+        }
+        if let Some(seconds) = words::abbreviation(text) {
+            return self.set_zone(Zone::Fixed(seconds));
+        }
+        let is_name = text.contains('/') || text.len() > 2;
+        match is_name.then(|| TimeZone::find(text)).flatten() {
+            Some(zone) => self.set_zone(Zone::Named(zone)),
+            None if text.contains(['/', '_']) => Err(Failure::Zone(text.to_ascii_lowercase())),
+            None => Err(Failure::Syntax),
+        }
+    }
+
+    fn finish(self) -> Result<Decoded, Failure> {
+        if let Some(moment) = self.moment {
+            if !self.date.is_empty() || self.time.is_some() {
+                return Err(Failure::Syntax);
+            }
+            return Ok(Decoded {
+                moment,
+                zone: self.zone,
+            });
+        }
+        let date = self.date.finish(self.before_christ == Some(true))?;
+        let time = match (self.time, self.half) {
+            (time, None) => time,
+            (None, Some(_)) => return Err(Failure::Syntax),
+            (Some(time), Some(half)) => Some(in_half(time, half)?),
+        };
+        Ok(Decoded {
+            moment: Moment::Fields { date, time },
+            zone: self.zone,
+        })
+    }
+}
+
+fn in_half(time: i64, half: Half) -> Result<i64, Failure> {
+    let noon = 12 * MICROSECONDS_PER_HOUR;
+    let after_twelve = (noon..noon + MICROSECONDS_PER_HOUR).contains(&time);
+    if time >= noon + MICROSECONDS_PER_HOUR {
+        return Err(Failure::Field);
+    }
+    Ok(match half {
+        Half::Morning if after_twelve => time - noon,
+        Half::Afternoon if !after_twelve => time + noon,
+        _ => time,
+    })
+}
+
+/// An offset of the right form is too far away.
+fn offset_failure(text: &str) -> Failure {
+    let hours: String = text[1..].chars().take_while(char::is_ascii_digit).collect();
+    let is_far = hours.len() <= 2
+        && hours
+            .parse::<i32>()
+            .is_ok_and(|hours| hours * 3600 >= OFFSET_MAX);
+    if is_far || text.contains(':') {
+        Failure::Displacement
+    } else {
+        Failure::Syntax
+    }
+}

@@ -1,0 +1,96 @@
+//! What is read and written as a name: `name`, enums, `regclass`, `regtype`.
+
+use super::number::read_oid;
+use crate::{Context, EnumId, Result, Sink, SqlError, SqlState, Type};
+
+/// Bytes of a `name`, without the zero that PostgreSQL keeps behind it.
+const NAME_BYTES_MAX: usize = 63;
+
+/// A name without what is too long of it.
+pub(super) fn truncate(text: &str) -> &str {
+    let mut end = text.len().min(NAME_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+pub(crate) fn read_enum(text: &str, id: EnumId, context: &Context<'_>) -> Result<u32> {
+    context.names.enum_position(id, text).ok_or_else(|| {
+        let name = Type::Scalar(crate::Scalar::Enum(id)).name(context.names);
+        SqlError::new(
+            SqlState::INVALID_TEXT_REPRESENTATION,
+            format!("invalid input value for enum {name}: \"{text}\""),
+        )
+    })
+}
+
+pub(super) fn enum_label<'c>(id: EnumId, position: u32, context: &Context<'c>) -> Result<&'c str> {
+    context.names.enum_label(id, position).ok_or_else(|| {
+        SqlError::new(
+            SqlState::INVALID_BINARY_REPRESENTATION,
+            format!("invalid internal value for enum: {position}"),
+        )
+    })
+}
+
+/// A number, `-` for none, or the name of a relation.
+pub(super) fn read_regclass(text: &str, context: &Context<'_>) -> Result<u32> {
+    if text == "-" {
+        return Ok(0);
+    }
+    if is_number(text) {
+        return read_oid(text);
+    }
+    context.names.relation_named(text).ok_or_else(|| {
+        SqlError::new(
+            SqlState::UNDEFINED_TABLE,
+            format!("relation \"{text}\" does not exist"),
+        )
+    })
+}
+
+pub(super) fn write_regclass(oid: u32, context: &Context<'_>, out: &mut impl Sink) {
+    match context.names.relation_name(oid) {
+        _ if oid == 0 => out.put_byte(b'-'),
+        Some(name) => out.put(name.as_bytes()),
+        None => out.put(itoa::Buffer::new().format(oid).as_bytes()),
+    }
+}
+
+/// A number, `-` for none, or the name of a type.
+pub(super) fn read_regtype(text: &str, context: &Context<'_>) -> Result<u32> {
+    if text == "-" {
+        return Ok(0);
+    }
+    if is_number(text) {
+        return read_oid(text);
+    }
+    if let Some(ty) = Type::named(text) {
+        return Ok(ty.oid());
+    }
+    match context.names.enum_named(text) {
+        Some(id) => Ok(id.0),
+        None => Err(SqlError::new(
+            SqlState::UNDEFINED_OBJECT,
+            format!("type \"{text}\" does not exist"),
+        )),
+    }
+}
+
+pub(super) fn write_regtype(oid: u32, context: &Context<'_>, out: &mut impl Sink) {
+    if oid == 0 {
+        return out.put_byte(b'-');
+    }
+    if let Some(ty) = Type::from_oid(oid) {
+        return out.put(ty.name(context.names).as_bytes());
+    }
+    match context.names.enum_name(EnumId(oid)) {
+        Some(name) => out.put(name.as_bytes()),
+        None => out.put(itoa::Buffer::new().format(oid).as_bytes()),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}

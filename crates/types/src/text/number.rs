@@ -1,0 +1,240 @@
+//! Truth values, integers and floats.
+
+use std::io::Write as _;
+
+use super::{invalid, is_blank};
+use crate::{Result, Scalar, Sink, SqlError, SqlState};
+
+/// Any beginning of `true`, `false`, `yes`, `no` that is none of another; `on`, `off`, `1`, `0`.
+pub(super) fn read_bool(text: &str) -> Result<bool> {
+    let trimmed = text.trim_matches(is_blank);
+    let begins = |word: &str| {
+        !trimmed.is_empty()
+            && word
+                .as_bytes()
+                .get(..trimmed.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(trimmed.as_bytes()))
+    };
+    if begins("true") || begins("yes") || trimmed.eq_ignore_ascii_case("on") || trimmed == "1" {
+        Ok(true)
+    } else if begins("false")
+        || begins("no")
+        || (trimmed.len() > 1 && begins("off"))
+        || trimmed == "0"
+    {
+        Ok(false)
+    } else {
+        Err(invalid("boolean", text))
+    }
+}
+
+/// An integer of the width of `scalar`, which is `T`'s.
+pub(super) fn read_integer<T: TryFrom<i64>>(text: &str, scalar: Scalar) -> Result<T> {
+    let name = scalar.name(&crate::NoNames);
+    let trimmed = text.trim_matches(is_blank);
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(invalid(&name, text));
+    }
+    trimmed
+        .parse::<i64>()
+        .ok()
+        .and_then(|value| T::try_from(value).ok())
+        .ok_or_else(|| {
+            SqlError::new(
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("value \"{text}\" is out of range for type {name}"),
+            )
+        })
+}
+
+/// An object identifier; a negative number counts from the end, as C's `strtoul` has it.
+pub(super) fn read_oid(text: &str) -> Result<u32> {
+    let trimmed = text.trim_matches(is_blank);
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(invalid("oid", text));
+    }
+    let value = trimmed.parse::<i64>().ok();
+    value
+        .and_then(|value| match value {
+            0.. => u32::try_from(value).ok(),
+            _ => i32::try_from(value).ok().map(|value| value as u32),
+        })
+        .ok_or_else(|| {
+            SqlError::new(
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("value \"{text}\" is out of range for type oid"),
+            )
+        })
+}
+
+pub(super) fn read_float8(text: &str) -> Result<f64> {
+    let number = float_text(text, "double precision")?;
+    let value: f64 = number
+        .parse()
+        .map_err(|_| invalid("double precision", text))?;
+    if is_lost(number, value.is_infinite(), value == 0.0) {
+        return Err(out_of_range(text, "double precision"));
+    }
+    Ok(value)
+}
+
+pub(super) fn read_float4(text: &str) -> Result<f32> {
+    let number = float_text(text, "real")?;
+    let value: f32 = number.parse().map_err(|_| invalid("real", text))?;
+    if is_lost(number, value.is_infinite(), value == 0.0) {
+        return Err(out_of_range(text, "real"));
+    }
+    Ok(value)
+}
+
+/// The text of a float, which Rust reads as C does, apart from hexadecimal digits.
+fn float_text<'t>(text: &'t str, name: &str) -> Result<&'t str> {
+    let trimmed = text.trim_matches(is_blank);
+    let unsigned = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let is_word = ["nan", "inf", "infinity"]
+        .iter()
+        .any(|word| unsigned.eq_ignore_ascii_case(word));
+    if is_word || unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+        Ok(trimmed)
+    } else {
+        Err(invalid(name, text))
+    }
+}
+
+/// Whether a number became infinite or zero that was neither.
+fn is_lost(number: &str, is_infinite: bool, is_zero: bool) -> bool {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let has_digits = mantissa.bytes().any(|byte| byte.is_ascii_digit());
+    (is_infinite && has_digits)
+        || (is_zero && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9')))
+}
+
+#[cold]
+fn out_of_range(text: &str, name: &str) -> SqlError {
+    SqlError::new(
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+        format!(
+            "\"{}\" is out of range for type {name}",
+            text.trim_matches(is_blank)
+        ),
+    )
+}
+
+/// A float's shortest text that is read as the same float.
+pub(super) fn write_float8(value: f64, out: &mut impl Sink) {
+    if let Some(special) = special(value) {
+        return out.put(special);
+    }
+    let mut text = Text::default();
+    // A float has at most 17 digits, a point, a sign and an exponent of five characters.
+    let _ = write!(text, "{value:e}");
+    write_shortest(text.as_bytes(), 15, out);
+}
+
+pub(super) fn write_float4(value: f32, out: &mut impl Sink) {
+    if let Some(special) = special(value.into()) {
+        return out.put(special);
+    }
+    let mut text = Text::default();
+    let _ = write!(text, "{value:e}");
+    write_shortest(text.as_bytes(), 6, out);
+}
+
+fn special(value: f64) -> Option<&'static [u8]> {
+    if value.is_nan() {
+        Some(b"NaN")
+    } else if value == f64::INFINITY {
+        Some(b"Infinity")
+    } else if value == f64::NEG_INFINITY {
+        Some(b"-Infinity")
+    } else {
+        None
+    }
+}
+
+/// Writes `-1.25e-7` as PostgreSQL does: without an exponent from -4 to below `limit`, else with
+/// one of at least two digits.
+fn write_shortest(scientific: &[u8], limit: i32, out: &mut impl Sink) {
+    let (sign, rest) = match scientific {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let at = rest.iter().position(|byte| *byte == b'e');
+    let (mantissa, exponent) = rest.split_at(at.unwrap_or(rest.len()));
+    let exponent: i32 = exponent
+        .get(1..)
+        .and_then(|digits| std::str::from_utf8(digits).ok())
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or(0);
+    let (first, fraction) = match mantissa {
+        [first, b'.', fraction @ ..] => (*first, fraction),
+        [first, ..] => (*first, &[][..]),
+        [] => (b'0', &[][..]),
+    };
+    if sign {
+        out.put_byte(b'-');
+    }
+    if exponent < -4 || exponent >= limit {
+        out.put_byte(first);
+        if !fraction.is_empty() {
+            out.put_byte(b'.');
+            out.put(fraction);
+        }
+        out.put(if exponent < 0 { b"e-" } else { b"e+" });
+        super::write_two(exponent.unsigned_abs(), out);
+    } else if exponent < 0 {
+        out.put(b"0.");
+        for _ in exponent..-1 {
+            out.put_byte(b'0');
+        }
+        out.put_byte(first);
+        out.put(fraction);
+    } else {
+        let whole = exponent as usize;
+        out.put_byte(first);
+        match fraction.split_at_checked(whole) {
+            Some((whole, fraction)) => {
+                out.put(whole);
+                if !fraction.is_empty() {
+                    out.put_byte(b'.');
+                    out.put(fraction);
+                }
+            }
+            None => {
+                out.put(fraction);
+                for _ in fraction.len()..whole {
+                    out.put_byte(b'0');
+                }
+            }
+        }
+    }
+}
+
+/// A float's text before it is put into PostgreSQL's form.
+#[derive(Default)]
+struct Text {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl Text {
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl std::io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = &mut self.bytes[self.length..];
+        let length = bytes.len().min(room.len());
+        room[..length].copy_from_slice(&bytes[..length]);
+        self.length += length;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
