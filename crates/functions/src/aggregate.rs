@@ -17,7 +17,7 @@ mod ordered;
 mod pairs;
 mod sum;
 
-use types::{Result, SqlError, SqlState, Value};
+use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use crate::{Context, Function};
 use kept::Kept;
@@ -51,7 +51,7 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    const fn new(
+    pub(crate) const fn new(
         start: fn() -> State,
         accumulate: for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<()>,
         finish: for<'a> fn(&Context<'a>, &State, &[Value<'a>]) -> Result<Value<'a>>,
@@ -107,6 +107,32 @@ fn mismatch() -> SqlError {
 }
 
 impl State {
+    /// Of aggregates that keep all values.
+    pub(crate) fn many() -> Self {
+        Self(Inner::Many(Vec::new()))
+    }
+
+    /// Keeps a value, if the aggregate keeps all.
+    pub(crate) fn keep(&mut self, value: Value<'_>) -> Result<()> {
+        let Inner::Many(values) = &mut self.0 else {
+            return Err(mismatch());
+        };
+        values.push(Kept::of(value));
+        Ok(())
+    }
+
+    /// What was kept, in the statement's memory.
+    pub(crate) fn values<'a>(&self, scratch: &'a Scratch) -> Result<&'a [Value<'a>]> {
+        let Inner::Many(values) = &self.0 else {
+            return Err(mismatch());
+        };
+        let mut copies = bumpalo::collections::Vec::with_capacity_in(values.len(), scratch);
+        for value in values {
+            copies.push(value.copied(scratch)?);
+        }
+        Ok(copies.into_bump_slice())
+    }
+
     /// Bytes on the heap, about; for executors that bound their memory.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {

@@ -109,7 +109,18 @@ forms! {
     Interval: Value::Interval(value) => value, this => Value::Interval(this);
     Oid: Value::Oid(value) => Oid(value), this => Value::Oid(this.0);
     Char: Value::Char(value) => Char(value), this => Value::Char(this.0);
-    Value<'a>: value => value, this => this;
+}
+
+impl<'a> Argument<'a> for Value<'a> {
+    fn of(value: Value<'a>) -> Option<Self> {
+        Some(value)
+    }
+}
+
+impl<'a> Outcome<'a> for Value<'a> {
+    fn outcome(self) -> Result<Value<'a>> {
+        Ok(self)
+    }
 }
 
 impl<'a, T: Argument<'a>> Argument<'a> for Option<T> {

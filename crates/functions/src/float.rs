@@ -6,7 +6,7 @@ mod functions;
 mod operators;
 mod trigonometry;
 
-pub(crate) use functions::{FUNCTIONS, invalid_power};
+pub(crate) use functions::FUNCTIONS;
 pub(crate) use operators::OPERATORS;
 pub(crate) use trigonometry::FUNCTIONS as TRIGONOMETRY;
 

@@ -11,6 +11,7 @@
 
 mod aggregate;
 mod argument;
+mod array;
 mod cast;
 mod comparison;
 mod context;
@@ -19,6 +20,7 @@ mod decimal;
 mod float;
 mod function;
 mod integer;
+mod json;
 mod pattern;
 mod registry;
 mod resolve;

@@ -1,7 +1,8 @@
 //! All tables of entries, for the registry.
 
 use crate::{
-    Function, aggregate, comparison, datetime, decimal, float, integer, pattern, string, window,
+    Function, aggregate, array, comparison, datetime, decimal, float, integer, json, pattern,
+    string, window,
 };
 
 /// Tables of a module that has several.
@@ -23,6 +24,8 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
     string::TABLES,
     datetime::FUNCTIONS,
     aggregate::TABLES,
+    array::FUNCTIONS,
+    json::FUNCTIONS,
 ];
 
 pub(crate) static OPERATORS: &[Tables] = &[
@@ -38,4 +41,6 @@ pub(crate) static OPERATORS: &[Tables] = &[
         pattern::LIKE_OPERATORS,
     ],
     datetime::OPERATORS,
+    array::OPERATORS,
+    json::OPERATORS,
 ];

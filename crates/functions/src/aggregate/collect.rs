@@ -10,20 +10,14 @@ use crate::{
 };
 
 fn array<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
-    let Inner::Many(values) = &state.0 else {
-        return Err(mismatch());
-    };
+    let values = state.values(context.scratch)?;
     let Some(element) = context.argument_type(0).scalar() else {
         return Err(SqlError::unsupported("array_agg of arrays"));
     };
     if values.is_empty() {
         return Ok(Value::Null);
     }
-    let mut all = bumpalo::collections::Vec::with_capacity_in(values.len(), context.scratch);
-    for value in values {
-        all.push(value.copied(context.scratch)?);
-    }
-    Array::of(element, &all, context.scratch).map(Value::Array)
+    Array::of(element, values, context.scratch).map(Value::Array)
 }
 
 /// The delimiter of each value stands before it; that of the first does not.
@@ -60,7 +54,7 @@ fn text<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Val
     }
 }
 
-static ARRAY: Aggregate = Aggregate::new(ordered::start_many, ordered::keep_all, array);
+static ARRAY: Aggregate = Aggregate::new(State::many, ordered::keep_all, array);
 static STRING: Aggregate = Aggregate::new(|| State(Inner::Text(None)), append, text);
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -13,15 +13,7 @@ use crate::{
 };
 
 pub(super) fn keep_all(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
-    let Inner::Many(values) = &mut state.0 else {
-        return Err(mismatch());
-    };
-    values.push(Kept::of(take(arguments, 0)?));
-    Ok(())
-}
-
-pub(super) fn start_many() -> State {
-    State(Inner::Many(Vec::new()))
+    state.keep(take(arguments, 0)?)
 }
 
 fn values(state: &State) -> Result<&[Kept]> {
@@ -147,26 +139,27 @@ fn mode<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Val
     }
 }
 
-static MODE: Aggregate = Aggregate::new(start_many, keep_all, mode).ordered(0);
-static DISCRETE: Aggregate = Aggregate::new(start_many, keep_all, |context, state, direct| {
+static MODE: Aggregate = Aggregate::new(State::many, keep_all, mode).ordered(0);
+static DISCRETE: Aggregate = Aggregate::new(State::many, keep_all, |context, state, direct| {
     single(context, state, direct, discrete)
 })
 .ordered(1);
-static DISCRETE_MANY: Aggregate = Aggregate::new(start_many, keep_all, |context, state, direct| {
-    several(context, state, direct, discrete, None)
-})
-.ordered(1);
-static CONTINUOUS: Aggregate = Aggregate::new(start_many, keep_all, |context, state, direct| {
+static DISCRETE_MANY: Aggregate =
+    Aggregate::new(State::many, keep_all, |context, state, direct| {
+        several(context, state, direct, discrete, None)
+    })
+    .ordered(1);
+static CONTINUOUS: Aggregate = Aggregate::new(State::many, keep_all, |context, state, direct| {
     single(context, state, direct, continuous)
 })
 .ordered(1);
 static CONTINUOUS_FLOATS: Aggregate =
-    Aggregate::new(start_many, keep_all, |context, state, direct| {
+    Aggregate::new(State::many, keep_all, |context, state, direct| {
         several(context, state, direct, continuous, Some(Scalar::Float8))
     })
     .ordered(1);
 static CONTINUOUS_INTERVALS: Aggregate =
-    Aggregate::new(start_many, keep_all, |context, state, direct| {
+    Aggregate::new(State::many, keep_all, |context, state, direct| {
         several(context, state, direct, continuous, Some(Scalar::Interval))
     })
     .ordered(1);

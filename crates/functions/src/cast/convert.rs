@@ -206,11 +206,24 @@ pub(super) fn unpadded<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Value<'a
     }
 }
 
+fn cut(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Of `char(n)`, without its blanks.
+pub(super) fn name_unpadded<'a>(context: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
+    name(context, unpadded(context, value)?)
+}
+
 /// Names have 63 bytes; whole characters are cut off.
 pub(super) fn name<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     const BYTES_MAX: usize = 63;
     match value {
-        Value::Text(text) => Ok(Value::Text(&text[..text.floor_char_boundary(BYTES_MAX)])),
+        Value::Text(text) => Ok(Value::Text(cut(text, BYTES_MAX))),
         _ => Err(impossible()),
     }
 }

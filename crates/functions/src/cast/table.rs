@@ -56,7 +56,7 @@ static CASTS: &[Entry] = &[
     (Varchar, Text, I, Method::Same), (Varchar, Bpchar, I, Method::Same),
     (Bpchar, Text, I, by(convert::unpadded)), (Bpchar, Varchar, I, by(convert::unpadded)),
     (Text, Name, I, by(convert::name)), (Varchar, Name, I, by(convert::name)),
-    (Bpchar, Name, I, by(convert::name)), (Name, Text, I, Method::Same),
+    (Bpchar, Name, I, by(convert::name_unpadded)), (Name, Text, I, Method::Same),
     (Name, Varchar, A, Method::Same), (Name, Bpchar, A, Method::Same),
     (Text, Regclass, I, Method::ThroughText), (Varchar, Regclass, I, Method::ThroughText),
     (Json, Jsonb, A, Method::ThroughText), (Jsonb, Json, A, Method::ThroughText),

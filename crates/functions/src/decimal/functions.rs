@@ -2,10 +2,7 @@
 
 use types::{Numeric, Result, SqlError, SqlState, Value};
 
-use super::{
-    operators::{absolute, remainder},
-    root,
-};
+use super::operators::{absolute, remainder};
 use crate::{
     Context,
     function::{Function, INT4, NUMERIC, entry},
@@ -13,16 +10,11 @@ use crate::{
 };
 
 fn round<'a>(context: &Context<'a>, operand: Numeric<'a>, scale: i32) -> Result<Numeric<'a>> {
-    operand.round(bounded(scale), context.scratch)
+    operand.round(scale, context.scratch)
 }
 
 fn truncate<'a>(context: &Context<'a>, operand: Numeric<'a>, scale: i32) -> Result<Numeric<'a>> {
-    operand.truncate(bounded(scale), context.scratch)
-}
-
-/// Results have at most so many digits behind the point.
-fn bounded(scale: i32) -> i32 {
-    scale.clamp(-2000, 2000)
+    operand.truncate(scale, context.scratch)
 }
 
 fn sign(operand: Numeric<'_>) -> Numeric<'static> {
@@ -45,7 +37,35 @@ fn floor<'a>(context: &Context<'a>, operand: Numeric<'a>) -> Result<Numeric<'a>>
 }
 
 fn square_root<'a>(context: &Context<'a>, operand: Numeric<'a>) -> Result<Numeric<'a>> {
-    root::square_root(operand, context.scratch)
+    operand.sqrt(context.scratch)
+}
+
+fn exponential<'a>(context: &Context<'a>, operand: Numeric<'a>) -> Result<Numeric<'a>> {
+    operand.exp(context.scratch)
+}
+
+fn natural_logarithm<'a>(context: &Context<'a>, operand: Numeric<'a>) -> Result<Numeric<'a>> {
+    operand.ln(context.scratch)
+}
+
+fn decimal_logarithm<'a>(context: &Context<'a>, operand: Numeric<'a>) -> Result<Numeric<'a>> {
+    operand.log10(context.scratch)
+}
+
+fn logarithm<'a>(
+    context: &Context<'a>,
+    base: Numeric<'a>,
+    operand: Numeric<'a>,
+) -> Result<Numeric<'a>> {
+    operand.log(base, context.scratch)
+}
+
+pub(super) fn power<'a>(
+    context: &Context<'a>,
+    base: Numeric<'a>,
+    exponent: Numeric<'a>,
+) -> Result<Numeric<'a>> {
+    base.power(exponent, context.scratch)
 }
 
 fn trim_scale<'a>(context: &Context<'a>, operand: Numeric<'a>) -> Result<Numeric<'a>> {
@@ -153,6 +173,13 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
     entry!("sign"(NUMERIC) -> NUMERIC, sign),
     entry!("sqrt"(NUMERIC) -> NUMERIC, in context square_root),
+    entry!("exp"(NUMERIC) -> NUMERIC, in context exponential),
+    entry!("ln"(NUMERIC) -> NUMERIC, in context natural_logarithm),
+    entry!("log"(NUMERIC) -> NUMERIC, in context decimal_logarithm),
+    entry!("log10"(NUMERIC) -> NUMERIC, in context decimal_logarithm),
+    entry!("log"(NUMERIC, NUMERIC) -> NUMERIC, in context logarithm),
+    entry!("power"(NUMERIC, NUMERIC) -> NUMERIC, in context power),
+    entry!("pow"(NUMERIC, NUMERIC) -> NUMERIC, in context power),
     entry!("scale"(NUMERIC) -> INT4, scale),
     entry!("min_scale"(NUMERIC) -> INT4, in context least_scale),
     entry!("trim_scale"(NUMERIC) -> NUMERIC, in context trim_scale),

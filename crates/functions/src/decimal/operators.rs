@@ -2,6 +2,7 @@
 
 use types::{Numeric, Result};
 
+use super::functions::power;
 use crate::{
     Context,
     argument::take,
@@ -54,6 +55,7 @@ pub(crate) static OPERATORS: &[Function] = &[
     entry!("*"(NUMERIC, NUMERIC) -> NUMERIC, in context multiply),
     entry!("/"(NUMERIC, NUMERIC) -> NUMERIC, in context divide),
     entry!("%"(NUMERIC, NUMERIC) -> NUMERIC, in context remainder),
+    entry!("^"(NUMERIC, NUMERIC) -> NUMERIC, in context power),
     entry!("-"(NUMERIC) -> NUMERIC, in context negate),
     Function::scalar("+", &[NUMERIC], NUMERIC, |_, arguments| take(arguments, 0)),
     entry!("@"(NUMERIC) -> NUMERIC, in context absolute),

@@ -153,7 +153,18 @@ fn hyperbolic_arccosine(operand: f64) -> Result<f64> {
     if operand < 1.0 {
         return Err(input_out_of_range());
     }
+    // Squares of what is greater would overflow.
+    if operand > 1e150 {
+        return Ok(operand.ln() + std::f64::consts::LN_2);
+    }
     Ok(operand.acosh())
+}
+
+fn hyperbolic_arcsine(operand: f64) -> f64 {
+    if operand.abs() > 1e150 {
+        return (operand.abs().ln() + std::f64::consts::LN_2).copysign(operand);
+    }
+    operand.asinh()
 }
 
 fn hyperbolic_arctangent(operand: f64) -> Result<f64> {
@@ -194,7 +205,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     entry!("sinh"(FLOAT8) -> FLOAT8, f64::sinh),
     entry!("cosh"(FLOAT8) -> FLOAT8, hyperbolic_cosine),
     entry!("tanh"(FLOAT8) -> FLOAT8, f64::tanh),
-    entry!("asinh"(FLOAT8) -> FLOAT8, f64::asinh),
+    entry!("asinh"(FLOAT8) -> FLOAT8, hyperbolic_arcsine),
     entry!("acosh"(FLOAT8) -> FLOAT8, hyperbolic_arccosine),
     entry!("atanh"(FLOAT8) -> FLOAT8, hyperbolic_arctangent),
     entry!("degrees"(FLOAT8) -> FLOAT8, degrees),

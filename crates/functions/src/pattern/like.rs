@@ -157,5 +157,6 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     entry!("like"(TEXT, TEXT) -> BOOL, like),
     entry!("notlike"(TEXT, TEXT) -> BOOL, not_like),
     entry!("like"(BYTEA, BYTEA) -> BOOL, like_bytes),
+    entry!("notlike"(BYTEA, BYTEA) -> BOOL, |bytes, pattern| not(like_bytes(bytes, pattern))),
     entry!("like_escape"(TEXT, TEXT) -> TEXT, in context with_escape),
 ];

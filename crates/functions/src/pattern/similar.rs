@@ -71,7 +71,7 @@ pub(super) fn to_regular_expression(pattern: &str, escape: Option<char>) -> Resu
     Ok(out)
 }
 
-fn escape_of(text: &str) -> Result<Option<char>> {
+pub(super) fn escape_of(text: &str) -> Result<Option<char>> {
     let mut characters = text.chars();
     let escape = characters.next();
     if characters.next().is_some() {

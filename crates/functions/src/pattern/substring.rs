@@ -54,7 +54,7 @@ fn substring_similar<'a>(
     pattern: &'a str,
     escape: &'a str,
 ) -> Result<Option<&'a str>> {
-    let expression = similar::to_regular_expression(pattern, escape.chars().next())?;
+    let expression = similar::to_regular_expression(pattern, similar::escape_of(escape)?)?;
     substring(context, text, context.text(&expression))
 }
 

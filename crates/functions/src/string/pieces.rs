@@ -47,7 +47,8 @@ fn left(text: &str, count: i32) -> &str {
 fn right(text: &str, count: i32) -> &str {
     let skipped = match usize::try_from(count) {
         Ok(count) => characters(text).saturating_sub(count),
-        Err(_) => count.unsigned_abs() as usize,
+        // The least number has no opposite, and PostgreSQL then skips nothing.
+        Err(_) => usize::try_from(count.wrapping_neg()).unwrap_or(0),
     };
     &text[byte_of(text, skipped)..]
 }

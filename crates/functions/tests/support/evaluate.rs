@@ -8,16 +8,12 @@ use types::{Array, NoNames, Result, Scalar, SqlError, SqlState, Type, Value, com
 use super::parse::{Expression, Parser};
 
 /// The value and the type of an expression.
-pub fn evaluate<'a>(
-    context: &Context<'a>,
-    expression: &Expression,
-) -> Result<(Value<'a>, Type)> {
+pub fn evaluate<'a>(context: &Context<'a>, expression: &Expression) -> Result<(Value<'a>, Type)> {
     match expression {
         Expression::Literal(None) => Ok((Value::Null, Type::Unknown)),
-        Expression::Literal(Some(text)) => Ok((
-            Value::Text(context.scratch.alloc_str(text)),
-            Type::Unknown,
-        )),
+        Expression::Literal(Some(text)) => {
+            Ok((Value::Text(context.scratch.alloc_str(text)), Type::Unknown))
+        }
         Expression::Cast(operand, name) => {
             let operand = evaluate(context, operand)?;
             let ty = named(name);
@@ -76,7 +72,11 @@ fn convert<'a>(
         Some(cast) => cast.apply(context, value),
         None => Err(SqlError::new(
             SqlState::CANNOT_COERCE,
-            format!("cannot cast type {} to {}", from.name(&NoNames), to.name(&NoNames)),
+            format!(
+                "cannot cast type {} to {}",
+                from.name(&NoNames),
+                to.name(&NoNames)
+            ),
         )),
     }
 }
@@ -232,7 +232,12 @@ pub fn evaluate_aggregate(
         for (column, ty) in columns.iter().zip(&types[direct.len().min(types.len())..]) {
             let position = direct.len() + values.len();
             let to = resolved.arguments[position];
-            values.push(convert(context, (column[row], *ty), to, CastContext::Implicit)?);
+            values.push(convert(
+                context,
+                (column[row], *ty),
+                to,
+                CastContext::Implicit,
+            )?);
         }
         if resolved.function.strict && values.iter().any(Value::is_null) {
             continue;

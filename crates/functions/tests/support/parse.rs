@@ -126,7 +126,11 @@ impl<'t> Parser<'t> {
             let literal = Expression::Literal(Some(name.to_owned()));
             return Expression::Cast(Box::new(literal), "int4".to_owned());
         }
-        assert!(self.accept("("), "a call at {name:?} before {:?}", self.rest);
+        assert!(
+            self.accept("("),
+            "a call at {name:?} before {:?}",
+            self.rest
+        );
         let arguments = self.list();
         assert!(self.accept(")"), "a parenthesis at {}", self.rest);
         Expression::Call(name.to_owned(), arguments)
