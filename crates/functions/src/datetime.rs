@@ -3,8 +3,16 @@
 //! The calendar and the zones are `types::datetime`'s; here is what SQL makes of them.
 
 mod arithmetic;
+mod calendar;
+mod extract;
+mod make;
+mod now;
+mod span;
+mod truncate;
+mod unit;
+mod zone;
 
-pub(crate) use arithmetic::{add_intervals, negated, scale};
+pub(crate) use arithmetic::{add_intervals, add_local, add_zoned, negated, scale};
 
 use types::{
     Result, SqlError, SqlState,
@@ -16,7 +24,16 @@ use types::{
 
 use crate::{Context, Function};
 
-pub(crate) static FUNCTIONS: &[&[Function]] = &[];
+pub(crate) use zone::named as zone_named;
+
+pub(crate) static FUNCTIONS: &[&[Function]] = &[
+    extract::FUNCTIONS,
+    make::FUNCTIONS,
+    now::FUNCTIONS,
+    span::FUNCTIONS,
+    truncate::FUNCTIONS,
+    zone::FUNCTIONS,
+];
 pub(crate) static OPERATORS: &[&[Function]] = &[arithmetic::OPERATORS];
 
 /// 22008.

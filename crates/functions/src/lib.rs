@@ -24,8 +24,12 @@ mod json;
 mod pattern;
 mod registry;
 mod resolve;
+mod series;
+mod series;
 mod set;
 mod string;
+mod system;
+mod system;
 mod tables;
 mod window;
 

@@ -19,6 +19,8 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
         pattern::LIKE_FUNCTIONS,
         pattern::SIMILAR_FUNCTIONS,
         pattern::SUBSTRING_FUNCTIONS,
+        series::FUNCTIONS,
+        system::FUNCTIONS,
         window::FUNCTIONS,
     ],
     string::TABLES,
