@@ -205,7 +205,7 @@ pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl S
 /// arrays and in rows.
 ///
 /// # Errors
-/// As of [`write`].
+/// As of [`write()`].
 pub fn write_with_length(
     value: Value<'_>,
     ty: Type,

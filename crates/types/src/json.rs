@@ -3,78 +3,12 @@
 //! It is our own because numbers must keep all their digits, escapes must fail as PostgreSQL's
 //! do, and no tree is wanted in between: it gives events to whoever listens.
 
+mod events;
+
 use bumpalo::collections::String as ArenaString;
 
-use crate::{Numeric, Result, Scratch, SqlError, SqlState, jsonb::DEPTH_MAX, jsonb::JsonbBuilder};
-
-/// Who listens to the events of a text.
-pub(crate) trait Events {
-    /// Whether strings and numbers are wanted; if not, escapes are checked for their form only.
-    const WANTS_VALUES: bool;
-
-    fn null(&mut self);
-    fn boolean(&mut self, value: bool);
-    fn number(&mut self, text: &str, scratch: &Scratch) -> Result<()>;
-    fn string(&mut self, value: &str);
-    fn key(&mut self, key: &str);
-    fn begin_array(&mut self) -> Result<()>;
-    fn begin_object(&mut self) -> Result<()>;
-    fn end(&mut self) -> Result<()>;
-}
-
-/// Whoever wants to know only whether it is JSON.
-struct Nobody;
-
-impl Events for Nobody {
-    const WANTS_VALUES: bool = false;
-
-    fn null(&mut self) {}
-    fn boolean(&mut self, _: bool) {}
-    fn number(&mut self, _: &str, _: &Scratch) -> Result<()> {
-        Ok(())
-    }
-    fn string(&mut self, _: &str) {}
-    fn key(&mut self, _: &str) {}
-    fn begin_array(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn begin_object(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn end(&mut self) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl Events for JsonbBuilder<'_> {
-    const WANTS_VALUES: bool = true;
-
-    fn null(&mut self) {
-        JsonbBuilder::null(self);
-    }
-    fn boolean(&mut self, value: bool) {
-        JsonbBuilder::boolean(self, value);
-    }
-    fn number(&mut self, text: &str, scratch: &Scratch) -> Result<()> {
-        JsonbBuilder::number(self, Numeric::parse(text, scratch)?);
-        Ok(())
-    }
-    fn string(&mut self, value: &str) {
-        JsonbBuilder::string(self, value);
-    }
-    fn key(&mut self, key: &str) {
-        JsonbBuilder::key(self, key);
-    }
-    fn begin_array(&mut self) -> Result<()> {
-        JsonbBuilder::begin_array(self)
-    }
-    fn begin_object(&mut self) -> Result<()> {
-        JsonbBuilder::begin_object(self)
-    }
-    fn end(&mut self) -> Result<()> {
-        JsonbBuilder::end(self)
-    }
-}
+use crate::{Result, Scratch, SqlError, SqlState, jsonb::DEPTH_MAX};
+use events::{Events, Nobody};
 
 /// Checks that a text is JSON.
 ///
@@ -111,7 +45,7 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn whole(mut self, events: &mut impl Events) -> Result<()> {
-        self.value(events, 0, "JSON value")?;
+        self.value(events, 0)?;
         match self.peek() {
             None => Ok(()),
             Some(_) => Err(self.unexpected("end of input")),
@@ -127,7 +61,7 @@ impl<'t> Parser<'t> {
         bytes.get(self.at).copied()
     }
 
-    fn value(&mut self, events: &mut impl Events, depth: usize, expected: &str) -> Result<()> {
+    fn value(&mut self, events: &mut impl Events, depth: usize) -> Result<()> {
         match self.peek() {
             Some(b'{') => self.object(events, depth),
             Some(b'[') => self.array(events, depth),
@@ -156,9 +90,9 @@ impl<'t> Parser<'t> {
                     self.at += 5;
                     Ok(())
                 }
-                _ => Err(self.unexpected(expected)),
+                _ => Err(self.unexpected("JSON value")),
             },
-            None => Err(self.unexpected(expected)),
+            None => Err(self.unexpected("JSON value")),
         }
     }
 
@@ -169,10 +103,8 @@ impl<'t> Parser<'t> {
             self.at += 1;
             return events.end();
         }
-        let mut expected = "array element or \"]\"";
         loop {
-            self.value(events, depth + 1, expected)?;
-            expected = "JSON value";
+            self.value(events, depth + 1)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
@@ -203,7 +135,7 @@ impl<'t> Parser<'t> {
                 return Err(self.unexpected("\":\""));
             }
             self.at += 1;
-            self.value(events, depth + 1, "JSON value")?;
+            self.value(events, depth + 1)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
@@ -254,7 +186,14 @@ impl<'t> Parser<'t> {
         // Letters that follow are part of a word that is no number.
         valid = valid && !bytes.get(at).is_some_and(|byte| is_word(*byte));
         if !valid {
-            return Err(invalid(format!("Token \"{}\" is invalid.", self.word())));
+            let rest = &self.text[at..];
+            let end = at
+                + rest
+                    .bytes()
+                    .position(|byte| !is_word(byte))
+                    .unwrap_or(rest.len());
+            let token = &self.text[start..end];
+            return Err(invalid(format!("Token \"{token}\" is invalid.")));
         }
         self.at = at;
         Ok(&self.text[start..at])

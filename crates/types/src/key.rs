@@ -22,7 +22,7 @@
 //! descending column the bytes of the value are turned.
 //!
 //! Equal values may differ, `1.0` and `1.00` do. So only keys of some types can be
-//! [read](read) back.
+//! [read] back.
 
 mod jsonb;
 mod numeric;
@@ -105,7 +105,7 @@ pub fn write(column: KeyColumn, value: Value<'_>, out: &mut impl Sink) -> Result
 /// Appends the key of several values, as many as there are columns or fewer: a prefix.
 ///
 /// # Errors
-/// As of [`write`].
+/// As of [`write()`].
 pub fn write_all(columns: &[KeyColumn], values: &[Value<'_>], out: &mut impl Sink) -> Result<()> {
     for (column, value) in columns.iter().zip(values) {
         write(*column, *value, out)?;

@@ -18,6 +18,7 @@ pub mod compare;
 mod context;
 pub mod datetime;
 mod error;
+pub mod fuzz;
 mod json;
 mod jsonb;
 pub mod key;

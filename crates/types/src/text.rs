@@ -133,7 +133,7 @@ pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl S
 /// The text form of a value that is not NULL, in the arena: the cast to `text`.
 ///
 /// # Errors
-/// As of [`write`].
+/// As of [`write()`].
 pub fn to_text<'a>(
     value: Value<'a>,
     ty: Type,

@@ -39,6 +39,15 @@ impl<'a> Array<'a> {
                 "number of array elements does not match its dimensions",
             ));
         }
+        for dimension in dimensions {
+            let upper = i64::from(dimension.lower) + i64::from(dimension.length);
+            if i32::try_from(upper).is_err() {
+                return Err(SqlError::new(
+                    SqlState::PROGRAM_LIMIT_EXCEEDED,
+                    format!("array lower bound is too large: {}", dimension.lower),
+                ));
+            }
+        }
         if count == 0 {
             return Ok(Self(header(element, &[], false, scratch).into_bump_slice()));
         }

@@ -48,11 +48,10 @@ pub(super) fn read<'a>(
     let mut elements = u64::from(count > 0);
     for dimension in &mut shape[..count] {
         let length = u32::try_from(reader.int()?).map_err(|_| too_large())?;
-        let lower = reader.int()?;
-        if i64::from(lower) + i64::from(length) - 1 > i32::MAX.into() {
-            return Err(too_large());
-        }
-        *dimension = Dimension { length, lower };
+        *dimension = Dimension {
+            length,
+            lower: reader.int()?,
+        };
         elements = elements.saturating_mul(length.into());
     }
     if elements > ELEMENTS_MAX.into() {

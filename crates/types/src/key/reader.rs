@@ -26,14 +26,19 @@ pub fn is_readable(ty: Type) -> bool {
     }
 }
 
-/// Reads the value of the column that `key` begins with, and takes its bytes away.
+/// Reads the value of the column that `key` begins with; gives it and the rest of the key.
 ///
 /// What is not as the key has it, text of descending columns for one, goes to `scratch`.
 ///
 /// # Errors
 /// `XX001` if it is no key of the column, `0A000` if keys of the type are not
 /// [readable](is_readable).
-pub fn read<'a>(column: KeyColumn, key: &mut &'a [u8], scratch: &'a Scratch) -> Result<Value<'a>> {
+pub fn read<'a>(
+    column: KeyColumn,
+    key: &'a [u8],
+    scratch: &'a Scratch,
+) -> Result<(Value<'a>, &'a [u8])> {
+    let mut key = key;
     if column.nulls != Nulls::Never {
         let null = match column.nulls {
             Nulls::First => NULL_FIRST,
@@ -41,7 +46,7 @@ pub fn read<'a>(column: KeyColumn, key: &mut &'a [u8], scratch: &'a Scratch) -> 
         };
         match key.split_off_first() {
             Some(&VALUE) => {}
-            Some(first) if *first == null => return Ok(Value::Null),
+            Some(first) if *first == null => return Ok((Value::Null, key)),
             _ => return Err(corrupted()),
         }
     }
@@ -49,17 +54,19 @@ pub fn read<'a>(column: KeyColumn, key: &mut &'a [u8], scratch: &'a Scratch) -> 
         return Err(SqlError::unsupported("reading this type from an index"));
     };
     let mask = if column.descending { u8::MAX } else { 0 };
-    Reader { key, mask, scratch }.scalar(scalar)
+    let mut reader = Reader { key, mask, scratch };
+    let value = reader.scalar(scalar)?;
+    Ok((value, reader.key))
 }
 
-struct Reader<'k, 'a> {
-    key: &'k mut &'a [u8],
+struct Reader<'a> {
+    key: &'a [u8],
     /// What turns the bytes back.
     mask: u8,
     scratch: &'a Scratch,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> Reader<'a> {
     fn scalar(&mut self, scalar: Scalar) -> Result<Value<'a>> {
         Ok(match scalar {
             Scalar::Bool => match self.fixed()? {
@@ -86,7 +93,7 @@ impl<'a> Reader<'_, 'a> {
                 if self.mask == 0 {
                     let uuid = self.key.split_first_chunk::<16>();
                     let (uuid, rest) = uuid.ok_or_else(corrupted)?;
-                    *self.key = rest;
+                    self.key = rest;
                     Value::Uuid(uuid)
                 } else {
                     Value::Uuid(self.scratch.alloc(self.fixed()?))
@@ -108,7 +115,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (bytes, rest) = self.key.split_first_chunk::<N>().ok_or_else(corrupted)?;
-        *self.key = rest;
+        self.key = rest;
         Ok(bytes.map(|byte| byte ^ self.mask))
     }
 
@@ -124,7 +131,7 @@ impl<'a> Reader<'_, 'a> {
         let end = self.key.iter().position(|byte| *byte == self.mask);
         let end = end.ok_or_else(corrupted)?;
         let (bytes, rest) = self.key.split_at(end);
-        *self.key = &rest[1..];
+        self.key = &rest[1..];
         text(self.turned(bytes))
     }
 

@@ -57,7 +57,7 @@ impl<'a> Numeric<'a> {
             (Unpacked::Finite(base), Unpacked::Finite(power)) => {
                 let is_odd = parity == Some(Parity::Odd);
                 match integer_exponent(&power) {
-                    Some(integer) => integer_power(base, integer, power.scale)?,
+                    Some(integer) => integer_power(base, integer)?,
                     None => general_power(base, power, is_odd)?,
                 }
                 .pack(scratch)
@@ -126,7 +126,7 @@ fn integer_exponent(number: &Finite) -> Option<i32> {
     }
 }
 
-fn integer_power(base: Finite, exponent: i32, exponent_scale: u32) -> Result<Finite> {
+fn integer_power(base: Finite, exponent: i32) -> Result<Finite> {
     let is_zero = base.mantissa.is_zero();
     let weight = if is_zero {
         0.0
@@ -143,9 +143,9 @@ fn integer_power(base: Finite, exponent: i32, exponent_scale: u32) -> Result<Fin
             scale: DISPLAY_SCALE_MAX as u32,
         });
     }
-    let scale = (SIGNIFICANT_DIGITS_MIN - weight as i64)
+    // Not so many significant digits, but after the point.
+    let scale = SIGNIFICANT_DIGITS_MIN
         .max(base.scale.into())
-        .max(exponent_scale.into())
         .clamp(0, DISPLAY_SCALE_MAX) as u32;
     if is_zero && exponent != 0 {
         return Ok(Finite {
@@ -249,12 +249,14 @@ fn general_power(base: Finite, power: Finite, is_odd: bool) -> Result<Finite> {
         scale: base.scale,
     };
     let weight = logarithm_weight(&base);
-    let rough = logarithm(&base, (8 - weight).max(0) as u32);
     let times = |logarithm: Finite| Finite {
         mantissa: logarithm.mantissa.multiply(power.mantissa.clone()),
         scale: logarithm.scale + power.scale,
     };
-    let (leading, exponent) = times(rough).approximate();
+    // Rounded as PostgreSQL rounds its estimate, on which the scale depends.
+    let rough_scale = (8 - weight).max(0) as u32;
+    let rough = logarithm(&base, rough_scale).rounded(rough_scale);
+    let (leading, exponent) = times(rough).rounded(rough_scale).approximate();
     let estimate = leading * 10f64.powi(exponent.clamp(-400, 400) as i32);
     if estimate.abs() > EXPONENT_MAX {
         return if estimate > 0.0 {

@@ -134,7 +134,11 @@ impl<'a> Reader<'_, '_, 'a> {
         }
         let mut count = 0u32;
         self.skip_blanks();
-        if !self.take('}') {
+        if self.take('}') {
+            if depth > 0 {
+                return Err(self.unexpected('}'));
+            }
+        } else {
             loop {
                 self.skip_blanks();
                 if self.take('{') {
@@ -147,9 +151,7 @@ impl<'a> Reader<'_, '_, 'a> {
                         self.depth_max = depth + 1;
                     }
                     if self.depth_max != depth + 1 {
-                        return Err(self.malformed(
-                            "Multidimensional arrays must have sub-arrays with matching dimensions.",
-                        ));
+                        return Err(self.malformed("Unexpected array element."));
                     }
                     let value = self.item()?;
                     self.values.push(value);
@@ -242,7 +244,8 @@ impl<'a> Reader<'_, '_, 'a> {
                     }
                     None => return Err(self.malformed("Unexpected end of input.")),
                 },
-                Some(character @ ('{' | '"')) => return Err(self.unexpected(character)),
+                Some('{') => return Err(self.unexpected('{')),
+                Some('"') => return Err(self.malformed("Unexpected array element.")),
                 Some(character) => {
                     out.push(character);
                     if !is_blank(character) {

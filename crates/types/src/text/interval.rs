@@ -16,7 +16,7 @@ use units::{Unit, unit};
 
 pub(super) fn read(text: &str) -> crate::Result<Interval> {
     let trimmed = text.trim_matches(is_blank);
-    let read = match trimmed.strip_prefix(['P', 'p']) {
+    let read = match trimmed.strip_prefix('P') {
         Some(rest) => iso::read(rest),
         None => read_verbose(trimmed),
     };
@@ -57,7 +57,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Failure> {
         } else {
             let start = usize::from(matches!(first, b'+' | b'-'));
             let digits = run(start, &|byte| byte.is_ascii_digit() || byte == b'.');
-            if digits == start {
+            if digits == start || (start == 1 && rest.as_bytes()[1] == b'.') {
                 return Err(Failure::Syntax);
             }
             match rest.as_bytes().get(digits) {
@@ -94,22 +94,19 @@ fn read_verbose(text: &str) -> Result<Interval, Failure> {
     let mut pending = Some(Unit::Second);
     let mut ago = false;
     let mut has_field = false;
-    for (index, token) in tokens.iter().enumerate().rev() {
+    for token in tokens.iter().rev() {
         match *token {
             Token::Word(word) if word.eq_ignore_ascii_case("ago") => {
-                if index + 1 != tokens.len() {
-                    return Err(Failure::Syntax);
-                }
                 ago = true;
             }
             Token::Word(word) => pending = Some(unit(word).ok_or(Failure::Syntax)?),
             Token::Number(number) => {
                 let unit = pending.take().unwrap_or(Unit::Second);
+                sums.add(number, unit)?;
                 if seen.contains(&unit) {
                     return Err(Failure::Syntax);
                 }
                 seen.push(unit);
-                sums.add(number, unit)?;
                 has_field = true;
             }
             Token::Time(time) => {
@@ -136,6 +133,9 @@ fn read_verbose(text: &str) -> Result<Interval, Failure> {
     sums.finish(ago)
 }
 
+/// More have no room in 64 bits.
+const HOURS_MAX: i64 = i64::MAX / MICROSECONDS_PER_HOUR;
+
 /// A time with its sign; hours may be many.
 fn read_time(text: &str) -> Result<i64, Failure> {
     let (negative, text) = match text.as_bytes().first() {
@@ -143,9 +143,16 @@ fn read_time(text: &str) -> Result<i64, Failure> {
         Some(b'+') => (false, &text[1..]),
         _ => (false, text),
     };
-    let hours_max = i64::MAX / MICROSECONDS_PER_HOUR;
-    let time = read_clock(text, hours_max)?;
-    Ok(if negative { -time } else { time })
+    let magnitude = read_clock(text, HOURS_MAX).map_err(|failure| match failure {
+        Failure::Field => Failure::Interval,
+        other => other,
+    })?;
+    let time = if negative {
+        0i64.checked_sub_unsigned(magnitude)
+    } else {
+        i64::try_from(magnitude).ok()
+    };
+    time.ok_or(Failure::Interval)
 }
 
 /// `1 year 2 mons -3 days +04:05:06`

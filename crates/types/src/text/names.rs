@@ -1,7 +1,7 @@
 //! What is read and written as a name: `name`, enums, `regclass`, `regtype`.
 
 use super::number::read_oid;
-use crate::{Context, EnumId, Result, Sink, SqlError, SqlState, Type};
+use crate::{Context, EnumId, Result, Scalar, Sink, SqlError, SqlState, Type};
 
 /// Bytes of a `name`, without the zero that PostgreSQL keeps behind it.
 const NAME_BYTES_MAX: usize = 63;
@@ -17,7 +17,7 @@ pub(super) fn truncate(text: &str) -> &str {
 
 pub(crate) fn read_enum(text: &str, id: EnumId, context: &Context<'_>) -> Result<u32> {
     context.names.enum_position(id, text).ok_or_else(|| {
-        let name = Type::Scalar(crate::Scalar::Enum(id)).name(context.names);
+        let name = Type::Scalar(Scalar::Enum(id)).name(context.names);
         SqlError::new(
             SqlState::INVALID_TEXT_REPRESENTATION,
             format!("invalid input value for enum {name}: \"{text}\""),
@@ -65,6 +65,13 @@ pub(super) fn read_regtype(text: &str, context: &Context<'_>) -> Result<u32> {
     }
     if is_number(text) {
         return read_oid(text);
+    }
+    let quoted = text
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .and_then(Scalar::from_internal_name);
+    if let Some(scalar) = quoted {
+        return Ok(scalar.oid());
     }
     if let Some(ty) = Type::named(text) {
         return Ok(ty.oid());

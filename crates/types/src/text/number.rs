@@ -1,6 +1,9 @@
 //! Truth values, integers and floats.
 
-use std::io::Write as _;
+use std::{
+    fmt::{LowerExp, Write},
+    str::FromStr,
+};
 
 use super::{invalid, is_blank};
 use crate::{Result, Scalar, Sink, SqlError, SqlState};
@@ -127,19 +130,35 @@ pub(super) fn write_float8(value: f64, out: &mut impl Sink) {
     if let Some(special) = special(value) {
         return out.put(special);
     }
-    let mut text = Text::default();
-    // A float has at most 17 digits, a point, a sign and an exponent of five characters.
-    let _ = write!(text, "{value:e}");
-    write_shortest(text.as_bytes(), 15, out);
+    let may_be_halfway = (9e15..1e40).contains(&value.abs()) && value.to_bits() & 1 == 0;
+    write_shortest(&shortest(value, may_be_halfway), 15, out);
 }
 
 pub(super) fn write_float4(value: f32, out: &mut impl Sink) {
     if let Some(special) = special(value.into()) {
         return out.put(special);
     }
-    let mut text = Text::default();
-    let _ = write!(text, "{value:e}");
-    write_shortest(text.as_bytes(), 6, out);
+    let may_be_halfway = (1.6e7..1e20).contains(&value.abs()) && value.to_bits() & 1 == 0;
+    write_shortest(&shortest(value, may_be_halfway), 6, out);
+}
+
+/// The shortest digits, in the form `-1.25e-7`.
+///
+/// Rust takes a number exactly between two floats for the even one; PostgreSQL does not rely on
+/// that, and takes the shortest that is nearer. So `1e23` is `9.999999999999999e+22`. Only some
+/// even floats have such a number near, which is an integer that they cannot have exactly.
+fn shortest<F: LowerExp + FromStr + PartialEq>(value: F, may_be_halfway: bool) -> Text {
+    let text = Text::of(format_args!("{value:e}"));
+    if !may_be_halfway || !text.is_halfway(&value) {
+        return text;
+    }
+    (1..17)
+        .map(|digits| Text::of(format_args!("{value:.digits$e}")))
+        .find(|text| {
+            let same = text.as_str().parse().is_ok_and(|back: F| back == value);
+            same && !text.is_halfway(&value)
+        })
+        .unwrap_or(text)
 }
 
 fn special(value: f64) -> Option<&'static [u8]> {
@@ -156,8 +175,8 @@ fn special(value: f64) -> Option<&'static [u8]> {
 
 /// Writes `-1.25e-7` as PostgreSQL does: without an exponent from -4 to below `limit`, else with
 /// one of at least two digits.
-fn write_shortest(scientific: &[u8], limit: i32, out: &mut impl Sink) {
-    let (sign, rest) = match scientific {
+fn write_shortest(scientific: &Text, limit: i32, out: &mut impl Sink) {
+    let (sign, rest) = match scientific.as_str().as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         rest => (false, rest),
     };
@@ -213,28 +232,57 @@ fn write_shortest(scientific: &[u8], limit: i32, out: &mut impl Sink) {
 }
 
 /// A float's text before it is put into PostgreSQL's form.
-#[derive(Default)]
 struct Text {
     bytes: [u8; 32],
     length: usize,
 }
 
 impl Text {
-    fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
+    /// At most 17 digits, a point, a sign and an exponent of five characters, which have room.
+    fn of(text: std::fmt::Arguments<'_>) -> Self {
+        let mut this = Self {
+            bytes: [0; 32],
+            length: 0,
+        };
+        let _ = this.write_fmt(text);
+        this
+    }
+
+    fn as_str(&self) -> &str {
+        // Only whole strings were written.
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+
+    /// Whether a number a little smaller or greater is read as another float.
+    fn is_halfway<F: FromStr + PartialEq>(&self, value: &F) -> bool {
+        let (mantissa, exponent) = self.as_str().split_once('e').unwrap_or_default();
+        let negative = mantissa.starts_with('-');
+        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+        let (Ok(number), Ok(exponent)) = (digits.parse::<u64>(), exponent.parse::<i32>()) else {
+            return false;
+        };
+        // All digits that a float can have, and some, so that the steps are small.
+        let padding = 17u32.saturating_sub(digits.len() as u32);
+        let number = number * 10u64.pow(padding);
+        let exponent = exponent - 19;
+        let sign = if negative { "-" } else { "" };
+        let differs = |number: u64, tail: &str| {
+            let near = format!("{sign}{number}{tail}e{exponent}");
+            near.parse::<F>().is_ok_and(|near| near != *value)
+        };
+        differs(number, "001") || differs(number.saturating_sub(1), "999")
     }
 }
 
-impl std::io::Write for Text {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let room = &mut self.bytes[self.length..];
-        let length = bytes.len().min(room.len());
-        room[..length].copy_from_slice(&bytes[..length]);
-        self.length += length;
-        Ok(length)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.length + text.len();
+        let room = self
+            .bytes
+            .get_mut(self.length..end)
+            .ok_or(std::fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.length = end;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ create schema weft_types;
 set search_path = weft_types, pg_catalog;
 
 create table forms (line serial, setting text, type text, input text,
-    state text, message text, output text, sent text);
+    state text, message text, detail text, hint text, output text, sent text);
 
 -- The text and binary forms of an input, or the error.
 create function form(inout f forms) language plpgsql as $$
@@ -17,6 +17,8 @@ declare
 begin
     f.state := '00000';
     f.message := '';
+    f.detail := '';
+    f.hint := '';
     f.output := null;
     f.sent := null;
     if name <> '' then
@@ -27,7 +29,8 @@ begin
         execute format('select format(''%%s'', v), encode(%s(v), ''hex'') from (select %L::%s) s(v)',
             sender, f.input, f.type) into f.output, f.sent;
     exception when others then
-        get stacked diagnostics f.state = returned_sqlstate, f.message = message_text;
+        get stacked diagnostics f.state = returned_sqlstate, f.message = message_text,
+            f.detail = pg_exception_detail, f.hint = pg_exception_hint;
     end;
     if name <> '' then
         execute format('reset %I', name);
@@ -37,9 +40,9 @@ end $$;
 set time zone 'UTC';
 set datestyle = 'ISO, MDY';
 \copy forms (setting, type, input) from program 'cut -f 1-3 forms.tsv'
-update forms f set (state, message, output, sent) =
-    (select g.state, g.message, g.output, g.sent from form(f) g);
-\copy (select setting, type, input, state, message, output, sent from forms order by line) to 'forms.tsv'
+update forms f set (state, message, detail, hint, output, sent) =
+    (select g.state, g.message, g.detail, g.hint, g.output, g.sent from form(f) g);
+\copy (select setting, type, input, state, message, detail, hint, output, sent from forms order by line) to 'forms.tsv'
 
 create table arithmetic (line serial, operation text, one text, two text, result text);
 

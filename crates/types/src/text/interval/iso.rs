@@ -1,12 +1,12 @@
-//! ISO 8601's form: `P1Y2M3DT4H5M6.7S`, and with separators `P0001-02-03T04:05:06`.
+//! ISO 8601's form: `P1Y2M3DT4H5M6.7S`, with separators `P0001-02-03T04:05:06`, and without
+//! any `P00010203T040506`.
 
 use super::{Failure, Sums, Unit, read_time};
 use crate::Interval;
 
 /// Reads what follows the `P`.
 pub(super) fn read(text: &str) -> Result<Interval, Failure> {
-    let (date, time) = match text.split_once(['T', 't']) {
-        Some((_, "")) => return Err(Failure::Syntax),
+    let (date, time) = match text.split_once('T') {
         Some((date, time)) => (date, Some(time)),
         None => (text, None),
     };
@@ -28,6 +28,10 @@ pub(super) fn read(text: &str) -> Result<Interval, Failure> {
         })?;
     }
     match time {
+        Some(time) if time.len() == 6 && is_digits(time) => {
+            let colons = format!("{}:{}:{}", &time[..2], &time[2..4], &time[4..]);
+            sums.add_microseconds(read_time(&colons)?)?;
+        }
         Some(time) if time.contains(':') => sums.add_microseconds(read_time(time)?)?,
         Some(time) => read_designated(time, &mut sums, |designator| {
             Some(match designator {
@@ -53,16 +57,25 @@ fn read_designated(
         let end = rest
             .find(|character: char| character.is_ascii_alphabetic())
             .ok_or(Failure::Syntax)?;
-        let designator = char::from(rest.as_bytes()[end]).to_ascii_uppercase();
+        let designator = char::from(rest.as_bytes()[end]);
         sums.add(&rest[..end], unit(designator).ok_or(Failure::Syntax)?)?;
         rest = &rest[end + 1..];
     }
     Ok(())
 }
 
-/// Years, months and days with hyphens.
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Years, months and days with hyphens, or eight digits.
 fn read_separated(text: &str, sums: &mut Sums) -> Result<(), Failure> {
     let mut units = [Unit::Year, Unit::Month, Unit::Day].into_iter();
+    if text.len() == 8 && is_digits(text) {
+        sums.add(&text[..4], Unit::Year)?;
+        sums.add(&text[4..6], Unit::Month)?;
+        return sums.add(&text[6..], Unit::Day);
+    }
     for field in text.split('-') {
         let unit = units.next().ok_or(Failure::Syntax)?;
         sums.add(field, unit)?;

@@ -14,6 +14,7 @@ const DAYS_PER_MONTH: f64 = 30.0;
 /// What the fields so far come to.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
+    years: i64,
     months: i64,
     days: i64,
     microseconds: i64,
@@ -58,7 +59,7 @@ impl Sums {
         let number = |text: &str| text.parse::<i64>().map_err(|_| Failure::Interval);
         let (years, months) = (number(years)?, number(months)?);
         if months >= 12 {
-            return Err(Failure::Field);
+            return Err(Failure::Interval);
         }
         let total = years
             .checked_mul(12)
@@ -83,10 +84,14 @@ impl Sums {
         Ok(())
     }
 
+    fn add_whole_years(&mut self, years: i64) -> Result<(), Failure> {
+        self.years = self.years.checked_add(years).ok_or(Failure::Interval)?;
+        Ok(())
+    }
+
     /// A fraction of years is months, rounded.
     fn add_years(&mut self, whole: i64, fraction: f64, years: i64) -> Result<(), Failure> {
-        let months = whole.checked_mul(years * 12).ok_or(Failure::Interval)?;
-        self.add_months(months)?;
+        self.add_whole_years(whole.checked_mul(years).ok_or(Failure::Interval)?)?;
         self.add_months((fraction * (years * 12) as f64).round_ties_even() as i64)
     }
 
@@ -126,10 +131,12 @@ impl Sums {
             }
         };
         let narrow = |value: i64| i32::try_from(value).map_err(|_| Failure::Interval);
+        let (years, months) = (narrow(self.years)?, narrow(self.months)?);
+        let months = i64::from(years) * 12 + i64::from(months);
         Ok(Interval {
             microseconds: turn(self.microseconds)?,
             days: narrow(turn(self.days)?)?,
-            months: narrow(turn(self.months)?)?,
+            months: i32::try_from(turn(months)?).map_err(|_| Failure::Length)?,
         })
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::{
     SqlError, SqlState,
-    datetime::{MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE, MICROSECONDS_PER_SECOND},
+    datetime::{
+        MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE,
+        MICROSECONDS_PER_SECOND,
+    },
 };
 
 /// Why text is no date or time.
@@ -14,8 +17,10 @@ pub(in crate::text) enum Failure {
     Field,
     /// A month or day is out of range, perhaps because they are in another order.
     MonthOrDay,
-    /// An interval is too long.
+    /// A field of an interval is out of range.
     Interval,
+    /// An interval is too long.
+    Length,
     /// A zone is too far from Greenwich.
     Displacement,
     /// No zone has the name.
@@ -39,6 +44,9 @@ impl Failure {
                 SqlState::INTERVAL_FIELD_OVERFLOW,
                 format!("interval field value out of range: \"{text}\""),
             ),
+            Self::Length => {
+                SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "interval out of range")
+            }
             Self::Displacement => SqlError::new(
                 SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
                 format!("time zone displacement out of range: \"{text}\""),
@@ -58,10 +66,13 @@ fn field_overflow(text: &str) -> SqlError {
     )
 }
 
+/// The last hour of a day begins and ends it.
+pub(super) const HOURS_PER_DAY: i64 = 24;
+
 /// Microseconds of `10:30`, `10:30:00.25`; of `30:00.5`, minutes and seconds.
 ///
-/// `hours_max` is 24 of times of day.
-pub(in crate::text) fn read_clock(text: &str, hours_max: i64) -> Result<i64, Failure> {
+/// `hours_max` is [`HOURS_PER_DAY`] of times of day, the last of which is 24:00:00.
+pub(in crate::text) fn read_clock(text: &str, hours_max: i64) -> Result<u64, Failure> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) => (whole, read_fraction(fraction)?),
         None => (text, 0),
@@ -84,15 +95,16 @@ pub(in crate::text) fn read_clock(text: &str, hours_max: i64) -> Result<i64, Fai
         (2 | 3, _) => parts,
         _ => return Err(Failure::Syntax),
     };
-    let is_end = hours == hours_max && (minutes > 0 || seconds > 0 || fraction > 0);
-    if minutes > 59 || seconds > 60 || hours > hours_max || is_end && hours_max == 24 {
+    if minutes > 59 || seconds > 60 || hours > hours_max {
         return Err(Failure::Field);
     }
-    hours
-        .checked_mul(MICROSECONDS_PER_HOUR)
-        .and_then(|time| time.checked_add(minutes * MICROSECONDS_PER_MINUTE))
-        .and_then(|time| time.checked_add(seconds * MICROSECONDS_PER_SECOND + fraction))
-        .ok_or(Failure::Field)
+    let total = i128::from(hours) * i128::from(MICROSECONDS_PER_HOUR)
+        + i128::from(minutes * MICROSECONDS_PER_MINUTE)
+        + i128::from(seconds * MICROSECONDS_PER_SECOND + fraction);
+    if hours_max == HOURS_PER_DAY && total > MICROSECONDS_PER_DAY.into() {
+        return Err(Failure::Field);
+    }
+    u64::try_from(total).map_err(|_| Failure::Field)
 }
 
 /// Microseconds of the digits after a point, rounded.

@@ -1,7 +1,10 @@
 //! Dates from numbers and names of months, in the order that the setting says.
 
 use super::{Failure, words};
-use crate::{DateOrder, datetime::Civil, datetime::days_in_month};
+use crate::{
+    DateOrder,
+    datetime::{Civil, days_from_civil, days_in_month},
+};
 
 /// A date as far as it is known.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,6 +15,8 @@ pub(super) struct Parts {
     month_was_named: bool,
     /// The year has two digits, and so means one of this century or the last.
     short_year: bool,
+    /// The year is as the calendar counts it, 0 for 1 BC.
+    is_counted: bool,
 }
 
 impl Parts {
@@ -90,6 +95,13 @@ impl Parts {
                 DateOrder::DayMonthYear => self.day = Some(value as u32),
                 DateOrder::MonthDayYear => self.month = Some(value as u32),
             },
+            // The day of the year.
+            (Some(year), None, None) if text.len() == 3 && (1..=366).contains(&value) => {
+                let first = days_from_civil(year, 1, 1);
+                let date = Civil::from_days(first + i64::from(value) - 1);
+                self.month = Some(date.month);
+                self.day = Some(date.day);
+            }
             (Some(_), None, None) => self.month = Some(value as u32),
             (None, Some(_), None) if self.month_was_named => {
                 if is_year || order == DateOrder::YearMonthDay {
@@ -130,6 +142,7 @@ impl Parts {
         self.year = Some(date.year);
         self.month = Some(date.month);
         self.day = Some(date.day);
+        self.is_counted = true;
     }
 
     fn set_year(&mut self, year: i32, text: &str) {
@@ -142,10 +155,17 @@ impl Parts {
         if self.is_empty() {
             return Ok(None);
         }
+        let is_month = |month| (1..=12).contains(&month);
+        let is_day = |day| (1..=31).contains(&day);
+        if !self.month.is_none_or(is_month) || !self.day.is_none_or(is_day) {
+            return Err(Failure::MonthOrDay);
+        }
         let (Some(year), Some(month), Some(day)) = (self.year, self.month, self.day) else {
             return Err(Failure::Syntax);
         };
-        let year = if before_christ {
+        let year = if self.is_counted {
+            year
+        } else if before_christ {
             if year <= 0 {
                 return Err(Failure::Field);
             }
@@ -156,11 +176,8 @@ impl Parts {
             year
         };
         // There is no year 0; and 1 BC has become it only just now.
-        if !before_christ && year <= 0 {
+        if !before_christ && !self.is_counted && year <= 0 {
             return Err(Failure::Field);
-        }
-        if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-            return Err(Failure::MonthOrDay);
         }
         if day > days_in_month(year, month) {
             return Err(Failure::Field);

@@ -2,7 +2,7 @@
 
 use super::{
     Failure,
-    clock::{read_clock, read_fraction},
+    clock::{HOURS_PER_DAY, read_clock, read_fraction},
     date::Parts,
     tokens::{Token, tokens},
     words,
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Context, TimeZone,
     datetime::{Civil, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR},
-    text::{OFFSET_MAX, parse_offset},
+    text::parse_offset,
 };
 
 /// What a text says.
@@ -54,7 +54,6 @@ struct Decoder<'c, 't> {
     moment: Option<Moment>,
     before_christ: Option<bool>,
     half: Option<Half>,
-    /// Digits of a date with names, which are looked at after all names.
     tokens: Vec<Token<'t>>,
 }
 
@@ -88,17 +87,17 @@ impl Decoder<'_, '_> {
         }
         for index in 0..self.tokens.len() {
             match self.tokens[index] {
+                Token::Date(text) if self.date.is_complete() || self.is_run_together(text) => {
+                    self.run_together(text)?;
+                }
                 Token::Date(text) => {
-                    if self.date.is_complete() {
-                        return Err(Failure::Syntax);
-                    }
                     self.date.separated(text)?;
                     let order = self.context.settings.date_order;
                     self.date.separated_numbers(text, order)?;
                 }
-                Token::Time(text) => self.set_time(read_clock(text, 24)?)?,
+                Token::Time(text) => self.set_time(read_clock(text, HOURS_PER_DAY)? as i64)?,
                 Token::Offset(text) => {
-                    let offset = parse_offset(text).ok_or_else(|| offset_failure(text))?;
+                    let offset = parse_offset(text).ok_or(Failure::Displacement)?;
                     self.set_zone(Zone::Fixed(offset))?;
                 }
                 Token::Number(text) => self.number(text, index)?,
@@ -106,6 +105,18 @@ impl Decoder<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether it is a time with an offset, where a date may be left out: `103000-08`.
+    fn is_run_together(&self, text: &str) -> bool {
+        self.is_time && text.matches('-').count() == 1 && matches!(text.find('-'), Some(4 | 6))
+    }
+
+    fn run_together(&mut self, text: &str) -> Result<(), Failure> {
+        let (time, _) = text.split_once('-').ok_or(Failure::Syntax)?;
+        self.digits_of_time(time, "")?;
+        let offset = parse_offset(&text[time.len()..]).ok_or(Failure::Displacement)?;
+        self.set_zone(Zone::Fixed(offset))
     }
 
     fn set_time(&mut self, time: i64) -> Result<(), Failure> {
@@ -141,10 +152,9 @@ impl Decoder<'_, '_> {
         self.date.number(whole, self.context.settings.date_order)
     }
 
-    /// `1030`, `103000`, `103000.5`; after `T` also `10`.
+    /// `1030`, `103000`, `103000.5`.
     fn digits_of_time(&mut self, whole: &str, fraction: &str) -> Result<(), Failure> {
         let colons = match whole.len() {
-            2 => format!("{whole}:00"),
             4 => format!("{}:{}", &whole[..2], &whole[2..]),
             6 => format!("{}:{}:{}", &whole[..2], &whole[2..4], &whole[4..]),
             _ => return Err(Failure::Syntax),
@@ -152,7 +162,7 @@ impl Decoder<'_, '_> {
         if !fraction.is_empty() && whole.len() != 6 {
             return Err(Failure::Syntax);
         }
-        self.set_time(read_clock(&colons, 24)? + read_fraction(fraction)?)
+        self.set_time(read_clock(&colons, HOURS_PER_DAY)? as i64 + read_fraction(fraction)?)
     }
 
     /// The number of a day from 4714-11-24 BC.
@@ -164,7 +174,6 @@ impl Decoder<'_, '_> {
         }
         let date = Civil::from_days(from_epoch);
         self.date.set(date);
-        self.before_christ = Some(false);
         Ok(())
     }
 
@@ -173,7 +182,7 @@ impl Decoder<'_, '_> {
             return self.date.name_month(month);
         }
         match text.to_ascii_lowercase().as_str() {
-            "infinity" | "+infinity" => self.set_moment(Moment::Infinity),
+            "infinity" => self.set_moment(Moment::Infinity),
             "-infinity" => self.set_moment(Moment::NegativeInfinity),
             "epoch" => self.set_moment(Moment::Epoch),
             "now" => self.set_moment(Moment::Now),
@@ -210,8 +219,6 @@ impl Decoder<'_, '_> {
         }
         let today = super::local_now(self.context).div_euclid(MICROSECONDS_PER_DAY);
         self.date.set(Civil::from_days(today + days));
-        // `set` takes years as the calendar counts them.
-        self.before_christ.get_or_insert(false);
         Ok(())
     }
 
@@ -254,13 +261,18 @@ impl Decoder<'_, '_> {
 
     fn finish(self) -> Result<Decoded, Failure> {
         if let Some(moment) = self.moment {
-            if !self.date.is_empty() || self.time.is_some() {
+            // Beside words that say all, fields mean nothing, and are no mistake.
+            if matches!(moment, Moment::Now) && (!self.date.is_empty() || self.time.is_some()) {
                 return Err(Failure::Syntax);
             }
             return Ok(Decoded {
                 moment,
                 zone: self.zone,
             });
+        }
+        if self.is_time && self.date.is_empty() && matches!(self.zone, Zone::Named(_)) {
+            // What its offset is depends on the date.
+            return Err(Failure::Syntax);
         }
         let date = self.date.finish(self.before_christ == Some(true))?;
         let time = match (self.time, self.half) {
@@ -286,18 +298,4 @@ fn in_half(time: i64, half: Half) -> Result<i64, Failure> {
         Half::Afternoon if !after_twelve => time + noon,
         _ => time,
     })
-}
-
-/// An offset of the right form is too far away.
-fn offset_failure(text: &str) -> Failure {
-    let hours: String = text[1..].chars().take_while(char::is_ascii_digit).collect();
-    let is_far = hours.len() <= 2
-        && hours
-            .parse::<i32>()
-            .is_ok_and(|hours| hours * 3600 >= OFFSET_MAX);
-    if is_far || text.contains(':') {
-        Failure::Displacement
-    } else {
-        Failure::Syntax
-    }
 }

@@ -138,6 +138,16 @@ fn word(text: &str) -> (Token<'_>, &str) {
             };
             (token, &text[name..])
         }
+        // POSIX's `EST5EDT`, but not `T10` or `Jan8`.
+        Some(b'0'..=b'9') if letters >= 3 => {
+            let name = run(text, |byte| byte.is_ascii_alphanumeric());
+            let end = if text[..name].ends_with(|last: char| last.is_ascii_alphabetic()) {
+                name
+            } else {
+                letters
+            };
+            (Token::Word(&text[..end]), &text[end..])
+        }
         _ => (Token::Word(&text[..letters]), &text[letters..]),
     }
 }
