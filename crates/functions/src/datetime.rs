@@ -24,6 +24,10 @@ use types::{
 
 use crate::{Context, Function};
 
+pub(crate) use calendar::{
+    JULIAN_OF_EPOCH, century, day_of_week, day_of_year, iso_day_of_week, iso_week, iso_year_begin,
+    shown_year,
+};
 pub(crate) use zone::named as zone_named;
 
 pub(crate) static FUNCTIONS: &[&[Function]] = &[

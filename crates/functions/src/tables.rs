@@ -1,8 +1,8 @@
 //! All tables of entries, for the registry.
 
 use crate::{
-    Function, aggregate, array, comparison, datetime, decimal, float, integer, json, pattern,
-    string, window,
+    Function, aggregate, array, comparison, datetime, decimal, float, formatting, integer, json,
+    pattern, series, string, system, window,
 };
 
 /// Tables of a module that has several.
@@ -25,6 +25,7 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
     ],
     string::TABLES,
     datetime::FUNCTIONS,
+    formatting::FUNCTIONS,
     aggregate::TABLES,
     array::FUNCTIONS,
     json::FUNCTIONS,

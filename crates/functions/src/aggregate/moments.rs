@@ -26,13 +26,14 @@ fn add_float(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Res
     };
     let operand = take::<Double>(arguments, 0)?.0;
     let before = *count;
+    let finite = sum.is_finite() && operand.is_finite();
     *count += 1.0;
     *sum += operand;
     if before > 0.0 {
         let difference = operand * *count - *sum;
         *squares += difference * difference / (*count * before);
         if sum.is_infinite() || squares.is_infinite() {
-            if (*sum - operand).is_finite() && operand.is_finite() {
+            if finite {
                 return Err(overflow());
             }
             *squares = f64::NAN;

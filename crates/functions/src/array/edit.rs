@@ -36,7 +36,7 @@ fn extended<'a>(
             let lower = dimensions.next().map_or(1, |dimension| dimension.lower);
             if dimensions.next().is_some() {
                 return Err(SqlError::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
+                    SqlState::DATA_EXCEPTION,
                     "argument must be empty or one-dimensional array",
                 ));
             }
@@ -168,6 +168,13 @@ fn fill<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>>
         let Some(array) = take::<Option<Array<'a>>>(arguments, position)? else {
             return Ok(None);
         };
+        if array.dimensions().len() > 1 {
+            return Err(SqlError::new(
+                SqlState::ARRAY_SUBSCRIPT_ERROR,
+                "wrong number of array subscripts",
+            )
+            .detail("Dimension array must be one dimensional."));
+        }
         let numbers = elements(array)?
             .into_iter()
             .map(|value| match value {

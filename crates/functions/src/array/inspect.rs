@@ -130,6 +130,27 @@ fn positions<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value
     Array::of(types::Scalar::Int4, &places, context.scratch).map(Value::Array)
 }
 
+/// How many of the sorted thresholds are not greater.
+fn width_bucket<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let operand: Value<'a> = take(arguments, 0)?;
+    let thresholds: Array<'a> = take(arguments, 1)?;
+    if thresholds.dimensions().len() > 1 {
+        return Err(types::SqlError::new(
+            types::SqlState::ARRAY_SUBSCRIPT_ERROR,
+            "thresholds must be one-dimensional array",
+        ));
+    }
+    let values = elements(thresholds)?;
+    if values.iter().any(Value::is_null) {
+        return Err(types::SqlError::new(
+            types::SqlState::NULL_VALUE_NOT_ALLOWED,
+            "thresholds array must not contain NULLs",
+        ));
+    }
+    let bucket = values.partition_point(|threshold| compare(*threshold, operand).is_le());
+    Ok(Value::Int4(bucket as i32))
+}
+
 pub(super) static FUNCTIONS: &[Function] = &[
     entry!("array_length"(ARRAY, INT4) -> INT4, length),
     entry!("array_lower"(ARRAY, INT4) -> INT4, lower),
@@ -145,6 +166,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     )
     .optional(1)
     .lenient(),
+    Function::scalar(
+        "width_bucket",
+        &[COMPATIBLE, COMPATIBLES],
+        INT4,
+        width_bucket,
+    ),
     Function::scalar(
         "array_positions",
         &[COMPATIBLES, COMPATIBLE],

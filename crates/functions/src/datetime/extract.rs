@@ -13,7 +13,7 @@ use super::{
         JULIAN_OF_EPOCH, century, day_of_week, day_of_year, decade, iso_day_of_week, iso_week,
         millennium, shown_year,
     },
-    time_of, to_local,
+    midnight, time_of, to_local,
     unit::{Unit, unsupported},
 };
 use crate::{
@@ -213,17 +213,20 @@ fn extract<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
 }
 
 fn date_part<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
-    Ok(
-        match part(context, take(arguments, 0)?, take(arguments, 1)?)? {
-            Exact(number, scale) => Value::Float8(number as f64 / 10f64.powi(scale.into())),
-            Part::Julian(days, time) => {
-                Value::Float8(days as f64 + time as f64 / MICROSECONDS_PER_DAY as f64)
-            }
-            Part::Infinite(false) => Value::Float8(f64::INFINITY),
-            Part::Infinite(true) => Value::Float8(f64::NEG_INFINITY),
-            Part::Null => Value::Null,
-        },
-    )
+    // Of dates it sees their midnights, and so has parts of times.
+    let value = match take(arguments, 1)? {
+        Value::Date(days) => Value::Timestamp(midnight(days)?),
+        value => value,
+    };
+    Ok(match part(context, take(arguments, 0)?, value)? {
+        Exact(number, scale) => Value::Float8(number as f64 / 10f64.powi(scale.into())),
+        Part::Julian(days, time) => {
+            Value::Float8(days as f64 + time as f64 / MICROSECONDS_PER_DAY as f64)
+        }
+        Part::Infinite(false) => Value::Float8(f64::INFINITY),
+        Part::Infinite(true) => Value::Float8(f64::NEG_INFINITY),
+        Part::Null => Value::Null,
+    })
 }
 
 macro_rules! both {

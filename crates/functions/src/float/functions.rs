@@ -34,7 +34,7 @@ pub(super) fn power(base: f64, exponent: f64) -> Result<f64> {
             "zero raised to a negative power is undefined",
         ));
     }
-    if base < 0.0 && exponent.floor() != exponent {
+    if base < 0.0 && !exponent.is_nan() && exponent.floor() != exponent {
         return Err(invalid_power(
             "a negative number raised to a non-integer power yields a complex result",
         ));

@@ -131,7 +131,7 @@ enum Change<'a> {
 fn changed<'a>(
     builder: &mut JsonbBuilder<'a>,
     document: Jsonb<'a>,
-    path: &[&str],
+    path: &[Option<&str>],
     level: usize,
     change: Change<'a>,
 ) -> Result<()> {
@@ -139,13 +139,20 @@ fn changed<'a>(
         builder.value(document);
         return Ok(());
     };
+    let name = name.ok_or_else(|| {
+        SqlError::new(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            format!("path element at position {} is null", level + 1),
+        )
+    });
     match document.view()? {
         JsonbView::Object(object) => {
+            let name = name?;
             builder.begin_object()?;
             let mut found = false;
             for entry in object.iter() {
                 let (key, value) = entry?;
-                if key != *name {
+                if key != name {
                     builder.key(key);
                     builder.value(value);
                     continue;
@@ -180,6 +187,7 @@ fn changed<'a>(
             builder.end()
         }
         JsonbView::Array(array) => {
+            let name = name?;
             let position: i32 = name.trim_start().parse().map_err(|_| {
                 SqlError::new(
                     SqlState::INVALID_TEXT_REPRESENTATION,
@@ -202,7 +210,7 @@ fn changed_array<'a>(
     builder: &mut JsonbBuilder<'a>,
     array: types::JsonbArray<'a>,
     position: i32,
-    rest: &[&str],
+    rest: &[Option<&str>],
     level: usize,
     change: Change<'a>,
 ) -> Result<()> {
@@ -260,16 +268,11 @@ fn at_path<'a>(
         }));
     }
     let mut names = Vec::new();
-    for (position, name) in path.iter().enumerate() {
-        match name? {
-            Value::Text(name) => names.push(name),
-            _ => {
-                return Err(SqlError::new(
-                    SqlState::NULL_VALUE_NOT_ALLOWED,
-                    format!("path element at position {} is null", position + 1),
-                ));
-            }
-        }
+    for name in path.iter() {
+        names.push(match name? {
+            Value::Text(name) => Some(name),
+            _ => None,
+        });
     }
     let empty = match document.view()? {
         JsonbView::Object(object) => object.is_empty(),

@@ -126,7 +126,7 @@ fn json_at_path<'a>(
     document: Json<'a>,
     path: Array<'_>,
 ) -> Result<Option<&'a str>> {
-    let mut found = document.0;
+    let mut found = document.0.trim();
     for name in path.iter() {
         let Value::Text(name) = name? else {
             return Ok(None);

@@ -48,7 +48,7 @@ fn matches(text: &[u8], pattern: &[u8], width: impl Fn(&[u8]) -> usize) -> Resul
                 of_pattern += 1;
                 true
             }
-            Some(b'\\') => {
+            Some(b'\\') if at < text.len() => {
                 let escaped = pattern.get(of_pattern + 1).ok_or_else(ends_with_escape)?;
                 let same = text.get(at) == Some(escaped);
                 if same {
@@ -58,7 +58,7 @@ fn matches(text: &[u8], pattern: &[u8], width: impl Fn(&[u8]) -> usize) -> Resul
                 same
             }
             Some(byte) => {
-                let same = *byte != b'_' && text.get(at) == Some(byte);
+                let same = !matches!(byte, b'_' | b'\\') && text.get(at) == Some(byte);
                 if same {
                     at += 1;
                     of_pattern += 1;

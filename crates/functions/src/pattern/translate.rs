@@ -74,6 +74,8 @@ struct Translator<'p> {
     rest: &'p str,
     out: String,
     options: Options,
+    /// What came before says how often, so that nothing can say it again.
+    after_quantifier: bool,
 }
 
 /// Translates a pattern.
@@ -86,6 +88,7 @@ pub(super) fn translate(pattern: &str, options: Options) -> Result<Translated> {
         rest: pattern,
         out: String::with_capacity(pattern.len() + 8),
         options,
+        after_quantifier: false,
     };
     if options.literal {
         translator.out.push_str(&regex::escape(pattern));
@@ -150,12 +153,17 @@ impl Translator<'_> {
                 self.rest = &self.rest[end..];
             }
             blank if self.options.expanded && blank.is_whitespace() => {}
+            '*' | '+' if self.after_quantifier => {
+                return Err(invalid("quantifier operand invalid"));
+            }
             '*' | '+' | '?' if self.begins_branch() => {
                 return Err(invalid("quantifier operand invalid"));
             }
             // The end of the text, and not what is before a newline there.
             plain => self.out.push(plain),
         }
+        self.after_quantifier =
+            matches!(character, '*' | '+' | '?') || (character == '{' && self.out.ends_with('}'));
         Ok(true)
     }
 
