@@ -187,3 +187,6 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     window("last_value", &[ELEMENT], ELEMENT, last),
     window("nth_value", &[ELEMENT, INT4], ELEMENT, nth),
 ];
+
+#[cfg(test)]
+mod tests;

@@ -176,8 +176,8 @@ fn part(context: &Context<'_>, name: &str, value: Value<'_>) -> Result<Part> {
             unit => of_time(time, unit).or_else(|| zoned(zone)),
         },
         Value::Timestamp(time) => match unit {
-            Unit::Zone | Unit::ZoneHour | Unit::ZoneMinute => None,
             _ if !is_finite_timestamp(time) => Some(of_infinity(unit, time < 0)),
+            Unit::Zone | Unit::ZoneHour | Unit::ZoneMinute => None,
             Unit::Epoch => Some(since_1970(time)),
             unit => of_local(time, unit),
         },

@@ -45,10 +45,10 @@ fn first_year(year: i32, unit: Unit) -> i32 {
 
 /// The beginning of the unit in which a local time lies.
 fn truncate(local: i64, name: &str, ty: Type) -> Result<i64> {
-    let unit = Unit::parse(name, ty)?;
     if !is_finite_timestamp(local) {
         return Ok(local);
     }
+    let unit = Unit::parse_length(name, ty)?;
     if let Some(length) = length(unit) {
         return Ok(local.div_euclid(length) * length);
     }
@@ -77,10 +77,11 @@ fn in_zone(name: &str, time: TimestampTz, zone: &TimeZone) -> Result<TimestampTz
     let ty = Type::Scalar(Scalar::TimestampTz);
     // What is shorter than a day is the same in the zone and outside, unless its offset is odd;
     // but a change of the clock must not move it.
-    let unit = Unit::parse(name, ty)?;
-    if matches!(unit, Unit::Microsecond | Unit::Millisecond | Unit::Second)
-        && is_finite_timestamp(time.0)
-    {
+    if !is_finite_timestamp(time.0) {
+        return Ok(time);
+    }
+    let unit = Unit::parse_length(name, ty)?;
+    if matches!(unit, Unit::Microsecond | Unit::Millisecond | Unit::Second) {
         return truncate(time.0, name, ty).map(TimestampTz);
     }
     let local = zone.to_local(time.0).ok_or_else(timestamp_out_of_range)?;
@@ -107,7 +108,7 @@ fn truncate_in_zone(name: &str, time: TimestampTz, zone: &str) -> Result<Timesta
 
 fn truncate_interval(name: &str, interval: Interval) -> Result<Interval> {
     let ty = Type::Scalar(Scalar::Interval);
-    let unit = Unit::parse(name, ty)?;
+    let unit = Unit::parse_length(name, ty)?;
     let whole = |length: i64| interval.microseconds / length * length;
     let months = |length: i32| Interval {
         microseconds: 0,

@@ -62,19 +62,39 @@ impl Unit {
             "timezone" => Self::Zone,
             "timezone_hour" | "timezone_h" => Self::ZoneHour,
             "timezone_minute" | "timezone_m" => Self::ZoneMinute,
-            _ => {
-                return Err(SqlError::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("unit \"{name}\" not recognized for type {}", display(ty)),
-                ));
-            }
+            _ => return Err(unrecognized(name, ty)),
         })
+    }
+
+    /// The unit of a name, if it is a length of time, to which something can be cut.
+    ///
+    /// # Errors
+    ///
+    /// 22023 if there is none.
+    pub(super) fn parse_length(name: &str, ty: Type) -> Result<Self> {
+        match Self::parse(name, ty)? {
+            Self::DayOfWeek
+            | Self::IsoDayOfWeek
+            | Self::DayOfYear
+            | Self::IsoYear
+            | Self::Julian
+            | Self::Epoch => Err(unrecognized(name, ty)),
+            unit => Ok(unit),
+        }
     }
 }
 
 fn display(ty: Type) -> String {
     let names: &dyn Names = &NoNames;
     ty.name(names).into_owned()
+}
+
+#[cold]
+fn unrecognized(name: &str, ty: Type) -> SqlError {
+    SqlError::new(
+        SqlState::INVALID_PARAMETER_VALUE,
+        format!("unit \"{name}\" not recognized for type {}", display(ty)),
+    )
 }
 
 /// 0A000: the type has no such part.

@@ -44,7 +44,6 @@ struct Pattern {
     pieces: Vec<Piece>,
     anchored: Anchored,
     fill: bool,
-    blank_zero: bool,
     ordinal: Option<Case>,
     roman: Option<Case>,
     shift: u32,
@@ -56,7 +55,6 @@ fn parse(text: &str) -> Result<Pattern> {
         pieces: Vec::new(),
         anchored: Anchored::Default,
         fill: false,
-        blank_zero: false,
         ordinal: None,
         roman: None,
         shift: 0,
@@ -124,7 +122,8 @@ fn parse(text: &str) -> Result<Pattern> {
                             Anchored::Before
                         };
                     }
-                    'B' | 'b' => pattern.blank_zero = true,
+                    // Says nothing, since where it would a zero is shown nevertheless.
+                    'B' | 'b' => {}
                     'V' | 'v' => shifting = true,
                     'L' | 'l' => pattern.pieces.push(Piece::Plain(' ')),
                     '"' => {
@@ -222,15 +221,9 @@ fn written(pattern: &Pattern, digits: &Digits, point: Option<usize>) -> String {
     let pieces = &pattern.pieces;
     let end = point.unwrap_or(pieces.len());
     let slots = pieces[..end].iter().filter(|piece| is_digit(piece)).count();
-    let overflow = digits.whole.len() > slots;
+    // Without a place before the point nothing fits.
+    let overflow = slots == 0 || digits.whole.len() > slots;
     let zero = digits.whole.is_empty() && digits.fraction.bytes().all(|byte| byte == b'0');
-    if pattern.blank_zero && zero {
-        return if pattern.fill {
-            String::new()
-        } else {
-            " ".repeat(pieces.len() + 1)
-        };
-    }
     // From this slot on there are digits: the number's, or zeros that are asked for; without
     // digits behind the point a zero is shown in the last.
     let first_zero = pieces[..end]
@@ -243,7 +236,8 @@ fn written(pattern: &Pattern, digits: &Digits, point: Option<usize>) -> String {
     } else {
         (slots - digits.whole.len()).min(first_zero)
     };
-    if first == slots && slots > 0 && point.is_none() {
+    let bare = pattern.fill && zero && !pieces[end..].contains(&Piece::Digit(true));
+    if first == slots && slots > 0 && (point.is_none() || bare) {
         first = slots - 1;
     }
     let sign = match (pattern.anchored, digits.negative) {
@@ -289,6 +283,7 @@ fn written(pattern: &Pattern, digits: &Digits, point: Option<usize>) -> String {
     if let Some(case) = pattern.ordinal
         && point.is_none()
         && !digits.negative
+        && !overflow
     {
         out.push_str(&case.apply(ordinal(&digits.whole)));
     }
@@ -331,7 +326,7 @@ fn fraction(
         .iter()
         .rposition(|piece| **piece == Piece::Digit(true))
         .map_or(0, |last| last + 1);
-    let shown = if pattern.fill {
+    let shown = if pattern.fill && !overflow {
         digits.fraction.trim_end_matches('0').len().max(wanted)
     } else {
         slots.len()

@@ -119,8 +119,12 @@ fn padded(number: i64, width: usize, fill: bool) -> String {
     if fill {
         return number.to_string();
     }
-    let width = if number < 0 { width + 1 } else { width };
     format!("{number:0width$}")
+}
+
+/// The same for times and years, whose sign has a place of its own.
+fn padded_behind_sign(number: i64, width: usize, fill: bool) -> String {
+    padded(number, if number < 0 { width + 1 } else { width }, fill)
 }
 
 fn named(name: &str, case: Case, fill: bool, width: usize) -> String {
@@ -134,7 +138,7 @@ fn named(name: &str, case: Case, fill: bool, width: usize) -> String {
 
 fn last_digits(year: i64, digits: usize, fill: bool) -> String {
     match digits {
-        4 => padded(year, 4, fill),
+        4 => padded_behind_sign(year, 4, fill),
         digits => padded(year % 10i64.pow(digits as u32), digits, fill),
     }
 }
@@ -158,22 +162,22 @@ fn field(fields: &Fields, field: Field, case: Case, fill: bool) -> Result<String
     Ok(match field {
         Field::Hour12 => {
             let hour = fields.hour() % 12;
-            padded(if hour == 0 { 12 } else { hour }, 2, fill)
+            padded_behind_sign(if hour == 0 { 12 } else { hour }, 2, fill)
         }
-        Field::Hour24 => padded(fields.hour(), 2, fill),
-        Field::Minute => padded(
+        Field::Hour24 => padded_behind_sign(fields.hour(), 2, fill),
+        Field::Minute => padded_behind_sign(
             time % MICROSECONDS_PER_HOUR / MICROSECONDS_PER_MINUTE,
             2,
             fill,
         ),
-        Field::Second => padded(
+        Field::Second => padded_behind_sign(
             time % MICROSECONDS_PER_MINUTE / MICROSECONDS_PER_SECOND,
             2,
             fill,
         ),
-        Field::Millisecond => padded(fields.fraction() / 1000, 3, fill),
-        Field::Microsecond => padded(fields.fraction(), 6, fill),
-        Field::Fraction(digits) => padded(
+        Field::Millisecond => padded_behind_sign(fields.fraction() / 1000, 3, fill),
+        Field::Microsecond => padded_behind_sign(fields.fraction(), 6, fill),
+        Field::Fraction(digits) => padded_behind_sign(
             fields.fraction() / 10i64.pow(6 - digits),
             digits as usize,
             fill,
@@ -235,7 +239,7 @@ fn field(fields: &Fields, field: Field, case: Case, fill: bool) -> Result<String
         Field::WeekOfMonth => ((fields.day - 1) / 7 + 1).to_string(),
         Field::WeekOfYear => padded((day_of_year(calendar(fields)?) - 1) / 7 + 1, 2, fill),
         Field::IsoWeek => padded(iso_week(calendar(fields)?).1, 2, fill),
-        Field::Century => padded(fields.century, 2, fill),
+        Field::Century => padded_behind_sign(fields.century, 2, fill),
         Field::Julian => (calendar(fields)? + JULIAN_OF_EPOCH).to_string(),
         Field::Quarter => match fields.month {
             0 => String::new(),

@@ -144,10 +144,9 @@ fn changed<'a>(
             SqlState::NULL_VALUE_NOT_ALLOWED,
             format!("path element at position {} is null", level + 1),
         )
-    });
+    })?;
     match document.view()? {
         JsonbView::Object(object) => {
-            let name = name?;
             builder.begin_object()?;
             let mut found = false;
             for entry in object.iter() {
@@ -187,7 +186,6 @@ fn changed<'a>(
             builder.end()
         }
         JsonbView::Array(array) => {
-            let name = name?;
             let position: i32 = name.trim_start().parse().map_err(|_| {
                 SqlError::new(
                     SqlState::INVALID_TEXT_REPRESENTATION,

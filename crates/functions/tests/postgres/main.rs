@@ -1,8 +1,8 @@
 //! Expressions with the answers of PostgreSQL 15: value and type, or SQLSTATE.
 //!
-//! Each file of `tests/postgres` has lines `expression => type 'text'`, `expression => type NULL`,
+//! Each text file here has lines `expression => type 'text'`, `expression => type NULL`,
 //! `expression => error SQLSTATE`, `rows function => {texts}`, `aggregate call from arrays => ...`.
-//! `regenerate.sh` there has PostgreSQL answer them again.
+//! `regenerate.sh` has PostgreSQL answer them again.
 
 mod support;
 
