@@ -1,5 +1,6 @@
 //! `to_char`, `to_number`, `to_date`, `to_timestamp`: by patterns, as Oracle has them.
 
+mod found;
 mod number;
 mod read;
 mod roman;

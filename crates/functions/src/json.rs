@@ -8,6 +8,7 @@ mod build;
 mod change;
 mod contain;
 mod extract;
+mod pretty;
 mod scan;
 mod sets;
 mod write;
@@ -19,6 +20,7 @@ pub(crate) static FUNCTIONS: &[&[Function]] = &[
     build::FUNCTIONS,
     change::FUNCTIONS,
     extract::FUNCTIONS,
+    pretty::FUNCTIONS,
     sets::FUNCTIONS,
 ];
 pub(crate) static OPERATORS: &[&[Function]] =

@@ -39,6 +39,8 @@ pub use context::{Context, Environment};
 pub use function::{Body, Comparison, Function, Parameter, ScalarFunction, Volatility};
 pub use pattern::Patterns;
 pub use registry::{all_functions, all_operators, functions, operators};
-pub use resolve::{Resolved, common_type, matching_types, resolve_function, resolve_operator};
+pub use resolve::{
+    Resolved, cast_by_name, common_type, matching_types, resolve_function, resolve_operator,
+};
 pub use set::{Rows, SetFunction};
 pub use window::{Partition, WindowFunction};

@@ -14,7 +14,7 @@ use types::{Scalar, Type};
 use crate::Function;
 
 pub use common::{common_type, matching_types};
-pub use function::resolve_function;
+pub use function::{cast_by_name, resolve_function};
 pub use operator::resolve_operator;
 
 /// What a call means.

@@ -1,10 +1,6 @@
-//! Documents made of others: `||`, `-`, `#-`, `jsonb_set`, `jsonb_insert`, `jsonb_strip_nulls`,
-//! `jsonb_pretty`.
+//! Documents made of others: `||`, `-`, `#-`, `jsonb_set`, `jsonb_insert`, `jsonb_strip_nulls`.
 
-use types::{
-    Array, Jsonb, JsonbBuilder, JsonbView, Result, Sink, SqlError, SqlState, Value,
-    write_json_string,
-};
+use types::{Array, Jsonb, JsonbBuilder, JsonbView, Result, SqlError, SqlState, Value};
 
 use super::extract::index;
 use crate::{
@@ -338,61 +334,10 @@ fn strip_nulls<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<Jsonb<'
     builder.finish()
 }
 
-/// With a line for each value, indented by four.
-fn pretty<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<&'a str> {
-    let mut out = bumpalo::collections::Vec::new_in(context.scratch);
-    indented(document, 0, &mut out)?;
-    context.finish_text(out)
-}
-
-fn new_line(depth: usize, out: &mut bumpalo::collections::Vec<'_, u8>) {
-    out.put_byte(b'\n');
-    out.extend(std::iter::repeat_n(b' ', 4 * depth));
-}
-
-fn indented(
-    document: Jsonb<'_>,
-    depth: usize,
-    out: &mut bumpalo::collections::Vec<'_, u8>,
-) -> Result<()> {
-    match document.view()? {
-        JsonbView::Object(object) => {
-            out.put_byte(b'{');
-            for (position, entry) in object.iter().enumerate() {
-                let (key, value) = entry?;
-                if position > 0 {
-                    out.put_byte(b',');
-                }
-                new_line(depth + 1, out);
-                write_json_string(key, out);
-                out.put(b": ");
-                indented(value, depth + 1, out)?;
-            }
-            new_line(depth, out);
-            out.put_byte(b'}');
-        }
-        JsonbView::Array(array) => {
-            out.put_byte(b'[');
-            for (position, element) in array.iter().enumerate() {
-                if position > 0 {
-                    out.put_byte(b',');
-                }
-                new_line(depth + 1, out);
-                indented(element?, depth + 1, out)?;
-            }
-            new_line(depth, out);
-            out.put_byte(b']');
-        }
-        _ => document.write_text(out)?,
-    }
-    Ok(())
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::scalar("jsonb_set", &[JSONB, TEXTS, JSONB, BOOL], JSONB, set).optional(1),
     Function::scalar("jsonb_insert", &[JSONB, TEXTS, JSONB, BOOL], JSONB, insert).optional(1),
     entry!("jsonb_strip_nulls"(JSONB) -> JSONB, in context strip_nulls),
-    entry!("jsonb_pretty"(JSONB) -> TEXT, in context pretty),
 ];
 
 pub(super) static OPERATORS: &[Function] = &[

@@ -133,8 +133,8 @@ fn brackets(lengths: &[usize], position: usize) -> (usize, usize) {
     let (mut opened, mut closed, mut size) = (0, 0, 1);
     for length in lengths.iter().rev() {
         size *= length;
-        opened += usize::from(position % size == 0);
-        closed += usize::from((position + 1) % size == 0);
+        opened += usize::from(position.is_multiple_of(size));
+        closed += usize::from((position + 1).is_multiple_of(size));
     }
     (opened, closed)
 }

@@ -275,7 +275,7 @@ fn all_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Row
 }
 
 /// The pieces between matches. Empty matches at the ends, or right after another, split nothing.
-fn pieces<'a>(regex: Rc<Regex>, text: &'a str) -> impl Iterator<Item = &'a str> {
+fn pieces(regex: Rc<Regex>, text: &str) -> impl Iterator<Item = &str> {
     let mut state = Some((0, 0));
     std::iter::from_fn(move || {
         let (begun, mut from) = state?;

@@ -1,13 +1,13 @@
 //! Calls by name: PostgreSQL 15, section 10.3.
 
-use types::{Names, Result, SqlError, SqlState, Type};
+use types::{Names, Result, Scalar, SqlError, SqlState, Type};
 
 use super::{
     Resolved,
     candidates::{Candidate, Choice, choose},
     polymorphic,
 };
-use crate::{Function, Parameter, registry};
+use crate::{Cast, CastContext, Function, Parameter, cast, registry};
 
 /// The function that a call by a name means.
 ///
@@ -24,6 +24,11 @@ pub fn resolve_function(
     names: &dyn Names,
 ) -> Result<Resolved> {
     let all = registry::functions(name);
+    if variadic && all.iter().any(|function| spreads(function)) {
+        return Err(SqlError::unsupported(format!(
+            "VARIADIC in a call of {name}"
+        )));
+    }
     let mut candidates: Vec<Candidate> = all
         .iter()
         .filter_map(|function| candidate(function, arguments.len(), variadic))
@@ -67,6 +72,18 @@ pub(super) fn resolved(
         result,
         gather,
     })
+}
+
+/// Whether it takes any number of arguments of any types, which no array can stand for.
+fn spreads(function: &Function) -> bool {
+    function.variadic && function.parameters.last() == Some(&Parameter::Any)
+}
+
+/// The cast that a call means that has the name of a type: `date(x)`, `text(x)`. To be asked for
+/// where there is no such function.
+pub fn cast_by_name(name: &str, argument: Type) -> Option<Cast> {
+    let to = Type::Scalar(Scalar::from_internal_name(name)?);
+    cast(argument, to, CastContext::Explicit)
 }
 
 fn candidate(function: &'static Function, arguments: usize, variadic: bool) -> Option<Candidate> {

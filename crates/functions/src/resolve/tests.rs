@@ -2,7 +2,7 @@
 
 use types::{NoNames, Scalar, SqlState, Type};
 
-use super::{common_type, resolve_function, resolve_operator};
+use super::{cast_by_name, common_type, resolve_function, resolve_operator};
 use crate::{CastContext, all_functions, all_operators, cast};
 
 const INT4: Type = Type::Scalar(Scalar::Int4);
@@ -106,6 +106,23 @@ fn variadic_arguments_are_gathered_or_not() {
     assert_eq!(
         concat.map(|concat| (concat.arguments, concat.gather)).ok(),
         Some((vec![INT4, TEXT], None))
+    );
+}
+
+#[test]
+fn names_of_types_are_casts() {
+    let timestamp = Type::Scalar(Scalar::Timestamp);
+    assert_eq!(
+        cast_by_name("date", timestamp).map(|cast| cast.to()),
+        Some(Type::Scalar(Scalar::Date))
+    );
+    assert!(cast_by_name("lower", TEXT).is_none());
+    assert!(cast_by_name("uuid", INT4).is_none());
+    let array = Type::Array(Scalar::Text);
+    let spread = resolve_function("concat", &[array], true, &NoNames);
+    assert_eq!(
+        spread.err().map(|error| error.state()),
+        Some(SqlState::FEATURE_NOT_SUPPORTED)
     );
 }
 

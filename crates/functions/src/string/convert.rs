@@ -46,7 +46,7 @@ fn to_bytes<'a>(text: &'a str, encoding: &str) -> Result<&'a [u8]> {
     Ok(text.as_bytes())
 }
 
-fn length_in<'a>(bytes: &'a [u8], encoding: &str) -> Result<i32> {
+fn length_in(bytes: &[u8], encoding: &str) -> Result<i32> {
     from_bytes(bytes, encoding).map(|text| super::characters(text) as i32)
 }
 

@@ -127,7 +127,7 @@ fn format<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a
     };
     let mut out = bumpalo::collections::Vec::new_in(context.scratch);
     while let Some(percent) = reader.rest.find('%') {
-        out.put(reader.rest[..percent].as_bytes());
+        out.put(&reader.rest.as_bytes()[..percent]);
         reader.rest = &reader.rest[percent + 1..];
         if reader.peek()? == '%' {
             out.put_byte(b'%');

@@ -1,7 +1,7 @@
 //! Evaluates the expressions of the cases: literals, casts, calls, operators.
 
-pub mod evaluate;
-pub mod parse;
+pub(crate) mod evaluate;
+pub(crate) mod parse;
 
 use functions::{Context, Environment, Patterns};
 use types::{Scratch, Settings, SqlError, TimeZone};
@@ -10,7 +10,7 @@ use evaluate::{evaluate, evaluate_aggregate, evaluate_rows};
 use parse::Parser;
 
 /// A session that always says the same.
-pub struct Session {
+pub(crate) struct Session {
     settings: Settings,
     patterns: Patterns,
 }
@@ -68,7 +68,7 @@ impl Environment for Session {
 }
 
 impl Session {
-    pub fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
+    pub(crate) fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
         Context {
             scratch,
             settings: &self.settings,
@@ -80,7 +80,7 @@ impl Session {
 }
 
 /// The answer to a case, as the files have it.
-pub fn answer(session: &Session, case: &str) -> String {
+pub(crate) fn answer(session: &Session, case: &str) -> String {
     let scratch = Scratch::new();
     let context = session.context(&scratch);
     let result = if let Some(call) = case.strip_prefix("rows ") {

@@ -8,7 +8,10 @@ use types::{Array, NoNames, Result, Scalar, SqlError, SqlState, Type, Value, com
 use super::parse::{Expression, Parser};
 
 /// The value and the type of an expression.
-pub fn evaluate<'a>(context: &Context<'a>, expression: &Expression) -> Result<(Value<'a>, Type)> {
+pub(crate) fn evaluate<'a>(
+    context: &Context<'a>,
+    expression: &Expression,
+) -> Result<(Value<'a>, Type)> {
     match expression {
         Expression::Literal(None) => Ok((Value::Null, Type::Unknown)),
         Expression::Literal(Some(text)) => {
@@ -124,7 +127,7 @@ fn call<'a>(
 }
 
 /// Type and text of a value, as the files have it.
-pub fn display(context: &Context<'_>, value: Value<'_>, ty: Type) -> Result<String> {
+pub(crate) fn display(context: &Context<'_>, value: Value<'_>, ty: Type) -> Result<String> {
     // A literal of no type is text in the end.
     let ty = if ty == Type::Unknown {
         Type::Scalar(Scalar::Text)
@@ -160,7 +163,7 @@ fn text(context: &Context<'_>, value: Value<'_>, ty: Type) -> Result<String> {
 }
 
 /// The texts of the rows of a set, as an array.
-pub fn evaluate_rows(context: &Context<'_>, expression: &Expression) -> Result<String> {
+pub(crate) fn evaluate_rows(context: &Context<'_>, expression: &Expression) -> Result<String> {
     let Expression::Call(name, arguments) = expression else {
         panic!("rows of a call");
     };
@@ -188,7 +191,7 @@ pub fn evaluate_rows(context: &Context<'_>, expression: &Expression) -> Result<S
 }
 
 /// A call over arrays that stand for columns `a` and `b`.
-pub fn evaluate_aggregate(
+pub(crate) fn evaluate_aggregate(
     context: &Context<'_>,
     call: &str,
     arrays: &[Expression],

@@ -2,7 +2,7 @@
 
 /// An expression.
 #[derive(Debug)]
-pub enum Expression {
+pub(crate) enum Expression {
     /// `'text'`, or NULL.
     Literal(Option<String>),
     Cast(Box<Expression>, String),
@@ -11,14 +11,14 @@ pub enum Expression {
     Binary(String, Box<Expression>, Box<Expression>),
 }
 
-pub struct Parser<'t> {
+pub(crate) struct Parser<'t> {
     rest: &'t str,
 }
 
 const SYMBOLS: &str = "+-*/<>=~!@#%^&|?";
 
 impl<'t> Parser<'t> {
-    pub fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self { rest: text }
     }
 
@@ -53,7 +53,7 @@ impl<'t> Parser<'t> {
     }
 
     /// All that is left, separated by commas.
-    pub fn list(&mut self) -> Vec<Expression> {
+    pub(crate) fn list(&mut self) -> Vec<Expression> {
         let mut list = Vec::new();
         self.skip_blanks();
         if self.rest.is_empty() || self.rest.starts_with(')') {
@@ -67,7 +67,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    pub fn expression(&mut self) -> Expression {
+    pub(crate) fn expression(&mut self) -> Expression {
         let left = self.operand();
         match self.symbol() {
             "" => left,
