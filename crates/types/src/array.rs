@@ -243,3 +243,6 @@ pub(crate) fn too_many_dimensions(count: usize) -> SqlError {
         ),
     )
 }
+
+#[cfg(test)]
+mod tests;

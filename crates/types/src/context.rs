@@ -1,6 +1,6 @@
 //! What the text of values depends on beside the values: settings, names, the clock.
 
-use crate::{Names, TimeZone};
+use crate::{Names, Result, SqlError, SqlState, TimeZone};
 
 /// Which of the first two numbers of `01/02/2024` is the month: the second part of `DateStyle`,
 /// whose first is always `ISO`.
@@ -13,6 +13,44 @@ pub enum DateOrder {
     DayMonthYear,
     /// Year, month, day.
     YearMonthDay,
+}
+
+impl DateOrder {
+    /// The order that a value of `DateStyle` asks for: `ISO, DMY`, `iso`, `european`. One that
+    /// names no order leaves it as it is.
+    ///
+    /// # Errors
+    /// `22023` if it is no style, `0A000` if it asks for another form than ISO's.
+    pub fn with_style(self, style: &str) -> Result<Self> {
+        let mut order = self;
+        for word in style.split(',').map(str::trim) {
+            order = match word.to_ascii_lowercase().as_str() {
+                "iso" => order,
+                "dmy" | "euro" | "european" => Self::DayMonthYear,
+                "mdy" | "us" | "noneuro" | "noneuropean" | "default" => Self::MonthDayYear,
+                "ymd" => Self::YearMonthDay,
+                "sql" | "postgres" | "german" => {
+                    return Err(SqlError::unsupported(format!("DateStyle \"{word}\"")));
+                }
+                _ => {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("invalid value for parameter \"DateStyle\": \"{style}\""),
+                    ));
+                }
+            };
+        }
+        Ok(order)
+    }
+
+    /// The value of `DateStyle`, as `SHOW` displays it.
+    pub fn style(self) -> &'static str {
+        match self {
+            Self::MonthDayYear => "ISO, MDY",
+            Self::DayMonthYear => "ISO, DMY",
+            Self::YearMonthDay => "ISO, YMD",
+        }
+    }
 }
 
 /// A session's settings that matter to the text of values.
@@ -34,3 +72,6 @@ pub struct Context<'c> {
     /// When the transaction began, in microseconds since 2000-01-01 UTC: what `now` means.
     pub now: i64,
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,3 +15,6 @@ pub use limits::{
     round_microseconds,
 };
 pub use zone::TimeZone;
+
+#[cfg(test)]
+mod tests;

@@ -343,10 +343,16 @@ impl<'t> Parser<'t> {
                 "Expected {expected}, but found \"{}\".",
                 self.word()
             )),
-            Some(b'"') => match self.string(&Nobody) {
-                Ok(string) => invalid(format!("Expected {expected}, but found \"\"{string}\"\".")),
-                Err(error) => error,
-            },
+            Some(b'"') => {
+                let start = self.at;
+                match self.string(&Nobody) {
+                    Ok(_) => {
+                        let token = &self.text[start..self.at];
+                        invalid(format!("Expected {expected}, but found \"{token}\"."))
+                    }
+                    Err(error) => error,
+                }
+            }
             Some(b'-' | b'0'..=b'9') => match self.number() {
                 Ok(number) => invalid(format!("Expected {expected}, but found \"{number}\".")),
                 Err(error) => error,

@@ -168,3 +168,6 @@ impl<'a> Jsonb<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

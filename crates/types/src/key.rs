@@ -267,3 +267,6 @@ fn no_order(ty: Type) -> SqlError {
         ),
     )
 }
+
+#[cfg(test)]
+mod tests;

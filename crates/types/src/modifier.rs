@@ -249,3 +249,6 @@ fn pad<'a>(text: &'a str, length: usize, scratch: &'a Scratch) -> &'a str {
     padded.extend(std::iter::repeat_n(' ', blanks));
     padded.into_bump_str()
 }
+
+#[cfg(test)]
+mod tests;

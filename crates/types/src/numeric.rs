@@ -237,3 +237,6 @@ impl From<i64> for Numeric<'_> {
         Self::small(integer, 0)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -202,3 +202,6 @@ pub(crate) fn invalid(name: &str, text: &str) -> SqlError {
 fn no_text() -> SqlError {
     SqlError::new(SqlState::INTERNAL_ERROR, "NULL has no text form")
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,11 +65,7 @@ fn settings(setting: &str) -> Settings {
         None => {}
         Some(("TimeZone", zone)) => settings.time_zone = TimeZone::named(zone).unwrap(),
         Some(("DateStyle", style)) => {
-            settings.date_order = match style.rsplit(' ').next() {
-                Some("DMY") => DateOrder::DayMonthYear,
-                Some("YMD") => DateOrder::YearMonthDay,
-                other => panic!("{other:?} is no order of dates"),
-            }
+            settings.date_order = DateOrder::default().with_style(style).unwrap();
         }
         Some((name, _)) => panic!("{name} is no setting here"),
     }

@@ -20,24 +20,19 @@ pub(super) fn read<'a>(reader: &mut Reader<'_>, scratch: &'a Scratch) -> Result<
     let weight = reader.short()? as i16;
     let sign = reader.short()?;
     let scale = reader.short()?;
-    if usize::from(count) * 2 > reader.remaining() {
-        // Before there is room made for them.
-        return Err(too_few_digits());
-    }
     if scale > NUMERIC_SCALE_MAX {
         return Err(invalid("invalid scale in external \"numeric\" value"));
     }
-    let mut groups = Vec::with_capacity(count.into());
-    for _ in 0..count {
-        let group = reader.short()?;
-        if group > 9999 {
-            return Err(invalid("invalid digit in external \"numeric\" value"));
-        }
-        groups.push(group);
+    let bytes = reader.take(usize::from(count) * 2)?;
+    let groups = bytes
+        .chunks_exact(2)
+        .map(|group| u16::from_be_bytes([group[0], group[1]]));
+    if groups.clone().any(|group| group > 9999) {
+        return Err(invalid("invalid digit in external \"numeric\" value"));
     }
     match sign {
         POSITIVE | NEGATIVE => {
-            Numeric::from_groups(sign == NEGATIVE, &groups, weight.into(), scale, scratch)
+            Numeric::from_groups(sign == NEGATIVE, groups, weight.into(), scale, scratch)
         }
         NAN => Ok(Numeric::NAN),
         INFINITY => Ok(Numeric::INFINITY),
@@ -46,16 +41,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'_>, scratch: &'a Scratch) -> Result<
     }
 }
 
-#[cold]
-fn too_few_digits() -> crate::SqlError {
-    crate::SqlError::new(
-        crate::SqlState::PROTOCOL_VIOLATION,
-        "insufficient data left in message",
-    )
-}
-
 pub(super) fn write(number: Numeric<'_>, out: &mut impl Sink) {
-    let (groups, weight) = number.groups().unwrap_or_default();
     let sign = match number.signum() {
         _ if number.is_nan() => NAN,
         -1 if number.is_infinite() => NEGATIVE_INFINITY,
@@ -63,20 +49,22 @@ pub(super) fn write(number: Numeric<'_>, out: &mut impl Sink) {
         -1 => NEGATIVE,
         _ => POSITIVE,
     };
-    // At most 131072 digits before the point and 16383 after it, four in a group.
-    out.put(&(groups.len() as u16).to_be_bytes());
-    out.put(&(weight as i16).to_be_bytes());
-    out.put(&sign.to_be_bytes());
     // PostgreSQL marks infinities with a scale.
-    let scale = if number.is_infinite() {
+    let special_scale = if number.is_infinite() {
         INFINITE_SCALE
     } else {
         0
     };
-    out.put(&number.scale().unwrap_or(scale).to_be_bytes());
-    for group in groups {
-        out.put(&group.to_be_bytes());
-    }
+    number.with_groups(|groups, weight| {
+        // At most 131072 digits before the point and 16383 after it, four in a group.
+        out.put(&(groups.len() as u16).to_be_bytes());
+        out.put(&(weight as i16).to_be_bytes());
+        out.put(&sign.to_be_bytes());
+        out.put(&number.scale().unwrap_or(special_scale).to_be_bytes());
+        for group in groups {
+            out.put(&group.to_be_bytes());
+        }
+    });
 }
 
 const INFINITE_SCALE: u16 = 32;

@@ -1,5 +1,7 @@
 //! Time zones: `jiff`'s rules, for all years that PostgreSQL has.
 
+use std::borrow::Cow;
+
 use jiff::{Timestamp, civil::DateTime, tz::AmbiguousOffset};
 
 use super::{Civil, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
@@ -113,6 +115,21 @@ impl TimeZone {
                     Err(_) => 0,
                 }
             }
+        }
+    }
+
+    /// What the zone is called at a moment, in microseconds since 2000-01-01 UTC: `CEST`.
+    pub fn abbreviation_at(&self, microseconds: i64) -> Cow<'_, str> {
+        let Rules::Database(rules) = &self.rules else {
+            // `<+02>-02` is called `+02`.
+            let bracketed = self.name.strip_prefix('<');
+            let name = bracketed.and_then(|rest| rest.split('>').next());
+            return Cow::Borrowed(name.unwrap_or(&self.name));
+        };
+        let seconds = within(microseconds.div_euclid(MICROSECONDS_PER_SECOND));
+        match Timestamp::from_second(seconds + EPOCH_SECONDS) {
+            Ok(timestamp) => Cow::Owned(rules.to_offset_info(timestamp).abbreviation().to_owned()),
+            Err(_) => Cow::Borrowed(&self.name),
         }
     }
 

@@ -1,14 +1,21 @@
 //! Text of `jsonb`, as PostgreSQL writes it: a blank after each comma and colon.
 
-use super::{Jsonb, JsonbView};
+use super::{DEPTH_MAX, Jsonb, JsonbView};
 use crate::{Result, Sink};
 
 impl Jsonb<'_> {
     /// Appends the text.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if what is stored is damaged, `54001` if it is too deep.
     pub fn write_text(self, out: &mut impl Sink) -> Result<()> {
+        self.write_text_below(out, 0)
+    }
+
+    fn write_text_below(self, out: &mut impl Sink, depth: usize) -> Result<()> {
+        if depth > DEPTH_MAX {
+            return Err(crate::json::too_deep());
+        }
         match self.view()? {
             JsonbView::Null => out.put(b"null"),
             JsonbView::Bool(true) => out.put(b"true"),
@@ -21,7 +28,7 @@ impl Jsonb<'_> {
                     if index > 0 {
                         out.put(b", ");
                     }
-                    element?.write_text(out)?;
+                    element?.write_text_below(out, depth + 1)?;
                 }
                 out.put_byte(b']');
             }
@@ -34,7 +41,7 @@ impl Jsonb<'_> {
                     }
                     write_string(key, out);
                     out.put(b": ");
-                    value.write_text(out)?;
+                    value.write_text_below(out, depth + 1)?;
                 }
                 out.put_byte(b'}');
             }

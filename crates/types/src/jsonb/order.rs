@@ -10,19 +10,27 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use super::{Jsonb, JsonbView};
+use super::{DEPTH_MAX, Jsonb, JsonbView};
 
 impl Jsonb<'_> {
-    /// PostgreSQL's order. What is damaged counts as null.
+    /// PostgreSQL's order. What is damaged counts as null, and what is deeper than
+    /// [`DEPTH_MAX`](crate::JSON_DEPTH_MAX) as equal.
     pub fn compare(self, other: Jsonb<'_>) -> Ordering {
         let (one, two) = (view(self), view(other));
         top_rank(&one)
             .cmp(&top_rank(&two))
-            .then_with(|| compare_views(one, two))
+            .then_with(|| compare_views(one, two, 0))
     }
 
     /// Feeds a hasher with what is the same for equal values.
     pub fn feed_hasher<H: Hasher>(self, state: &mut H) {
+        self.feed_hasher_below(state, 0);
+    }
+
+    fn feed_hasher_below<H: Hasher>(self, state: &mut H, depth: usize) {
+        if depth > DEPTH_MAX {
+            return;
+        }
         let view = view(self);
         rank(&view).hash(state);
         match view {
@@ -33,14 +41,16 @@ impl Jsonb<'_> {
             JsonbView::Array(array) => {
                 array.len().hash(state);
                 for element in array.iter() {
-                    element.unwrap_or(Jsonb::NULL).feed_hasher(state);
+                    element
+                        .unwrap_or(Jsonb::NULL)
+                        .feed_hasher_below(state, depth + 1);
                 }
             }
             JsonbView::Object(object) => {
                 object.len().hash(state);
                 for (key, value) in object.iter().flatten() {
                     key.hash(state);
-                    value.feed_hasher(state);
+                    value.feed_hasher_below(state, depth + 1);
                 }
             }
         }
@@ -73,7 +83,10 @@ pub(crate) fn top_rank(view: &JsonbView<'_>) -> u8 {
     }
 }
 
-fn compare_views(one: JsonbView<'_>, two: JsonbView<'_>) -> Ordering {
+fn compare_views(one: JsonbView<'_>, two: JsonbView<'_>, depth: usize) -> Ordering {
+    if depth > DEPTH_MAX {
+        return Ordering::Equal;
+    }
     match (one, two) {
         (JsonbView::Bool(one), JsonbView::Bool(two)) => one.cmp(&two),
         (JsonbView::Number(one), JsonbView::Number(two)) => one.compare(two),
@@ -84,7 +97,7 @@ fn compare_views(one: JsonbView<'_>, two: JsonbView<'_>) -> Ordering {
                     .zip(two.iter())
                     .map(|(one, two)| {
                         let (one, two) = (one.unwrap_or(Jsonb::NULL), two.unwrap_or(Jsonb::NULL));
-                        compare_views(view(one), view(two))
+                        compare_views(view(one), view(two), depth + 1)
                     })
                     .find(|order| order.is_ne())
                     .unwrap_or(Ordering::Equal)
@@ -98,7 +111,7 @@ fn compare_views(one: JsonbView<'_>, two: JsonbView<'_>) -> Ordering {
                     .map(|((one_key, one), (two_key, two))| {
                         one_key
                             .cmp(two_key)
-                            .then_with(|| compare_views(view(one), view(two)))
+                            .then_with(|| compare_views(view(one), view(two), depth + 1))
                     })
                     .find(|order| order.is_ne())
                     .unwrap_or(Ordering::Equal)

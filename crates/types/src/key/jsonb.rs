@@ -8,16 +8,19 @@
 
 use super::{numeric, write_text};
 use crate::{
-    Jsonb, JsonbView, Result, Sink,
+    JSON_DEPTH_MAX, Jsonb, JsonbView, Result, Sink,
     jsonb::order::{rank, top_rank},
 };
 
 pub(super) fn write(value: Jsonb<'_>, out: &mut impl Sink) -> Result<()> {
     out.put_byte(top_rank(&value.view()?));
-    write_node(value, out)
+    write_node(value, out, 0)
 }
 
-fn write_node(value: Jsonb<'_>, out: &mut impl Sink) -> Result<()> {
+fn write_node(value: Jsonb<'_>, out: &mut impl Sink, depth: usize) -> Result<()> {
+    if depth > JSON_DEPTH_MAX {
+        return Err(crate::json::too_deep());
+    }
     let view = value.view()?;
     out.put_byte(rank(&view));
     match view {
@@ -28,7 +31,7 @@ fn write_node(value: Jsonb<'_>, out: &mut impl Sink) -> Result<()> {
         JsonbView::Array(array) => {
             out.put(&(array.len() as u32).to_be_bytes());
             for element in array.iter() {
-                write_node(element?, out)?;
+                write_node(element?, out, depth + 1)?;
             }
         }
         JsonbView::Object(object) => {
@@ -36,7 +39,7 @@ fn write_node(value: Jsonb<'_>, out: &mut impl Sink) -> Result<()> {
             for entry in object.iter() {
                 let (key, value) = entry?;
                 write_text(key, out)?;
-                write_node(value, out)?;
+                write_node(value, out, depth + 1)?;
             }
         }
     }

@@ -131,68 +131,73 @@ impl<'a> Numeric<'a> {
 
     /// The digits in groups of four, as PostgreSQL's binary form has them: the groups from the
     /// most significant, and the weight of the first, a power of 10000. None of zero.
-    pub(crate) fn groups(self) -> Option<(Vec<u16>, i32)> {
+    pub(crate) fn with_groups<R>(self, use_groups: impl FnOnce(&[u16], i32) -> R) -> R {
         let Unpacked::Finite(number) = self.unpack() else {
-            return None;
+            return use_groups(&[], 0);
         };
         // Whole groups after the point.
         let padding = (4 - number.scale % 4) % 4;
         let after = (number.scale + padding) / 4;
-        let digits = number.mantissa.shift(padding).magnitude().to_string();
-        let first = digits.len() % 4;
-        let mut groups = Vec::with_capacity(digits.len() / 4 + 1);
-        let group = |text: &str| text.parse().unwrap_or(0);
-        if first > 0 {
-            groups.push(group(&digits[..first]));
+        match number.mantissa.shift(padding) {
+            Integer::Small(small) => {
+                let mut groups = [0; SMALL_GROUPS];
+                let mut first = SMALL_GROUPS;
+                let mut rest = small.unsigned_abs();
+                while rest > 0 {
+                    first -= 1;
+                    groups[first] = (rest % 10_000) as u16;
+                    rest /= 10_000;
+                }
+                use_trimmed(&groups[first..], after, use_groups)
+            }
+            Integer::Big(big) => {
+                let digits = big.magnitude().to_string();
+                let (first, rest) = digits.as_bytes().split_at(digits.len() % 4);
+                let group = |digits: &[u8]| {
+                    digits
+                        .iter()
+                        .fold(0, |group, digit| group * 10 + u16::from(digit - b'0'))
+                };
+                let mut groups = Vec::with_capacity(digits.len() / 4 + 1);
+                if !first.is_empty() {
+                    groups.push(group(first));
+                }
+                groups.extend(rest.chunks(4).map(group));
+                use_trimmed(&groups, after, use_groups)
+            }
         }
-        let mut rest = &digits[first..];
-        while !rest.is_empty() {
-            let (next, others) = rest.split_at(4);
-            groups.push(group(next));
-            rest = others;
-        }
-        let mut weight = groups.len() as i32 - 1 - after as i32;
-        while groups.last() == Some(&0) {
-            groups.pop();
-        }
-        let zeros = groups.iter().take_while(|group| **group == 0).count();
-        groups.drain(..zeros);
-        weight -= zeros as i32;
-        (!groups.is_empty()).then_some((groups, weight))
     }
 
-    /// From groups of four digits; the inverse of [`groups`](Self::groups). Digits beyond the
-    /// scale are cut off.
+    /// From groups of four digits; the inverse of [`with_groups`](Self::with_groups). Digits
+    /// beyond the scale are cut off.
     pub(crate) fn from_groups(
         negative: bool,
-        groups: &[u16],
+        groups: impl ExactSizeIterator<Item = u16>,
         weight: i32,
         scale: u16,
         scratch: &'a Scratch,
     ) -> Result<Self> {
-        let mut digits = String::with_capacity(groups.len() * 4);
-        for group in groups {
-            let _ = write!(digits, "{group:04}");
-        }
-        let mantissa = match digits.trim_start_matches('0') {
-            "" => Integer::ZERO,
-            digits => Integer::new(digits.parse().map_err(|_| super::overflow())?),
+        // What is before the point of the last group.
+        let after = (groups.len() as i64 - 1 - i64::from(weight)) * 4;
+        let mantissa = if groups.len() < SMALL_GROUPS {
+            Integer::Small(groups.fold(0, |sum, group| sum * 10_000 + i128::from(group)))
+        } else {
+            let mut digits = String::with_capacity(groups.len() * 4);
+            for group in groups {
+                let _ = write!(digits, "{group:04}");
+            }
+            Integer::new(digits.parse().map_err(|_| super::overflow())?)
         };
         let mantissa = if negative {
             mantissa.negate()
         } else {
             mantissa
         };
-        // What is before the point of the last group.
-        let after = (groups.len() as i64 - 1 - i64::from(weight)) * 4;
         let number = match u32::try_from(after) {
             Ok(after) => Finite {
                 mantissa,
                 scale: after,
             },
-            Err(_) if after < -2 * i64::from(super::WHOLE_DIGITS_MAX) => {
-                return Err(super::overflow());
-            }
             Err(_) => Finite {
                 mantissa: mantissa.shift(after.unsigned_abs() as u32),
                 scale: 0,
@@ -209,4 +214,18 @@ impl<'a> Numeric<'a> {
         };
         cut.pack(scratch)
     }
+}
+
+/// Groups that 128 bits have at most.
+const SMALL_GROUPS: usize = 10;
+
+/// Without zeros at both ends, `after` groups being after the point.
+fn use_trimmed<R>(groups: &[u16], after: u32, use_groups: impl FnOnce(&[u16], i32) -> R) -> R {
+    let is_some = |group: &u16| *group != 0;
+    let Some(first) = groups.iter().position(is_some) else {
+        return use_groups(&[], 0);
+    };
+    let last = groups.iter().rposition(is_some).unwrap_or(first);
+    let weight = (groups.len() - first) as i32 - 1 - after as i32;
+    use_groups(&groups[first..=last], weight)
 }

@@ -24,6 +24,22 @@ impl<'a> Numeric<'a> {
     /// # Errors
     /// `2201F` if the number is negative.
     pub fn sqrt(self, scratch: &'a Scratch) -> Result<Self> {
+        let scale = match self.unpack() {
+            Unpacked::Finite(number) => {
+                let (weight, _) = first_group(&number);
+                display_scale((weight + 1) * DIGITS_PER_GROUP / 2 - 1, &[&number])
+            }
+            _ => 0,
+        };
+        self.sqrt_to_scale(scale as u16, scratch)
+    }
+
+    /// The square root with so many digits after the point, at most
+    /// [`NUMERIC_SCALE_MAX`](crate::NUMERIC_SCALE_MAX).
+    ///
+    /// # Errors
+    /// `2201F` if the number is negative.
+    pub fn sqrt_to_scale(self, scale: u16, scratch: &'a Scratch) -> Result<Self> {
         if self.signum() < 0 {
             return Err(SqlError::new(
                 SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION,
@@ -33,16 +49,13 @@ impl<'a> Numeric<'a> {
         let Unpacked::Finite(number) = self.unpack() else {
             return Ok(self);
         };
-        let (weight, _) = first_group(&number);
-        let scale = display_scale((weight + 1) * DIGITS_PER_GROUP / 2 - 1, &[&number]);
         // One digit more, and rounded: no square root is exactly between two numbers.
-        let digits = scale + 1;
-        let square = number.at_scale(2 * digits);
+        let digits = u32::from(scale) + 1;
         Finite {
-            mantissa: Integer::new(square.sqrt()),
+            mantissa: Integer::new(number.at_scale(2 * digits).sqrt()),
             scale: digits,
         }
-        .rounded(scale)
+        .rounded(scale.into())
         .pack(scratch)
     }
 

@@ -71,7 +71,9 @@ impl Finite {
                 ))
             }
             Integer::Big(big) => {
-                if self.mantissa.digits() > WHOLE_DIGITS_MAX + self.scale {
+                // Digits are counted exactly only where it matters.
+                let may_be_too_large = big.bits() > u64::from(WHOLE_DIGITS_MAX) * 3;
+                if may_be_too_large && self.mantissa.digits() > WHOLE_DIGITS_MAX + self.scale {
                     return Err(overflow());
                 }
                 let negative = self.mantissa.is_negative();

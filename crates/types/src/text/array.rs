@@ -20,12 +20,13 @@ pub(super) fn read<'a>(
         element,
         context,
         scratch,
-        values: ArenaVec::new_in(scratch),
+        items: ArenaVec::new_in(scratch),
         lengths: [None; DIMENSIONS_MAX],
         depth_max: 0,
     };
     let bounds = reader.bounds()?;
     reader.skip_blanks();
+    let contents = reader.rest;
     if !reader.take('{') {
         return Err(reader.malformed(if bounds.is_empty() {
             "Array value must start with \"{\" or dimension information."
@@ -33,11 +34,14 @@ pub(super) fn read<'a>(
             "Array contents must start with \"{\"."
         }));
     }
+    // Now messages are about what is after the bounds.
+    reader.text = contents;
     reader.level(0)?;
     reader.skip_blanks();
     if !reader.rest.is_empty() {
         return Err(reader.malformed("Junk after closing right brace."));
     }
+    reader.text = text;
     reader.finish(&bounds)
 }
 
@@ -47,7 +51,9 @@ struct Reader<'t, 'c, 'a> {
     element: Scalar,
     context: &'t Context<'c>,
     scratch: &'a Scratch,
-    values: ArenaVec<'a, Value<'a>>,
+    /// The texts of the elements, `None` for NULL. They are read when all of them are there, so
+    /// that what is wrong with the whole is said before what is wrong with one.
+    items: ArenaVec<'a, Option<&'a str>>,
     /// Per dimension, how many there are in each of its arrays; all must have as many.
     lengths: [Option<u32>; DIMENSIONS_MAX],
     /// The dimensions, once an element has shown how deep they are.
@@ -80,9 +86,10 @@ impl<'a> Reader<'_, '_, 'a> {
             if bounds.len() == DIMENSIONS_MAX {
                 return Err(too_many_dimensions(DIMENSIONS_MAX + 1));
             }
-            let first = self.bound()?;
+            let first =
+                self.bound("\"[\" must introduce explicitly-specified array dimensions.")?;
             let (lower, upper) = if self.take(':') {
-                (first, self.bound()?)
+                (first, self.bound("Missing array dimension value.")?)
             } else {
                 (1, first)
             };
@@ -107,7 +114,8 @@ impl<'a> Reader<'_, '_, 'a> {
         Ok(bounds)
     }
 
-    fn bound(&mut self) -> Result<i32> {
+    /// A number; `missing` is said where there is none.
+    fn bound(&mut self, missing: &str) -> Result<i32> {
         let end = self
             .rest
             .find(|character: char| !(character.is_ascii_digit() || "+-".contains(character)))
@@ -121,9 +129,7 @@ impl<'a> Reader<'_, '_, 'a> {
                     "array bound is out of integer range",
                 )
             }),
-            Err(_) => {
-                Err(self.malformed("\"[\" must introduce explicitly-specified array dimensions."))
-            }
+            Err(_) => Err(self.malformed(missing)),
         }
     }
 
@@ -153,8 +159,12 @@ impl<'a> Reader<'_, '_, 'a> {
                     if self.depth_max != depth + 1 {
                         return Err(self.malformed("Unexpected array element."));
                     }
-                    let value = self.item()?;
-                    self.values.push(value);
+                    let item = if self.take('"') {
+                        Some(self.quoted()?)
+                    } else {
+                        self.plain()?
+                    };
+                    self.items.push(item);
                 }
                 count += 1;
                 self.skip_blanks();
@@ -180,19 +190,6 @@ impl<'a> Reader<'_, '_, 'a> {
             }
         }
         Ok(())
-    }
-
-    /// An element, quoted or not.
-    fn item(&mut self) -> Result<Value<'a>> {
-        let text = if self.take('"') {
-            self.quoted()?
-        } else {
-            match self.plain()? {
-                Some(text) => text,
-                None => return Ok(Value::Null),
-            }
-        };
-        super::read_scalar(text, self.element, self.context, self.scratch)
     }
 
     fn quoted(&mut self) -> Result<&'a str> {
@@ -267,13 +264,20 @@ impl<'a> Reader<'_, '_, 'a> {
     }
 
     fn finish(self, bounds: &[Dimension]) -> Result<Array<'a>> {
-        if self.values.is_empty() {
+        if self.items.is_empty() {
             if !bounds.is_empty() {
                 return Err(
                     self.malformed("Specified array dimensions do not match array contents.")
                 );
             }
             return Array::of(self.element, &[], self.scratch);
+        }
+        let mut values = ArenaVec::with_capacity_in(self.items.len(), self.scratch);
+        for item in &self.items {
+            values.push(match item {
+                None => Value::Null,
+                Some(text) => super::read_scalar(text, self.element, self.context, self.scratch)?,
+            });
         }
         let dimensions: Vec<_> = self.lengths[..self.depth_max]
             .iter()
@@ -283,7 +287,7 @@ impl<'a> Reader<'_, '_, 'a> {
             })
             .collect();
         if bounds.is_empty() {
-            return Array::build(self.element, &dimensions, &self.values, self.scratch);
+            return Array::build(self.element, &dimensions, &values, self.scratch);
         }
         let fits = bounds.len() == dimensions.len()
             && bounds
@@ -293,7 +297,7 @@ impl<'a> Reader<'_, '_, 'a> {
         if !fits {
             return Err(self.malformed("Specified array dimensions do not match array contents."));
         }
-        Array::build(self.element, bounds, &self.values, self.scratch)
+        Array::build(self.element, bounds, &values, self.scratch)
     }
 
     #[cold]

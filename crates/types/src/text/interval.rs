@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Interval, Sink, datetime::MICROSECONDS_PER_HOUR};
 use sums::Sums;
-use units::{Unit, unit};
+use units::{Unit, Units, unit};
 
 pub(super) fn read(text: &str) -> crate::Result<Interval> {
     let trimmed = text.trim_matches(is_blank);
@@ -89,7 +89,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Failure> {
 fn read_verbose(text: &str) -> Result<Interval, Failure> {
     let tokens = tokens(text)?;
     let mut sums = Sums::default();
-    let mut seen = Vec::new();
+    let mut seen = Units::default();
     // A bare number at the end is seconds.
     let mut pending = Some(Unit::Second);
     let mut ago = false;
@@ -103,17 +103,17 @@ fn read_verbose(text: &str) -> Result<Interval, Failure> {
             Token::Number(number) => {
                 let unit = pending.take().unwrap_or(Unit::Second);
                 sums.add(number, unit)?;
-                if seen.contains(&unit) {
-                    return Err(Failure::Syntax);
-                }
-                seen.push(unit);
+                seen.see(unit.fields(number.contains('.')))?;
                 has_field = true;
             }
             Token::Time(time) => {
-                if seen.contains(&Unit::Hour) {
-                    return Err(Failure::Syntax);
-                }
-                seen.extend([Unit::Hour, Unit::Minute, Unit::Second]);
+                seen.see(&[
+                    Unit::Hour,
+                    Unit::Minute,
+                    Unit::Second,
+                    Unit::Millisecond,
+                    Unit::Microsecond,
+                ])?;
                 sums.add_microseconds(read_time(time)?)?;
                 // A number before a time is days.
                 pending = Some(Unit::Day);
@@ -121,7 +121,7 @@ fn read_verbose(text: &str) -> Result<Interval, Failure> {
             }
             Token::YearMonth(text) => {
                 sums.add_year_month(text)?;
-                seen.extend([Unit::Year, Unit::Month]);
+                seen.see(&[Unit::Month])?;
                 pending = None;
                 has_field = true;
             }

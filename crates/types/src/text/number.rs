@@ -130,35 +130,47 @@ pub(super) fn write_float8(value: f64, out: &mut impl Sink) {
     if let Some(special) = special(value) {
         return out.put(special);
     }
-    let may_be_halfway = (9e15..1e40).contains(&value.abs()) && value.to_bits() & 1 == 0;
-    write_shortest(&shortest(value, may_be_halfway), 15, out);
+    let text = if (1e13..1e40).contains(&value.abs()) {
+        shortest(&value, value.to_bits() & 1 == 0)
+    } else {
+        Text::of(format_args!("{value:e}"))
+    };
+    write_scientific(&text, 15, out);
 }
 
 pub(super) fn write_float4(value: f32, out: &mut impl Sink) {
     if let Some(special) = special(value.into()) {
         return out.put(special);
     }
-    let may_be_halfway = (1.6e7..1e20).contains(&value.abs()) && value.to_bits() & 1 == 0;
-    write_shortest(&shortest(value, may_be_halfway), 6, out);
+    let text = if (1e5..1e20).contains(&value.abs()) {
+        shortest(&value, value.to_bits() & 1 == 0)
+    } else {
+        Text::of(format_args!("{value:e}"))
+    };
+    write_scientific(&text, 6, out);
 }
 
 /// The shortest digits, in the form `-1.25e-7`.
 ///
-/// Rust takes a number exactly between two floats for the even one; PostgreSQL does not rely on
-/// that, and takes the shortest that is nearer. So `1e23` is `9.999999999999999e+22`. Only some
-/// even floats have such a number near, which is an integer that they cannot have exactly.
-fn shortest<F: LowerExp + FromStr + PartialEq>(value: F, may_be_halfway: bool) -> Text {
+/// Rust's differ from PostgreSQL's in two cases, both of numbers in the middle of others, which
+/// only floats of these sizes can have near:
+///
+/// - A number exactly between two floats is read as the even one, so that Rust takes it for that.
+///   PostgreSQL does not rely on it: `1e23` is `9.999999999999999e+22`.
+/// - Of two numbers that are equally near to a float, Rust takes the greater, and PostgreSQL the
+///   one with the even digit.
+fn shortest<F: LowerExp + FromStr + PartialEq>(value: &F, is_even: bool) -> Text {
     let text = Text::of(format_args!("{value:e}"));
-    if !may_be_halfway || !text.is_halfway(&value) {
-        return text;
+    if is_even && text.is_halfway(value) {
+        let longer = (1..17)
+            .map(|digits| Text::of(format_args!("{value:.digits$e}")))
+            .find(|text| text.is_read_as(value) && !text.is_halfway(value));
+        return longer.unwrap_or(text);
     }
-    (1..17)
-        .map(|digits| Text::of(format_args!("{value:.digits$e}")))
-        .find(|text| {
-            let same = text.as_str().parse().is_ok_and(|back: F| back == value);
-            same && !text.is_halfway(&value)
-        })
-        .unwrap_or(text)
+    match text.lower_neighbour() {
+        Some(lower) if lower.is_read_as(value) && text.is_tied(value) => lower,
+        _ => text,
+    }
 }
 
 fn special(value: f64) -> Option<&'static [u8]> {
@@ -175,7 +187,7 @@ fn special(value: f64) -> Option<&'static [u8]> {
 
 /// Writes `-1.25e-7` as PostgreSQL does: without an exponent from -4 to below `limit`, else with
 /// one of at least two digits.
-fn write_shortest(scientific: &Text, limit: i32, out: &mut impl Sink) {
+fn write_scientific(scientific: &Text, limit: i32, out: &mut impl Sink) {
     let (sign, rest) = match scientific.as_str().as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         rest => (false, rest),
@@ -253,24 +265,59 @@ impl Text {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
-    /// Whether a number a little smaller or greater is read as another float.
-    fn is_halfway<F: FromStr + PartialEq>(&self, value: &F) -> bool {
+    fn is_read_as<F: FromStr + PartialEq>(&self, value: &F) -> bool {
+        self.as_str().parse().is_ok_and(|read: F| read == *value)
+    }
+
+    /// The sign, the digits as an integer, and the power of ten that it is to be multiplied by.
+    fn parts(&self) -> (&'static str, u64, i32) {
         let (mantissa, exponent) = self.as_str().split_once('e').unwrap_or_default();
-        let negative = mantissa.starts_with('-');
-        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-        let (Ok(number), Ok(exponent)) = (digits.parse::<u64>(), exponent.parse::<i32>()) else {
-            return false;
-        };
-        // All digits that a float can have, and some, so that the steps are small.
-        let padding = 17u32.saturating_sub(digits.len() as u32);
-        let number = number * 10u64.pow(padding);
-        let exponent = exponent - 19;
-        let sign = if negative { "-" } else { "" };
+        let sign = if mantissa.starts_with('-') { "-" } else { "" };
+        let fraction = mantissa
+            .split_once('.')
+            .map_or(0, |(_, digits)| digits.len());
+        let digits = mantissa
+            .bytes()
+            .filter(u8::is_ascii_digit)
+            .fold(0, |digits, byte| digits * 10 + u64::from(byte - b'0'));
+        let exponent: i32 = exponent.parse().unwrap_or(0);
+        (sign, digits, exponent - fraction as i32)
+    }
+
+    /// Whether a number that is hardly smaller or greater is read as another float.
+    fn is_halfway<F: FromStr + PartialEq>(&self, value: &F) -> bool {
+        let (sign, number, exponent) = self.parts();
         let differs = |number: u64, tail: &str| {
-            let near = format!("{sign}{number}{tail}e{exponent}");
+            let near = format!("{sign}{number}{tail}e{}", exponent - tail.len() as i32);
             near.parse::<F>().is_ok_and(|near| near != *value)
         };
-        differs(number, "001") || differs(number.saturating_sub(1), "999")
+        // No number of 17 digits is nearer to the middle without being it.
+        differs(number, &format!("{:040}", 1)) || differs(number - 1, &"9".repeat(40))
+    }
+
+    /// With the last digit less by one, if it is odd.
+    fn lower_neighbour(&self) -> Option<Self> {
+        let (sign, number, exponent) = self.parts();
+        if number % 2 == 0 {
+            return None;
+        }
+        let (lower, digits) = (number - 1, number.ilog10());
+        let exponent = exponent + digits as i32;
+        let whole = lower / 10u64.pow(digits);
+        let fraction = lower % 10u64.pow(digits);
+        Some(Self::of(format_args!(
+            "{sign}{whole}.{fraction:0width$}e{exponent}",
+            width = digits as usize
+        )))
+    }
+
+    /// Whether the value is exactly in the middle of this number and the one below.
+    fn is_tied<F: LowerExp>(&self, value: &F) -> bool {
+        let (_, number, _) = self.parts();
+        let exact = format!("{value:.50e}");
+        let (mantissa, _) = exact.split_once('e').unwrap_or_default();
+        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+        digits.trim_end_matches('0') == format!("{}5", number - 1)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Units of intervals and their names.
 
+use super::Failure;
+
 /// A unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -15,6 +17,32 @@ pub(super) enum Unit {
     Decade,
     Century,
     Millennium,
+}
+
+impl Unit {
+    /// The fields that a number of it fills: a fraction of a second is also what is smaller.
+    pub(super) fn fields(&self, has_fraction: bool) -> &[Self] {
+        match self {
+            Self::Second if has_fraction => &[Self::Second, Self::Millisecond, Self::Microsecond],
+            _ => std::slice::from_ref(self),
+        }
+    }
+}
+
+/// Fields that were filled, each at most once.
+#[derive(Debug, Default)]
+pub(super) struct Units(Vec<Unit>);
+
+impl Units {
+    /// # Errors
+    /// If one of them was filled before.
+    pub(super) fn see(&mut self, fields: &[Unit]) -> Result<(), Failure> {
+        if fields.iter().any(|field| self.0.contains(field)) {
+            return Err(Failure::Syntax);
+        }
+        self.0.extend_from_slice(fields);
+        Ok(())
+    }
 }
 
 const NAMES: &[(&str, Unit)] = &[

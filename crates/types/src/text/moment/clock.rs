@@ -115,6 +115,14 @@ pub(in crate::text) fn read_fraction(digits: &str) -> Result<i64, Failure> {
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Failure::Syntax);
     }
+    if digits.len() <= 6 {
+        let fraction = digits
+            .bytes()
+            .chain(b"000000".iter().copied())
+            .take(6)
+            .fold(0, |fraction, digit| fraction * 10 + i64::from(digit - b'0'));
+        return Ok(fraction);
+    }
     let fraction: f64 = format!("0.{digits}").parse().map_err(|_| Failure::Syntax)?;
     Ok((fraction * MICROSECONDS_PER_SECOND as f64).round_ties_even() as i64)
 }

@@ -4,8 +4,8 @@ use super::{
     Failure,
     clock::{HOURS_PER_DAY, read_clock, read_fraction},
     date::Parts,
-    tokens::{Token, tokens},
-    words,
+    tokens::{Token, Tokens, tokens},
+    words::{self, Keyword},
 };
 use crate::{
     Context, TimeZone,
@@ -54,7 +54,9 @@ struct Decoder<'c, 't> {
     moment: Option<Moment>,
     before_christ: Option<bool>,
     half: Option<Half>,
-    tokens: Vec<Token<'t>>,
+    tokens: Tokens<'t>,
+    /// The token that is looked at.
+    index: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +77,7 @@ pub(super) fn decode(text: &str, context: &Context<'_>, is_time: bool) -> Result
         before_christ: None,
         half: None,
         tokens: tokens(text)?,
+        index: 0,
     };
     decoder.run()?;
     decoder.finish()
@@ -82,11 +85,11 @@ pub(super) fn decode(text: &str, context: &Context<'_>, is_time: bool) -> Result
 
 impl Decoder<'_, '_> {
     fn run(&mut self) -> Result<(), Failure> {
-        if self.tokens.is_empty() {
+        if self.tokens.len() == 0 {
             return Err(Failure::Syntax);
         }
-        for index in 0..self.tokens.len() {
-            match self.tokens[index] {
+        while let Some(token) = self.tokens.get(self.index) {
+            match token {
                 Token::Date(text) if self.date.is_complete() || self.is_run_together(text) => {
                     self.run_together(text)?;
                 }
@@ -100,9 +103,10 @@ impl Decoder<'_, '_> {
                     let offset = parse_offset(text).ok_or(Failure::Displacement)?;
                     self.set_zone(Zone::Fixed(offset))?;
                 }
-                Token::Number(text) => self.number(text, index)?,
-                Token::Word(text) => self.word(text, index)?,
+                Token::Number(text) => self.number(text)?,
+                Token::Word(text) => self.word(text)?,
             }
+            self.index += 1;
         }
         Ok(())
     }
@@ -133,8 +137,9 @@ impl Decoder<'_, '_> {
         }
     }
 
-    fn number(&mut self, text: &str, index: usize) -> Result<(), Failure> {
-        let previous = index.checked_sub(1).map(|before| self.tokens[before]);
+    fn number(&mut self, text: &str) -> Result<(), Failure> {
+        let before = self.index.checked_sub(1);
+        let previous = before.and_then(|before| self.tokens.get(before));
         let follows = |word: &str| matches!(previous, Some(Token::Word(before)) if before.eq_ignore_ascii_case(word));
         if follows("j") {
             return self.julian(text);
@@ -177,32 +182,32 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    fn word(&mut self, text: &str, index: usize) -> Result<(), Failure> {
+    fn word(&mut self, text: &str) -> Result<(), Failure> {
         if let Some(month) = words::month(text) {
             return self.date.name_month(month);
         }
-        match text.to_ascii_lowercase().as_str() {
-            "infinity" => self.set_moment(Moment::Infinity),
-            "-infinity" => self.set_moment(Moment::NegativeInfinity),
-            "epoch" => self.set_moment(Moment::Epoch),
-            "now" => self.set_moment(Moment::Now),
-            "today" => self.relative_day(0),
-            "tomorrow" => self.relative_day(1),
-            "yesterday" => self.relative_day(-1),
-            "allballs" => {
+        let is_last = self.index + 1 == self.tokens.len();
+        match words::keyword(text) {
+            Some(Keyword::Infinity) => self.set_moment(Moment::Infinity),
+            Some(Keyword::NegativeInfinity) => self.set_moment(Moment::NegativeInfinity),
+            Some(Keyword::Epoch) => self.set_moment(Moment::Epoch),
+            Some(Keyword::Now) => self.set_moment(Moment::Now),
+            Some(Keyword::Today) => self.relative_day(0),
+            Some(Keyword::Tomorrow) => self.relative_day(1),
+            Some(Keyword::Yesterday) => self.relative_day(-1),
+            Some(Keyword::AllBalls) => {
                 self.set_zone(Zone::Fixed(0))?;
                 self.set_time(0)
             }
-            "ad" => self.set_era(false),
-            "bc" => self.set_era(true),
-            "am" => self.set_half(Half::Morning),
-            "pm" => self.set_half(Half::Afternoon),
-            "at" | "on" => Ok(()),
-            // Before a time: `2024-01-31T10:30`.
-            "t" if index + 1 < self.tokens.len() => Ok(()),
-            "j" if index + 1 < self.tokens.len() => Ok(()),
+            Some(Keyword::AnnoDomini) => self.set_era(false),
+            Some(Keyword::BeforeChrist) => self.set_era(true),
+            Some(Keyword::Morning) => self.set_half(Half::Morning),
+            Some(Keyword::Afternoon) => self.set_half(Half::Afternoon),
+            Some(Keyword::Filler) => Ok(()),
+            // Looked at with what follows.
+            Some(Keyword::TimeFollows | Keyword::JulianDayFollows) if !is_last => Ok(()),
             _ if words::is_day(text) => Ok(()),
-            _ => self.zone_name(text, index),
+            _ => self.zone_name(text),
         }
     }
 
@@ -238,14 +243,12 @@ impl Decoder<'_, '_> {
 
     /// An abbreviation, perhaps with an offset that follows (`UTC+3`, POSIX's, counted westwards
     /// of it), or a name of the database.
-    fn zone_name(&mut self, text: &str, index: usize) -> Result<(), Failure> {
-        let next = self.tokens.get(index + 1);
-        if let (Some(Token::Offset(offset)), true) = (next, index > 0)
+    fn zone_name(&mut self, text: &str) -> Result<(), Failure> {
+        let next = self.tokens.get(self.index + 1);
+        if let (Some(Token::Offset(offset)), true) = (next, self.index > 0)
             && let Some(zone) = TimeZone::find(&format!("{text}{offset}"))
         {
-            self.tokens.remove(index + 1);
-            // The loop's range is fixed; what it finds there means nothing.
-            self.tokens.push(Token::Word("on"));
+            self.index += 1;
             return self.set_zone(Zone::Named(zone));
         }
         if let Some(seconds) = words::abbreviation(text) {

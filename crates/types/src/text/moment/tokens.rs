@@ -21,18 +21,41 @@ pub(super) enum Token<'t> {
 /// More pieces no text has that means something.
 const TOKENS_MAX: usize = 25;
 
+/// The pieces of a text, in order.
+#[derive(Debug)]
+pub(super) struct Tokens<'t> {
+    pieces: [Token<'t>; TOKENS_MAX],
+    count: usize,
+}
+
+impl<'t> Tokens<'t> {
+    fn push(&mut self, token: Token<'t>) -> Result<(), Failure> {
+        *self.pieces.get_mut(self.count).ok_or(Failure::Syntax)? = token;
+        self.count += 1;
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<Token<'t>> {
+        self.pieces[..self.count].get(index).copied()
+    }
+}
+
 /// Cuts a text into pieces.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Failure> {
-    let mut tokens = Vec::new();
+pub(super) fn tokens(text: &str) -> Result<Tokens<'_>, Failure> {
+    let mut tokens = Tokens {
+        pieces: [Token::Word(""); TOKENS_MAX],
+        count: 0,
+    };
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches(super::super::is_blank);
         let Some(first) = rest.bytes().next() else {
             return Ok(tokens);
         };
-        if tokens.len() == TOKENS_MAX {
-            return Err(Failure::Syntax);
-        }
         let (token, after) = match first {
             b'0'..=b'9' => number_or_more(rest),
             b'.' if rest[1..].starts_with(|next: char| next.is_ascii_digit()) => {
@@ -48,7 +71,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Failure> {
             }
             _ => return Err(Failure::Syntax),
         };
-        tokens.push(token);
+        tokens.push(token)?;
         rest = after;
     }
 }

@@ -52,6 +52,57 @@ const ABBREVIATIONS: &[(&str, i32, i32)] = &[
     ("zulu", 0, 0),
 ];
 
+/// A word that is no name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keyword {
+    Infinity,
+    NegativeInfinity,
+    Epoch,
+    Now,
+    Today,
+    Tomorrow,
+    Yesterday,
+    /// Midnight in Greenwich.
+    AllBalls,
+    AnnoDomini,
+    BeforeChrist,
+    Morning,
+    Afternoon,
+    /// Before a time: `2024-01-31T10:30`.
+    TimeFollows,
+    /// Before the number of a day: `J2451187`.
+    JulianDayFollows,
+    /// It means nothing.
+    Filler,
+}
+
+const KEYWORDS: &[(&str, Keyword)] = &[
+    ("t", Keyword::TimeFollows),
+    ("infinity", Keyword::Infinity),
+    ("-infinity", Keyword::NegativeInfinity),
+    ("epoch", Keyword::Epoch),
+    ("now", Keyword::Now),
+    ("today", Keyword::Today),
+    ("tomorrow", Keyword::Tomorrow),
+    ("yesterday", Keyword::Yesterday),
+    ("allballs", Keyword::AllBalls),
+    ("ad", Keyword::AnnoDomini),
+    ("bc", Keyword::BeforeChrist),
+    ("am", Keyword::Morning),
+    ("pm", Keyword::Afternoon),
+    ("j", Keyword::JulianDayFollows),
+    ("at", Keyword::Filler),
+    ("on", Keyword::Filler),
+];
+
+/// What a word is, if it is no name.
+pub(super) fn keyword(word: &str) -> Option<Keyword> {
+    KEYWORDS
+        .iter()
+        .find(|(name, _)| word.eq_ignore_ascii_case(name))
+        .map(|(_, keyword)| *keyword)
+}
+
 const MONTHS: [&str; 12] = [
     "january",
     "february",
