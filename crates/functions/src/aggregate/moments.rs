@@ -10,7 +10,6 @@ use crate::{
     Context,
     argument::take,
     cast::to_numeric,
-    decimal,
     float::{Double, overflow},
     function::{Body, FLOAT4, FLOAT8, Function, INT2, INT4, INT8, NUMERIC},
 };
@@ -107,7 +106,7 @@ fn exact_result<'a>(
     let variance = numerator.divide(count.multiply(other, scratch)?, scratch)?;
     Ok(Value::Numeric(if root {
         let scale = variance.scale().unwrap_or(0);
-        decimal::square_root_of_scale(variance, scale.into(), scratch)?
+        variance.sqrt_to_scale(scale, scratch)?
     } else {
         variance
     }))

@@ -62,6 +62,8 @@ struct Fields {
     microseconds: i64,
     /// Seconds east of Greenwich.
     offset: Option<i32>,
+    /// What the zone is called then; nothing without one.
+    zone: String,
 }
 
 impl Fields {
@@ -77,6 +79,7 @@ impl Fields {
             century: century(date.year),
             microseconds: local.rem_euclid(MICROSECONDS_PER_DAY),
             offset,
+            zone: String::new(),
         }
     }
 
@@ -91,6 +94,7 @@ impl Fields {
             century: year / 100,
             microseconds: interval.microseconds,
             offset: None,
+            zone: String::new(),
         }
     }
 
@@ -245,15 +249,15 @@ fn field(fields: &Fields, field: Field, case: Case, fill: bool) -> Result<String
             0 => String::new(),
             month => ((month - 1) / 3 + 1).to_string(),
         },
-        Field::ZoneName => match fields.offset {
-            Some(_) => {
-                return Err(SqlError::unsupported("the name of a time zone in to_char"));
-            }
-            None => {
-                calendar(fields)?;
-                String::new()
-            }
-        },
+        Field::ZoneName => {
+            calendar(fields)?;
+            let case = if case == Case::Capital {
+                Case::Upper
+            } else {
+                case
+            };
+            case.apply(&fields.zone)
+        }
         Field::ZoneHour => signed_hours(fields.offset.unwrap_or(0)),
         Field::ZoneMinute => format!("{:02}", fields.offset.unwrap_or(0).abs() / 60 % 60),
         Field::Offset => {
@@ -329,9 +333,10 @@ fn timestamptz<'a>(
     if !is_finite_timestamp(time.0) {
         return Ok(None);
     }
-    let offset = context.settings.time_zone.offset_at(time.0);
-    let local = to_local(context, time.0)?;
-    format(context, &Fields::of_local(local, Some(offset)), pattern)
+    let zone = &context.settings.time_zone;
+    let mut fields = Fields::of_local(to_local(context, time.0)?, Some(zone.offset_at(time.0)));
+    fields.zone = zone.abbreviation_at(time.0).into_owned();
+    format(context, &fields, pattern)
 }
 
 fn interval<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
