@@ -67,6 +67,9 @@ pub fn run(data: &[u8]) {
     let rest = choices.rest();
     for row in &values {
         check_row(&types, row, rest);
+        for (value, ty) in row.iter().zip(&types) {
+            receive_damaged(*value, *ty, rest, &context, &scratch);
+        }
     }
     receive(rest, &types, &context, &scratch);
 }
@@ -223,12 +226,59 @@ fn check_row(types: &[Type], values: &[Value<'_>], damage: &[u8]) {
         let back = row.value(column).expect("it is whole");
         assert_same(*value, back.expect("it is there"), types[column], "row");
     }
-    for change in damage.chunks_exact(2) {
-        let at = usize::from(change[0]) % out.len();
-        out[at] ^= change[1];
-    }
+    change(&mut out, damage);
     if let Ok(row) = Row::new(&layout, &out) {
         look_at(&row, types.len());
+    }
+}
+
+/// Changes some bytes: pairs of where and what.
+fn change(bytes: &mut [u8], damage: &[u8]) {
+    for pair in damage.chunks_exact(2).take(CHANGES_MAX) {
+        let length = bytes.len().max(1);
+        if let Some(byte) = bytes.get_mut(usize::from(pair[0]) % length) {
+            *byte ^= pair[1];
+        }
+    }
+}
+
+/// More would leave nothing of what was there.
+const CHANGES_MAX: usize = 3;
+
+/// Forms of a value with some bytes changed are values or errors.
+fn receive_damaged(
+    value: Value<'_>,
+    ty: Type,
+    damage: &[u8],
+    context: &Context<'_>,
+    scratch: &Scratch,
+) {
+    if value.is_null() {
+        return;
+    }
+    let mut sent = Vec::new();
+    binary::write(value, ty, context, &mut sent).expect("values have a binary form");
+    change(&mut sent, damage);
+    if let Ok(value) = binary::read(&sent, ty, context, scratch) {
+        check_forms(value, ty, context, scratch);
+    }
+    let mut written = Vec::new();
+    text::write(value, ty, context, &mut written).expect("values have text");
+    change(&mut written, damage);
+    if let Ok(input) = std::str::from_utf8(&written)
+        && let Ok(value) = text::read(input, ty, context, scratch)
+    {
+        check_forms(value, ty, context, scratch);
+    }
+    let column = KeyColumn {
+        ty,
+        descending: false,
+        nulls: Nulls::Last,
+    };
+    let mut key = Vec::new();
+    if key::write(column, value, &mut key).is_ok() {
+        change(&mut key, damage);
+        drop(key::read(column, &key, scratch));
     }
 }
 

@@ -1,14 +1,18 @@
 //! Type modifiers: what is in the brackets of `varchar(10)`, and what it does to values.
 
+mod interval;
+
 use crate::{
     Array, Result, Scalar, Scratch, SqlError, SqlState, Type, Value, datetime::round_microseconds,
 };
+
+pub use interval::IntervalFields;
 
 /// What is attached to a type in a column: `varchar(10)`, `numeric(8, 2)`, `timestamp(3)`.
 ///
 /// PostgreSQL's `atttypmod`: -1 for none; length + 4 of `varchar` and `char`;
 /// `(precision << 16 | scale) + 4` of `numeric`, the scale in eleven bits with its sign; the
-/// digits of times, for `interval` in the lower half of the bits.
+/// digits of times, for `interval` in the lower half of the bits, its fields in the upper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypeModifier(pub i32);
 
@@ -134,13 +138,19 @@ impl TypeModifier {
             Scalar::Numeric => self
                 .precision_and_scale()
                 .map(|(precision, scale)| format!("({precision},{scale})")),
-            Scalar::Time
-            | Scalar::TimeTz
-            | Scalar::Timestamp
-            | Scalar::TimestampTz
-            | Scalar::Interval => self
+            Scalar::Time | Scalar::TimeTz | Scalar::Timestamp | Scalar::TimestampTz => self
                 .second_digits(scalar)
                 .map(|digits| format!("({digits})")),
+            Scalar::Interval => {
+                let fields = self.interval_fields();
+                let digits = self.second_digits(scalar);
+                let shown = [
+                    fields.map(|fields| format!(" {}", fields.name())),
+                    digits.map(|digits| format!("({digits})")),
+                ];
+                let shown: String = shown.into_iter().flatten().collect();
+                (!shown.is_empty()).then_some(shown)
+            }
             _ => None,
         }
     }
@@ -202,6 +212,9 @@ impl TypeModifier {
             Value::Timestamp(time) => Value::Timestamp(self.round(time, scalar)),
             Value::TimestampTz(time) => Value::TimestampTz(self.round(time, scalar)),
             Value::Interval(mut interval) => {
+                if let Some(fields) = self.interval_fields() {
+                    interval = fields.cut(interval);
+                }
                 interval.microseconds = self.round(interval.microseconds, scalar);
                 Value::Interval(interval)
             }

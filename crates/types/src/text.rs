@@ -13,8 +13,8 @@ mod offset;
 mod record;
 
 use crate::{
-    Context, Jsonb, Numeric, Result, Scalar, Scratch, Sink, SqlError, SqlState, Type, TypeModifier,
-    Value,
+    Coercion, Context, Jsonb, Numeric, Result, Scalar, Scratch, Sink, SqlError, SqlState, Type,
+    TypeModifier, Value,
 };
 pub(crate) use names::read_enum;
 pub(crate) use offset::{OFFSET_MAX, parse_offset, write_offset};
@@ -81,7 +81,7 @@ fn read_scalar<'a>(
         }
         Scalar::Timestamp => Value::Timestamp(moment::read_timestamp(text, context)?),
         Scalar::TimestampTz => Value::TimestampTz(moment::read_timestamp_tz(text, context)?),
-        Scalar::Interval => Value::Interval(interval::read(text)?),
+        Scalar::Interval => Value::Interval(interval::read(text, None)?),
         Scalar::Oid => Value::Oid(number::read_oid(text)?),
         Scalar::Regclass => Value::Oid(names::read_regclass(text, context)?),
         Scalar::Regtype => Value::Oid(names::read_regtype(text, context)?),
@@ -152,7 +152,7 @@ pub fn to_text<'a>(
     }
 }
 
-/// Reads text into a column with a modifier: what a literal or a parameter is for.
+/// Reads text as a type with a modifier: what a literal, a parameter or COPY gives.
 ///
 /// # Errors
 /// As of [`read`] and [`TypeModifier::apply`].
@@ -160,11 +160,18 @@ pub fn read_with_modifier<'a>(
     text: &'a str,
     ty: Type,
     modifier: TypeModifier,
+    coercion: Coercion,
     context: &Context<'_>,
     scratch: &'a Scratch,
 ) -> Result<Value<'a>> {
-    let value = read(text, ty, context, scratch)?;
-    modifier.apply(value, ty, crate::Coercion::Assignment, scratch)
+    let value = match ty {
+        // The fields say what a bare number is.
+        Type::Scalar(Scalar::Interval) => {
+            Value::Interval(interval::read(text, modifier.interval_fields())?)
+        }
+        _ => read(text, ty, context, scratch)?,
+    };
+    modifier.apply(value, ty, coercion, scratch)
 }
 
 /// What may stand around values: C's `isspace`.

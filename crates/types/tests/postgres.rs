@@ -6,8 +6,8 @@
 use std::{cmp::Ordering, fmt::Write as _};
 
 use types::{
-    Coercion, Context, DateOrder, NoNames, Numeric, Scratch, Settings, SqlError, TimeZone, Type,
-    TypeModifier, Value, binary, compare, key, text,
+    Coercion, Context, DateOrder, IntervalFields, NoNames, Numeric, Scalar, Scratch, Settings,
+    SqlError, TimeZone, Type, TypeModifier, Value, binary, compare, key, text,
 };
 
 /// Lines, each of them columns.
@@ -39,6 +39,19 @@ fn unescaped(column: &str) -> Option<String> {
 
 /// A type with its modifier: `character varying(3)[]`.
 fn type_of(name: &str) -> (Type, TypeModifier) {
+    if let Some(fields) = name.strip_prefix("interval ") {
+        let (fields, digits) = match fields.split_once('(') {
+            Some((fields, digits)) => (fields, digits.trim_end_matches(')').parse().ok()),
+            None => (fields, None),
+        };
+        let fields = IntervalFields::named(fields).unwrap();
+        let modifier = TypeModifier::interval(fields, digits).unwrap();
+        assert_eq!(
+            Type::Scalar(Scalar::Interval).format(modifier, &NoNames),
+            name
+        );
+        return (Scalar::Interval.into(), modifier);
+    }
     let (plain, arguments) = match (name.find('('), name.find(')')) {
         (Some(open), Some(close)) => {
             let arguments = name[open + 1..close]
@@ -87,8 +100,8 @@ fn outside(
     context: &Context<'_>,
 ) -> Result<(String, String), SqlError> {
     let scratch = Scratch::new();
-    let value = text::read(input, ty, context, &scratch)?;
-    let value = modifier.apply(value, ty, Coercion::Explicit, &scratch)?;
+    let coercion = Coercion::Explicit;
+    let value = text::read_with_modifier(input, ty, modifier, coercion, context, &scratch)?;
     let (mut written, mut sent) = (Vec::new(), Vec::new());
     text::write(value, ty, context, &mut written)?;
     binary::write(value, ty, context, &mut sent)?;

@@ -10,15 +10,16 @@ use super::{
     is_blank,
     moment::{Failure, read_clock, write_clock},
 };
-use crate::{Interval, Sink, datetime::MICROSECONDS_PER_HOUR};
+use crate::{Interval, IntervalFields, Sink, datetime::MICROSECONDS_PER_HOUR};
 use sums::Sums;
 use units::{Unit, Units, unit};
 
-pub(super) fn read(text: &str) -> crate::Result<Interval> {
+/// Reads an interval, of whose fields a bare number is the last one.
+pub(super) fn read(text: &str, fields: Option<IntervalFields>) -> crate::Result<Interval> {
     let trimmed = text.trim_matches(is_blank);
     let read = match trimmed.strip_prefix('P') {
         Some(rest) => iso::read(rest),
-        None => read_verbose(trimmed),
+        None => read_verbose(trimmed, fields),
     };
     read.map_err(|failure| failure.error("interval", text))
 }
@@ -85,13 +86,26 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Failure> {
     }
 }
 
+/// The unit of a number at the end without one.
+fn bare_unit(fields: Option<IntervalFields>) -> Unit {
+    match fields {
+        Some(IntervalFields::Year) => Unit::Year,
+        Some(IntervalFields::Month | IntervalFields::YearToMonth) => Unit::Month,
+        Some(IntervalFields::Day) => Unit::Day,
+        Some(IntervalFields::Hour | IntervalFields::DayToHour) => Unit::Hour,
+        Some(
+            IntervalFields::Minute | IntervalFields::DayToMinute | IntervalFields::HourToMinute,
+        ) => Unit::Minute,
+        _ => Unit::Second,
+    }
+}
+
 /// A number's unit is behind it, so that tokens are read from the last.
-fn read_verbose(text: &str) -> Result<Interval, Failure> {
+fn read_verbose(text: &str, fields: Option<IntervalFields>) -> Result<Interval, Failure> {
     let tokens = tokens(text)?;
     let mut sums = Sums::default();
     let mut seen = Units::default();
-    // A bare number at the end is seconds.
-    let mut pending = Some(Unit::Second);
+    let mut pending = Some(bare_unit(fields));
     let mut ago = false;
     let mut has_field = false;
     for token in tokens.iter().rev() {
@@ -114,7 +128,14 @@ fn read_verbose(text: &str) -> Result<Interval, Failure> {
                     Unit::Millisecond,
                     Unit::Microsecond,
                 ])?;
-                sums.add_microseconds(read_time(time)?)?;
+                let is_short = fields == Some(IntervalFields::MinuteToSecond)
+                    && time.matches(':').count() == 1;
+                if is_short && !time.contains('.') {
+                    // Minutes and seconds, as if these had a fraction.
+                    sums.add_microseconds(read_time(&format!("{time}.0"))?)?;
+                } else {
+                    sums.add_microseconds(read_time(time)?)?;
+                }
                 // A number before a time is days.
                 pending = Some(Unit::Day);
                 has_field = true;

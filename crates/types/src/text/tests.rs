@@ -121,7 +121,8 @@ fn assignments_of_text_mind_the_modifier() {
     with(|context, scratch| {
         let modifier = TypeModifier::new(Scalar::Varchar, &[2]).unwrap();
         let ty = Scalar::Varchar.into();
-        let error = read_with_modifier("abc", ty, modifier, context, scratch).unwrap_err();
+        let error = read_with_modifier("abc", ty, modifier, Coercion::Assignment, context, scratch)
+            .unwrap_err();
         assert_eq!(error.state(), SqlState::STRING_DATA_RIGHT_TRUNCATION);
     });
 }
