@@ -97,6 +97,7 @@ enum Inner {
     /// Sums of numbers and of their squares.
     Squares(Box<(NumericSum, NumericSum)>),
     Text(Option<String>),
+    Bytes(Option<Vec<u8>>),
     Many(Vec<Kept>),
 }
 
@@ -137,6 +138,7 @@ impl State {
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
             Inner::Text(Some(text)) => text.capacity(),
+            Inner::Bytes(Some(bytes)) => bytes.capacity(),
             Inner::Many(values) => {
                 values.capacity() * size_of::<Kept>()
                     + values.iter().map(Kept::heap_bytes).sum::<usize>()

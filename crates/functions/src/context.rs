@@ -18,7 +18,7 @@ pub struct Context<'a> {
     pub environment: &'a dyn Environment,
     /// Patterns that were compiled before.
     pub patterns: &'a Patterns,
-    /// The types of the arguments, for functions that are [typed](crate::Function::typed); others
+    /// The types of the arguments, for functions that are [typed](crate::Function#structfield.typed); others
     /// do not look at them.
     pub argument_types: &'a [Type],
 }
@@ -103,6 +103,20 @@ pub trait Environment {
 
     /// What `version()` says.
     fn version(&self) -> &str;
+
+    /// The value of a setting, as `SHOW` displays it; `None` if there is no such setting.
+    fn setting(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Sets a setting, until the end of the transaction or of the session.
+    ///
+    /// # Errors
+    ///
+    /// 42704 if there is none, 22023 if it cannot have the value.
+    fn set_setting(&self, name: &str, _value: &str, _until_end_of_transaction: bool) -> Result<()> {
+        Err(SqlError::unsupported(format!("setting \"{name}\"")))
+    }
 
     /// The number of the session, for `pg_backend_pid()`.
     fn process_id(&self) -> i32;

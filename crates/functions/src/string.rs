@@ -39,7 +39,7 @@ pub(crate) use concat::OPERATORS;
 pub(crate) use quote::{write_identifier, write_literal};
 
 /// What a value may have at most, as in PostgreSQL: a gigabyte.
-pub(crate) const BYTES_MAX: usize = 1 << 30;
+const BYTES_MAX: usize = 1 << 30;
 
 /// 54000, before anything is made that is too long.
 pub(crate) fn check_length(bytes: usize) -> Result<()> {

@@ -65,6 +65,34 @@ fn type_name<'a>(context: &Context<'a>, name: &str) -> Option<Oid> {
     Some(Oid(id.0))
 }
 
+/// The value of a setting; NULL if there is none and the second argument says so.
+fn setting<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let name: &str = take(arguments, 0)?;
+    let may_be_missing = arguments.len() == 2 && take(arguments, 1)?;
+    match context.environment.setting(name) {
+        Some(value) => Ok(Value::Text(context.text(&value))),
+        None if may_be_missing => Ok(Value::Null),
+        None => Err(SqlError::new(
+            SqlState::UNDEFINED_OBJECT,
+            format!("unrecognized configuration parameter \"{name}\""),
+        )),
+    }
+}
+
+fn set_setting<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some(name) = take::<Option<&str>>(arguments, 0)? else {
+        return Err(SqlError::new(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            "SET requires parameter name",
+        ));
+    };
+    let value = take::<Option<&str>>(arguments, 1)?.unwrap_or("");
+    let local = take::<Option<bool>>(arguments, 2)?.unwrap_or(false);
+    context.environment.set_setting(name, value, local)?;
+    let shown = context.environment.setting(name);
+    Ok(shown.map_or(Value::Null, |shown| Value::Text(context.text(&shown))))
+}
+
 fn version<'a>(context: &Context<'a>) -> &'a str {
     context.environment.version()
 }
@@ -102,6 +130,13 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     entry!("pg_backend_pid"() -> INT4, in context process_id).stable(),
     entry!("gen_random_uuid"() -> UUID, in context random_uuid).volatile(),
     entry!("to_regtype"(TEXT) -> REGTYPE, in context type_name).stable(),
+    Function::scalar("current_setting", &[TEXT, BOOL], TEXT, setting)
+        .optional(1)
+        .stable(),
+    Function::scalar("set_config", &[TEXT, TEXT, BOOL], TEXT, set_setting)
+        .lenient()
+        .volatile(),
+    entry!("getdatabaseencoding"() -> NAME, || "UTF8").stable(),
     Function::scalar("pg_typeof", &[Parameter::Any], REGTYPE, type_of)
         .lenient()
         .stable()

@@ -2,11 +2,14 @@
 
 use types::{Array, Jsonb, JsonbBuilder, JsonbView, Result, SqlError, SqlState, Value};
 
-use super::extract::index;
+use super::{
+    extract::index,
+    scan::{Kind, Parts},
+};
 use crate::{
     Context,
-    argument::take,
-    function::{BOOL, Function, INT4, JSONB, TEXT, TEXTS, entry},
+    argument::{Json, take},
+    function::{BOOL, Function, INT4, JSON, JSONB, TEXT, TEXTS, entry},
 };
 
 fn invalid(message: &'static str) -> SqlError {
@@ -334,9 +337,39 @@ fn strip_nulls<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<Jsonb<'
     builder.finish()
 }
 
+/// Of text: keys and their order stay, blanks go.
+fn strip_json_nulls<'a>(context: &Context<'a>, document: Json<'a>) -> Result<Json<'a>> {
+    fn strip(text: &str, out: &mut String) {
+        let kind = Kind::of(text);
+        let brackets = match kind {
+            Kind::Object => ('{', '}'),
+            Kind::Array => ('[', ']'),
+            _ => return out.push_str(text.trim()),
+        };
+        out.push(brackets.0);
+        let kept =
+            Parts::of(text).filter(|part| kind == Kind::Array || Kind::of(part.1) != Kind::Null);
+        for (position, (key, value)) in kept.enumerate() {
+            if position > 0 {
+                out.push(',');
+            }
+            if kind == Kind::Object {
+                out.push_str(key);
+                out.push(':');
+            }
+            strip(value, out);
+        }
+        out.push(brackets.1);
+    }
+    let mut out = String::with_capacity(document.0.len());
+    strip(document.0, &mut out);
+    Ok(Json(context.text(&out)))
+}
+
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::scalar("jsonb_set", &[JSONB, TEXTS, JSONB, BOOL], JSONB, set).optional(1),
     Function::scalar("jsonb_insert", &[JSONB, TEXTS, JSONB, BOOL], JSONB, insert).optional(1),
+    entry!("json_strip_nulls"(JSON) -> JSON, in context strip_json_nulls),
     entry!("jsonb_strip_nulls"(JSONB) -> JSONB, in context strip_nulls),
 ];
 

@@ -2,11 +2,12 @@
 
 use md5::{Digest, Md5};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
-use types::{Result, SqlError, SqlState};
+use types::{Result, SqlError, SqlState, Value};
 
 use super::check_length;
 use crate::{
     Context,
+    argument::take,
     function::{BOOL, BYTEA, Function, INT4, INT8, TEXT, entry},
 };
 
@@ -36,6 +37,32 @@ fn substring_of_length(bytes: &[u8], start: i32, length: i32) -> Result<&[u8]> {
     let first = usize::try_from(first).unwrap_or(0);
     let end = end.min(bytes.len());
     Ok(bytes.get(first..end.max(first)).unwrap_or_default())
+}
+
+/// The bytes with `length` from `start` replaced; as many as are new, if that is not said.
+fn overlay<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let (bytes, new): (&[u8], &[u8]) = (take(arguments, 0)?, take(arguments, 1)?);
+    let start: i32 = take(arguments, 2)?;
+    let length = match arguments.len() {
+        4 => take(arguments, 3)?,
+        _ => new.len() as i32,
+    };
+    if start <= 0 {
+        return Err(SqlError::new(
+            SqlState::SUBSTRING_ERROR,
+            "negative substring length not allowed",
+        ));
+    }
+    let after = start
+        .checked_add(length)
+        .ok_or_else(|| crate::integer::out_of_range("integer"))?;
+    let parts = [
+        substring_of_length(bytes, 1, start - 1)?,
+        new,
+        substring(bytes, after),
+    ];
+    let joined = context.scratch.alloc_slice_copy(&parts.concat());
+    Ok(Value::Bytea(joined))
 }
 
 fn position(bytes: &[u8], wanted: &[u8]) -> i32 {
@@ -128,6 +155,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     entry!("substring"(BYTEA, INT4, INT4) -> BYTEA, substring_of_length),
     entry!("substr"(BYTEA, INT4) -> BYTEA, substring),
     entry!("substr"(BYTEA, INT4, INT4) -> BYTEA, substring_of_length),
+    Function::scalar("overlay", &[BYTEA, BYTEA, INT4, INT4], BYTEA, overlay).optional(1),
     entry!("position"(BYTEA, BYTEA) -> INT4, position),
     entry!("btrim"(BYTEA, BYTEA) -> BYTEA, |bytes, set| trim_left(trim_right(bytes, set), set)),
     entry!("ltrim"(BYTEA, BYTEA) -> BYTEA, trim_left),
