@@ -151,3 +151,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
