@@ -262,21 +262,20 @@ pub(crate) fn next<'a, T: crate::argument::Argument<'a>>(
 
 /// Parameters by their types' names, for the tables.
 macro_rules! names {
-    ($($name:ident $scalar:ident $array:ident;)*) => {$(
-        pub(crate) const $name: Parameter = Parameter::Of(Type::Scalar(Scalar::$scalar));
-        #[allow(dead_code, reason = "one for each type, used or not")]
-        pub(crate) const $array: Parameter = Parameter::Of(Type::Array(Scalar::$scalar));
+    ($kind:ident: $($name:ident $scalar:ident;)*) => {$(
+        pub(crate) const $name: Parameter = Parameter::Of(Type::$kind(Scalar::$scalar));
     )*};
 }
 
 names! {
-    BOOL Bool BOOLS; INT2 Int2 INT2S; INT4 Int4 INT4S; INT8 Int8 INT8S;
-    FLOAT4 Float4 FLOAT4S; FLOAT8 Float8 FLOAT8S; NUMERIC Numeric NUMERICS;
-    TEXT Text TEXTS; BPCHAR Bpchar BPCHARS; NAME Name NAMES;
-    CHAR Char CHARS; BYTEA Bytea BYTEAS; UUID Uuid UUIDS; JSON Json JSONS; JSONB Jsonb JSONBS;
-    DATE Date DATES; TIME Time TIMES; TIMETZ TimeTz TIMETZS; TIMESTAMP Timestamp TIMESTAMPS;
-    TIMESTAMPTZ TimestampTz TIMESTAMPTZS; INTERVAL Interval INTERVALS; OID Oid OIDS;
-    REGTYPE Regtype REGTYPES;
+    Scalar: BOOL Bool; INT2 Int2; INT4 Int4; INT8 Int8; FLOAT4 Float4; FLOAT8 Float8;
+    NUMERIC Numeric; TEXT Text; BPCHAR Bpchar; NAME Name; CHAR Char; BYTEA Bytea; UUID Uuid;
+    JSON Json; JSONB Jsonb; DATE Date; TIME Time; TIMETZ TimeTz; TIMESTAMP Timestamp;
+    TIMESTAMPTZ TimestampTz; INTERVAL Interval; OID Oid; REGTYPE Regtype;
+}
+
+names! {
+    Array: INT4S Int4; FLOAT8S Float8; TEXTS Text; NAMES Name; INTERVALS Interval;
 }
 
 pub(crate) const RECORD: Parameter = Parameter::Of(Type::Record);
