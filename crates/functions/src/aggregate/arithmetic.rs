@@ -1,0 +1,248 @@
+//! `count`, `sum`, `avg`.
+
+use types::{Interval, Numeric, Result, Value};
+
+use super::{Aggregate, Inner, State, mismatch, sum::NumericSum};
+use crate::{
+    Context,
+    argument::take,
+    datetime,
+    float::{Double, overflow},
+    function::{Body, FLOAT4, FLOAT8, Function, INT2, INT4, INT8, INTERVAL, NUMERIC, Parameter},
+    integer::{Wide, out_of_range},
+};
+
+fn count(_: &Context<'_>, state: &mut State, _: &[Value<'_>]) -> Result<()> {
+    let Inner::Count(count) = &mut state.0 else {
+        return Err(mismatch());
+    };
+    *count += 1;
+    Ok(())
+}
+
+fn counted<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    match state.0 {
+        Inner::Count(count) => Ok(Value::Int8(count)),
+        _ => Err(mismatch()),
+    }
+}
+
+static COUNT: Aggregate = Aggregate::new(|| State(Inner::Count(0)), count, counted);
+
+fn start_integers() -> State {
+    State(Inner::Integers { sum: 0, count: 0 })
+}
+
+fn add_integer(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+    let Inner::Integers { sum, count } = &mut state.0 else {
+        return Err(mismatch());
+    };
+    // 2^64 rows of the greatest number have room.
+    *sum += i128::from(take::<Wide>(arguments, 0)?.0);
+    *count += 1;
+    Ok(())
+}
+
+fn integers(state: &State) -> Result<Option<(i128, i64)>> {
+    match state.0 {
+        Inner::Integers { count: 0, .. } => Ok(None),
+        Inner::Integers { sum, count } => Ok(Some((sum, count))),
+        _ => Err(mismatch()),
+    }
+}
+
+fn integer_sum<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some((sum, _)) = integers(state)? else {
+        return Ok(Value::Null);
+    };
+    i64::try_from(sum)
+        .map(Value::Int8)
+        .map_err(|_| out_of_range("bigint"))
+}
+
+fn wide_sum<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some((sum, _)) = integers(state)? else {
+        return Ok(Value::Null);
+    };
+    Numeric::from_i128(sum, 0, context.scratch).map(Value::Numeric)
+}
+
+fn integer_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some((sum, count)) = integers(state)? else {
+        return Ok(Value::Null);
+    };
+    let sum = Numeric::from_i128(sum, 0, context.scratch)?;
+    sum.divide(Numeric::small(count, 0), context.scratch)
+        .map(Value::Numeric)
+}
+
+static INTEGER_SUM: Aggregate = Aggregate::new(start_integers, add_integer, integer_sum);
+static WIDE_SUM: Aggregate = Aggregate::new(start_integers, add_integer, wide_sum);
+static INTEGER_AVERAGE: Aggregate = Aggregate::new(start_integers, add_integer, integer_average);
+
+fn start_floats() -> State {
+    State(Inner::Floats {
+        count: 0.0,
+        sum: 0.0,
+        squares: 0.0,
+    })
+}
+
+/// Sums of `real` round to it at each step, as PostgreSQL's do.
+fn add_single(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+    let Inner::Floats { count, sum, .. } = &mut state.0 else {
+        return Err(mismatch());
+    };
+    let operand: f32 = take(arguments, 0)?;
+    let total = *sum as f32 + operand;
+    if total.is_infinite() && sum.is_finite() && operand.is_finite() {
+        return Err(overflow());
+    }
+    (*count, *sum) = (*count + 1.0, total.into());
+    Ok(())
+}
+
+fn add_float(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+    let Inner::Floats { count, sum, .. } = &mut state.0 else {
+        return Err(mismatch());
+    };
+    let operand = take::<Double>(arguments, 0)?.0;
+    let total = *sum + operand;
+    if total.is_infinite() && sum.is_finite() && operand.is_finite() {
+        return Err(overflow());
+    }
+    (*count, *sum) = (*count + 1.0, total);
+    Ok(())
+}
+
+fn floats(state: &State) -> Result<Option<(f64, f64)>> {
+    match state.0 {
+        Inner::Floats { count: 0.0, .. } => Ok(None),
+        Inner::Floats { count, sum, .. } => Ok(Some((count, sum))),
+        _ => Err(mismatch()),
+    }
+}
+
+fn float_sum<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    Ok(floats(state)?.map_or(Value::Null, |(_, sum)| Value::Float8(sum)))
+}
+
+fn single_sum<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    Ok(floats(state)?.map_or(Value::Null, |(_, sum)| Value::Float4(sum as f32)))
+}
+
+fn float_average<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    Ok(floats(state)?.map_or(Value::Null, |(count, sum)| Value::Float8(sum / count)))
+}
+
+static FLOAT_SUM: Aggregate = Aggregate::new(start_floats, add_float, float_sum);
+static SINGLE_SUM: Aggregate = Aggregate::new(start_floats, add_single, single_sum);
+static FLOAT_AVERAGE: Aggregate = Aggregate::new(start_floats, add_float, float_average);
+
+fn start_numerics() -> State {
+    State(Inner::Numerics(Box::default()))
+}
+
+fn add_numeric(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+    let Inner::Numerics(sum) = &mut state.0 else {
+        return Err(mismatch());
+    };
+    sum.add(take(arguments, 0)?, context.scratch)
+}
+
+fn numerics(state: &State) -> Result<Option<&NumericSum>> {
+    match &state.0 {
+        Inner::Numerics(sum) => Ok((sum.count > 0).then_some(sum)),
+        _ => Err(mismatch()),
+    }
+}
+
+fn numeric_sum<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    match numerics(state)? {
+        Some(sum) => sum.total(context.scratch).map(Value::Numeric),
+        None => Ok(Value::Null),
+    }
+}
+
+fn numeric_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    match numerics(state)? {
+        Some(sum) => sum
+            .total(context.scratch)?
+            .divide(Numeric::small(sum.count, 0), context.scratch)
+            .map(Value::Numeric),
+        None => Ok(Value::Null),
+    }
+}
+
+static NUMERIC_SUM: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_sum);
+static NUMERIC_AVERAGE: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_average);
+
+fn start_intervals() -> State {
+    State(Inner::Intervals {
+        sum: Interval {
+            microseconds: 0,
+            days: 0,
+            months: 0,
+        },
+        count: 0,
+    })
+}
+
+fn add_interval(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+    let Inner::Intervals { sum, count } = &mut state.0 else {
+        return Err(mismatch());
+    };
+    *sum = datetime::add_intervals(*sum, take(arguments, 0)?)?;
+    *count += 1;
+    Ok(())
+}
+
+fn interval_sum<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    match state.0 {
+        Inner::Intervals { count: 0, .. } => Ok(Value::Null),
+        Inner::Intervals { sum, .. } => Ok(Value::Interval(sum)),
+        _ => Err(mismatch()),
+    }
+}
+
+fn interval_average<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+    match state.0 {
+        Inner::Intervals { count: 0, .. } => Ok(Value::Null),
+        Inner::Intervals { sum, count } => {
+            datetime::scale(sum, |part| part / count as f64).map(Value::Interval)
+        }
+        _ => Err(mismatch()),
+    }
+}
+
+static INTERVAL_SUM: Aggregate = Aggregate::new(start_intervals, add_interval, interval_sum);
+static INTERVAL_AVERAGE: Aggregate =
+    Aggregate::new(start_intervals, add_interval, interval_average);
+
+const fn aggregate(
+    name: &'static str,
+    parameters: &'static [Parameter],
+    result: Parameter,
+    aggregate: &'static Aggregate,
+) -> Function {
+    Function::new(name, parameters, result, Body::Aggregate(aggregate))
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    aggregate("count", &[], INT8, &COUNT),
+    aggregate("count", &[Parameter::Any], INT8, &COUNT),
+    aggregate("sum", &[INT4], INT8, &INTEGER_SUM),
+    aggregate("sum", &[INT2], INT8, &INTEGER_SUM),
+    aggregate("sum", &[INT8], NUMERIC, &WIDE_SUM),
+    aggregate("sum", &[FLOAT8], FLOAT8, &FLOAT_SUM),
+    aggregate("sum", &[FLOAT4], FLOAT4, &SINGLE_SUM),
+    aggregate("sum", &[NUMERIC], NUMERIC, &NUMERIC_SUM),
+    aggregate("sum", &[INTERVAL], INTERVAL, &INTERVAL_SUM),
+    aggregate("avg", &[INT4], NUMERIC, &INTEGER_AVERAGE),
+    aggregate("avg", &[INT2], NUMERIC, &INTEGER_AVERAGE),
+    aggregate("avg", &[INT8], NUMERIC, &INTEGER_AVERAGE),
+    aggregate("avg", &[FLOAT8], FLOAT8, &FLOAT_AVERAGE),
+    aggregate("avg", &[FLOAT4], FLOAT8, &FLOAT_AVERAGE),
+    aggregate("avg", &[NUMERIC], NUMERIC, &NUMERIC_AVERAGE),
+    aggregate("avg", &[INTERVAL], INTERVAL, &INTERVAL_AVERAGE),
+];

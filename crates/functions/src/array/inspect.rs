@@ -1,0 +1,188 @@
+//! What is in arrays, and how large they are.
+
+use types::{Array, Result, Value, array::Dimension, compare::compare};
+
+use super::{elements, only_one_dimension};
+use crate::{
+    Context,
+    argument::take,
+    function::{BOOL, Function, INT4, INT4S, Parameter, TEXT, entry},
+};
+
+const ARRAY: Parameter = Parameter::AnyArray;
+const COMPATIBLE: Parameter = Parameter::AnyCompatible;
+const COMPATIBLES: Parameter = Parameter::AnyCompatibleArray;
+
+fn dimension(array: Array<'_>, number: i32) -> Option<Dimension> {
+    let position = usize::try_from(i64::from(number) - 1).ok()?;
+    array.dimensions().nth(position)
+}
+
+fn length(array: Array<'_>, number: i32) -> Option<i32> {
+    dimension(array, number).map(|dimension| dimension.length as i32)
+}
+
+fn lower(array: Array<'_>, number: i32) -> Option<i32> {
+    dimension(array, number).map(|dimension| dimension.lower)
+}
+
+fn upper(array: Array<'_>, number: i32) -> Option<i32> {
+    dimension(array, number)
+        .map(|dimension| dimension.lower.wrapping_add(dimension.length as i32 - 1))
+}
+
+fn dimensions(array: Array<'_>) -> Option<i32> {
+    Some(array.dimensions().len() as i32).filter(|dimensions| *dimensions > 0)
+}
+
+fn bounds<'a>(context: &Context<'a>, array: Array<'a>) -> Option<&'a str> {
+    let mut text = String::new();
+    for dimension in array.dimensions() {
+        let upper = i64::from(dimension.lower) + i64::from(dimension.length) - 1;
+        text.push_str(&format!("[{}:{upper}]", dimension.lower));
+    }
+    (!text.is_empty()).then(|| context.text(&text))
+}
+
+/// Whether an element is there that is equal and not NULL.
+fn has(values: &[Value<'_>], wanted: Value<'_>) -> bool {
+    !wanted.is_null()
+        && values
+            .iter()
+            .any(|value| !value.is_null() && compare(*value, wanted).is_eq())
+}
+
+/// NULLs are contained in nothing.
+fn contains(array: Array<'_>, part: Array<'_>) -> Result<bool> {
+    let values = elements(array)?;
+    for wanted in part.iter() {
+        if !has(&values, wanted?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn overlap(left: Array<'_>, right: Array<'_>) -> Result<bool> {
+    let values = elements(left)?;
+    for wanted in right.iter() {
+        if has(&values, wanted?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn same(left: Value<'_>, right: Value<'_>) -> bool {
+    match (left.is_null(), right.is_null()) {
+        (true, true) => true,
+        (false, false) => compare(left, right).is_eq(),
+        _ => false,
+    }
+}
+
+/// The subscripts of the elements that are not distinct from a value.
+fn places(array: Array<'_>, wanted: Value<'_>) -> Result<Vec<i32>> {
+    if array.dimensions().len() > 1 {
+        return Err(only_one_dimension(
+            "searching for elements in multidimensional arrays is not supported",
+        ));
+    }
+    let lower = lower(array, 1).unwrap_or(1);
+    let mut places = Vec::new();
+    for (position, value) in array.iter().enumerate() {
+        if same(value?, wanted) {
+            places.push(lower.wrapping_add(position as i32));
+        }
+    }
+    Ok(places)
+}
+
+fn position<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some(array) = take::<Option<Array<'a>>>(arguments, 0)? else {
+        return Ok(Value::Null);
+    };
+    let from = match arguments.len() {
+        3 => match take::<Option<i32>>(arguments, 2)? {
+            Some(from) => from,
+            None => {
+                return Err(types::SqlError::new(
+                    types::SqlState::NULL_VALUE_NOT_ALLOWED,
+                    "initial position must not be null",
+                ));
+            }
+        },
+        _ => i32::MIN,
+    };
+    let places = places(array, take(arguments, 1)?)?;
+    let place = places.into_iter().find(|place| *place >= from);
+    Ok(place.map_or(Value::Null, Value::Int4))
+}
+
+fn positions<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some(array) = take::<Option<Array<'a>>>(arguments, 0)? else {
+        return Ok(Value::Null);
+    };
+    let places: Vec<_> = places(array, take(arguments, 1)?)?
+        .into_iter()
+        .map(Value::Int4)
+        .collect();
+    Array::of(types::Scalar::Int4, &places, context.scratch).map(Value::Array)
+}
+
+/// How many of the sorted thresholds are not greater.
+fn width_bucket<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let operand: Value<'a> = take(arguments, 0)?;
+    let thresholds: Array<'a> = take(arguments, 1)?;
+    if thresholds.dimensions().len() > 1 {
+        return Err(types::SqlError::new(
+            types::SqlState::ARRAY_SUBSCRIPT_ERROR,
+            "thresholds must be one-dimensional array",
+        ));
+    }
+    let values = elements(thresholds)?;
+    if values.iter().any(Value::is_null) {
+        return Err(types::SqlError::new(
+            types::SqlState::NULL_VALUE_NOT_ALLOWED,
+            "thresholds array must not contain NULLs",
+        ));
+    }
+    let bucket = values.partition_point(|threshold| compare(*threshold, operand).is_le());
+    Ok(Value::Int4(bucket as i32))
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry!("array_length"(ARRAY, INT4) -> INT4, length),
+    entry!("array_lower"(ARRAY, INT4) -> INT4, lower),
+    entry!("array_upper"(ARRAY, INT4) -> INT4, upper),
+    entry!("array_ndims"(ARRAY) -> INT4, dimensions),
+    entry!("array_dims"(ARRAY) -> TEXT, in context bounds),
+    entry!("cardinality"(ARRAY) -> INT4, |array: Array<'_>| array.len() as i32),
+    Function::scalar(
+        "array_position",
+        &[COMPATIBLES, COMPATIBLE, INT4],
+        INT4,
+        position,
+    )
+    .optional(1)
+    .lenient(),
+    Function::scalar(
+        "width_bucket",
+        &[COMPATIBLE, COMPATIBLES],
+        INT4,
+        width_bucket,
+    ),
+    Function::scalar(
+        "array_positions",
+        &[COMPATIBLES, COMPATIBLE],
+        INT4S,
+        positions,
+    )
+    .lenient(),
+];
+
+pub(super) static OPERATORS: &[Function] = &[
+    entry!("@>"(ARRAY, ARRAY) -> BOOL, contains),
+    entry!("<@"(ARRAY, ARRAY) -> BOOL, |part, array| contains(array, part)),
+    entry!("&&"(ARRAY, ARRAY) -> BOOL, overlap),
+];

@@ -1,0 +1,57 @@
+//! Rows from arrays, and their subscripts.
+
+use types::{Array, Result, SqlError, SqlState, Value};
+
+use crate::{
+    Context, Rows,
+    argument::take,
+    function::{BOOL, Body, Function, INT4, Parameter},
+};
+
+fn unnest<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
+    let array: Array<'a> = take(arguments, 0)?;
+    Ok(Box::new(
+        (0..array.len()).map(move |index| array.get(index)),
+    ))
+}
+
+/// The subscripts along a dimension, upwards or downwards.
+fn subscripts<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
+    let array: Array<'a> = take(arguments, 0)?;
+    let number: i32 = take(arguments, 1)?;
+    let reversed = match arguments.len() {
+        3 => take(arguments, 2)?,
+        _ => false,
+    };
+    let dimension = usize::try_from(i64::from(number) - 1)
+        .ok()
+        .and_then(|position| array.dimensions().nth(position));
+    let Some(dimension) = dimension else {
+        return Ok(Box::new(std::iter::empty()));
+    };
+    let upper = dimension
+        .lower
+        .checked_add(dimension.length as i32)
+        .ok_or_else(|| SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "array is too large"))?;
+    let range = dimension.lower..upper;
+    if reversed {
+        return Ok(Box::new(range.rev().map(|place| Ok(Value::Int4(place)))));
+    }
+    Ok(Box::new(range.map(|place| Ok(Value::Int4(place)))))
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "unnest",
+        &[Parameter::AnyArray],
+        Parameter::AnyElement,
+        Body::Set(unnest),
+    ),
+    Function::new(
+        "generate_subscripts",
+        &[Parameter::AnyArray, INT4, BOOL],
+        INT4,
+        Body::Set(subscripts),
+    )
+    .optional(1),
+];

@@ -1,0 +1,123 @@
+//! What a function may use beside its arguments: memory, settings, the session.
+//!
+//! A [`Context`] is made by whoever evaluates expressions, once for a batch, and is cheap to copy.
+//! It is no place for values of rows.
+
+use types::{Names, NoNames, Result, Scratch, Settings, Sink, SqlError, SqlState, Type, Value};
+
+use crate::pattern::Patterns;
+
+/// What a function may use beside its arguments.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Where values that are made are kept.
+    pub scratch: &'a Scratch,
+    /// How values are written and read: the time zone, the order of dates.
+    pub settings: &'a Settings,
+    /// The session that asks.
+    pub environment: &'a dyn Environment,
+    /// Patterns that were compiled before.
+    pub patterns: &'a Patterns,
+    /// The types of the arguments, for functions that are [typed](crate::Function#structfield.typed); others
+    /// do not look at them.
+    pub argument_types: &'a [Type],
+}
+
+impl<'a> Context<'a> {
+    /// A text in the statement's memory.
+    pub(crate) fn text(&self, text: &str) -> &'a str {
+        self.scratch.alloc_str(text)
+    }
+
+    /// What the text of values depends on.
+    pub(crate) fn types(&self) -> types::Context<'a> {
+        types::Context {
+            settings: self.settings,
+            names: self.environment.names(),
+            now: self.environment.transaction_time(),
+        }
+    }
+
+    /// Appends the text of a value that is not NULL.
+    pub(crate) fn write(&self, value: Value<'_>, ty: Type, out: &mut impl Sink) -> Result<()> {
+        types::text::write(value, ty, &self.types(), out)
+    }
+
+    /// What was appended, as text.
+    pub(crate) fn finish_text(&self, bytes: bumpalo::collections::Vec<'a, u8>) -> Result<&'a str> {
+        std::str::from_utf8(bytes.into_bump_slice())
+            .map_err(|_| SqlError::new(SqlState::INTERNAL_ERROR, "text is not UTF-8"))
+    }
+
+    /// The text of a value that is not NULL.
+    pub(crate) fn text_of(&self, value: Value<'_>, ty: Type) -> Result<&'a str> {
+        let mut out = bumpalo::collections::Vec::new_in(self.scratch);
+        self.write(value, ty, &mut out)?;
+        self.finish_text(out)
+    }
+
+    /// The type of an argument of a typed function; `Unknown` where nobody said it.
+    pub(crate) fn argument_type(&self, position: usize) -> Type {
+        self.argument_types
+            .get(position)
+            .copied()
+            .unwrap_or(Type::Unknown)
+    }
+}
+
+/// A session, as functions ask about it. Times are microseconds since 2000-01-01 in UTC.
+pub trait Environment {
+    /// What users have made: enums and relations.
+    fn names(&self) -> &dyn Names {
+        &NoNames
+    }
+
+    /// When the transaction began.
+    fn transaction_time(&self) -> i64;
+
+    /// When the statement began.
+    fn statement_time(&self) -> i64;
+
+    /// The time now.
+    fn clock_time(&self) -> i64;
+
+    /// Random bits for `random()`, of the session's own sequence.
+    fn random(&self) -> u64;
+
+    /// Begins the session's random sequence again, for `setseed()`.
+    fn seed(&self, seed: f64);
+
+    /// The user whose rights count.
+    fn current_user(&self) -> &str;
+
+    /// The user who connected.
+    fn session_user(&self) -> &str {
+        self.current_user()
+    }
+
+    /// The database.
+    fn database(&self) -> &str;
+
+    /// The first schema of the search path that exists.
+    fn schema(&self) -> Option<&str>;
+
+    /// What `version()` says.
+    fn version(&self) -> &str;
+
+    /// The value of a setting, as `SHOW` displays it; `None` if there is no such setting.
+    fn setting(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Sets a setting, until the end of the transaction or of the session.
+    ///
+    /// # Errors
+    ///
+    /// 42704 if there is none, 22023 if it cannot have the value.
+    fn set_setting(&self, name: &str, _value: &str, _until_end_of_transaction: bool) -> Result<()> {
+        Err(SqlError::unsupported(format!("setting \"{name}\"")))
+    }
+
+    /// The number of the session, for `pg_backend_pid()`.
+    fn process_id(&self) -> i32;
+}

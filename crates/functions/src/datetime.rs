@@ -1,0 +1,105 @@
+//! Functions and operators of dates, times and intervals.
+//!
+//! The calendar and the zones are `types::datetime`'s; here is what SQL makes of them.
+
+mod arithmetic;
+mod calendar;
+mod extract;
+mod make;
+mod now;
+mod span;
+mod truncate;
+mod unit;
+mod zone;
+
+pub(crate) use arithmetic::{add_intervals, add_local, add_zoned, negated, scale};
+
+use types::{
+    Result, SqlError, SqlState,
+    datetime::{
+        DATE_INFINITY, DATE_NEGATIVE_INFINITY, MICROSECONDS_PER_DAY, TIMESTAMP_INFINITY,
+        TIMESTAMP_MAX, TIMESTAMP_MIN, TIMESTAMP_NEGATIVE_INFINITY,
+    },
+};
+
+use crate::{Context, Function};
+
+pub(crate) use calendar::{
+    JULIAN_OF_EPOCH, century, day_of_week, day_of_year, iso_day_of_week, iso_week, iso_year_begin,
+    shown_year,
+};
+pub(crate) use zone::named as zone_named;
+
+pub(crate) static FUNCTIONS: &[&[Function]] = &[
+    extract::FUNCTIONS,
+    make::FUNCTIONS,
+    now::FUNCTIONS,
+    span::FUNCTIONS,
+    truncate::FUNCTIONS,
+    zone::FUNCTIONS,
+];
+pub(crate) static OPERATORS: &[&[Function]] = &[arithmetic::OPERATORS];
+
+/// 22008.
+#[cold]
+pub(crate) fn out_of_range(what: &'static str) -> SqlError {
+    SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, what)
+}
+
+#[cold]
+pub(crate) fn timestamp_out_of_range() -> SqlError {
+    out_of_range("timestamp out of range")
+}
+
+/// The day of a local time; infinities stay.
+pub(crate) fn date_of(time: i64) -> i32 {
+    match time {
+        TIMESTAMP_INFINITY => DATE_INFINITY,
+        TIMESTAMP_NEGATIVE_INFINITY => DATE_NEGATIVE_INFINITY,
+        time => time.div_euclid(MICROSECONDS_PER_DAY) as i32,
+    }
+}
+
+/// The time of the day.
+pub(crate) fn time_of(time: i64) -> i64 {
+    time.rem_euclid(MICROSECONDS_PER_DAY)
+}
+
+/// The local time at which a day begins; infinities stay.
+pub(crate) fn midnight(days: i32) -> Result<i64> {
+    match days {
+        DATE_INFINITY => Ok(TIMESTAMP_INFINITY),
+        DATE_NEGATIVE_INFINITY => Ok(TIMESTAMP_NEGATIVE_INFINITY),
+        days => i64::from(days)
+            .checked_mul(MICROSECONDS_PER_DAY)
+            .and_then(|time| check(time).ok())
+            .ok_or_else(|| out_of_range("date out of range for timestamp")),
+    }
+}
+
+/// The time, if there is such a timestamp.
+pub(crate) fn check(time: i64) -> Result<i64> {
+    if (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&time) {
+        Ok(time)
+    } else {
+        Err(timestamp_out_of_range())
+    }
+}
+
+/// A moment in the session's zone; infinities stay.
+pub(crate) fn to_local(context: &Context<'_>, time: i64) -> Result<i64> {
+    context
+        .settings
+        .time_zone
+        .to_local(time)
+        .ok_or_else(timestamp_out_of_range)
+}
+
+/// A local time of the session's zone as a moment; infinities stay.
+pub(crate) fn to_utc(context: &Context<'_>, time: i64) -> Result<i64> {
+    context
+        .settings
+        .time_zone
+        .to_utc(time)
+        .ok_or_else(timestamp_out_of_range)
+}

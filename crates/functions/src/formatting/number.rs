@@ -1,0 +1,366 @@
+//! `to_char` of numbers.
+
+use types::{Numeric, Result, SqlError, Value};
+
+use super::{roman::roman, time::ordinal, token::Case};
+use crate::{
+    Context,
+    argument::take,
+    cast::to_numeric,
+    function::{FLOAT4, FLOAT8, Function, INT4, INT8, NUMERIC, Parameter, TEXT},
+};
+
+/// A piece of the pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    /// A digit; with a zero where there is none.
+    Digit(bool),
+    Group,
+    Point,
+    /// `MI`
+    Minus,
+    /// `PL`
+    Plus,
+    /// `SG`
+    Sign,
+    Plain(char),
+}
+
+/// How a sign is written that stands at the number itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Anchored {
+    /// Where there is nothing else: a blank for a plus.
+    Default,
+    /// `S` in front, `S` behind.
+    Before,
+    Behind,
+    /// `PR`
+    Brackets,
+    /// By `MI`, `PL` or `SG` elsewhere.
+    None,
+}
+
+struct Pattern {
+    pieces: Vec<Piece>,
+    anchored: Anchored,
+    fill: bool,
+    ordinal: Option<Case>,
+    roman: Option<Case>,
+    shift: u32,
+    scientific: bool,
+}
+
+fn parse(text: &str) -> Result<Pattern> {
+    let mut pattern = Pattern {
+        pieces: Vec::new(),
+        anchored: Anchored::Default,
+        fill: false,
+        ordinal: None,
+        roman: None,
+        shift: 0,
+        scientific: false,
+    };
+    let (mut rest, mut shifting) = (text, false);
+    while let Some(first) = rest.chars().next() {
+        let two = rest.get(..2).unwrap_or("").to_ascii_uppercase();
+        let mut length = 2;
+        match two.as_str() {
+            "FM" => pattern.fill = true,
+            "MI" => {
+                pattern.pieces.push(Piece::Minus);
+                pattern.anchored = Anchored::None;
+            }
+            "PL" => pattern.pieces.push(Piece::Plus),
+            "SG" => {
+                pattern.pieces.push(Piece::Sign);
+                pattern.anchored = Anchored::None;
+            }
+            "PR" => pattern.anchored = Anchored::Brackets,
+            "TH" => {
+                pattern.ordinal = Some(if first == 'T' {
+                    Case::Upper
+                } else {
+                    Case::Lower
+                });
+            }
+            "RN" => {
+                pattern.roman = Some(if first == 'R' {
+                    Case::Upper
+                } else {
+                    Case::Lower
+                })
+            }
+            "EE" if rest.len() >= 4 => {
+                pattern.scientific = true;
+                length = 4;
+            }
+            _ => {
+                length = first.len_utf8();
+                match first {
+                    '9' | '0' => {
+                        pattern.pieces.push(Piece::Digit(first == '0'));
+                        pattern.shift += u32::from(shifting);
+                    }
+                    '.' | 'D' | 'd' => {
+                        if pattern.pieces.contains(&Piece::Point) {
+                            return Err(SqlError::new(
+                                types::SqlState::SYNTAX_ERROR,
+                                "multiple decimal points",
+                            ));
+                        }
+                        pattern.pieces.push(Piece::Point);
+                    }
+                    ',' | 'G' | 'g' => pattern.pieces.push(Piece::Group),
+                    'S' | 's' => {
+                        let digits = pattern
+                            .pieces
+                            .iter()
+                            .any(|piece| matches!(piece, Piece::Digit(_)));
+                        pattern.anchored = if digits {
+                            Anchored::Behind
+                        } else {
+                            Anchored::Before
+                        };
+                    }
+                    // Says nothing, since where it would a zero is shown nevertheless.
+                    'B' | 'b' => {}
+                    'V' | 'v' => shifting = true,
+                    'L' | 'l' => pattern.pieces.push(Piece::Plain(' ')),
+                    '"' => {
+                        let quoted = &rest[1..];
+                        let end = quoted.find('"').unwrap_or(quoted.len());
+                        pattern
+                            .pieces
+                            .extend(quoted[..end].chars().map(Piece::Plain));
+                        length = (end + 2).min(rest.len());
+                    }
+                    plain => pattern.pieces.push(Piece::Plain(plain)),
+                }
+            }
+        }
+        rest = &rest[length..];
+    }
+    Ok(pattern)
+}
+
+fn is_digit(piece: &Piece) -> bool {
+    matches!(piece, Piece::Digit(_))
+}
+
+/// The digits before and behind the point, and whether the number is negative.
+struct Digits {
+    whole: String,
+    fraction: String,
+    negative: bool,
+}
+
+fn digits(number: Numeric<'_>) -> Digits {
+    let mut text = Vec::new();
+    number.write_text(&mut text);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let negative = text.starts_with('-');
+    let text = text.trim_start_matches('-');
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    Digits {
+        whole: whole.trim_start_matches('0').to_owned(),
+        fraction: fraction.to_owned(),
+        negative,
+    }
+}
+
+fn to_char<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let text: &str = take(arguments, 1)?;
+    if text.is_empty() {
+        return Ok(Value::Text(""));
+    }
+    let pattern = parse(text)?;
+    let number = to_numeric(context, take(arguments, 0)?)?;
+    if pattern.scientific {
+        return Err(SqlError::unsupported("EEEE in to_char"));
+    }
+    if let Some(case) = pattern.roman {
+        return Ok(Value::Text(context.text(&in_roman(&pattern, number, case))));
+    }
+    let point = pattern
+        .pieces
+        .iter()
+        .position(|piece| *piece == Piece::Point);
+    let scale = point.map_or(0, |point| {
+        pattern.pieces[point..]
+            .iter()
+            .filter(|piece| is_digit(piece))
+            .count()
+    });
+    let shifted = match pattern.shift {
+        0 => number,
+        shift => number.multiply(
+            Numeric::from_i128(10i128.pow(shift.min(30)), 0, context.scratch)?,
+            context.scratch,
+        )?,
+    };
+    let rounded = shifted.round(scale as i32, context.scratch)?;
+    let digits = digits(rounded);
+    Ok(Value::Text(
+        context.text(&written(&pattern, &digits, point)),
+    ))
+}
+
+fn in_roman(pattern: &Pattern, number: Numeric<'_>, case: Case) -> String {
+    let text = match number.to_i32() {
+        Ok(number @ 1..=3999) => case.apply(&roman(number as u32)),
+        _ => "#".repeat(15),
+    };
+    if pattern.fill {
+        text
+    } else {
+        format!("{text:>15}")
+    }
+}
+
+fn written(pattern: &Pattern, digits: &Digits, point: Option<usize>) -> String {
+    let pieces = &pattern.pieces;
+    let end = point.unwrap_or(pieces.len());
+    let slots = pieces[..end].iter().filter(|piece| is_digit(piece)).count();
+    // Without a place before the point nothing fits.
+    let overflow = slots == 0 || digits.whole.len() > slots;
+    let zero = digits.whole.is_empty() && digits.fraction.bytes().all(|byte| byte == b'0');
+    // From this slot on there are digits: the number's, or zeros that are asked for; without
+    // digits behind the point a zero is shown in the last.
+    let first_zero = pieces[..end]
+        .iter()
+        .filter(|piece| is_digit(piece))
+        .position(|piece| *piece == Piece::Digit(true))
+        .unwrap_or(slots);
+    let mut first = if overflow {
+        0
+    } else {
+        (slots - digits.whole.len()).min(first_zero)
+    };
+    let bare = pattern.fill && zero && !pieces[end..].contains(&Piece::Digit(true));
+    if first == slots && slots > 0 && (point.is_none() || bare) {
+        first = slots - 1;
+    }
+    let sign = match (pattern.anchored, digits.negative) {
+        (Anchored::Default, true) | (Anchored::Before, true) => "-",
+        (Anchored::Before, false) => "+",
+        (Anchored::Brackets, true) => "<",
+        (Anchored::Default | Anchored::Brackets, false) if !pattern.fill => " ",
+        _ => "",
+    };
+    let mut out = String::new();
+    let (mut slot, mut signed) = (0, false);
+    for piece in &pieces[..end] {
+        match piece {
+            Piece::Digit(_) => {
+                if slot >= first && !signed {
+                    out.push_str(sign);
+                    signed = true;
+                }
+                if slot < first {
+                    blank(pattern, &mut out);
+                } else if overflow {
+                    out.push('#');
+                } else {
+                    let leading = slots - digits.whole.len();
+                    let digit = slot
+                        .checked_sub(leading)
+                        .and_then(|at| digits.whole.as_bytes().get(at));
+                    out.push(digit.map_or('0', |digit| char::from(*digit)));
+                }
+                slot += 1;
+            }
+            Piece::Group if slot > first || (slot == first && signed) => out.push(','),
+            Piece::Group => blank(pattern, &mut out),
+            other => plain(pattern, *other, digits.negative, &mut out),
+        }
+    }
+    if !signed {
+        out.push_str(sign);
+    }
+    if let Some(point) = point {
+        fraction(pattern, &pieces[point..], digits, overflow, &mut out);
+    }
+    if let Some(case) = pattern.ordinal
+        && point.is_none()
+        && !digits.negative
+        && !overflow
+    {
+        out.push_str(&case.apply(ordinal(&digits.whole)));
+    }
+    match (pattern.anchored, digits.negative) {
+        (Anchored::Behind, negative) => out.push(if negative { '-' } else { '+' }),
+        (Anchored::Brackets, true) => out.push('>'),
+        (Anchored::Brackets, false) if !pattern.fill => out.push(' '),
+        _ => {}
+    }
+    out
+}
+
+fn blank(pattern: &Pattern, out: &mut String) {
+    if !pattern.fill {
+        out.push(' ');
+    }
+}
+
+fn plain(pattern: &Pattern, piece: Piece, negative: bool, out: &mut String) {
+    match piece {
+        Piece::Minus if negative => out.push('-'),
+        Piece::Plus if !negative => out.push('+'),
+        Piece::Minus | Piece::Plus => blank(pattern, out),
+        Piece::Sign => out.push(if negative { '-' } else { '+' }),
+        Piece::Plain(character) => out.push(character),
+        Piece::Digit(_) | Piece::Group | Piece::Point => {}
+    }
+}
+
+/// The point and what is behind it. Without filling, zeros at the end go unless `0` asks for them.
+fn fraction(
+    pattern: &Pattern,
+    pieces: &[Piece],
+    digits: &Digits,
+    overflow: bool,
+    out: &mut String,
+) {
+    let slots: Vec<&Piece> = pieces.iter().filter(|piece| is_digit(piece)).collect();
+    let wanted = slots
+        .iter()
+        .rposition(|piece| **piece == Piece::Digit(true))
+        .map_or(0, |last| last + 1);
+    let shown = if pattern.fill && !overflow {
+        digits.fraction.trim_end_matches('0').len().max(wanted)
+    } else {
+        slots.len()
+    };
+    let mut slot = 0;
+    for piece in pieces {
+        match piece {
+            Piece::Point => out.push('.'),
+            Piece::Digit(_) => {
+                if slot < shown {
+                    let digit = digits
+                        .fraction
+                        .as_bytes()
+                        .get(slot)
+                        .copied()
+                        .unwrap_or(b'0');
+                    out.push(if overflow { '#' } else { char::from(digit) });
+                }
+                slot += 1;
+            }
+            Piece::Group => out.push(','),
+            other => plain(pattern, *other, digits.negative, out),
+        }
+    }
+}
+
+const fn over(parameters: &'static [Parameter]) -> Function {
+    Function::scalar("to_char", parameters, TEXT, to_char).stable()
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    over(&[NUMERIC, TEXT]),
+    over(&[INT4, TEXT]),
+    over(&[INT8, TEXT]),
+    over(&[FLOAT8, TEXT]),
+    over(&[FLOAT4, TEXT]),
+];

@@ -1,0 +1,227 @@
+//! Patterns of dates and times, taken apart.
+
+/// What a pattern asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Hour12,
+    Hour24,
+    Minute,
+    Second,
+    Millisecond,
+    Microsecond,
+    /// So many digits of a second.
+    Fraction(u32),
+    SecondsOfDay,
+    Meridiem {
+        dots: bool,
+    },
+    YearWithComma,
+    /// The last so many digits.
+    Year(usize),
+    IsoYear(usize),
+    Era {
+        dots: bool,
+    },
+    Month,
+    MonthShort,
+    MonthNumber,
+    MonthRoman,
+    Day,
+    DayShort,
+    DayOfYear,
+    IsoDayOfYear,
+    DayOfMonth,
+    DayOfWeek,
+    IsoDayOfWeek,
+    WeekOfMonth,
+    WeekOfYear,
+    IsoWeek,
+    Century,
+    Julian,
+    Quarter,
+    ZoneName,
+    ZoneHour,
+    ZoneMinute,
+    Offset,
+}
+
+/// In which letters a name is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Case {
+    Upper,
+    Lower,
+    Capital,
+}
+
+impl Case {
+    pub(super) fn apply(self, name: &str) -> String {
+        match self {
+            Self::Upper => name.to_ascii_uppercase(),
+            Self::Lower => name.to_ascii_lowercase(),
+            Self::Capital => name.to_owned(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'p> {
+    Field {
+        field: Field,
+        case: Case,
+        /// Without blanks and zeros in front.
+        fill: bool,
+        /// With `st`, `nd`, `rd`, `th`; in capitals or not.
+        ordinal: Option<Case>,
+    },
+    /// Quoted text.
+    Quoted(&'p str),
+    /// Any other character.
+    Plain(char),
+}
+
+use Field as F;
+
+/// Longer names before those that they begin with.
+const FIELDS: &[(&str, Field)] = &[
+    ("SSSSS", F::SecondsOfDay),
+    ("SSSS", F::SecondsOfDay),
+    ("HH24", F::Hour24),
+    ("HH12", F::Hour12),
+    ("HH", F::Hour12),
+    ("MONTH", F::Month),
+    ("MON", F::MonthShort),
+    ("MM", F::MonthNumber),
+    ("MI", F::Minute),
+    ("MS", F::Millisecond),
+    ("SS", F::Second),
+    ("US", F::Microsecond),
+    ("FF1", F::Fraction(1)),
+    ("FF2", F::Fraction(2)),
+    ("FF3", F::Fraction(3)),
+    ("FF4", F::Fraction(4)),
+    ("FF5", F::Fraction(5)),
+    ("FF6", F::Fraction(6)),
+    ("A.M.", F::Meridiem { dots: true }),
+    ("P.M.", F::Meridiem { dots: true }),
+    ("AM", F::Meridiem { dots: false }),
+    ("PM", F::Meridiem { dots: false }),
+    ("A.D.", F::Era { dots: true }),
+    ("B.C.", F::Era { dots: true }),
+    ("AD", F::Era { dots: false }),
+    ("BC", F::Era { dots: false }),
+    ("Y,YYY", F::YearWithComma),
+    ("YYYY", F::Year(4)),
+    ("YYY", F::Year(3)),
+    ("YY", F::Year(2)),
+    ("Y", F::Year(1)),
+    ("IYYY", F::IsoYear(4)),
+    ("IYY", F::IsoYear(3)),
+    ("IY", F::IsoYear(2)),
+    ("IDDD", F::IsoDayOfYear),
+    ("ID", F::IsoDayOfWeek),
+    ("IW", F::IsoWeek),
+    ("I", F::IsoYear(1)),
+    ("DAY", F::Day),
+    ("DDD", F::DayOfYear),
+    ("DD", F::DayOfMonth),
+    ("DY", F::DayShort),
+    ("D", F::DayOfWeek),
+    ("WW", F::WeekOfYear),
+    ("W", F::WeekOfMonth),
+    ("CC", F::Century),
+    ("J", F::Julian),
+    ("Q", F::Quarter),
+    ("RM", F::MonthRoman),
+    ("TZH", F::ZoneHour),
+    ("TZM", F::ZoneMinute),
+    ("TZ", F::ZoneName),
+    ("OF", F::Offset),
+];
+
+/// The pattern's parts in order.
+pub(super) struct Tokens<'p> {
+    rest: &'p str,
+}
+
+impl<'p> Tokens<'p> {
+    pub(super) fn of(pattern: &'p str) -> Self {
+        Self { rest: pattern }
+    }
+
+    fn accept(&mut self, word: &str) -> bool {
+        match self.rest.strip_prefix(word) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn field(&mut self) -> Option<(Field, Case)> {
+        for (name, field) in FIELDS {
+            let Some(written) = self.rest.get(..name.len()) else {
+                continue;
+            };
+            if !written.eq_ignore_ascii_case(name) {
+                continue;
+            }
+            let mut letters = written.chars().filter(char::is_ascii_alphabetic);
+            let first = letters
+                .next()
+                .is_some_and(|first| first.is_ascii_uppercase());
+            let rest_upper = letters.all(|letter| letter.is_ascii_uppercase());
+            let case = match (first, rest_upper) {
+                (true, true) => Case::Upper,
+                (true, false) => Case::Capital,
+                (false, _) => Case::Lower,
+            };
+            self.rest = &self.rest[name.len()..];
+            return Some((*field, case));
+        }
+        None
+    }
+}
+
+impl<'p> Iterator for Tokens<'p> {
+    type Item = Token<'p>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut fill = false;
+        loop {
+            if self.accept("FM") || self.accept("fm") {
+                fill = true;
+            } else if !(self.accept("FX")
+                || self.accept("fx")
+                || self.accept("TM")
+                || self.accept("tm"))
+            {
+                break;
+            }
+        }
+        if let Some(quoted) = self.rest.strip_prefix('"') {
+            let end = quoted.find('"').unwrap_or(quoted.len());
+            self.rest = quoted.get(end + 1..).unwrap_or("");
+            return Some(Token::Quoted(&quoted[..end]));
+        }
+        if let Some((field, case)) = self.field() {
+            let ordinal = if self.accept("TH") {
+                Some(Case::Upper)
+            } else if self.accept("th") {
+                Some(Case::Lower)
+            } else {
+                None
+            };
+            return Some(Token::Field {
+                field,
+                case,
+                fill,
+                ordinal,
+            });
+        }
+        let mut characters = self.rest.chars();
+        let plain = characters.next()?;
+        self.rest = characters.as_str();
+        Some(Token::Plain(plain))
+    }
+}

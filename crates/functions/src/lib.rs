@@ -1,0 +1,46 @@
+//! PostgreSQL's functions, operators, casts and aggregates, and which of them a statement means.
+//!
+//! Everything is found when a statement is bound: [`resolve_function`], [`resolve_operator`],
+//! [`cast`] and [`common_type`] are pure functions over types. What they find is called through a
+//! plain pointer, with a [`Context`] and values, and needs no memory but the statement's arena.
+//!
+//! Nothing here knows tables, plans or the engine. `COALESCE`, `NULLIF`, `GREATEST`, `CASE` and
+//! the like are the binder's, which asks for types only.
+
+#![warn(missing_docs)]
+
+mod aggregate;
+mod argument;
+mod array;
+mod cast;
+mod comparison;
+mod context;
+mod datetime;
+mod decimal;
+mod float;
+mod formatting;
+mod function;
+mod integer;
+mod json;
+mod pattern;
+mod registry;
+mod resolve;
+mod series;
+mod set;
+mod string;
+mod system;
+mod tables;
+mod window;
+
+pub use aggregate::{Aggregate, State};
+pub use cast::{Cast, CastContext, cast, casts};
+pub use comparison::is_distinct;
+pub use context::{Context, Environment};
+pub use function::{Body, Comparison, Function, Parameter, ScalarFunction, Volatility};
+pub use pattern::Patterns;
+pub use registry::{all_functions, all_operators, functions, operators};
+pub use resolve::{
+    Resolved, cast_by_name, common_type, matching_types, resolve_function, resolve_operator,
+};
+pub use set::{Rows, SetFunction};
+pub use window::{Partition, WindowFunction};

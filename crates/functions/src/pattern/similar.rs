@@ -1,0 +1,99 @@
+//! `SIMILAR TO`: SQL's own regular expressions, made PostgreSQL's.
+
+use types::{Result, SqlError, SqlState};
+
+use crate::{
+    Context,
+    argument::take,
+    function::{Function, TEXT},
+};
+
+/// The regular expression that means what the pattern does, over the whole text.
+///
+/// # Errors
+///
+/// 22019 if the escape is not one character.
+pub(super) fn to_regular_expression(pattern: &str, escape: Option<char>) -> Result<String> {
+    let mut out = String::from("^(?:");
+    let mut characters = pattern.chars();
+    let mut in_brackets = false;
+    let mut quoted_separators = 0;
+    while let Some(character) = characters.next() {
+        if Some(character) == escape {
+            match characters.next() {
+                // Two separators tell which part SUBSTRING wants.
+                Some('"') if !in_brackets => {
+                    quoted_separators += 1;
+                    match quoted_separators {
+                        1 => out.push_str("){1,1}?("),
+                        2 => out.push_str("){1,1}(?:"),
+                        _ => {
+                            return Err(SqlError::new(
+                                SqlState::INVALID_ESCAPE_CHARACTER,
+                                "SQL regular expression may not contain more than two \
+                                 escape-double-quote separators",
+                            ));
+                        }
+                    }
+                }
+                Some(escaped) => {
+                    out.push('\\');
+                    out.push(escaped);
+                }
+                None => out.push('\\'),
+            }
+            continue;
+        }
+        if in_brackets {
+            if character == '\\' {
+                out.push('\\');
+            }
+            out.push(character);
+            in_brackets = character != ']';
+            continue;
+        }
+        match character {
+            '[' => {
+                in_brackets = true;
+                out.push('[');
+            }
+            '%' => out.push_str(".*"),
+            '_' => out.push('.'),
+            '(' => out.push_str("(?:"),
+            '\\' | '.' | '^' | '$' => {
+                out.push('\\');
+                out.push(character);
+            }
+            plain => out.push(plain),
+        }
+    }
+    out.push_str(")$");
+    Ok(out)
+}
+
+pub(super) fn escape_of(text: &str) -> Result<Option<char>> {
+    let mut characters = text.chars();
+    let escape = characters.next();
+    if characters.next().is_some() {
+        return Err(
+            SqlError::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string")
+                .hint("Escape string must be empty or one character."),
+        );
+    }
+    Ok(escape)
+}
+
+fn similar<'a>(context: &Context<'a>, arguments: &[types::Value<'a>]) -> Result<types::Value<'a>> {
+    let pattern: &str = take(arguments, 0)?;
+    let escape = match arguments.len() {
+        1 => Some('\\'),
+        _ => escape_of(take(arguments, 1)?)?,
+    };
+    let expression = to_regular_expression(pattern, escape)?;
+    Ok(types::Value::Text(context.text(&expression)))
+}
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    // `x SIMILAR TO p ESCAPE e` is `x ~ similar_to_escape(p, e)`.
+    Function::scalar("similar_to_escape", &[TEXT, TEXT], TEXT, similar).optional(1),
+];

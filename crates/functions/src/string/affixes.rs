@@ -1,0 +1,102 @@
+//! What is put at the ends of texts, or taken away: `lpad`, `btrim` and their like.
+
+use types::Result;
+
+use super::{byte_of, characters, check_length};
+use crate::{
+    Context,
+    function::{BPCHAR, Function, INT4, TEXT, entry},
+};
+
+/// The filling that brings a text to `length` characters, or the text cut to it.
+fn padding<'a, 't>(
+    context: &Context<'a>,
+    text: &'t str,
+    length: i32,
+    fill: &str,
+) -> Result<(&'t str, &'a str)> {
+    let length = usize::try_from(length).unwrap_or(0);
+    let present = characters(text);
+    if present >= length || fill.is_empty() {
+        return Ok((&text[..byte_of(text, length)], ""));
+    }
+    let missing = length - present;
+    check_length(missing.saturating_mul(fill.chars().map(char::len_utf8).max().unwrap_or(1)))?;
+    let mut padding = bumpalo::collections::String::new_in(context.scratch);
+    padding.extend(fill.chars().cycle().take(missing));
+    Ok((text, padding.into_bump_str()))
+}
+
+fn pad_left<'a>(context: &Context<'a>, text: &str, length: i32, fill: &str) -> Result<&'a str> {
+    let (text, padding) = padding(context, text, length, fill)?;
+    Ok(joined(context, padding, text))
+}
+
+fn pad_right<'a>(context: &Context<'a>, text: &str, length: i32, fill: &str) -> Result<&'a str> {
+    let (text, padding) = padding(context, text, length, fill)?;
+    Ok(joined(context, text, padding))
+}
+
+fn joined<'a>(context: &Context<'a>, first: &str, second: &str) -> &'a str {
+    let mut joined =
+        bumpalo::collections::String::with_capacity_in(first.len() + second.len(), context.scratch);
+    joined.push_str(first);
+    joined.push_str(second);
+    joined.into_bump_str()
+}
+
+fn pad_left_blank<'a>(context: &Context<'a>, text: &str, length: i32) -> Result<&'a str> {
+    pad_left(context, text, length, " ")
+}
+
+fn pad_right_blank<'a>(context: &Context<'a>, text: &str, length: i32) -> Result<&'a str> {
+    pad_right(context, text, length, " ")
+}
+
+fn trim_left<'a>(text: &'a str, set: &str) -> &'a str {
+    text.trim_start_matches(|character| set.contains(character))
+}
+
+fn trim_right<'a>(text: &'a str, set: &str) -> &'a str {
+    text.trim_end_matches(|character| set.contains(character))
+}
+
+fn trim<'a>(text: &'a str, set: &str) -> &'a str {
+    trim_left(trim_right(text, set), set)
+}
+
+fn repeat<'a>(context: &Context<'a>, text: &str, times: i32) -> Result<&'a str> {
+    let times = usize::try_from(times).unwrap_or(0);
+    let bytes = text.len().saturating_mul(times);
+    check_length(bytes)?;
+    let mut repeated = bumpalo::collections::String::with_capacity_in(bytes, context.scratch);
+    if !text.is_empty() {
+        for _ in 0..times {
+            repeated.push_str(text);
+        }
+    }
+    Ok(repeated.into_bump_str())
+}
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    entry!("lpad"(TEXT, INT4, TEXT) -> TEXT, in context pad_left),
+    entry!("lpad"(TEXT, INT4) -> TEXT, in context pad_left_blank),
+    entry!("rpad"(TEXT, INT4, TEXT) -> TEXT, in context pad_right),
+    entry!("rpad"(TEXT, INT4) -> TEXT, in context pad_right_blank),
+    entry!("btrim"(TEXT, TEXT) -> TEXT, trim),
+    entry!("btrim"(TEXT) -> TEXT, |text| trim(text, " ")),
+    entry!("ltrim"(TEXT, TEXT) -> TEXT, trim_left),
+    entry!("ltrim"(TEXT) -> TEXT, |text| trim_left(text, " ")),
+    entry!("rtrim"(TEXT, TEXT) -> TEXT, trim_right),
+    entry!("rtrim"(TEXT) -> TEXT, |text| trim_right(text, " ")),
+    entry!("repeat"(TEXT, INT4) -> TEXT, in context repeat),
+    // The cast to text drops the blanks, which is what the lengths of char(n) leave out.
+    entry!("length"(BPCHAR) -> INT4, |text: &str| characters(text.trim_end_matches(' ')) as i32),
+    entry!("character_length"(BPCHAR) -> INT4, |text: &str| {
+        characters(text.trim_end_matches(' ')) as i32
+    }),
+    entry!("char_length"(BPCHAR) -> INT4, |text: &str| {
+        characters(text.trim_end_matches(' ')) as i32
+    }),
+    entry!("octet_length"(BPCHAR) -> INT4, |text: &str| text.len() as i32),
+];

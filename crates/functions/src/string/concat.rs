@@ -1,0 +1,118 @@
+//! Texts, and whatever can be one, put together.
+
+use types::{Result, Sink, SqlError, SqlState, Value};
+
+use super::check_length;
+use crate::{
+    Context,
+    argument::take,
+    function::{Function, Parameter, TEXT, entry},
+};
+
+fn concatenate<'a>(context: &Context<'a>, left: &'a str, right: &'a str) -> Result<&'a str> {
+    if left.is_empty() || right.is_empty() {
+        return Ok(if left.is_empty() { right } else { left });
+    }
+    check_length(left.len() + right.len())?;
+    let mut joined =
+        bumpalo::collections::String::with_capacity_in(left.len() + right.len(), context.scratch);
+    joined.push_str(left);
+    joined.push_str(right);
+    Ok(joined.into_bump_str())
+}
+
+/// `||` with something that is not text: its text.
+fn concatenate_any<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let mut out = bumpalo::collections::Vec::new_in(context.scratch);
+    for (position, value) in arguments.iter().enumerate() {
+        context.write(*value, context.argument_type(position), &mut out)?;
+    }
+    context.finish_text(out).map(Value::Text)
+}
+
+/// The texts of all that is not NULL.
+fn concat<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let mut out = bumpalo::collections::Vec::new_in(context.scratch);
+    for (position, value) in arguments.iter().enumerate() {
+        if !value.is_null() {
+            context.write(*value, context.argument_type(position), &mut out)?;
+        }
+    }
+    context.finish_text(out).map(Value::Text)
+}
+
+fn concat_with_separator<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some(separator) = take::<Option<&str>>(arguments, 0)? else {
+        return Ok(Value::Null);
+    };
+    let mut out = bumpalo::collections::Vec::new_in(context.scratch);
+    let mut first = true;
+    for (position, value) in arguments.iter().enumerate().skip(1) {
+        if value.is_null() {
+            continue;
+        }
+        if !std::mem::replace(&mut first, false) {
+            out.put(separator.as_bytes());
+        }
+        context.write(*value, context.argument_type(position), &mut out)?;
+    }
+    context.finish_text(out).map(Value::Text)
+}
+
+/// How many of the arguments are NULL, or are not.
+fn count_nulls(arguments: &[Value<'_>], null: bool) -> Result<i32> {
+    let count = arguments
+        .iter()
+        .filter(|value| value.is_null() == null)
+        .count();
+    i32::try_from(count)
+        .map_err(|_| SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many arguments"))
+}
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::scalar("concat", &[Parameter::Any], TEXT, concat)
+        .variadic()
+        .lenient()
+        .stable()
+        .typed(),
+    Function::scalar(
+        "concat_ws",
+        &[TEXT, Parameter::Any],
+        TEXT,
+        concat_with_separator,
+    )
+    .variadic()
+    .lenient()
+    .stable()
+    .typed(),
+    Function::scalar(
+        "num_nulls",
+        &[Parameter::Any],
+        crate::function::INT4,
+        |_, arguments| count_nulls(arguments, true).map(Value::Int4),
+    )
+    .variadic()
+    .lenient(),
+    Function::scalar(
+        "num_nonnulls",
+        &[Parameter::Any],
+        crate::function::INT4,
+        |_, arguments| count_nulls(arguments, false).map(Value::Int4),
+    )
+    .variadic()
+    .lenient(),
+    entry!("textcat"(TEXT, TEXT) -> TEXT, in context concatenate),
+];
+
+pub(crate) static OPERATORS: &[Function] = &[
+    entry!("||"(TEXT, TEXT) -> TEXT, in context concatenate),
+    Function::scalar("||", &[TEXT, Parameter::AnyNonArray], TEXT, concatenate_any)
+        .stable()
+        .typed(),
+    Function::scalar("||", &[Parameter::AnyNonArray, TEXT], TEXT, concatenate_any)
+        .stable()
+        .typed(),
+    entry!("^@"(TEXT, TEXT) -> crate::function::BOOL, |text: &str, prefix| {
+        text.starts_with::<&str>(prefix)
+    }),
+];

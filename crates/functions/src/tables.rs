@@ -1,0 +1,49 @@
+//! All tables of entries, for the registry.
+
+use crate::{
+    Function, aggregate, array, comparison, datetime, decimal, float, formatting, integer, json,
+    pattern, series, string, system, window,
+};
+
+/// Tables of a module that has several.
+type Tables = &'static [&'static [Function]];
+
+pub(crate) static FUNCTIONS: &[Tables] = &[
+    &[
+        integer::FUNCTIONS,
+        float::FUNCTIONS,
+        float::TRIGONOMETRY,
+        decimal::FUNCTIONS,
+        pattern::FUNCTIONS,
+        pattern::SETS,
+        pattern::LIKE_FUNCTIONS,
+        pattern::SIMILAR_FUNCTIONS,
+        pattern::SUBSTRING_FUNCTIONS,
+        series::FUNCTIONS,
+        system::FUNCTIONS,
+        window::FUNCTIONS,
+    ],
+    string::TABLES,
+    datetime::FUNCTIONS,
+    formatting::FUNCTIONS,
+    aggregate::TABLES,
+    array::FUNCTIONS,
+    json::FUNCTIONS,
+];
+
+pub(crate) static OPERATORS: &[Tables] = &[
+    &[
+        comparison::OPERATORS,
+        comparison::MIXED,
+        integer::OPERATORS,
+        float::OPERATORS,
+        decimal::OPERATORS,
+        string::OPERATORS,
+        string::BYTES_OPERATORS,
+        pattern::OPERATORS,
+        pattern::LIKE_OPERATORS,
+    ],
+    datetime::OPERATORS,
+    array::OPERATORS,
+    json::OPERATORS,
+];
