@@ -3,13 +3,44 @@
 //! A [`Value`] is a small `Copy` thing that borrows what does not fit into it, from a stored row,
 //! from a message of the client, or from the arena of the statement ([`Scratch`]). Nothing here
 //! knows tables, expressions or the engine.
+//!
+//! | form | module |
+//! | --- | --- |
+//! | text, as clients write and read it | [`text`] |
+//! | binary, as drivers do | [`binary`] |
+//! | columns of a stored row | [`row`] |
+//! | keys, whose bytes have the order of the values | [`key`] |
+//! | order, equality and hashes of values | [`compare`] |
 
+pub mod array;
+pub mod binary;
+mod context;
+pub mod datetime;
 mod error;
+mod json;
+mod jsonb;
+mod modifier;
+mod names;
+mod numeric;
+mod sink;
+mod stored;
+pub mod text;
 mod ty;
 mod value;
 
+pub use array::Array;
+pub use context::{Context, DateOrder, Settings};
+pub use datetime::TimeZone;
 pub use error::{Result, SqlError, SqlState};
-pub use ty::{EnumId, Scalar, Type, TypeModifier};
+pub use jsonb::{
+    DEPTH_MAX as JSON_DEPTH_MAX, Jsonb, JsonbArray, JsonbBuilder, JsonbObject, JsonbView,
+    display::write_string as write_json_string,
+};
+pub use modifier::{Coercion, TypeModifier};
+pub use names::{Names, NoNames};
+pub use numeric::{Numeric, SCALE_MAX as NUMERIC_SCALE_MAX};
+pub use sink::Sink;
+pub use ty::{Category, EnumId, Scalar, Type};
 pub use value::{Interval, Value};
 
 /// Where a statement keeps the values it makes: freed as a whole, reset between rows or batches.

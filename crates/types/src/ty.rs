@@ -1,19 +1,21 @@
 //! Types as the catalog names them: PostgreSQL's, with its object identifiers.
+//!
+//! What is fixed about each type (`pg_type`'s columns) is one table, [`facts`]. What a user adds,
+//! enums, is known to the catalog alone; names of those come through [`Names`](crate::Names).
 
-/// The number of an enum type in the catalog; its labels are the catalog's to know.
+mod facts;
+mod names;
+
+use facts::{Facts, facts_of};
+
+/// The number of an enum type in the catalog, which is its oid; its array type has the next one.
+/// Its labels are the catalog's to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnumId(pub u32);
 
-/// What is attached to a type in a column: `varchar(10)`, `numeric(8, 2)`, `timestamp(3)`.
-///
-/// PostgreSQL's `atttypmod`: -1 for none; length + 4 of `varchar` and `char`;
-/// `(precision << 16 | scale) + 4` of `numeric`; the digits of times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TypeModifier(pub i32);
-
-impl TypeModifier {
-    /// Nothing is attached.
-    pub const NONE: Self = Self(-1);
+impl EnumId {
+    /// Below it are PostgreSQL's own oids, so that no enum can have one.
+    pub const FIRST: u32 = 16384;
 }
 
 /// A type of single values.
@@ -87,3 +89,196 @@ pub enum Type {
     /// Nothing: what procedures return.
     Void,
 }
+
+/// `pg_type.typcategory`: which types implicit conversions may choose among.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// `A`
+    Array,
+    /// `B`
+    Boolean,
+    /// `D`
+    DateTime,
+    /// `E`
+    Enum,
+    /// `N`
+    Numeric,
+    /// `P`
+    Pseudo,
+    /// `S`
+    String,
+    /// `T`
+    Timespan,
+    /// `U`
+    User,
+    /// `X`
+    Unknown,
+    /// `Z`
+    Internal,
+}
+
+impl Category {
+    /// The letter in `pg_type`.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Array => 'A',
+            Self::Boolean => 'B',
+            Self::DateTime => 'D',
+            Self::Enum => 'E',
+            Self::Numeric => 'N',
+            Self::Pseudo => 'P',
+            Self::String => 'S',
+            Self::Timespan => 'T',
+            Self::User => 'U',
+            Self::Unknown => 'X',
+            Self::Internal => 'Z',
+        }
+    }
+}
+
+impl Scalar {
+    /// All of them but the enums, in the order of their definition above.
+    pub fn all() -> impl Iterator<Item = Self> {
+        facts::BUILT_IN.iter().map(|facts| facts.scalar)
+    }
+
+    /// The type's object identifier.
+    pub fn oid(self) -> u32 {
+        match self {
+            Self::Enum(id) => id.0,
+            _ => facts_of(self).oid,
+        }
+    }
+
+    /// The object identifier of arrays of it.
+    pub fn array_oid(self) -> u32 {
+        match self {
+            Self::Enum(id) => id.0.wrapping_add(1),
+            _ => facts_of(self).array_oid,
+        }
+    }
+
+    /// The type with an object identifier, enums excepted.
+    pub fn from_oid(oid: u32) -> Option<Self> {
+        facts::BUILT_IN
+            .iter()
+            .find(|facts| facts.oid == oid)
+            .map(|facts| facts.scalar)
+    }
+
+    /// `pg_type.typlen`: bytes, or -1 for types of any length.
+    pub fn length(self) -> i16 {
+        facts_of(self).length
+    }
+
+    /// `pg_type.typcategory`.
+    pub fn category(self) -> Category {
+        facts_of(self).category
+    }
+
+    /// `pg_type.typispreferred`: whether it is preferred within its category.
+    pub fn is_preferred(self) -> bool {
+        facts_of(self).preferred
+    }
+
+    /// Whether values of it are text: `text`, `varchar`, `char(n)`, `name`.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Varchar | Self::Bpchar | Self::Name)
+    }
+
+    /// Whether it has a default b-tree operator class, so that it can be sorted and indexed.
+    pub fn is_ordered(self) -> bool {
+        self != Self::Json
+    }
+}
+
+impl Type {
+    /// The type's object identifier.
+    pub fn oid(self) -> u32 {
+        match self {
+            Self::Scalar(scalar) => scalar.oid(),
+            Self::Array(scalar) => scalar.array_oid(),
+            Self::Record => 2249,
+            Self::Unknown => 705,
+            Self::Void => 2278,
+        }
+    }
+
+    /// The type with an object identifier; enums and their arrays excepted, which only the
+    /// catalog knows.
+    pub fn from_oid(oid: u32) -> Option<Self> {
+        match oid {
+            2249 => Some(Self::Record),
+            705 => Some(Self::Unknown),
+            2278 => Some(Self::Void),
+            _ => facts::BUILT_IN.iter().find_map(|facts| {
+                if facts.oid == oid {
+                    Some(Self::Scalar(facts.scalar))
+                } else {
+                    (facts.array_oid == oid).then_some(Self::Array(facts.scalar))
+                }
+            }),
+        }
+    }
+
+    /// `pg_type.typlen`: bytes, -1 for types of any length, -2 for texts that end with a zero.
+    pub fn length(self) -> i16 {
+        match self {
+            Self::Scalar(scalar) => scalar.length(),
+            Self::Array(_) | Self::Record => -1,
+            Self::Unknown => -2,
+            Self::Void => 4,
+        }
+    }
+
+    /// `pg_type.typcategory`.
+    pub fn category(self) -> Category {
+        match self {
+            Self::Scalar(scalar) => scalar.category(),
+            Self::Array(_) => Category::Array,
+            Self::Record | Self::Void => Category::Pseudo,
+            Self::Unknown => Category::Unknown,
+        }
+    }
+
+    /// `pg_type.typispreferred`: whether it is preferred within its category.
+    pub fn is_preferred(self) -> bool {
+        matches!(self, Self::Scalar(scalar) if scalar.is_preferred())
+    }
+
+    /// Whether it has a default b-tree operator class, so that it can be sorted and indexed.
+    pub fn is_ordered(self) -> bool {
+        match self {
+            Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_ordered(),
+            Self::Record => true,
+            Self::Unknown | Self::Void => false,
+        }
+    }
+
+    /// The scalar, if it is one.
+    pub fn scalar(self) -> Option<Scalar> {
+        match self {
+            Self::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// The type of the elements, if it is an array.
+    pub fn element(self) -> Option<Scalar> {
+        match self {
+            Self::Array(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+}
+
+impl From<Scalar> for Type {
+    fn from(scalar: Scalar) -> Self {
+        Self::Scalar(scalar)
+    }
+}
+
+const _: () = assert!(size_of::<Facts>() <= 64);
+
+#[cfg(test)]
+mod tests;

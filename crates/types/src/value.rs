@@ -1,6 +1,6 @@
 //! Values as expressions and operators pass them.
 
-use crate::EnumId;
+use crate::{Array, EnumId, Jsonb, Numeric};
 
 /// A span of time: PostgreSQL keeps the three apart, because months and days differ in length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Value<'a> {
     Float4(f32),
     /// `double precision`
     Float8(f64),
+    /// `numeric`
+    Numeric(Numeric<'a>),
     /// `text`, `varchar`, `name`; `char(n)` with its blanks.
     Text(&'a str),
     /// `"char"`
@@ -43,6 +45,8 @@ pub enum Value<'a> {
     Uuid(&'a [u8; 16]),
     /// `json`: the text as it was given.
     Json(&'a str),
+    /// `jsonb`
+    Jsonb(Jsonb<'a>),
     /// Days since 2000-01-01; `i32::MIN` and `i32::MAX` are the infinities.
     Date(i32),
     /// Microseconds since midnight, up to and including 24:00:00.
@@ -59,6 +63,17 @@ pub enum Value<'a> {
     Oid(u32),
     /// A label of an enum, by its position in the order of the labels' definition.
     Enum(EnumId, u32),
+    /// An array.
+    Array(Array<'a>),
+    /// A row, its columns in order.
+    Record(&'a [Value<'a>]),
+}
+
+impl Value<'_> {
+    /// Whether it is NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
 }
 
 const _: () = assert!(size_of::<Value<'_>>() <= 24);
