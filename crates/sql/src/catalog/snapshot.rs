@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use engine::Timestamp;
 use types::{Result, SqlError, SqlState};
 
 use super::{EnumType, Index, Object, ObjectId, Role, Schema, Sequence, Table, View};
@@ -52,6 +53,8 @@ impl Default for SearchPath {
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     version: u64,
+    is_private: bool,
+    committed_at: Timestamp,
     objects: BTreeMap<ObjectId, Object>,
     names: BTreeMap<(NameClass, ObjectId), BTreeMap<Arc<str>, ObjectId>>,
     /// Of each index, its table.
@@ -64,8 +67,27 @@ impl Catalog {
         self.version
     }
 
-    pub(super) fn set_version(&mut self, version: u64) {
-        self.version = version;
+    /// Whether it has changes that are not committed: those of the transaction that sees it. Plans
+    /// of it are of use to no other.
+    pub fn is_private(&self) -> bool {
+        self.is_private
+    }
+
+    /// When its newest change was committed. Whoever answers by it depends on that commit
+    /// ([`engine::Transaction::depends_on`]).
+    pub fn committed_at(&self) -> Timestamp {
+        self.committed_at
+    }
+
+    /// Makes it the next one.
+    pub(super) fn commit(&mut self, at: Timestamp) {
+        self.version += 1;
+        self.committed_at = at;
+    }
+
+    /// Says that it has changes which are not committed.
+    pub(super) fn make_private(&mut self) {
+        self.is_private = true;
     }
 
     /// All objects, by number.
