@@ -50,6 +50,7 @@ pub use self::{
     },
     enumeration::EnumType,
     expression::{Dependency, StoredExpression},
+    failure::write_failed,
     index::{Index, IndexColumn, IndexKey},
     object::{Kind, Object, ObjectId},
     role::Role,

@@ -16,7 +16,7 @@ use types::{Result, Scalar, SqlError, Type, TypeModifier};
 use crate::catalog::{
     Catalog, Catalogs, Changes, Column, Ddl, Dependency, Index, IndexColumn, IndexKey, IndexKeys,
     NewIndex, NewTable, ObjectId, Relation, SearchPath, StoredExpression, Table,
-    failure::from_engine,
+    failure::{from_engine, write_failed},
 };
 
 pub(super) const TEXT: Type = Type::Scalar(Scalar::Text);
@@ -225,7 +225,7 @@ pub(super) async fn put(
     let written = transaction
         .upsert::<Interleaved>(table.storage(), key, value)
         .await;
-    written.map_err(from_engine)
+    written.map_err(|error| write_failed(&table, error))
 }
 
 pub(super) fn find(catalog: &Catalog, name: &str) -> Option<ObjectId> {

@@ -82,20 +82,25 @@ fn a_commit_that_nobody_awaits_is_seen_by_both_or_by_neither() {
     };
     let mut bed = Bed::with(log);
     let outcomes = bed.run(async move |session, catalogs| {
-        let mut outcomes = Vec::new();
-        for number in 0..60 {
+        let large = "x".repeat(5 << 10);
+        let mut open = Vec::new();
+        for number in 0..8 {
             let (transaction, changes) = begin(&session, &catalogs);
             let ddl = Ddl::new(&transaction, &changes);
-            let name = format!("t{number}");
-            let table = ddl.create_table(new_table(&name, &["a"])).await.unwrap();
-            let large = "x".repeat(5 << 10);
+            let new = new_table(&format!("t{number}"), &["a"]);
+            let table = ddl.create_table(new).await.unwrap();
             put(&transaction, &changes, table.id, "1", &large)
                 .await
                 .unwrap();
+            open.push((transaction, table));
+        }
+        // All at once: the worker has no time to write in between.
+        let mut outcomes = Vec::new();
+        for (transaction, table) in open {
             drop(transaction.commit());
-            let is_listed = find(&catalogs.current(), &name).is_some();
+            let is_listed = find(&catalogs.current(), &table.name).is_some();
             let is_there = session.database().table(&table.storage_name).is_some();
-            assert_eq!(is_listed, is_there, "{name}");
+            assert_eq!(is_listed, is_there, "{}", table.name);
             outcomes.push(is_there);
         }
         outcomes
@@ -282,6 +287,6 @@ async fn interleave_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option
         })
     });
     let output = polled.await;
-    interleave::sleep(std::time::Duration::ZERO).await;
+    interleave::sleep(std::time::Duration::from_micros(20)).await;
     output
 }

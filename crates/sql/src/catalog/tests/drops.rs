@@ -362,7 +362,7 @@ fn the_index_of_a_constraint_is_not_dropped_alone() {
     bed.write(id, &[("1", "x")]).unwrap();
     assert_eq!(
         said(bed.write(id, &[("2", "x")])).0,
-        "XX000",
+        "23505",
         "the key is taken"
     );
     bed.drop(&[Target::Constraint(id, unique)], Restrict)
