@@ -357,7 +357,8 @@ fn a_name_that_is_taken_is_refused_and_the_transaction_goes_on() {
 fn notes_are_handed_over_at_the_commit() {
     use std::sync::Mutex;
     let s = setup();
-    let heard: Arc<Mutex<Vec<(u64, Vec<u32>)>>> = Arc::default();
+    type Heard = Vec<(u64, Vec<u32>)>;
+    let heard: Arc<Mutex<Heard>> = Arc::default();
     let log = heard.clone();
     let database = s.session.database();
     assert!(database.observe_commits(Box::new(move |at, notes| {

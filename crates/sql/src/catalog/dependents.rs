@@ -82,10 +82,10 @@ fn of_object(catalog: &Catalog, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
                     found.push((Target::Object(view.id), Bond::Normal));
                 }
             }
-            Object::Sequence(sequence) => {
-                if sequence.owned_by.is_some_and(|owner| owner.table == id) {
-                    found.push((Target::Object(sequence.id), Bond::GoesAlong));
-                }
+            Object::Sequence(sequence)
+                if (sequence.owned_by).is_some_and(|owner| owner.table == id) =>
+            {
+                found.push((Target::Object(sequence.id), Bond::GoesAlong));
             }
             Object::Table(table) if table.id != id => {
                 of_expressions(table, is_meant, found);

@@ -121,7 +121,10 @@ async fn change(session: Rc<Session>, catalogs: Arc<Catalogs>, seed: u32) -> Res
             }
         };
         let outcome = match outcome.await {
-            Ok(()) if random % 5 == 0 => Ok(transaction.rollback()),
+            Ok(()) if random.is_multiple_of(5) => {
+                transaction.rollback();
+                Ok(())
+            }
             Ok(()) => transaction.commit().await.map(drop).map_err(from_engine),
             Err(error) => Err(error),
         };
