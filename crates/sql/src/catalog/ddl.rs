@@ -72,7 +72,7 @@ impl<'t> Ddl<'t> {
     pub async fn create_schema(&self, name: &str) -> Result<ObjectId> {
         if name.starts_with("pg_") {
             let message = format!("unacceptable schema name \"{name}\"");
-            return Err(SqlError::new(SqlState::INVALID_NAME, message)
+            return Err(SqlError::new(SqlState::RESERVED_NAME, message)
                 .detail("The prefix \"pg_\" is reserved for system schemas."));
         }
         let id = self.new_id().await?;

@@ -287,6 +287,28 @@ pub(super) fn describe(catalog: &Catalog, target: Target) -> String {
     }
 }
 
+/// What a message says that one target depends on: a foreign key on the index that serves it, a
+/// column of an array type on that.
+pub(super) fn describe_bond(catalog: &Catalog, dependent: Target, on: Target) -> String {
+    let what = match (dependent, on) {
+        (Target::Constraint(..), Target::Constraint(table, constraint)) => {
+            let name = catalog
+                .table(table)
+                .and_then(|table| constraint_name(table, constraint));
+            format!("index {}", name.unwrap_or_default())
+        }
+        (Target::Column(table, position), Target::Object(ty)) => {
+            let table = catalog.table(table);
+            let column = table.and_then(|table| table.columns.get(usize::from(position)));
+            let is_array = column
+                .is_some_and(|column| matches!(column.ty, Type::Array(_)) && is_of(column.ty, ty));
+            describe(catalog, on) + if is_array { "[]" } else { "" }
+        }
+        _ => describe(catalog, on),
+    };
+    format!("{} depends on {what}", describe(catalog, dependent))
+}
+
 /// With its schema, unless that is `public` or `pg_catalog`.
 fn name_of(catalog: &Catalog, object: &Object) -> String {
     match object.schema() {

@@ -13,7 +13,7 @@ use super::{Ddl, gone};
 pub use crate::catalog::dependents::Target;
 use crate::catalog::{
     Catalog, Column, Object, ObjectId, Table, TableKind,
-    dependents::{Bond, dependents, describe},
+    dependents::{Bond, dependents, describe, describe_bond},
     failure::from_engine,
     record,
 };
@@ -353,13 +353,8 @@ fn others_depend(catalog: &Catalog, roots: &[Target], plan: &Plan) -> SqlError {
         }
         _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
     };
-    let lines = plan.in_the_way.iter().map(|(dependent, on)| {
-        format!(
-            "{} depends on {}",
-            describe(catalog, *dependent),
-            describe(catalog, *on)
-        )
-    });
+    let lines = plan.in_the_way.iter();
+    let lines = lines.map(|(dependent, on)| describe_bond(catalog, *dependent, *on));
     SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
         .detail(lines.collect::<Vec<_>>().join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too.")

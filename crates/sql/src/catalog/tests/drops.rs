@@ -229,7 +229,7 @@ fn a_table_that_refers_to_itself_or_to_its_referrer_can_be_dropped() {
     assert_eq!(message, expected);
     assert_eq!(
         detail,
-        "constraint there on table p depends on constraint q_a_key on table q"
+        "constraint there on table p depends on index q_a_key"
     );
     bed.drop(&[Target::Object(p), Target::Object(q)], Restrict)
         .unwrap();
@@ -331,7 +331,7 @@ fn a_sequence_has_defaults_in_its_way_and_a_type_has_columns() {
         message,
         "cannot drop type mood because other objects depend on it"
     );
-    assert_eq!(detail, "column m of table t depends on type mood");
+    assert_eq!(detail, "column m of table t depends on type mood[]");
     let dropped = bed
         .drop(&[Target::Object(free), Target::Object(ty)], Cascade)
         .unwrap();
