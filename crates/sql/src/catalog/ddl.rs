@@ -2,7 +2,8 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | schemas, sequences, views, types, roles; names | here |
+//! | schemas, sequences, roles; names | here |
+//! | views, enum types | `view.rs`, `enumeration.rs` |
 //! | tables, columns, constraints | `table.rs` |
 //! | foreign keys | `reference.rs` |
 //! | indexes | `index.rs`; beside writers: `concurrently.rs` |
@@ -18,10 +19,12 @@
 
 mod concurrently;
 mod drop;
+mod enumeration;
 mod index;
 mod reference;
 mod table;
 mod truncate;
+mod view;
 
 use std::sync::Arc;
 
@@ -35,8 +38,8 @@ pub use self::{
     table::{NewCheck, NewTable, NewUnique},
 };
 use super::{
-    Changes, Dependency, EnumType, NameClass, Object, ObjectId, Role, Schema, Sequence,
-    StoredExpression, Table, View,
+    Changes, Dependency, NameClass, Object, ObjectId, Role, Schema, Sequence, StoredExpression,
+    Table,
 };
 
 /// DDL within one transaction.
@@ -116,113 +119,6 @@ impl<'t> Ddl<'t> {
         let sequence = Arc::new(sequence);
         self.put(Object::Sequence(sequence.clone())).await?;
         Ok(sequence)
-    }
-
-    /// Creates a view; its number is given here.
-    ///
-    /// # Errors
-    /// 42P07; 42704 if something that it refers to is gone; the engine's.
-    pub async fn create_view(&self, mut view: View) -> Result<ObjectId> {
-        view.id = self.new_id().await?;
-        let dependencies = view.dependencies.clone();
-        self.create(Object::View(Arc::new(view)), &dependencies)
-            .await
-    }
-
-    /// Replaces a view by one of the same number, whose first columns are those of the old one.
-    ///
-    /// # Errors
-    /// 42P16 if they are not; as for [`Ddl::create_view`].
-    pub async fn replace_view(&self, view: View) -> Result<()> {
-        let Object::View(before) = self.changes.hold(self.transaction, view.id).await? else {
-            return Err(gone("view", view.id));
-        };
-        let invalid = |message: String| SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message);
-        if view.columns.len() < before.columns.len() {
-            return Err(invalid("cannot drop columns from view".to_owned()));
-        }
-        for (old, new) in before.columns.iter().zip(view.columns.iter()) {
-            let name = &old.name;
-            if *name != new.name {
-                let message = format!(
-                    "cannot change name of view column \"{name}\" to \"{}\"",
-                    new.name
-                );
-                return Err(invalid(message).hint(
-                    "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.",
-                ));
-            }
-            if (old.ty, old.modifier) != (new.ty, new.modifier) {
-                let message = format!("cannot change data type of view column \"{name}\"");
-                return Err(invalid(message));
-            }
-        }
-        let dependencies = view.dependencies.clone();
-        self.keep(&dependencies).await?;
-        self.put(Object::View(Arc::new(view))).await
-    }
-
-    /// Creates an enum type.
-    ///
-    /// # Errors
-    /// 42710; 23505 for a label that is there twice; the engine's.
-    pub async fn create_enum(
-        &self,
-        schema: ObjectId,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<ObjectId> {
-        // The type of its arrays has the next number.
-        let mut id = self.new_id().await?;
-        loop {
-            let next = self.new_id().await?;
-            if next.0 == id.0 + 1 {
-                break;
-            }
-            id = next;
-        }
-        for (at, label) in labels.iter().enumerate() {
-            if labels[..at].contains(label) {
-                return Err(label_exists(label));
-            }
-        }
-        let ty = EnumType {
-            id,
-            schema,
-            name: Arc::from(name),
-            labels: labels.iter().map(|label| Arc::from(*label)).collect(),
-            ranks: (0..).take(labels.len()).collect(),
-        };
-        self.create(Object::Enum(Arc::new(ty)), &[]).await
-    }
-
-    /// Adds a label to an enum type: behind all, or before the one at a rank. Values that are
-    /// stored stay what they are.
-    ///
-    /// # Errors
-    /// 42710 if there is such a label; 42704 if the type is gone; the engine's.
-    pub async fn add_label(&self, id: ObjectId, label: &str, rank: Option<u32>) -> Result<()> {
-        let Object::Enum(ty) = self.changes.hold(self.transaction, id).await? else {
-            return Err(gone("type", id));
-        };
-        if ty.position(label).is_some() {
-            return Err(label_exists(label));
-        }
-        let mut ty = (*ty).clone();
-        let count = u32::try_from(ty.labels.len()).unwrap_or(u32::MAX);
-        let rank = rank.unwrap_or(count).min(count);
-        let moved = ty
-            .ranks
-            .iter()
-            .map(|other| other + u32::from(*other >= rank));
-        ty.ranks = moved.chain([rank]).collect();
-        ty.labels = ty
-            .labels
-            .iter()
-            .cloned()
-            .chain([Arc::from(label)])
-            .collect();
-        self.put(Object::Enum(Arc::new(ty))).await
     }
 
     /// Creates a role; its number is given here.
@@ -411,11 +307,6 @@ fn gone(noun: &str, id: ObjectId) -> SqlError {
         state,
         format!("{noun} with OID {id} does not exist: it was dropped meanwhile"),
     )
-}
-
-fn label_exists(label: &str) -> SqlError {
-    let message = format!("enum label \"{label}\" already exists");
-    SqlError::new(SqlState::DUPLICATE_OBJECT, message)
 }
 
 #[cfg(test)]
