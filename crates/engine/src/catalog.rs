@@ -11,7 +11,7 @@
 //! | records: keys and definitions | `definition.rs` |
 //! | what all records together must be | `view.rs` |
 //! | the operations, as part of a transaction | `ddl.rs`; as one of their own: `convenience.rs` |
-//! | the same of indexes | `indexes.rs` |
+//! | the same of indexes | `indexes.rs`, `create_index.rs` |
 //! | what they do besides writing records: at commit, at undo | `effects.rs` |
 //! | what they tell those who follow the change stream | `event.rs`, `history.rs` |
 //! | who may use a table, from its creation to its end | `life.rs` |
@@ -35,6 +35,7 @@
 //! waits for the other (`life.rs`).
 
 mod convenience;
+mod create_index;
 mod ddl;
 pub(crate) mod definition;
 mod effects;
@@ -59,6 +60,7 @@ use memory::{Exhausted, Local};
 pub use self::{
     convenience::TableError,
     definition::NAME_BYTES_MAX,
+    effects::{CommitNote, CommitObserver},
     event::{ChangedTable, TableEvent, TableEventKind},
     indexes::IndexDefinition,
 };
@@ -218,10 +220,18 @@ impl Catalog {
         self.next_number.fetch_max(below, Ordering::Relaxed);
     }
 
-    /// A new storage that only its maker can use. It is registered: undo and garbage
+    /// A new storage that only its maker can use, be it to take another's place. It is registered: undo and garbage
     /// find it from now on.
-    fn new_storage(&self, number: u32, local: &Local) -> Result<Arc<Table>, Exhausted> {
-        let table = Arc::new(Table::new(local, number)?);
+    fn new_storage(
+        &self,
+        number: u32,
+        in_place_of: Option<&Table>,
+        local: &Local,
+    ) -> Result<Arc<Table>, Exhausted> {
+        let table = Arc::new(match in_place_of {
+            None => Table::new(local, number)?,
+            Some(old) => Table::with_gate(local, number, old.gate.clone())?,
+        });
         let mut registry = self.registry_mut();
         registry.by_number.insert(number, table.clone());
         Ok(table)

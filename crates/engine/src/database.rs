@@ -12,7 +12,7 @@ use io::Directory;
 use memory::{Arena, Epochs, Exhausted, LINE_BYTES, Local, Usage};
 
 use crate::{
-    catalog::Catalog,
+    catalog::{Catalog, CommitObserver},
     certifier::{Board, Certifier},
     checkpoint::CheckpointConfig,
     cold::{ColdConfig, ColdTier, ColdUsage},
@@ -90,6 +90,7 @@ pub struct Database {
     /// A session is in charge of checkpoints.
     pub(crate) has_keeper: AtomicBool,
     wall_clock: OnceLock<WallClock>,
+    commit_observer: OnceLock<CommitObserver>,
     /// A session is deleting what has expired.
     pub(crate) has_walker: AtomicBool,
 }
@@ -141,6 +142,7 @@ impl Database {
             storage,
             has_keeper: AtomicBool::new(false),
             wall_clock: OnceLock::new(),
+            commit_observer: OnceLock::new(),
             has_walker: AtomicBool::new(false),
         }))
     }
@@ -237,6 +239,16 @@ impl Database {
     /// Whether that was in time.
     pub fn set_wall_clock(&self, clock: WallClock) -> bool {
         self.wall_clock.set(clock).is_ok()
+    }
+
+    /// Has somebody told of what transactions note for their commits
+    /// ([`crate::Transaction::note_for_commit`]). Once: whether nobody was told before.
+    pub fn observe_commits(&self, observer: CommitObserver) -> bool {
+        self.commit_observer.set(observer).is_ok()
+    }
+
+    pub(crate) fn commit_observer(&self) -> Option<&CommitObserver> {
+        self.commit_observer.get()
     }
 
     /// The table of this name, as of the newest commit. What a transaction sees:

@@ -24,6 +24,7 @@ pub mod inspect;
 mod locks;
 mod log;
 mod manifest;
+mod per_context;
 mod recovery;
 mod secondary;
 mod session;
@@ -39,7 +40,8 @@ mod ttl;
 mod version;
 
 pub use catalog::{
-    ChangedTable, IndexDefinition, NAME_BYTES_MAX, TableError, TableEvent, TableEventKind,
+    ChangedTable, CommitNote, CommitObserver, IndexDefinition, NAME_BYTES_MAX, TableError,
+    TableEvent, TableEventKind,
 };
 pub use certifier::Certifier;
 pub use changes::{
@@ -51,7 +53,7 @@ pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
 pub use index::Direction;
 pub use io::Priority;
-pub use locks::{IfLocked, OnConflict, Strength};
+pub use locks::{IfLocked, OnConflict, Strength, TableLockMode};
 pub use log::{Durability, Durable, LogConfig};
 pub use memory::Usage;
 pub use recovery::{

@@ -1,4 +1,4 @@
-//! Row locks, and waiting for another transaction's end.
+//! Row locks and table locks, and waiting for another transaction's end.
 //!
 //! A record is *owned* by the transaction whose uncommitted version is its head; that
 //! costs nothing and is in no table. The lock table knows only records on which there
@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | the table: acquire, release, hand over | here |
 //! | one record: holders, queue, who may have it | `record.rs` |
+//! | tables: their modes; weak locks; all others | `mode.rs`, `weak.rs`, `tables.rs`, `tables/queue.rs` |
 //! | who waits for whom, and deadlocks | `graph.rs` |
 //! | the future that waits | `waiting.rs` |
 //!
@@ -62,20 +63,28 @@
 mod graph;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod mode;
 mod record;
+mod tables;
 mod waiting;
+mod weak;
 
 use std::{collections::HashMap, sync::Arc, task::Waker};
 
 use memory::Reservation;
 
+pub use self::mode::TableLockMode;
+use self::tables::TableLocks;
 use self::{
     graph::Graph,
     record::{Record, Stake},
 };
 pub(crate) use self::{
+    mode::TableLockModes,
     record::Ticket,
-    waiting::{Waited, Waiting},
+    tables::TableRequest,
+    waiting::{Waited, Waiting, Wanted},
+    weak::{Gate, Taken, WeakLocks},
 };
 use crate::{
     horizon::Alone,
@@ -121,9 +130,14 @@ pub enum OnConflict {
     Wait,
 }
 
-/// Names a record: the address of its slot, which never moves.
+/// Names what can be locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place(*const Slot);
+pub(crate) enum Place {
+    /// A record: the address of its slot, which never moves.
+    Record(*const Slot),
+    /// A table, by the number of its [`Gate`].
+    Table(u32),
+}
 
 // SAFETY: slots are shared between threads, and live as long as their table, which
 // outlives the transactions that have or want locks in it.
@@ -131,12 +145,23 @@ unsafe impl Send for Place {}
 
 impl Place {
     pub(crate) fn of(slot: *const Slot) -> Place {
-        Place(slot)
+        Place::Record(slot)
     }
 
-    fn slot(&self) -> &Slot {
-        // SAFETY: as for `Send`.
-        unsafe { &*self.0 }
+    /// Of a record that is, or was, in the lock table.
+    fn unmark(&self) {
+        if let Place::Record(slot) = *self {
+            // SAFETY: as for `Send`.
+            unsafe { &*slot }.unmark();
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        let word = match *self {
+            Place::Record(slot) => slot.addr() as u64,
+            Place::Table(number) => number.into(),
+        };
+        word.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
@@ -177,6 +202,7 @@ const SHARDS: usize = if cfg!(loom) { 1 } else { 64 };
 /// The lock table of a database.
 pub(crate) struct Locks {
     shards: Box<[Alone<Mutex<Shard>>]>,
+    pub(crate) tables: TableLocks,
     graph: Alone<Mutex<Graph>>,
 }
 
@@ -210,7 +236,7 @@ impl Shard {
         };
         let wakers = record.hand_over();
         if record.is_empty() {
-            place.slot().unmark();
+            place.unmark();
             self.remove(place);
         }
         wakers
@@ -226,21 +252,20 @@ fn wake(wakers: Vec<Waker>) {
 impl Locks {
     /// An empty table; `reserve` gives each shard its part of the memory limit.
     pub(crate) fn new(mut reserve: impl FnMut() -> Option<Reservation>) -> Locks {
-        let shards = (0..SHARDS).map(|_| {
-            Alone(Mutex::new(Shard {
-                records: HashMap::new(),
-                memory: reserve(),
-            }))
-        });
+        let shard = |memory| {
+            let records = HashMap::new();
+            Alone(Mutex::new(Shard { records, memory }))
+        };
+        let shards: Vec<_> = (0..SHARDS).map(|_| shard(reserve())).collect();
         Locks {
-            shards: shards.collect(),
+            shards: shards.into(),
+            tables: TableLocks::new(reserve()),
             graph: Alone(Mutex::new(Graph::default())),
         }
     }
 
     fn shard(&self, place: Place) -> MutexGuard<'_, Shard> {
-        let hash = (place.0.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.shards[(hash >> 48) as usize % SHARDS]
+        self.shards[(place.hash() >> 48) as usize % SHARDS]
             .lock()
             .unwrap_or_else(|e| e.into_inner())
     }
@@ -249,23 +274,42 @@ impl Locks {
         self.graph.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Acquires a lock; enters the queue, if it is to wait and has to.
+    /// Acquires a lock on a record; enters the queue, if it is to wait and has to.
     pub(crate) fn acquire(&self, request: &Request<'_>, waits: bool) -> Acquired {
-        let acquired = self.attempt(request, false);
+        let place = Place::of(request.slot);
+        let attempt = |queues| self.attempt(request, queues);
+        self.acquire_by(place, request.by, request.is_free, waits, attempt)
+    }
+
+    /// Acquires a lock on a table; enters the queue, if it is to wait and has to.
+    pub(crate) fn acquire_table(&self, request: &TableRequest<'_>, waits: bool) -> Acquired {
+        let place = Place::Table(request.gate.number());
+        let attempt = |queues| self.tables.attempt(request, queues);
+        self.acquire_by(place, request.by, request.is_free, waits, attempt)
+    }
+
+    fn acquire_by(
+        &self,
+        place: Place,
+        by: TransactionId,
+        is_free: bool,
+        waits: bool,
+        attempt: impl Fn(bool) -> Acquired,
+    ) -> Acquired {
+        let acquired = attempt(false);
         if !waits || !matches!(acquired, Acquired::Busy) {
             return acquired;
         }
         let mut graph = self.graph();
-        let acquired = self.attempt(request, true);
+        let acquired = attempt(true);
         let Acquired::Queued(ticket) = &acquired else {
             return acquired;
         };
-        let place = Place::of(request.slot);
-        graph.enter(request.by, place);
-        if request.is_free || !graph.closes_cycle(self, request.by) {
+        graph.enter(by, place);
+        if is_free || !graph.closes_cycle(self, by) {
             return acquired;
         }
-        graph.leave(request.by, place);
+        graph.leave(by, place);
         let (_, wakers) = self.leave_queue(place, ticket);
         drop(graph);
         wake(wakers);
@@ -357,6 +401,9 @@ impl Locks {
     }
 
     fn leave_queue(&self, place: Place, ticket: &Ticket) -> (bool, Vec<Waker>) {
+        if let Place::Table(number) = place {
+            return self.tables.leave(number, ticket);
+        }
         let mut shard = self.shard(place);
         let record = shard.records.get_mut(&place);
         if !record.is_some_and(|record| record.leave(ticket)) {
@@ -367,6 +414,9 @@ impl Locks {
 
     /// Whom to wake when the ticket is answered; false if it was.
     pub(crate) fn set_waker(&self, place: Place, ticket: &Ticket, waker: &Waker) -> bool {
+        if let Place::Table(number) = place {
+            return self.tables.set_waker(number, ticket, waker);
+        }
         let mut shard = self.shard(place);
         let record = shard.records.get_mut(&place);
         record.is_some_and(|record| record.set_waker(ticket, waker))
@@ -377,6 +427,10 @@ impl Locks {
         let mut wakers = Vec::new();
         let graph = self.graph();
         for place in graph.waits_of(by) {
+            if let Place::Table(number) = place {
+                wakers.extend(self.tables.cancel(number, by));
+                continue;
+            }
             let mut shard = self.shard(place);
             if let Some(record) = shard.records.get_mut(&place) {
                 wakers.extend(record.cancel(by));
@@ -394,6 +448,9 @@ impl Locks {
         waiter: TransactionId,
         found: &mut Vec<(TransactionId, bool)>,
     ) {
+        if let Place::Table(number) = place {
+            return self.tables.blockers(number, waiter, found);
+        }
         if let Some(record) = self.shard(place).records.get(&place) {
             record.blockers(waiter, found);
         }
@@ -403,6 +460,6 @@ impl Locks {
     #[cfg(all(test, loom))]
     pub(crate) fn len(&self) -> usize {
         let records = |shard: &Alone<Mutex<Shard>>| shard.lock().unwrap().records.len();
-        self.shards.iter().map(records).sum()
+        self.shards.iter().map(records).sum::<usize>() + self.tables.len()
     }
 }

@@ -15,6 +15,7 @@
 //! | which indexes a table's writers maintain | `list.rs` |
 //! | entry tables by number | `derived.rs` |
 //! | building while writers run | `build.rs`, `build/`, `reach.rs`, `pace.rs` |
+//! | building within a transaction | `catalog/create_index.rs`, `fill.rs` |
 //! | comparing an index with its table | `check.rs` |
 //!
 //! # Invariants
@@ -35,6 +36,7 @@ mod build;
 mod check;
 pub(crate) mod derived;
 pub(crate) mod entry;
+mod fill;
 pub(crate) mod list;
 #[cfg(all(test, loom))]
 mod loom_tests;

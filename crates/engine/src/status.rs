@@ -43,11 +43,10 @@
 //! cleared by the owner before its first version, so that nobody can mean it yet. A
 //! flag that comes late and is taken by the next transaction costs that a look.
 
-use std::sync::OnceLock;
-
 use crate::{
+    per_context::{PerContext, SessionContexts},
     sync::{AtomicBool, AtomicU64, Ordering},
-    timestamp::{CONTEXTS_MAX, SEQUENCE_MASK, SESSIONS_MAX, Timestamp, TransactionId},
+    timestamp::{SEQUENCE_MASK, Timestamp, TransactionId},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +65,12 @@ pub(crate) struct Status {
     is_watched: AtomicBool,
     /// The earliest successor, itself included, once it has committed.
     successor: AtomicU64,
+}
+
+impl Default for Status {
+    fn default() -> Status {
+        Status::new()
+    }
 }
 
 impl Status {
@@ -227,61 +232,28 @@ pub(crate) enum Outcome {
     Ended,
 }
 
-const CHUNK: usize = 64;
-
-/// The contexts of one session: chunks that never move.
-pub(crate) struct StatusTable {
-    chunks: Box<[OnceLock<Box<[Status; CHUNK]>>]>,
-}
-
-impl StatusTable {
-    fn new() -> StatusTable {
-        StatusTable {
-            chunks: (0..CONTEXTS_MAX / CHUNK).map(|_| OnceLock::new()).collect(),
-        }
-    }
-
-    /// The status of a context, made on first use.
-    pub(crate) fn get(&self, context: usize) -> &Status {
-        let chunk = self.chunks[context / CHUNK]
-            .get_or_init(|| Box::new(std::array::from_fn(|_| Status::new())));
-        &chunk[context % CHUNK]
-    }
-}
-
 /// The contexts of all sessions. A session number may serve several sessions one
-/// after the other; its table stays, so that sequences go on.
-pub(crate) struct Statuses {
-    sessions: Box<[OnceLock<StatusTable>]>,
-}
+/// after the other; sequences go on.
+pub(crate) struct Statuses(PerContext<Status>);
 
 impl Statuses {
     pub(crate) fn new() -> Statuses {
-        Statuses {
-            sessions: (0..SESSIONS_MAX).map(|_| OnceLock::new()).collect(),
-        }
+        Statuses(PerContext::new())
     }
 
-    pub(crate) fn session(&self, number: usize) -> &StatusTable {
-        self.sessions[number].get_or_init(StatusTable::new)
+    pub(crate) fn session(&self, number: usize) -> &SessionContexts<Status> {
+        self.0.session(number)
     }
 
     /// The transactions that have a name and have not ended.
     pub(crate) fn open(&self) -> Vec<TransactionId> {
         let mut open = Vec::new();
-        for (session, table) in self.sessions.iter().enumerate() {
-            let Some(table) = table.get() else { continue };
-            for (number, chunk) in table.chunks.iter().enumerate() {
-                let Some(chunk) = chunk.get() else { continue };
-                for (place, status) in chunk.iter().enumerate() {
-                    let (sequence, phase) = status.load();
-                    if matches!(phase, Phase::Active | Phase::Committing) && sequence > 0 {
-                        let context = (number * CHUNK + place) as u16;
-                        open.push(TransactionId::new(session as u16, context, sequence));
-                    }
-                }
+        self.0.each(|session, context, status| {
+            let (sequence, phase) = status.load();
+            if matches!(phase, Phase::Active | Phase::Committing) && sequence > 0 {
+                open.push(TransactionId::new(session, context, sequence));
             }
-        }
+        });
         open
     }
 

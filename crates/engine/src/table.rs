@@ -12,6 +12,7 @@ use memory::{Arena, Exhausted, Local};
 use crate::{
     catalog::{Life, definition::ObjectKey},
     indirection::IndirectionArray,
+    locks::Gate,
     secondary::list::Indexes,
     version::HEADER_BYTES,
 };
@@ -28,6 +29,8 @@ pub struct Table {
     /// Where its nodes live; tells which database it belongs to.
     arena: Arc<Arena>,
     pub(crate) life: Life,
+    /// By which the table is locked as a whole.
+    pub(crate) gate: Arc<Gate>,
     number: u32,
     pub(crate) index: Tree,
     pub(crate) records: IndirectionArray,
@@ -53,7 +56,17 @@ struct Label {
 impl Table {
     /// An empty one that is being created.
     pub(crate) fn new(local: &Local, number: u32) -> Result<Table, Exhausted> {
+        Table::with_gate(local, number, Arc::new(Gate::new(number)))
+    }
+
+    /// One that is to take the place of another, whose gate it shares.
+    pub(crate) fn with_gate(
+        local: &Local,
+        number: u32,
+        gate: Arc<Gate>,
+    ) -> Result<Table, Exhausted> {
         Ok(Table {
+            gate,
             label: OnceLock::new(),
             name: Mutex::new(Arc::from("")),
             successor: OnceLock::new(),

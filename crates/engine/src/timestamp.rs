@@ -65,6 +65,11 @@ impl TransactionId {
     pub(crate) fn word(self) -> u64 {
         self.0
     }
+
+    /// Of its [`TransactionId::word`].
+    pub(crate) fn from_word(word: u64) -> TransactionId {
+        TransactionId(word)
+    }
 }
 
 /// A decoded `begin` word.

@@ -8,7 +8,7 @@
 //! | point reads | `read.rs` |
 //! | insert, update, upsert, delete | `write.rs` |
 //! | ordered scans | `scan.rs` |
-//! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs` |
+//! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs`, `table_lock.rs` |
 //! | a snapshot that moves instead of a conflict | `refresh.rs` |
 //! | running again after an abort | `restart.rs` |
 //! | commit | `commit.rs` |
@@ -47,6 +47,7 @@ mod restart;
 mod savepoint;
 mod scan;
 mod survey;
+mod table_lock;
 mod undo;
 mod visibility;
 mod write;
@@ -62,6 +63,7 @@ pub(crate) use self::{
     maintain::Claimed,
     read::INDEX_POINT,
     scan::{Visit, fetch_records},
+    table_lock::HeldTable,
 };
 
 use index::{Direction, NodeVersion};

@@ -301,6 +301,33 @@ fn an_index_is_built_over_what_left_memory() {
 }
 
 #[test]
+fn an_index_is_created_in_a_transaction_over_what_left_memory() {
+    let disk = SimulatedDisk::new(7, Faults::default());
+    let mut durable = open(disk.directory());
+    let table = demoted_after(&mut durable, 500);
+    let index = durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::ReadCommitted).unwrap();
+        let (changed, new) = (key(3), key(1000));
+        for key in [&changed, &new] {
+            let written = transaction.upsert::<Interleaved>(&table, key, b"own");
+            written.await.unwrap();
+        }
+        let by_value: Extractor = Arc::new(|_, value, keys| keys.push(value));
+        let options = IndexOptions::default();
+        let name = "by value";
+        let created = transaction.create_index::<Interleaved>(&table, name, b"", options, by_value);
+        let index = created.await.unwrap();
+        transaction.commit().await.unwrap();
+        index
+    });
+    durable.run(async move |session: Rc<Session>| {
+        let report = session.check_index::<Interleaved>(&index).await.unwrap();
+        assert_eq!((report.records, report.entries), (501, 501));
+        assert_eq!(report.flaw_count, 0, "{report:?}");
+    });
+}
+
+#[test]
 fn what_left_memory_is_written_locked_and_deleted() {
     let disk = SimulatedDisk::new(2, Faults::default());
     let mut durable = open(disk.directory());

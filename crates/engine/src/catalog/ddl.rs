@@ -121,7 +121,7 @@ impl Transaction {
             name: name.to_owned(),
             description: description.to_vec(),
         };
-        let table = self.make_storage(number, key, &definition)?;
+        let table = self.make_storage(number, key, None, &definition)?;
         self.insert::<P>(&catalog.objects, &key.encode(), &definition.encode())
             .await?;
         self.note_event(&table, name, TableEventKind::Created);
@@ -191,8 +191,9 @@ impl Transaction {
         let old = self.storage(&found.definition)?;
         operation.writes.set(true);
         let storage = database.catalog.take_number()?;
-        let new = self.make_storage(storage, found.key, &found.definition)?;
+        let new = self.make_storage(storage, found.key, Some(&old), &found.definition)?;
         new.copy_indexes(&old, database, &self.session().memory)?;
+        self.copy_own_indexes(&new, &old)?;
         let ttl = old.time_to_live();
         let definition = Definition {
             kind: Kind::Table { storage, ttl },
@@ -333,11 +334,12 @@ impl Transaction {
         &self,
         number: u32,
         object: ObjectKey,
+        in_place_of: Option<&Table>,
         definition: &Definition,
     ) -> Result<Arc<Table>, Error> {
         let session = self.session();
         let catalog = &session.database().catalog;
-        let table = catalog.new_storage(number, &session.memory)?;
+        let table = catalog.new_storage(number, in_place_of, &session.memory)?;
         table.describe(object, definition.description.clone());
         table.set_name(&definition.name);
         if let Kind::Table { ttl, .. } = definition.kind {

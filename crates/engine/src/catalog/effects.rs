@@ -11,6 +11,7 @@
 //! None of it suspends.
 
 use std::{
+    any::Any,
     cell::Cell,
     sync::{Arc, MutexGuard},
 };
@@ -43,8 +44,8 @@ pub(crate) enum Effect {
         key: [u8; 4],
         value: Vec<u8>,
     },
-    /// An index is recorded that was built.
-    IndexMade(Index),
+    /// An index is recorded that was built, or is being built `within` the transaction.
+    IndexMade { index: Index, within: bool },
     /// An index of this number in the catalog is dropped.
     IndexGone { table: Arc<Table>, number: u32 },
     /// An index of this number in the catalog is renamed.
@@ -53,7 +54,17 @@ pub(crate) enum Effect {
         number: u32,
         name: String,
     },
+    /// Whoever observes commits is told of it.
+    Note(CommitNote),
 }
+
+/// What a transaction says at its commit to whoever observes the database's.
+pub type CommitNote = Box<dyn Any + Send>;
+
+/// Is told what a transaction has noted, in the order of its notes, when it has committed at the
+/// given time: before anybody can have a lock that it had, and in commit order. It must not
+/// panic, nor wait for anything.
+pub type CommitObserver = Box<dyn Fn(Timestamp, Vec<CommitNote>) + Send + Sync>;
 
 /// A commit between steps 1 and 3. Dropped before step 3, it takes step 1 back.
 pub(crate) struct EffectsCommit<'t> {
@@ -225,6 +236,24 @@ impl Transaction {
         Ok(first)
     }
 
+    /// Notes something for whoever observes commits ([`Database::observe_commits`]): if this
+    /// transaction commits, he is told of it; not if it is rolled back, be it to a savepoint that
+    /// was made before.
+    ///
+    /// # Errors
+    /// [`Error::Abort`] and [`Error::Ended`], if the transaction is over.
+    pub fn note_for_commit(&self, note: CommitNote) -> Result<(), Error> {
+        self.check_open()?;
+        self.note_effect(Effect::Note(note));
+        Ok(())
+    }
+
+    /// Has the acknowledgement of this transaction wait until a commit is durable that it has
+    /// heard of other than by reading.
+    pub fn depends_on(&self, commit: Timestamp) {
+        self.saw(commit);
+    }
+
     /// Whether it drops a storage that was not its own.
     pub(crate) fn drops_tables(&self) -> bool {
         let effects = self.context().effects.borrow();
@@ -265,7 +294,7 @@ impl Transaction {
                 table,
                 successor: Some(successor),
             } => successor.has_indexes_of(table),
-            Effect::IndexMade(index) => index.state() == IndexState::Building,
+            Effect::IndexMade { index, .. } => index.state() == IndexState::Building,
             _ => true,
         };
         match self.context().effects.borrow().iter().all(fits_indexes) {
@@ -292,6 +321,10 @@ impl Transaction {
                 Effect::Gone { table, .. } if table.life.stage() == Stage::Dropping => {
                     table.life.set(Stage::Live);
                 }
+                Effect::IndexMade {
+                    index,
+                    within: true,
+                } => drop(database.give_up_index(&index)),
                 _ => {}
             }
         }
@@ -303,7 +336,7 @@ impl Effect {
     /// truncated it before or after.
     fn change_index(&self, database: &Database, timestamp: Timestamp) {
         match self {
-            Effect::IndexMade(index) => {
+            Effect::IndexMade { index, .. } => {
                 index.core.set_ready(timestamp);
                 let number = index.core.catalog_number;
                 index.base.indexes.miss_no_more(number);
@@ -350,9 +383,10 @@ impl EffectsCommit<'_> {
         for effect in &effects {
             effect.change_index(database, timestamp);
         }
-        let mut events = Vec::new();
+        let (mut events, mut notes) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
+                Effect::Note(note) => notes.push(note),
                 Effect::Event { event, .. } => events.push(event),
                 Effect::Gone { table, .. } => {
                     table.life.set(Stage::Dropped(timestamp));
@@ -365,6 +399,11 @@ impl EffectsCommit<'_> {
             }
         }
         database.catalog.events.note(timestamp, events);
+        if let Some(observer) = database.commit_observer()
+            && !notes.is_empty()
+        {
+            observer(timestamp, notes);
+        }
     }
 }
 

@@ -79,7 +79,10 @@ impl Transaction {
         operation.writes.set(true);
         self.change_object::<P>(table.key, &table.definition)
             .await?;
-        self.note_effect(Effect::IndexMade(index.clone()));
+        self.note_effect(Effect::IndexMade {
+            index: index.clone(),
+            within: false,
+        });
         operation.end(Ok(()))
     }
 

@@ -26,6 +26,10 @@ pub(crate) enum Answer {
 }
 
 impl Ticket {
+    pub(super) fn new() -> Arc<Ticket> {
+        Arc::new(Ticket(AtomicU64::new(Answer::Waiting as u64)))
+    }
+
     pub(crate) fn answer(&self) -> Answer {
         // Acquire: pairs with the Release in `set`; what the last holder did to the
         // record is seen by the next.
@@ -36,7 +40,7 @@ impl Ticket {
         }
     }
 
-    fn set(&self, answer: Answer) {
+    pub(super) fn set(&self, answer: Answer) {
         self.0.store(answer as u64, Ordering::Release);
     }
 }
@@ -143,7 +147,7 @@ impl Record {
         strength: Strength,
         stake: Stake,
     ) -> Arc<Ticket> {
-        let ticket = Arc::new(Ticket(AtomicU64::new(Answer::Waiting as u64)));
+        let ticket = Ticket::new();
         let waiter = Waiter {
             by,
             strength,

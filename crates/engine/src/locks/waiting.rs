@@ -1,4 +1,4 @@
-//! Waiting for one's turn at a record.
+//! Waiting for one's turn at a record or a table.
 //!
 //! An event wait, without a pin: afterwards the operation begins again from the key.
 //! It ends when the lock is handed over, when the record is gone, when the transaction
@@ -13,19 +13,25 @@ use std::{
 
 use interleave::{Sleep, sleep};
 
-use super::{Place, Strength, Ticket, record::Answer};
+use super::{Gate, Place, Strength, TableLockMode, Ticket, record::Answer};
 use crate::{
     error::Error, session::Generation, timestamp::TransactionId, transaction::Transaction,
 };
 
-/// A place in the queue of a record; dropping it gives the place up, or the lock if it
+/// What is waited for.
+pub(crate) enum Wanted {
+    Record(Strength),
+    Table(Arc<Gate>, TableLockMode),
+}
+
+/// A place in the queue of a record or a table; dropping it gives the place up, or the lock if it
 /// was handed over and nobody has heard of it yet.
 pub(crate) struct Waiting<'t> {
     transaction: &'t Transaction,
     by: TransactionId,
     began: Generation,
     place: Place,
-    strength: Strength,
+    wanted: Wanted,
     ticket: Arc<Ticket>,
     /// The waker in the queue.
     waker: Option<Waker>,
@@ -54,7 +60,7 @@ impl<'t> Waiting<'t> {
     pub(crate) fn new(
         transaction: &'t Transaction,
         place: Place,
-        strength: Strength,
+        wanted: Wanted,
         ticket: Arc<Ticket>,
     ) -> Box<Waiting<'t>> {
         transaction.note_wait(1);
@@ -67,7 +73,7 @@ impl<'t> Waiting<'t> {
             began: transaction.session().waits.begin(),
             transaction,
             place,
-            strength,
+            wanted,
             ticket,
             waker: None,
             limit,
@@ -89,6 +95,14 @@ impl<'t> Waiting<'t> {
                 self.limit = Limit::Running(sleep);
                 is_late
             }
+        }
+    }
+
+    /// Gives up what was handed over to nobody's knowledge.
+    fn release_unheard(&self) {
+        match &self.wanted {
+            Wanted::Record(_) => self.transaction.release_unheard(self.place),
+            Wanted::Table(gate, _) => self.transaction.release_unheard_table(gate),
         }
     }
 
@@ -127,13 +141,16 @@ impl Future for Waiting<'_> {
         Poll::Ready(match transaction.check_open() {
             Err(over) => {
                 if answer == Answer::Granted {
-                    transaction.release_unheard(this.place);
+                    this.release_unheard();
                 }
                 Err(over)
             }
             Ok(()) => match answer {
                 Answer::Granted => {
-                    transaction.note_lock(this.place, this.strength);
+                    match &this.wanted {
+                        Wanted::Record(strength) => transaction.note_lock(this.place, *strength),
+                        Wanted::Table(gate, mode) => transaction.note_table_lock(gate, *mode),
+                    }
                     Ok(Waited::Granted(this.place))
                 }
                 Answer::Dissolved => Ok(Waited::Dissolved),
@@ -146,7 +163,7 @@ impl Future for Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if !self.is_over && self.end() == Answer::Granted {
-            self.transaction.release_unheard(self.place);
+            self.release_unheard();
         }
     }
 }

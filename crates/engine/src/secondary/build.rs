@@ -45,6 +45,7 @@
 //! count: the builder deletes those that it meets, and those whose entries it does.
 
 mod batch;
+mod claim;
 mod outcome;
 
 use std::{
@@ -58,20 +59,18 @@ use std::{
 use interleave::{Grouped, Policy, Prefetching, together};
 use memory::Stamp;
 
-use self::batch::Batch;
 pub use self::outcome::{BuildError, BuildProgress, BuildStep};
+pub(super) use self::{batch::Batch, claim::claim_all};
 use crate::{
     catalog::NAME_BYTES_MAX,
     cold::Patience,
     error::Error,
     log::Durability,
-    secondary::{
-        Extractor, Index, IndexCore, IndexOptions, IndexState, entry, pace::Pace, reach::Extent,
-    },
+    secondary::{Extractor, Index, IndexCore, IndexOptions, IndexState, pace::Pace, reach::Extent},
     session::Session,
     table::Table,
     timestamp::TransactionId,
-    transaction::{Claimed, Isolation, Transaction},
+    transaction::{Isolation, Transaction},
 };
 
 /// Records per system transaction, some ten microseconds' work; fewer after conflicts.
@@ -402,41 +401,12 @@ impl IndexBuild {
         } = *claims;
         // Whatever happens before the end: they are read again.
         self.stage = Stage::Reads(after);
-        let Index { base, core } = &self.index;
+        let base = &self.index.base;
         // Not as a group: a record that has expired may be on the device.
         for key in &batch.expired {
             transaction.expire::<Prefetching>(base, key).await?;
         }
-        let mut others = Vec::new();
-        let mut failed = Ok(());
-        let claims = batch.entries.iter().map(async |entry| {
-            let (rid, entry_key, payload) = entry;
-            let claimed = transaction.claim_entry::<P>(core, rid, entry_key, payload);
-            (entry, claimed.await)
-        });
-        together::<P, _>(claims, |(entry, claimed)| match claimed {
-            Ok(Claimed::Done) => {}
-            Ok(_) => others.push(entry),
-            Err(error) => failed = failed.and(Err(error)),
-        })
-        .await;
-        failed?;
-        for (rid, entry_key, payload) in others {
-            loop {
-                let claimed = transaction.claim_entry::<Prefetching>(core, rid, entry_key, payload);
-                match claimed.await? {
-                    Claimed::Done => break,
-                    Claimed::Lapsed(key) => {
-                        transaction.expire::<Prefetching>(base, &key).await?;
-                    }
-                    Claimed::Duplicate => {
-                        let mut undelimited = Vec::new();
-                        let key = entry::decode_key(core.options, entry_key, &mut undelimited);
-                        return Err(BuildError::Duplicate { key: key.into() });
-                    }
-                }
-            }
-        }
+        claim_all::<P>(&transaction, &self.index, &batch.entries).await?;
         transaction.commit().await?;
         self.progress.records_done += batch.records as u64;
         self.batch_records = (self.batch_records * 2).min(self.batch_records_max);

@@ -20,7 +20,7 @@ use crate::{
     session::{Account, Dependencies, KeptKey, Purpose, Saved, Savepoints},
     table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
-    transaction::{Isolation, TransactionOptions},
+    transaction::{HeldTable, Isolation, TransactionOptions},
     ttl::WallTime,
     version::Version,
 };
@@ -81,6 +81,8 @@ pub(crate) struct Context {
     pub(crate) conduct: Cell<Conduct>,
     /// Locks in the lock table, in the order in which they were taken.
     pub(crate) locks: RefCell<Vec<Held>>,
+    /// Locks on tables, in the order in which they were taken.
+    pub(crate) table_locks: RefCell<Vec<HeldTable>>,
     /// Operations that wait for locks.
     pub(crate) waits: Cell<u32>,
     /// Why it was aborted, if a retry is to begin with that record.
@@ -219,6 +221,7 @@ impl Context {
             turn: Turn::default(),
             conduct: Cell::default(),
             locks: RefCell::default(),
+            table_locks: RefCell::default(),
             waits: Cell::default(),
             lost: RefCell::default(),
             dependencies: Dependencies::default(),
@@ -432,6 +435,7 @@ impl Contexts {
         context.drop_snapshot();
         context.statements.set(0);
         debug_assert!(context.locks.borrow().is_empty(), "locks end first");
+        debug_assert!(context.table_locks.borrow().is_empty(), "so do tables'");
         context.dependencies.clear();
         if context.id.get().is_some() {
             context.anchor.set(NO_SNAPSHOT);

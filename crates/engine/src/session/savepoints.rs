@@ -30,6 +30,7 @@ pub(crate) struct Mark {
     pub(crate) writes: usize,
     pub(crate) keys: usize,
     pub(crate) locks: usize,
+    pub(crate) table_locks: usize,
     pub(crate) effects: usize,
     saved: usize,
 }
@@ -54,12 +55,13 @@ impl Savepoints {
         self.marks.last().map_or(0, |mark| mark.number)
     }
 
-    /// Makes a savepoint; its number. `None` after 2^32 of them.
+    /// Makes a savepoint, given the numbers of writes, keys, locks on records and on tables,
+    /// and effects; its number. `None` after 2^32 of them.
     pub(crate) fn make(
         &mut self,
         writes: usize,
         keys: usize,
-        locks: usize,
+        locks: (usize, usize),
         effects: usize,
     ) -> Option<u32> {
         self.number = self.number.checked_add(1)?;
@@ -67,7 +69,8 @@ impl Savepoints {
             number: self.number,
             writes,
             keys,
-            locks,
+            locks: locks.0,
+            table_locks: locks.1,
             effects,
             saved: self.saved.len(),
         });

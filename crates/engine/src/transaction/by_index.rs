@@ -165,6 +165,9 @@ impl Transaction {
     /// Opens an operation that reads by `index`.
     fn statement_by(&self, index: &Index) -> Result<Statement<'_>, Error> {
         let statement = self.statement(&index.base)?;
+        if index.state() == IndexState::Building && self.reads_own_index(&index.core) {
+            return Ok(statement);
+        }
         if index.state() != IndexState::Ready {
             return Err(Error::IndexNotReady);
         }

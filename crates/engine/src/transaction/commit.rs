@@ -90,7 +90,9 @@ impl Transaction {
     /// in the log yet, rolls it back.
     #[inline]
     pub fn commit(self) -> Commit {
-        let committed = if self.context.writes.borrow().is_empty() {
+        let has_only_read =
+            self.context.writes.borrow().is_empty() && self.context.effects.borrow().is_empty();
+        let committed = if has_only_read {
             self.commit_reads().map(Some)
         } else {
             self.try_commit()

@@ -9,7 +9,7 @@ use crate::{
     cold::ColdAddress,
     error::{Abort, Error},
     indirection::{Head, Slot},
-    locks::{Acquired, IfLocked, OnConflict, Place, Request, Strength, Waiting},
+    locks::{Acquired, IfLocked, OnConflict, Place, Request, Strength, Waiting, Wanted},
     table::Table,
     timestamp::{Begin, TransactionId},
     version::Version,
@@ -187,7 +187,8 @@ impl Transaction {
             Acquired::Changed => Ok(Seized::Changed),
             Acquired::Busy => Ok(Seized::Busy),
             Acquired::Queued(ticket) => {
-                Ok(Seized::Blocked(Waiting::new(self, place, strength, ticket)))
+                let wanted = Wanted::Record(strength);
+                Ok(Seized::Blocked(Waiting::new(self, place, wanted, ticket)))
             }
             Acquired::Deadlock => Err(self.doom(Abort::Deadlock)),
             Acquired::Exhausted => Err(Error::MemoryExhausted),

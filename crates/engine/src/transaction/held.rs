@@ -64,6 +64,7 @@ impl Transaction {
     pub(super) fn is_nobodys_concern(&self) -> bool {
         self.context.writes.borrow().is_empty()
             && self.context.locks.borrow().is_empty()
+            && self.context.table_locks.borrow().is_empty()
             && self.context.waits.get() == 0
     }
 
@@ -167,6 +168,9 @@ impl Transaction {
     /// Gives up all locks, at the end; but for the one that a retry is to inherit.
     #[inline]
     pub(super) fn end_locks(&self) {
+        if !self.context.table_locks.borrow().is_empty() {
+            self.release_table_locks(0);
+        }
         if !self.is_without_locks() {
             self.end_locks_slowly();
         }

@@ -136,11 +136,12 @@ impl<'t> Indexed<'t> {
         scratch: &mut Scratch,
         key: &[u8],
     ) -> Option<Difference> {
-        if !index.is_maintained_at(key) {
+        let transaction = self.statement.transaction;
+        if !index.is_maintained_at(key) || transaction.drops_index(index) {
             return None;
         }
         let (old_keys, new_keys) = (&mut scratch.old_keys, &mut scratch.new_keys);
-        let (rid, old, new) = self.statement.transaction.written_by(step);
+        let (rid, old, new) = transaction.written_by(step);
         let old = old.as_ref().and_then(Version::payload);
         let old = old.map(|old| self.table.split(old));
         let new = new.payload().map(|new| self.table.split(new));

@@ -42,6 +42,7 @@ impl Transaction {
         let writes = self.context.writes.borrow().len();
         let keys = self.context.keys.borrow().len();
         let locks = self.context.locks.borrow().len();
+        let locks = (locks, self.context.table_locks.borrow().len());
         let effects = self.context.effects.borrow().len();
         let mut savepoints = self.context.savepoints.borrow_mut();
         let number = savepoints.make(writes, keys, locks, effects);
@@ -73,6 +74,7 @@ impl Transaction {
         }
         self.take_writes_back(mark.writes);
         self.release_locks(mark.locks);
+        self.release_table_locks(mark.table_locks);
         self.context.keys.borrow_mut().truncate(mark.keys);
         Ok(())
     }

@@ -1,14 +1,14 @@
-//! What is under way in a part of a table, visible or not: for the builder of an index.
+//! What is in a part of a table, visible or not: for the builder of an index.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use index::{Batch, Direction};
 use interleave::{Policy, leaf};
 
 use super::{Statement, Transaction, fetch_records};
 use crate::{
-    error::Error,
-    indirection::{Head, Rid},
+    error::{Abort, Error},
+    indirection::{Head, Rid, Slot},
     table::Table,
     timestamp::{Begin, TransactionId},
 };
@@ -41,6 +41,105 @@ impl Transaction {
     ) -> Result<Vec<TransactionId>, Error> {
         let statement = self.statement(table)?;
         Ok(leaf!(P, statement.writers_in_body(table, range)))
+    }
+}
+
+impl Transaction {
+    /// Visits the newest version of so many records from a key on, if they are not deleted, be it
+    /// newer than the snapshot: whether there are no more. For who has locked the table against
+    /// writers.
+    ///
+    /// # Errors
+    /// [`Abort::WriteConflict`], if another transaction has written one all the same and not
+    /// ended; as for [`Transaction::scan`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::scan`].
+    pub(crate) async fn newest_in<P: Policy>(
+        &self,
+        table: &Table,
+        from: Bound<&[u8]>,
+        records: usize,
+        mut visit: impl FnMut(&[u8], Rid, &[u8]),
+    ) -> Result<bool, Error> {
+        let statement = self.statement(table)?;
+        let (mut left, mut last) = (records, None::<Vec<u8>>);
+        loop {
+            let from = last.as_deref().map_or(from, Bound::Excluded);
+            let visit = |key: &[u8], rid, stored: &[u8]| {
+                visit(key, rid, stored);
+                left -= 1;
+                match left {
+                    0 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            };
+            let stop = leaf!(P, statement.newest_in_body(table, from, visit));
+            self.check_open()?;
+            match stop {
+                Stop::End => return Ok(true),
+                Stop::Told => return Ok(false),
+                Stop::Busy => return Err(self.doom(Abort::WriteConflict)),
+                // The records before it were visited.
+                Stop::Cold { slot, before } => {
+                    self.thaw_to_write(slot).await?;
+                    last = before.or(last);
+                }
+            }
+        }
+    }
+}
+
+/// Why a visit has ended.
+enum Stop<'t> {
+    End,
+    Told,
+    Busy,
+    /// At a record that has to be fetched; the last one before it that was visited.
+    Cold {
+        slot: &'t Slot,
+        before: Option<Vec<u8>>,
+    },
+}
+
+impl<'t> Statement<'t> {
+    async fn newest_in_body<P: Policy>(
+        &self,
+        table: &'t Table,
+        from: Bound<&[u8]>,
+        mut visit: impl FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>,
+    ) -> Stop<'t> {
+        let mut batch = Batch::default();
+        let mut scan = table
+            .index
+            .scan((from, Bound::Unbounded), Direction::Forward);
+        let pin = self.transaction.session.memory.pin();
+        let mut before = None::<Vec<u8>>;
+        while scan.next::<P>(&pin, &mut batch).await {
+            fetch_records::<P>(table, batch.iter().map(|(_, rid)| Rid(rid))).await;
+            for (key, rid) in batch.iter() {
+                let rid = Rid(rid);
+                let slot = table.records.slot(rid);
+                let head = match slot.head() {
+                    Head::Version(head) => head,
+                    Head::Cold(_) => return Stop::Cold { slot, before },
+                    Head::Unused | Head::Dead => continue,
+                };
+                let is_committed = matches!(head.begin(), Begin::Committed(_));
+                if !is_committed && !self.transaction.is_own(head) {
+                    return Stop::Busy;
+                }
+                if let Some(stored) = head.payload() {
+                    let before = before.get_or_insert_with(Vec::new);
+                    before.clear();
+                    before.extend_from_slice(key);
+                    if visit(key, rid, stored).is_break() {
+                        return Stop::Told;
+                    }
+                }
+            }
+        }
+        Stop::End
     }
 }
 

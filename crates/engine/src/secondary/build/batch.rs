@@ -10,12 +10,12 @@ use crate::{
 
 /// Entries to claim.
 #[derive(Default)]
-pub(super) struct Batch {
-    pub(super) records: usize,
-    pub(super) last_key: Vec<u8>,
-    pub(super) entries: Gathered,
+pub(in crate::secondary) struct Batch {
+    pub(in crate::secondary) records: usize,
+    pub(in crate::secondary) last_key: Vec<u8>,
+    pub(in crate::secondary) entries: Gathered,
     /// Keys of records to delete.
-    pub(super) expired: Vec<Vec<u8>>,
+    pub(in crate::secondary) expired: Vec<Vec<u8>>,
     keys: IndexKeys,
     /// Key and payload of one entry.
     key: Vec<u8>,
@@ -23,18 +23,25 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    /// Empties it; its memory stays.
+    pub(in crate::secondary) fn clear(&mut self) {
+        self.records = 0;
+        self.entries = Gathered::default();
+        self.expired.clear();
+    }
+
     fn count(&mut self, key: &[u8]) {
         self.records += 1;
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
     }
 
-    pub(super) fn add_expired(&mut self, key: &[u8]) {
+    pub(in crate::secondary) fn add_expired(&mut self, key: &[u8]) {
         self.count(key);
         self.expired.push(key.to_vec());
     }
 
-    pub(super) fn add(
+    pub(in crate::secondary) fn add(
         &mut self,
         Index { base, core: index }: &Index,
         key: &[u8],

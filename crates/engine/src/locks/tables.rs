@@ -1,0 +1,179 @@
+//! The table locks that are not in entries of their owners' (`weak.rs`).
+//!
+//! # Invariant
+//! *Gate*: a table's gate is closed exactly while there is a queue for it here; both change
+//! under the latch. When the queue is made, all entries of the table are transferred into it.
+//! So while it is there, it has all locks of the table, and nobody takes one elsewhere.
+//!
+//! # Deadlocks
+//! Waits for tables are in the same graph as those for records, and the same argument holds
+//! (`graph.rs`). What is new are holders that appear by transfer. They come at the moment
+//! that the queue is made, hence with the wait that made it or before it, and each by the name
+//! of the transaction that has the lock at that moment. Who becomes a holder without waiting
+//! is in no cycle: it is excluded by no waiter, so by symmetry no waiter waits for it, but for
+//! those that waited for it before.
+
+mod queue;
+
+use std::{collections::HashMap, sync::Arc, task::Waker};
+
+use memory::Reservation;
+
+use self::queue::Queue;
+use super::{Acquired, Gate, Ticket, WeakLocks, mode::TableLockMode, mode::TableLockModes, wake};
+use crate::{
+    per_context::{PerContext, SessionContexts},
+    sync::{Mutex, MutexGuard},
+    timestamp::TransactionId,
+};
+
+/// Bytes that a queue costs, roughly, with the few who have or want the table.
+const QUEUE_BYTES: usize = 512;
+
+/// Who wants which lock on which table.
+pub(crate) struct TableRequest<'a> {
+    pub(crate) gate: &'a Arc<Gate>,
+    pub(crate) by: TransactionId,
+    pub(crate) mode: TableLockMode,
+    /// Nobody can be waiting for the one who asks.
+    pub(crate) is_free: bool,
+    /// The gate is to be closed, also for a weak lock: its owner has no entry left.
+    pub(crate) closes: bool,
+}
+
+/// See the module text.
+pub(crate) struct TableLocks {
+    queues: Mutex<Queues>,
+    weak: PerContext<WeakLocks>,
+}
+
+struct Queues {
+    all: HashMap<u32, (Arc<Gate>, Queue)>,
+    /// The memory limit's part of them. (The model checker has no limit.)
+    memory: Option<Reservation>,
+}
+
+impl Queues {
+    /// After somebody has left: hands the table over, or forgets it.
+    fn settle(&mut self, number: u32) -> Vec<Waker> {
+        let Some((gate, queue)) = self.all.get_mut(&number) else {
+            return Vec::new();
+        };
+        let wakers = queue.hand_over();
+        if queue.is_empty() {
+            gate.open();
+            self.all.remove(&number);
+            if let Some(memory) = &mut self.memory {
+                memory.shrink(QUEUE_BYTES);
+            }
+        }
+        wakers
+    }
+}
+
+impl TableLocks {
+    pub(super) fn new(memory: Option<Reservation>) -> TableLocks {
+        TableLocks {
+            queues: Mutex::new(Queues {
+                all: HashMap::new(),
+                memory,
+            }),
+            weak: PerContext::new(),
+        }
+    }
+
+    fn queues(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The entries of a session's contexts.
+    pub(crate) fn entries(&self, session: u16) -> &SessionContexts<WeakLocks> {
+        self.weak.session(session.into())
+    }
+
+    pub(super) fn attempt(&self, request: &TableRequest<'_>, queues: bool) -> Acquired {
+        let (number, by) = (request.gate.number(), request.by);
+        let mut all = self.queues();
+        let all = &mut *all;
+        if !all.all.contains_key(&number) {
+            // The gate has opened meanwhile.
+            if request.mode.is_weak() && !request.closes {
+                return Acquired::Changed;
+            }
+            if let Some(memory) = &mut all.memory
+                && memory.grow(QUEUE_BYTES).is_err()
+            {
+                return Acquired::Exhausted;
+            }
+            request.gate.close();
+            let mut queue = Queue::default();
+            self.weak.each(|_, _, weak| {
+                if let Some((owner, modes)) = weak.transfer(number) {
+                    queue.hold(owner, modes);
+                }
+            });
+            all.all.insert(number, (request.gate.clone(), queue));
+        }
+        let (_, queue) = all.all.get_mut(&number).expect("it was just there");
+        match queue.request(by, request.mode) {
+            true => Acquired::Held(None),
+            false if queues => Acquired::Queued(queue.enqueue(by, request.mode)),
+            false => Acquired::Busy,
+        }
+    }
+
+    /// Weakens a lock to what it was before, or gives it up, and hands the table over.
+    /// Without effect if there is none.
+    pub(crate) fn weaken(&self, number: u32, by: TransactionId, to: TableLockModes) {
+        let mut queues = self.queues();
+        let Some((_, queue)) = queues.all.get_mut(&number) else {
+            return;
+        };
+        queue.weaken(by, to);
+        let wakers = queues.settle(number);
+        drop(queues);
+        wake(wakers);
+    }
+
+    pub(super) fn leave(&self, number: u32, ticket: &Ticket) -> (bool, Vec<Waker>) {
+        let mut queues = self.queues();
+        let queue = queues.all.get_mut(&number);
+        if !queue.is_some_and(|(_, queue)| queue.leave(ticket)) {
+            return (false, Vec::new());
+        }
+        (true, queues.settle(number))
+    }
+
+    pub(super) fn set_waker(&self, number: u32, ticket: &Ticket, waker: &Waker) -> bool {
+        let mut queues = self.queues();
+        let queue = queues.all.get_mut(&number);
+        queue.is_some_and(|(_, queue)| queue.set_waker(ticket, waker))
+    }
+
+    pub(super) fn cancel(&self, number: u32, by: TransactionId) -> Vec<Waker> {
+        let mut queues = self.queues();
+        let mut wakers = Vec::new();
+        if let Some((_, queue)) = queues.all.get_mut(&number) {
+            wakers = queue.cancel(by);
+            wakers.extend(queues.settle(number));
+        }
+        wakers
+    }
+
+    pub(super) fn blockers(
+        &self,
+        number: u32,
+        waiter: TransactionId,
+        found: &mut Vec<(TransactionId, bool)>,
+    ) {
+        if let Some((_, queue)) = self.queues().all.get(&number) {
+            queue.blockers(waiter, found);
+        }
+    }
+
+    /// Tables that have queues.
+    #[cfg(all(test, loom))]
+    pub(super) fn len(&self) -> usize {
+        self.queues().all.len()
+    }
+}

@@ -1,0 +1,166 @@
+//! One table of the lock table: who has which locks, and who waits for more.
+//!
+//! Pure bookkeeping, under the latch of the table locks. A waiter gets its lock as soon as it is
+//! excluded by no holder and by no waiter that stands before it: those who do not mind each other
+//! pass each other. A newcomer goes to the end, but for one that has locks here which somebody in
+//! the queue waits for: it goes just before that one, who would otherwise wait for it in vain.
+//! (PostgreSQL does the same.)
+
+use std::{collections::VecDeque, sync::Arc, task::Waker};
+
+use crate::{
+    locks::{
+        mode::{TableLockMode, TableLockModes},
+        record::{Answer, Ticket},
+    },
+    timestamp::TransactionId,
+};
+
+struct Waiter {
+    by: TransactionId,
+    mode: TableLockMode,
+    ticket: Arc<Ticket>,
+    waker: Option<Waker>,
+}
+
+#[derive(Default)]
+pub(super) struct Queue {
+    holders: Vec<(TransactionId, TableLockModes)>,
+    waiters: VecDeque<Waiter>,
+}
+
+impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.holders.is_empty() && self.waiters.is_empty()
+    }
+
+    pub(super) fn held(&self, by: TransactionId) -> TableLockModes {
+        let own = self.holders.iter().find(|holder| holder.0 == by);
+        own.map_or(TableLockModes::NONE, |own| own.1)
+    }
+
+    /// Enters a holder, or adds to what it has.
+    pub(super) fn hold(&mut self, by: TransactionId, modes: TableLockModes) {
+        match self.holders.iter_mut().find(|holder| holder.0 == by) {
+            Some(own) => own.1 = own.1.and(modes),
+            None => self.holders.push((by, modes)),
+        }
+    }
+
+    /// Who excludes a lock that stands, or would stand, before the waiter at `turn`.
+    fn excluders(
+        &self,
+        by: TransactionId,
+        mode: TableLockMode,
+        turn: usize,
+    ) -> impl Iterator<Item = (TransactionId, bool)> {
+        let holders = self.holders.iter();
+        let holders = holders.filter(move |holder| holder.0 != by && holder.1.exclude(mode));
+        let waiters = self.waiters.range(..turn);
+        let excluded = TableLockModes::NONE.with(mode);
+        let waiters =
+            waiters.filter(move |waiter| waiter.by != by && excluded.exclude(waiter.mode));
+        let holders = holders.map(|holder| (holder.0, false));
+        holders.chain(waiters.map(|waiter| (waiter.by, true)))
+    }
+
+    /// Where in the queue a newcomer belongs.
+    fn turn_of(&self, by: TransactionId) -> usize {
+        let held = self.held(by);
+        let waits_for_it = |waiter: &Waiter| waiter.by != by && held.exclude(waiter.mode);
+        let first = self.waiters.iter().position(waits_for_it);
+        first.unwrap_or(self.waiters.len())
+    }
+
+    /// Grants a lock at once; whether it could.
+    pub(super) fn request(&mut self, by: TransactionId, mode: TableLockMode) -> bool {
+        let turn = self.turn_of(by);
+        let is_free = self.held(by).has(mode) || self.excluders(by, mode, turn).next().is_none();
+        if is_free {
+            self.hold(by, TableLockModes::NONE.with(mode));
+        }
+        is_free
+    }
+
+    /// Enters a waiter.
+    pub(super) fn enqueue(&mut self, by: TransactionId, mode: TableLockMode) -> Arc<Ticket> {
+        let ticket = Ticket::new();
+        let waiter = Waiter {
+            by,
+            mode,
+            ticket: ticket.clone(),
+            waker: None,
+        };
+        self.waiters.insert(self.turn_of(by), waiter);
+        ticket
+    }
+
+    /// Grants what can be granted; whom to wake.
+    pub(super) fn hand_over(&mut self) -> Vec<Waker> {
+        let (mut turn, mut wakers) = (0, Vec::new());
+        while let Some(waiter) = self.waiters.get(turn) {
+            let (by, mode) = (waiter.by, waiter.mode);
+            if self.excluders(by, mode, turn).next().is_some() {
+                turn += 1;
+                continue;
+            }
+            self.hold(by, TableLockModes::NONE.with(mode));
+            if let Some(waiter) = self.waiters.remove(turn) {
+                waiter.ticket.set(Answer::Granted);
+                wakers.extend(waiter.waker);
+            }
+        }
+        wakers
+    }
+
+    /// Weakens what a holder has, or takes it out.
+    pub(super) fn weaken(&mut self, by: TransactionId, to: TableLockModes) {
+        self.holders.retain_mut(|holder| {
+            if holder.0 == by {
+                holder.1 = to;
+            }
+            !holder.1.is_empty()
+        });
+    }
+
+    /// Takes a waiter out; whether it was in the queue.
+    pub(super) fn leave(&mut self, ticket: &Ticket) -> bool {
+        let mut waiters = self.waiters.iter();
+        let at = waiters.position(|waiter| std::ptr::eq(&*waiter.ticket, ticket));
+        at.is_some_and(|at| self.waiters.remove(at).is_some())
+    }
+
+    pub(super) fn set_waker(&mut self, ticket: &Ticket, waker: &Waker) -> bool {
+        let mut waiters = self.waiters.iter_mut();
+        let own = waiters.find(|waiter| std::ptr::eq(&*waiter.ticket, ticket));
+        own.is_some_and(|own| {
+            own.waker = Some(waker.clone());
+            true
+        })
+    }
+
+    /// Takes all waits of a transaction out; whom to wake.
+    pub(super) fn cancel(&mut self, by: TransactionId) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        self.waiters.retain_mut(|waiter| {
+            if waiter.by == by {
+                waiter.ticket.set(Answer::Dissolved);
+                wakers.extend(waiter.waker.take());
+            }
+            waiter.by != by
+        });
+        wakers
+    }
+
+    /// For whom `waiter` waits here: whether each is itself a waiter.
+    pub(super) fn blockers(&self, waiter: TransactionId, found: &mut Vec<(TransactionId, bool)>) {
+        for (turn, own) in self.waiters.iter().enumerate() {
+            if own.by == waiter {
+                found.extend(self.excluders(own.by, own.mode, turn));
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

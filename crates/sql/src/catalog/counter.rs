@@ -1,0 +1,339 @@
+//! What sequences have come to: values that are given once, across rollbacks and crashes.
+//!
+//! A counter's record says where it goes on after the database was opened. It is written by
+//! transactions of its own, ahead of the values: one for [`AHEAD`] of them. Nobody waits until
+//! that is durable. Who has got a value depends on the record's commit
+//! ([`engine::Transaction::depends_on`]), and is acknowledged only after it; what is recovered is a
+//! prefix of the commit order. So a value whose use was acknowledged, or recovered, is below
+//! what the record says, and is not given again. (A value that was only shown, within a
+//! transaction that had not ended when the database crashed, may be; so it is in PostgreSQL.)
+//!
+//! ```text
+//! sql.counters   number u32, big-endian → last i64 | is_called u8, little-endian
+//! ```
+//! No record: it has not begun.
+
+use std::{
+    rc::Rc,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use async_channel::{Receiver, Sender};
+use engine::{Durability, Isolation, OnConflict, Session, Timestamp, Transaction};
+use interleave::Interleaved;
+use types::{Result, SqlError, SqlState};
+
+use super::{ObjectId, Sequence, SequenceOptions, failure::from_engine, record, store::Catalogs};
+
+/// Values for one write, as in PostgreSQL.
+const AHEAD: u32 = 32;
+
+/// Where a sequence stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CounterState {
+    /// The value that was given last, or is given first.
+    pub last: i64,
+    /// It was given.
+    pub is_called: bool,
+}
+
+impl CounterState {
+    fn encode(self) -> [u8; 9] {
+        let mut bytes = [0; 9];
+        bytes[..8].copy_from_slice(&self.last.to_le_bytes());
+        bytes[8] = self.is_called.into();
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<CounterState> {
+        let (last, is_called) = bytes.split_first_chunk::<8>()?;
+        let &[is_called @ (0 | 1)] = is_called else {
+            return None;
+        };
+        Some(CounterState {
+            last: i64::from_le_bytes(*last),
+            is_called: is_called == 1,
+        })
+    }
+
+    /// After one more value; `None` at the end.
+    fn next(self, options: &SequenceOptions) -> Option<CounterState> {
+        let SequenceOptions {
+            increment,
+            minimum,
+            maximum,
+            cycle,
+            ..
+        } = *options;
+        let last = match self.last.checked_add(increment) {
+            _ if !self.is_called => self.last,
+            Some(next) if next >= minimum && next <= maximum => next,
+            _ if !cycle => return None,
+            _ if increment > 0 => minimum,
+            _ => maximum,
+        };
+        Some(CounterState {
+            last,
+            is_called: true,
+        })
+    }
+}
+
+/// What is known of a counter, once it was read.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    state: CounterState,
+    /// Values that are still covered by the record.
+    left: u32,
+    /// When the record was written.
+    at: Timestamp,
+}
+
+/// See the module text.
+#[derive(Debug)]
+pub(super) struct Counter {
+    known: Mutex<Option<Known>>,
+    /// Whose turn it is to write the record: who has put something in.
+    turn: (Sender<()>, Receiver<()>),
+}
+
+impl Default for Counter {
+    fn default() -> Counter {
+        Counter {
+            known: Mutex::default(),
+            turn: async_channel::bounded(1),
+        }
+    }
+}
+
+/// Gives the turn back.
+struct Turn<'c>(&'c Counter);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // It is there: this turn has put it in.
+        let _ = self.0.turn.1.try_recv();
+    }
+}
+
+impl Counter {
+    fn known(&self) -> MutexGuard<'_, Option<Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn take_turn(&self) -> Turn<'_> {
+        // Never closed: both ends are here.
+        let _ = self.turn.0.send(()).await;
+        Turn(self)
+    }
+
+    /// The next value, if the record covers it.
+    fn step(&self, options: &SequenceOptions) -> Option<(i64, Timestamp)> {
+        let mut known = self.known();
+        let known = known.as_mut().filter(|known| known.left > 0)?;
+        known.state = known.state.next(options)?;
+        known.left -= 1;
+        Some((known.state.last, known.at))
+    }
+}
+
+impl Catalogs {
+    /// The next value of a sequence, which no rollback gives back.
+    ///
+    /// # Errors
+    /// 2200H at the end; the engine's.
+    ///
+    /// # Suspension
+    /// Once in 32 times, until a transaction of its own has committed, without waiting for the
+    /// device.
+    pub async fn next_value(&self, transaction: &Transaction, sequence: &Sequence) -> Result<i64> {
+        let next = self
+            .advance(transaction, sequence.counter, &sequence.options)
+            .await?;
+        next.ok_or_else(|| {
+            let SequenceOptions {
+                increment,
+                minimum,
+                maximum,
+                ..
+            } = sequence.options;
+            let (end, limit) = match increment > 0 {
+                true => ("maximum", maximum),
+                false => ("minimum", minimum),
+            };
+            let name = &sequence.name;
+            SqlError::new(
+                SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
+                format!("nextval: reached {end} value of sequence \"{name}\" ({limit})"),
+            )
+        })
+    }
+
+    /// Sets a sequence: the next value follows `last`, or is it, unless `is_called`.
+    ///
+    /// # Errors
+    /// 22003 beyond its bounds; the engine's.
+    ///
+    /// # Suspension
+    /// Until a transaction of its own has committed.
+    pub async fn set_value(
+        &self,
+        transaction: &Transaction,
+        sequence: &Sequence,
+        state: CounterState,
+    ) -> Result<()> {
+        let SequenceOptions {
+            minimum, maximum, ..
+        } = sequence.options;
+        if state.last < minimum || state.last > maximum {
+            let (last, name) = (state.last, &sequence.name);
+            return Err(SqlError::new(
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "setval: value {last} is out of bounds for sequence \"{name}\" \
+                     ({minimum}..{maximum})"
+                ),
+            ));
+        }
+        let counter = self.counter(sequence.counter);
+        let _turn = counter.take_turn().await;
+        // Whatever becomes of this future, the record is read again then.
+        *counter.known() = None;
+        let at = self
+            .write(transaction.session(), sequence.counter, state)
+            .await?;
+        *counter.known() = Some(Known { state, left: 0, at });
+        transaction.depends_on(at);
+        Ok(())
+    }
+
+    /// Where a sequence stands.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn state_of(
+        &self,
+        transaction: &Transaction,
+        sequence: &Sequence,
+    ) -> Result<CounterState> {
+        let counter = self.counter(sequence.counter);
+        let known = *counter.known();
+        if let Some(known) = known {
+            transaction.depends_on(known.at);
+            return Ok(known.state);
+        }
+        let _turn = counter.take_turn().await;
+        self.recall(
+            transaction.session(),
+            &counter,
+            sequence.counter,
+            &sequence.options,
+        )
+        .await
+    }
+
+    /// A number for a new object.
+    pub(super) async fn take_id(&self, transaction: &Transaction) -> Result<ObjectId> {
+        let options = SequenceOptions {
+            start: ObjectId::FIRST.0.into(),
+            minimum: ObjectId::FIRST.0.into(),
+            // An enum's arrays have the next.
+            maximum: i64::from(u32::MAX) - 1,
+            ..SequenceOptions::ascending(types::Type::Scalar(types::Scalar::Oid))
+        };
+        let next = self
+            .advance(transaction, ObjectId::default(), &options)
+            .await?;
+        let next = next.and_then(|next| u32::try_from(next).ok()).map(ObjectId);
+        next.ok_or_else(|| {
+            SqlError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                "there are no more object identifiers",
+            )
+        })
+    }
+
+    /// `None` at the end.
+    async fn advance(
+        &self,
+        transaction: &Transaction,
+        id: ObjectId,
+        options: &SequenceOptions,
+    ) -> Result<Option<i64>> {
+        let counter = self.counter(id);
+        loop {
+            if let Some((value, at)) = counter.step(options) {
+                transaction.depends_on(at);
+                return Ok(Some(value));
+            }
+            let _turn = counter.take_turn().await;
+            let state = self
+                .recall(transaction.session(), &counter, id, options)
+                .await?;
+            // Another has written the record meanwhile.
+            if counter.known().is_some_and(|known| known.left > 0) {
+                continue;
+            }
+            let (mut end, mut left) = (state, 0);
+            while left < AHEAD
+                && let Some(next) = end.next(options)
+            {
+                end = next;
+                left += 1;
+            }
+            if left == 0 {
+                return Ok(None);
+            }
+            let at = self.write(transaction.session(), id, end).await?;
+            *counter.known() = Some(Known { state, left, at });
+        }
+    }
+
+    /// Where a counter stands, read if it is not known. For whose turn it is.
+    async fn recall(
+        &self,
+        session: &Rc<Session>,
+        counter: &Counter,
+        id: ObjectId,
+        options: &SequenceOptions,
+    ) -> Result<CounterState> {
+        if let Some(known) = *counter.known() {
+            return Ok(known.state);
+        }
+        let read = session.begin(Isolation::Snapshot).map_err(from_engine)?;
+        let (counters, key) = (&self.tables.counters, record::key_of(id));
+        let found = read.get::<Interleaved, _>(counters, &key, CounterState::decode);
+        let state = match found.await.map_err(from_engine)? {
+            None => CounterState {
+                last: options.start,
+                is_called: false,
+            },
+            Some(found) => found.ok_or_else(|| {
+                let message = format!("the state of counter {id} cannot be read");
+                SqlError::new(SqlState::DATA_CORRUPTED, message)
+            })?,
+        };
+        let at = read.seen();
+        *counter.known() = Some(Known { state, left: 0, at });
+        Ok(state)
+    }
+
+    /// Writes a counter's record. For whose turn it is.
+    async fn write(
+        &self,
+        session: &Rc<Session>,
+        id: ObjectId,
+        state: CounterState,
+    ) -> Result<Timestamp> {
+        let write = session
+            .begin(Isolation::ReadCommitted)
+            .map_err(from_engine)?;
+        write.set_on_conflict(OnConflict::Wait);
+        write.set_durability(Durability::None);
+        let (counters, key) = (&self.tables.counters, record::key_of(id));
+        let bytes = state.encode();
+        let written = write.upsert::<Interleaved>(counters, &key, &bytes);
+        written.await.map_err(from_engine)?;
+        write.commit().await.map_err(from_engine)
+    }
+}

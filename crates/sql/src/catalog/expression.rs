@@ -1,0 +1,48 @@
+//! Expressions that the catalog keeps: as text, with what they refer to.
+//!
+//! The catalog does not understand them. Who wrote one down says what it depends on, so that a
+//! drop finds it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ObjectId;
+
+/// An expression as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredExpression {
+    /// With names qualified, so that it means the same under every search path.
+    pub text: Arc<str>,
+    /// What it refers to. For columns of the table that it belongs to, that table is named.
+    #[serde(default)]
+    pub dependencies: Arc<[Dependency]>,
+}
+
+/// Something that is referred to, and cannot be dropped alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Dependency {
+    /// The object.
+    pub object: ObjectId,
+    /// A column of it, by its position from 0; `None`: the object as a whole.
+    #[serde(default)]
+    pub column: Option<u16>,
+}
+
+impl Dependency {
+    /// The object as a whole.
+    pub fn on(object: ObjectId) -> Self {
+        Self {
+            object,
+            column: None,
+        }
+    }
+
+    /// A column of it, by its position from 0.
+    pub fn on_column(object: ObjectId, column: u16) -> Self {
+        Self {
+            object,
+            column: Some(column),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The engine's errors, as clients see them.
+
+use engine::{Abort, Error};
+use types::{SqlError, SqlState};
+
+use super::Table;
+
+/// What an engine's error is in SQL, where nothing more is known about it.
+pub(crate) fn from_engine(error: Error) -> SqlError {
+    let (state, message) = match error {
+        Error::Abort(Abort::Deadlock) => (SqlState::DEADLOCK_DETECTED, "deadlock detected"),
+        Error::Abort(Abort::NotSerializable | Abort::Phantom) => (
+            SqlState::SERIALIZATION_FAILURE,
+            "could not serialize access due to read/write dependencies among transactions",
+        ),
+        Error::Abort(_) => (
+            SqlState::SERIALIZATION_FAILURE,
+            "could not serialize access due to concurrent update",
+        ),
+        Error::TableDropped => (
+            SqlState::SERIALIZATION_FAILURE,
+            "could not serialize access: a table was dropped or truncated meanwhile",
+        ),
+        Error::Locked => (
+            SqlState::LOCK_NOT_AVAILABLE,
+            "could not obtain lock on row or relation",
+        ),
+        Error::LockTimeout => (
+            SqlState::LOCK_NOT_AVAILABLE,
+            "canceling statement due to lock timeout",
+        ),
+        Error::MemoryExhausted => (SqlState::OUT_OF_MEMORY, "out of memory"),
+        Error::StorageFull => (SqlState::DISK_FULL, "no space left on device"),
+        Error::ReadOnly => (
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            "cannot execute statement in a read-only transaction",
+        ),
+        Error::Poisoned => (SqlState::IO_ERROR, "the database's device has failed"),
+        Error::Ended => (SqlState::ADMIN_SHUTDOWN, "the transaction has ended"),
+        other => return SqlError::new(SqlState::INTERNAL_ERROR, other.to_string()),
+    };
+    SqlError::new(state, message)
+}
+
+/// What an error of a write to a table is in SQL: 23505 with the constraint's name, or as
+/// otherwise. The detail is left to who has the row.
+pub fn write_failed(table: &Table, error: Error) -> SqlError {
+    let primary_key = || table.primary_key.as_ref().map(|key| &*key.name);
+    let of_number = |number: usize| {
+        let mut indexes = table.indexes.iter();
+        let index = indexes.find(|index| {
+            let handle = index.handle.as_ref();
+            handle.is_some_and(|handle| handle.number() as usize == number)
+        });
+        index.map(|index| &*index.name)
+    };
+    let constraint = match error {
+        Error::DuplicateKey => primary_key(),
+        Error::DuplicateIndexKey { index } => of_number(index),
+        other => return from_engine(other),
+    };
+    let constraint = constraint.unwrap_or_default();
+    let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
+    SqlError::new(SqlState::UNIQUE_VIOLATION, message)
+        .table(&table.name)
+        .constraint(constraint)
+}

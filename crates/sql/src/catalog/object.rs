@@ -1,0 +1,130 @@
+//! What all objects of the catalog have in common: a number and a kind.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{EnumType, Role, Schema, Sequence, Table, View};
+
+/// Names an object of whatever kind, for ever: PostgreSQL's oid. Never used again, also not after
+/// the object is gone.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default,
+)]
+#[serde(transparent)]
+pub struct ObjectId(pub u32);
+
+impl ObjectId {
+    /// The schema `pg_catalog`, as in PostgreSQL.
+    pub const PG_CATALOG: Self = Self(11);
+    /// The schema `public`, as in PostgreSQL.
+    pub const PUBLIC: Self = Self(2200);
+    /// The first number that users' objects have, as in PostgreSQL.
+    pub const FIRST: Self = Self(16384);
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// What kind of thing an object is. Indexes are parts of their tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A schema.
+    Schema,
+    /// A table.
+    Table,
+    /// An index of a table.
+    Index,
+    /// A sequence.
+    Sequence,
+    /// A view.
+    View,
+    /// An enum type.
+    Enum,
+    /// A role.
+    Role,
+}
+
+impl Kind {
+    /// What messages call it.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::Table => "table",
+            Self::Index => "index",
+            Self::Sequence => "sequence",
+            Self::View => "view",
+            Self::Enum => "type",
+            Self::Role => "role",
+        }
+    }
+}
+
+/// An object that has a record of its own in the catalog.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Object {
+    /// A schema.
+    Schema(Arc<Schema>),
+    /// A table with its columns, indexes and constraints.
+    Table(Arc<Table>),
+    /// A sequence.
+    Sequence(Arc<Sequence>),
+    /// A view.
+    View(Arc<View>),
+    /// An enum type.
+    Enum(Arc<EnumType>),
+    /// A role.
+    Role(Arc<Role>),
+}
+
+impl Object {
+    /// Its number.
+    pub fn id(&self) -> ObjectId {
+        match self {
+            Self::Schema(schema) => schema.id,
+            Self::Table(table) => table.id,
+            Self::Sequence(sequence) => sequence.id,
+            Self::View(view) => view.id,
+            Self::Enum(ty) => ty.id,
+            Self::Role(role) => role.id,
+        }
+    }
+
+    /// Its name, without its schema.
+    pub fn name(&self) -> &Arc<str> {
+        match self {
+            Self::Schema(schema) => &schema.name,
+            Self::Table(table) => &table.name,
+            Self::Sequence(sequence) => &sequence.name,
+            Self::View(view) => &view.name,
+            Self::Enum(ty) => &ty.name,
+            Self::Role(role) => &role.name,
+        }
+    }
+
+    /// The schema it lies in, if it lies in one.
+    pub fn schema(&self) -> Option<ObjectId> {
+        match self {
+            Self::Schema(_) | Self::Role(_) => None,
+            Self::Table(table) => Some(table.schema),
+            Self::Sequence(sequence) => Some(sequence.schema),
+            Self::View(view) => Some(view.schema),
+            Self::Enum(ty) => Some(ty.schema),
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Schema(_) => Kind::Schema,
+            Self::Table(_) => Kind::Table,
+            Self::Sequence(_) => Kind::Sequence,
+            Self::View(_) => Kind::View,
+            Self::Enum(_) => Kind::Enum,
+            Self::Role(_) => Kind::Role,
+        }
+    }
+}

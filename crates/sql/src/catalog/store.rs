@@ -1,0 +1,329 @@
+//! The catalog of a database, shared by all sessions: the newest committed picture of it.
+//!
+//! # Versions
+//! A transaction that changes the catalog writes the records of what it changes (`record.rs`), and
+//! *notes* each change for its commit. The engine hands the notes over as a part of the commit, in
+//! commit order, before any lock of the transaction is released; then the next [`Catalog`] is
+//! made of the one before, and published with the next version. So
+//! - a picture has either all changes of a transaction or none,
+//! - it has them if and only if the transaction has committed, whether or not anybody awaits
+//!   that commit's acknowledgement,
+//! - who gets a lock on a table, and looks at the version then, sees the definition that the last
+//!   holder of an excluding lock has left.
+//!
+//! # Why no row is written in disagreement with the definition in force
+//! Whoever writes a table holds [`engine::TableLockMode::RowExclusive`] on it from before he looks
+//! whether his definition is in force until his transaction ends ([`super::Changes::lock_table`]).
+//! Whoever changes a definition on which rows depend holds a lock that excludes this one, until
+//! his changes are published or rolled back. So the definition in force when the writer looked is
+//! in force when he commits.
+
+use std::{
+    collections::HashMap,
+    ops::{Bound, ControlFlow},
+    rc::Rc,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use engine::{
+    CommitNote, Direction, Error, Extractor, IndexOptions, Isolation, Session, Timestamp,
+};
+use interleave::Interleaved;
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    Catalog, Index, Object, ObjectId, Role, Schema, Table, TableKind,
+    change::Change,
+    counter::Counter,
+    failure::from_engine,
+    record::{self, Tables},
+};
+
+/// Makes the functions by which indexes are maintained. The catalog keeps expressions as text and
+/// does not understand them.
+pub trait IndexKeys: Send + Sync {
+    /// What gives the index keys of a table's rows, and what kind of keys these are.
+    ///
+    /// A unique index holds each key once. So where NULLs are distinct, a key with one has to be
+    /// made distinct, by the row's own.
+    ///
+    /// # Errors
+    /// If the index cannot be maintained.
+    fn keys(
+        &self,
+        catalog: &Catalog,
+        table: &Table,
+        index: &Index,
+    ) -> Result<(Extractor, IndexOptions)>;
+}
+
+/// The number of the role that a database has from the beginning, as in PostgreSQL.
+const FIRST_ROLE: ObjectId = ObjectId(10);
+
+/// See the module text.
+pub struct Catalogs {
+    pub(super) tables: Tables,
+    pub(super) keys: Arc<dyn IndexKeys>,
+    current: RwLock<Arc<Catalog>>,
+    /// That of `current`.
+    version: AtomicU64,
+    /// Of tables.
+    table_version: AtomicU64,
+    /// Of sequences, by number; that of numbers of objects is 0.
+    counters: Mutex<HashMap<ObjectId, Arc<Counter>>>,
+}
+
+impl Catalogs {
+    /// The catalog of a database, made if there is none, and with it all indexes. To be called
+    /// once, before others use the database. `role` is the name of the role that a new database
+    /// has.
+    ///
+    /// # Errors
+    /// XX001 if the catalog cannot be read; those of the engine; those of `keys`; 55000 if there
+    /// is another for the same database.
+    ///
+    /// # Suspension
+    /// As long as it takes to build all indexes.
+    pub async fn open(
+        session: &Rc<Session>,
+        keys: Arc<dyn IndexKeys>,
+        role: &str,
+    ) -> Result<Arc<Catalogs>> {
+        let tables = own_tables(session).await.map_err(from_engine)?;
+        let catalogs = Arc::new(Catalogs {
+            tables,
+            keys,
+            current: RwLock::default(),
+            version: AtomicU64::new(0),
+            table_version: AtomicU64::new(0),
+            counters: Mutex::default(),
+        });
+        let observer = Arc::downgrade(&catalogs);
+        let is_first = session
+            .database()
+            .observe_commits(Box::new(move |at, notes| {
+                if let Some(catalogs) = observer.upgrade() {
+                    catalogs.publish(at, notes);
+                }
+            }));
+        if !is_first {
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the database has a catalog already",
+            ));
+        }
+        let objects = catalogs.read(session).await?;
+        if objects.is_empty() {
+            catalogs.begin(session, role).await?;
+        } else {
+            let catalog = catalogs.load(session, objects).await?;
+            catalogs.replace(catalog);
+        }
+        Ok(catalogs)
+    }
+
+    /// The newest committed catalog.
+    pub fn current(&self) -> Arc<Catalog> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current.clone()
+    }
+
+    /// Whether a committed catalog is the newest. One load.
+    #[inline]
+    pub fn is_current(&self, catalog: &Catalog) -> bool {
+        // Acquire: pairs with the Release in `replace`.
+        catalog.version() == self.version.load(Ordering::Acquire)
+    }
+
+    pub(super) fn next_table_version(&self) -> u64 {
+        self.table_version.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What counts under a number; made if there is none.
+    pub(super) fn counter(&self, id: ObjectId) -> Arc<Counter> {
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.entry(id).or_default().clone()
+    }
+
+    /// Publishes what a transaction has changed, under the engine's latch of commits.
+    fn publish(&self, at: Timestamp, notes: Vec<CommitNote>) {
+        let mut next = (*self.current()).clone();
+        for note in notes {
+            if let Ok(change) = note.downcast::<Change>() {
+                change.apply(&mut next);
+            }
+        }
+        next.commit(at);
+        self.replace(next);
+    }
+
+    fn replace(&self, catalog: Catalog) {
+        let version = catalog.version();
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(catalog);
+        drop(current);
+        // Release: pairs with `is_current`. Who sees the number finds the catalog, or a newer one.
+        self.version.store(version, Ordering::Release);
+    }
+
+    /// Writes what every database has.
+    async fn begin(&self, session: &Rc<Session>, role: &str) -> Result<()> {
+        let schema = |id, name| {
+            Object::Schema(Arc::new(Schema {
+                id,
+                name: Arc::from(name),
+            }))
+        };
+        let role = Role {
+            id: FIRST_ROLE,
+            name: Arc::from(role),
+            verifier: None,
+            can_login: true,
+            is_superuser: true,
+        };
+        let objects = [
+            schema(ObjectId::PG_CATALOG, "pg_catalog"),
+            schema(ObjectId::PUBLIC, "public"),
+            Object::Role(Arc::new(role)),
+        ];
+        let transaction = session.begin(Isolation::Snapshot).map_err(from_engine)?;
+        for object in objects {
+            let (key, value) = (record::key_of(object.id()), record::encode(&object)?);
+            for (class, schema, name, id) in super::snapshot::names_of(&object) {
+                let (name, id) = (record::name_key(class, schema, &name), record::key_of(id));
+                let names = &self.tables.names;
+                let taken = transaction.insert::<Interleaved>(names, &name, &id);
+                taken.await.map_err(from_engine)?;
+            }
+            let written = transaction.insert::<Interleaved>(&self.tables.objects, &key, &value);
+            written.await.map_err(from_engine)?;
+            let note = Box::new(Change::Put(object));
+            transaction.note_for_commit(note).map_err(from_engine)?;
+        }
+        transaction.commit().await.map_err(from_engine)?;
+        Ok(())
+    }
+
+    async fn read(&self, session: &Rc<Session>) -> Result<Vec<Object>> {
+        let transaction = session.begin(Isolation::Snapshot).map_err(from_engine)?;
+        let mut objects = Ok(Vec::new());
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let table = &self.tables.objects;
+        let scanned =
+            transaction.scan::<Interleaved>(table, all, Direction::Forward, |_, bytes| {
+                match (&mut objects, record::decode(bytes)) {
+                    (Ok(objects), Ok(object)) => {
+                        objects.push(object);
+                        ControlFlow::Continue(())
+                    }
+                    (_, Err(error)) => {
+                        objects = Err(error);
+                        ControlFlow::Break(())
+                    }
+                    (Err(_), _) => ControlFlow::Break(()),
+                }
+            });
+        scanned.await.map_err(from_engine)?;
+        objects
+    }
+
+    /// Finds the tables, and builds the indexes, of a database that was opened.
+    async fn load(&self, session: &Rc<Session>, objects: Vec<Object>) -> Result<Catalog> {
+        let mut catalog = Catalog::default();
+        // Expressions of indexes may refer to anything: types above all.
+        for object in &objects {
+            catalog.put(object.clone());
+        }
+        for object in objects {
+            let Object::Table(table) = object else {
+                continue;
+            };
+            let mut table = (*table).clone();
+            self.table_version
+                .fetch_max(table.version, Ordering::Relaxed);
+            if table.kind == TableKind::Ordinary {
+                self.attach(session, &catalog, &mut table).await?;
+            }
+            catalog.put(Object::Table(Arc::new(table)));
+        }
+        catalog.commit(session.database().now());
+        Ok(catalog)
+    }
+
+    async fn attach(
+        &self,
+        session: &Rc<Session>,
+        catalog: &Catalog,
+        table: &mut Table,
+    ) -> Result<()> {
+        let storage = session
+            .database()
+            .table(&table.storage_name)
+            .ok_or_else(|| {
+                let message = format!("table \"{}\" has no storage", table.name);
+                SqlError::new(SqlState::DATA_CORRUPTED, message)
+            })?;
+        let mut indexes = table.indexes.to_vec();
+        for index in &mut indexes {
+            let name = record::index_name(index.id);
+            if !index.is_valid {
+                // Its building was not finished. Nobody writes the table while it is missing.
+                forget_index(session, &name).await.map_err(from_engine)?;
+                continue;
+            }
+            let (extract, options) = self.keys.keys(catalog, table, index)?;
+            let build = session.begin_index(&storage, &name, options, extract);
+            let built = match build {
+                Ok(build) => build.run(|_| {}).await,
+                Err(error) => Err(error),
+            };
+            index.handle = Some(built.map_err(|error| {
+                let message = format!("index \"{}\" cannot be built: {error}", index.name);
+                SqlError::new(SqlState::DATA_CORRUPTED, message)
+            })?);
+        }
+        table.indexes = indexes.into();
+        table.storage = storage.into();
+        Ok(())
+    }
+}
+
+/// Drops an index of the engine's, if there is one of this name.
+async fn forget_index(session: &Rc<Session>, name: &str) -> std::result::Result<(), Error> {
+    let transaction = session.begin(Isolation::Snapshot)?;
+    match transaction.drop_index_named::<Interleaved>(name).await {
+        Ok(()) => transaction.commit().await.map(drop),
+        Err(Error::NoSuchTable) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn own_tables(session: &Rc<Session>) -> std::result::Result<Tables, Error> {
+    let transaction = session.begin(Isolation::Snapshot)?;
+    let mut tables = Vec::new();
+    for name in [record::OBJECTS, record::NAMES, record::COUNTERS] {
+        tables.push(match transaction.open_table::<Interleaved>(name).await {
+            Err(Error::NoSuchTable) => transaction.create_table::<Interleaved>(name, &[]).await?,
+            opened => opened?,
+        });
+    }
+    transaction.commit().await?;
+    let [objects, names, counters] = tables.try_into().expect("there are three");
+    Ok(Tables {
+        objects,
+        names,
+        counters,
+    })
+}
+
+impl std::fmt::Debug for Catalogs {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Catalogs")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

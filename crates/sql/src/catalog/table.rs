@@ -1,0 +1,185 @@
+//! Tables and their columns.
+//!
+//! A row lies in the table's storage, in the form of `types::row` over all columns, dropped ones
+//! included, under the key that [`RowKey`] says.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use serde::{Deserialize, Serialize};
+use types::{Type, TypeModifier};
+
+use super::{Check, ForeignKey, Index, ObjectId, PrimaryKey, StoredExpression, Unique, type_name};
+
+/// A table. Two descriptors are equal if they are of the same table and of the same version of it.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Table {
+    /// Its number.
+    pub id: ObjectId,
+    /// The schema it lies in.
+    pub schema: ObjectId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where its rows come from.
+    pub kind: TableKind,
+    /// Counts its definitions: each change of the table gives it another number, larger than all
+    /// that the database had before. A rolled-back one's is not used again.
+    pub version: u64,
+    /// All columns there ever were, dropped ones too: a column keeps its position.
+    pub columns: Arc<[Column]>,
+    /// What its rows lie under.
+    pub row_key: RowKey,
+    /// Its primary key.
+    pub primary_key: Option<PrimaryKey>,
+    /// Its indexes, those of constraints included. The key that rows lie under is none.
+    pub indexes: Arc<[Index]>,
+    /// Its unique constraints.
+    #[serde(default)]
+    pub uniques: Arc<[Unique]>,
+    /// Its checks, by name.
+    #[serde(default)]
+    pub checks: Arc<[Check]>,
+    /// Its references to other tables, by name.
+    #[serde(default)]
+    pub foreign_keys: Arc<[ForeignKey]>,
+    /// Tables with references to this one, itself perhaps included: whose
+    /// [`Table::foreign_keys`] have its number.
+    #[serde(default)]
+    pub referenced_by: Arc<[ObjectId]>,
+    /// The engine's name for what has its rows, which stays the same when the table is renamed, and
+    /// changes when it is rewritten.
+    pub storage_name: Arc<str>,
+    /// The engine's table. Filled in before anybody gets the descriptor.
+    #[serde(skip)]
+    pub storage: OnceLock<Arc<engine::Table>>,
+}
+
+/// Where a table's rows come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TableKind {
+    /// Its storage.
+    Ordinary,
+    /// They are computed: one of the system's own.
+    System,
+}
+
+/// What the rows of a table lie under.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RowKey {
+    /// The key form (`types::key`) of these columns, by position: the primary key that the table
+    /// was created with.
+    Columns(Arc<[u16]>),
+    /// A number that nobody sees, counted up, in eight bytes, the largest first.
+    Hidden,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    #[serde(with = "type_name")]
+    pub ty: Type,
+    /// What is attached to the type.
+    #[serde(with = "type_name::modifier")]
+    pub modifier: TypeModifier,
+    /// It cannot be NULL.
+    pub not_null: bool,
+    /// What it gets where nothing is said.
+    #[serde(default)]
+    pub default: Option<StoredExpression>,
+    /// What it gets otherwise.
+    #[serde(default)]
+    pub generation: Option<Generation>,
+    /// It is gone; its position is not used again. Such a column has no name.
+    #[serde(default)]
+    pub dropped: bool,
+    /// What rows have there that are older than the column: a row of this column alone, in the
+    /// form of `types::row`. `None`: NULL.
+    #[serde(default)]
+    pub missing: Option<Arc<[u8]>>,
+}
+
+/// How a column gets its values, other than from a default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Generation {
+    /// From a sequence of its own.
+    Identity {
+        /// Whether a value may be given.
+        mode: IdentityMode,
+        /// The sequence.
+        sequence: ObjectId,
+    },
+    /// Computed from the other columns, and stored.
+    Stored(StoredExpression),
+}
+
+/// Whether an identity column takes values that are given to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IdentityMode {
+    /// Only with `OVERRIDING SYSTEM VALUE`.
+    Always,
+    /// Yes.
+    ByDefault,
+}
+
+impl Table {
+    /// The engine's table.
+    ///
+    /// # Panics
+    /// If the descriptor is not one of a [`Catalog`](super::Catalog).
+    pub fn storage(&self) -> &Arc<engine::Table> {
+        self.storage
+            .get()
+            .expect("a table of a catalog has its storage")
+    }
+
+    /// The columns that are there, with their positions.
+    pub fn live_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, column)| !column.dropped)
+    }
+
+    /// A column that is there, with its position, by its name.
+    pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
+        self.live_columns()
+            .find(|(_, column)| *column.name == *name)
+    }
+
+    /// The primary key's columns, by position.
+    pub fn primary_key_columns(&self) -> Option<&[u16]> {
+        self.primary_key.as_ref().map(|key| &*key.columns)
+    }
+
+    /// One of its indexes, by number.
+    pub fn index(&self, id: ObjectId) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// One of its indexes, by name.
+    pub fn index_named(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| *index.name == *name)
+    }
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        (self.id, self.version) == (other.id, other.version)
+    }
+}
+
+impl Eq for Table {}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Table")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,38 @@
+//! Views: queries with names.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use types::{Type, TypeModifier};
+
+use super::{Dependency, ObjectId, type_name};
+
+/// A view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// Its number.
+    pub id: ObjectId,
+    /// The schema it lies in.
+    pub schema: ObjectId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The query, with its names qualified, so that it means the same under every search path.
+    pub text: Arc<str>,
+    /// Its columns, in order.
+    pub columns: Arc<[ViewColumn]>,
+    /// What the query refers to.
+    pub dependencies: Arc<[Dependency]>,
+}
+
+/// A column of a view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewColumn {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    #[serde(with = "type_name")]
+    pub ty: Type,
+    /// What is attached to the type.
+    #[serde(with = "type_name::modifier")]
+    pub modifier: TypeModifier,
+}

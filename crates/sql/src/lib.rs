@@ -1,0 +1,5 @@
+//! SQL over the engine.
+
+#![warn(missing_docs)]
+
+pub mod catalog;
