@@ -85,9 +85,9 @@ impl<'a, S: Session> Requests<'a, S> {
             Err(Misunderstood { fault, extended }) => {
                 match fault {
                     Fault::Fatal(error) => return Err(Ended::Fatal(error)),
-                    Fault::Error(error) if extended => self.fail(&error),
+                    Fault::Error(error) if extended => self.fail(error)?,
                     Fault::Error(error) => {
-                        self.tell(&error);
+                        self.tell(error)?;
                         self.ready();
                     }
                 }
@@ -98,7 +98,7 @@ impl<'a, S: Session> Requests<'a, S> {
             Request::Query(text) => {
                 self.text.clear();
                 self.text.push_str(text);
-                self.query().await;
+                self.query().await?;
                 Ok(())
             }
             Request::Parse(parse) => {
@@ -160,7 +160,7 @@ impl<'a, S: Session> Requests<'a, S> {
             }
             Request::Sync => {
                 if let Err(error) = self.session.sync().await {
-                    self.tell(&error);
+                    self.tell(error)?;
                 }
                 self.ready();
                 Ok(())
@@ -168,23 +168,24 @@ impl<'a, S: Session> Requests<'a, S> {
             Request::Terminate => return Err(Ended::Lost),
         };
         if let Err(error) = done {
-            self.fail(&error);
+            self.fail(error)?;
         }
         Ok(Carried::Out)
     }
 
-    async fn query(&mut self) {
+    async fn query(&mut self) -> std::result::Result<(), Ended> {
         self.wire.control.begin();
         self.session.statements().remove("");
         self.portals.remove("");
         let formats = Formats::All(Format::Text);
         let mut client = Client::new(self.wire, &formats);
         if let Err(error) = self.session.simple(&self.text, &mut client).await {
-            self.tell(&error);
+            self.tell(error)?;
         }
         self.text.clear();
         self.text.shrink_to(KEPT_TEXT_BYTES_MAX);
         self.ready();
+        Ok(())
     }
 
     async fn execute(&mut self, name: String, mut bound: Bound<S>, rows_max: u32) -> Result<()> {
@@ -214,15 +215,23 @@ impl<'a, S: Session> Requests<'a, S> {
     }
 
     /// Tells the client of an error.
-    fn tell(&mut self, error: &SqlError) {
-        self.wire.output.error(Severity::Error, error);
+    ///
+    /// # Errors
+    /// It comes of the connection's own end, which the client is told of instead.
+    fn tell(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
         self.session.failed();
+        if error.state() == SqlState::ADMIN_SHUTDOWN {
+            return Err(Ended::Fatal(error));
+        }
+        self.wire.output.error(Severity::Error, &error);
+        Ok(())
     }
 
     /// The same, and skips what follows.
-    fn fail(&mut self, error: &SqlError) {
-        self.tell(error);
+    fn fail(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
+        self.tell(error)?;
         self.wire.conversation.enter(Phase::Skipping);
+        Ok(())
     }
 
     /// Tells the client that it can go on.

@@ -74,23 +74,10 @@ pub(crate) fn start_at(
 ) -> Running {
     let reactors: Vec<_> = (0..workers).map(|_| Reactor::new().unwrap()).collect();
     let worker_config = WorkerConfig {
-        idle_spin_us: std::env::var("SPIN").map_or(0, |s| s.parse().unwrap()),
+        idle_spin_us: 0,
         ..WorkerConfig::default()
     };
-    let threaded = std::env::var_os("REACTOR_THREAD").is_some();
-    let locals: Vec<_> = match threaded {
-        false => reactors.clone(),
-        true => (0..workers).map(|_| Reactor::new().unwrap()).collect(),
-    };
-    if threaded {
-        for reactor in reactors.clone() {
-            std::thread::spawn(move || {
-                loop {
-                    reactor.sleep(None)
-                }
-            });
-        }
-    }
+    let locals = reactors.clone();
     let runtime = Runtime::start("served", workers, false, worker_config, move |number| {
         Ok(Local(locals[number].clone()))
     })
