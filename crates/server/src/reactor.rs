@@ -1,8 +1,8 @@
 //! What one worker listens to beside its device: sockets.
 //!
 //! A connection asks its reactor whether its socket is ready, and waits as an event when it is
-//! not. Nothing becomes ready unless somebody calls [`Reactor::look`] or [`Reactor::sleep`]:
-//! the worker does, between rounds, and when it has nothing else to do.
+//! not. Nothing becomes ready unless somebody looks: the worker does, between rounds, and
+//! when it has nothing else to do (the reactor is its [`Outside`]).
 //!
 //! # No lost readiness
 //! Sockets are registered edge-triggered, once: the kernel says so when bytes *arrive*, not that
@@ -24,6 +24,7 @@
 
 use std::{
     io,
+    os::fd::{AsRawFd, RawFd},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
@@ -33,6 +34,7 @@ use std::{
 };
 
 use atomic_waker::AtomicWaker;
+use interleave::{Outside, Rouser};
 use mio::{Events, Interest, Registry, Token, event::Source};
 use slab::Slab;
 
@@ -52,7 +54,8 @@ const EVENTS_MAX: usize = 256;
 pub struct Reactor {
     polled: Mutex<Polled>,
     registry: Registry,
-    rouser: mio::Waker,
+    rouser: Arc<mio::Waker>,
+    descriptor: RawFd,
     entries: Mutex<Slab<Arc<Entry>>>,
     counters: Arc<Counters>,
     /// Clients that this worker serves or is about to.
@@ -114,8 +117,9 @@ impl Reactor {
     pub fn new() -> io::Result<Arc<Reactor>> {
         let poll = mio::Poll::new()?;
         let registry = poll.registry().try_clone()?;
-        let rouser = mio::Waker::new(&registry, ROUSED)?;
+        let rouser = Arc::new(mio::Waker::new(&registry, ROUSED)?);
         Ok(Arc::new(Reactor {
+            descriptor: poll.as_raw_fd(),
             polled: Mutex::new(Polled {
                 poll,
                 events: Events::with_capacity(EVENTS_MAX),
@@ -130,20 +134,11 @@ impl Reactor {
         }))
     }
 
-    /// Counters of this worker's connections.
-    pub(crate) fn counters(&self) -> &Arc<Counters> {
-        &self.counters
-    }
-
-    pub(crate) fn clients(&self) -> &AtomicUsize {
-        &self.clients
-    }
-
     /// For the worker, before each of its rounds, and again and again while it has nothing to do
     /// (`idle`): takes in now and then which sockets have become ready, and wakes who waits for
     /// them. Does not block.
     #[inline]
-    pub fn look(&self, idle: bool) {
+    fn look(&self, idle: bool) {
         let was_idle = self.idle.load(Ordering::Relaxed);
         if idle != was_idle {
             // It will sleep next, and look then; unless it asks again.
@@ -159,16 +154,13 @@ impl Reactor {
         }
     }
 
-    /// Blocks until a socket is ready, [`Reactor::rouse`] is called (or has been since the last
-    /// time), or `at_most` is over.
-    pub fn sleep(&self, at_most: Option<Duration>) {
-        self.wait(at_most);
+    /// Counters of this worker's connections.
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
 
-    /// Ends the current sleep, or else the next; from any thread.
-    pub fn rouse(&self) {
-        // Fails only where the counter behind it is full, and then it is heard already.
-        let _ = self.rouser.wake();
+    pub(crate) fn clients(&self) -> &AtomicUsize {
+        &self.clients
     }
 
     fn wait(&self, at_most: Option<Duration>) {
@@ -193,6 +185,28 @@ impl Reactor {
                 entry.writing.set();
             }
         }
+    }
+}
+
+impl Outside for Reactor {
+    fn poll(&self, idle: bool) {
+        self.look(idle);
+    }
+
+    fn sleep(&self, at_most: Option<Duration>) {
+        self.wait(at_most);
+    }
+
+    fn rouser(&self) -> Rouser {
+        let rouser = self.rouser.clone();
+        Arc::new(move || {
+            // Fails only where the counter behind it is full, and then it is heard already.
+            let _ = rouser.wake();
+        })
+    }
+
+    fn descriptor(&self) -> RawFd {
+        self.descriptor
     }
 }
 

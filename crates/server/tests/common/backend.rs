@@ -19,7 +19,7 @@ use std::{
     collections::HashMap, fmt::Write as _, num::NonZeroU32, rc::Rc, sync::Arc, time::Duration,
 };
 
-use interleave::{Handle, Rouser, Runtime, WorkerConfig, WorkerLocal};
+use interleave::{Handle, Outside, Rouser, Runtime, WorkerConfig, WorkerLocal};
 use server::{
     Backend, Client, CommandTag, Config, Control, Execution, Field, Format, Named, Notice,
     ParameterTypes, Parameters, Reactor, Server, Session, Severity, Startup, Statement, Task,
@@ -35,12 +35,11 @@ pub(crate) struct Local(pub Arc<Reactor>);
 
 impl WorkerLocal for Local {
     fn poll(&self, idle: bool) {
-        self.0.look(idle);
+        self.0.poll(idle);
     }
 
     fn rouser(&self) -> Option<Rouser> {
-        let reactor = self.0.clone();
-        Some(Arc::new(move || reactor.rouse()))
+        Some(self.0.rouser())
     }
 
     fn sleep(&self, at_most: Option<Duration>) {
