@@ -8,6 +8,7 @@
 //! | giving a statement up | [`Control`] |
 //! | sockets of one worker | [`Reactor`] |
 //! | passwords | [`Verifier`] |
+//! | bytes of clients, for fuzzers | [`fuzz`] |
 //!
 //! The crate knows messages and sockets. It knows no SQL, no tables and no engine: values come to
 //! it with whoever can write them down. See docs/design/server.md.
@@ -17,6 +18,7 @@ mod config;
 mod connection;
 mod contain;
 mod control;
+pub mod fuzz;
 mod listener;
 mod named;
 mod protocol;

@@ -141,9 +141,11 @@ impl Reactor {
     fn look(&self, idle: bool) {
         let was_idle = self.idle.load(Ordering::Relaxed);
         if idle != was_idle {
-            // It will sleep next, and look then; unless it asks again.
             self.idle.store(idle, Ordering::Relaxed);
-            return;
+            if idle {
+                // It will sleep next, and look then; unless it asks again.
+                return;
+            }
         }
         let looks = self.looks.load(Ordering::Relaxed) + 1;
         if idle || looks >= ROUNDS_PER_LOOK {

@@ -191,7 +191,8 @@ impl<'a> Request<'a> {
             ),
             b'H' => Request::Flush,
             b'S' => Request::Sync,
-            b'X' => Request::Terminate,
+            // Whoever leaves leaves, whatever else it says.
+            b'X' => return Ok(Request::Terminate),
             b'F' => return Err(SqlError::unsupported("the function call protocol")),
             tag => unreachable!("a message {tag} was neither refused nor passed over"),
         };
