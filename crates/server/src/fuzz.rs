@@ -57,7 +57,7 @@ fn compose(data: &[u8]) -> Vec<u8> {
     let Some((&first, data)) = data.split_first() else {
         return Vec::new();
     };
-    if first % 8 == 0 {
+    if first.is_multiple_of(8) {
         return data.to_vec();
     }
     let mut stream = BytesMut::new();
@@ -77,7 +77,7 @@ fn compose(data: &[u8]) -> Vec<u8> {
         }
         // One in 32 has a byte changed.
         if let Some(&change) = choice.get(2)
-            && change % 32 == 0
+            && change.is_multiple_of(32)
         {
             let at =
                 begin + (usize::from(change / 32) + usize::from(what)) % (stream.len() - begin);
@@ -94,7 +94,7 @@ fn encode(stream: &mut BytesMut, message: &Sent) {
 fn message(kind: u8, what: u8) -> Sent {
     const TEXTS: [&str; 8] = ["", "one", "many", "many", "begin", "commit", "copy", "half"];
     let text = TEXTS[usize::from(what % 8)].to_owned();
-    let name = (what / 8 % 4 == 0).then(|| "a".to_owned());
+    let name = ((what / 8).is_multiple_of(4)).then(|| "a".to_owned());
     let target = b"SSSPPPPx"[usize::from(what % 8)];
     match kind % 12 {
         0 => Sent::Query(Query::new(text)),
