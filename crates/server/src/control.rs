@@ -83,7 +83,7 @@ impl Control {
         }
     }
 
-    /// A statement begins: what was said before was not meant for it.
+    /// Forgets that it was cancelled: there was no statement.
     pub(crate) fn begin(&self) {
         if self.cancelled.load(Ordering::Relaxed) {
             self.cancelled.store(false, Ordering::Relaxed);

@@ -15,6 +15,7 @@ use std::{
 };
 
 use mio::net::{TcpListener, TcpStream};
+use socket2::SockRef;
 
 use crate::{
     connection::{Shared, serve},
@@ -110,6 +111,8 @@ fn admit<B: Backend>(
     }
     // Answers are whole when they are sent: there is nothing to wait for.
     let _ = stream.set_nodelay(true);
+    // A client that vanishes without a word is noticed some day, and its transaction ended.
+    let _ = SockRef::from(&stream).set_keepalive(true);
     let Ok(entered) = shared.connections.enter(Role::Client) else {
         return;
     };

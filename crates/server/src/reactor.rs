@@ -4,6 +4,10 @@
 //! not. Nothing becomes ready unless somebody looks: the worker does, between rounds, and
 //! when it has nothing else to do (the reactor is its [`Outside`]).
 //!
+//! All of that happens on the worker's thread, tasks included; other threads only make reactors,
+//! register listeners before their tasks begin, and call the rouser. The atomics and locks are
+//! never contended: they are there because a reactor is made elsewhere.
+//!
 //! # No lost readiness
 //! Sockets are registered edge-triggered, once: the kernel says so when bytes *arrive*, not that
 //! some are there. A connection clears `readable` before it reads, not after:

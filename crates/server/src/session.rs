@@ -117,7 +117,8 @@ pub trait Session: 'static {
     /// The statements that were prepared.
     fn statements(&mut self) -> &mut Named<Self::Statement>;
 
-    /// Carries out all statements of a text and answers: columns, rows and the end of each.
+    /// Carries out all statements of a text and answers: columns, rows and the end of each. If
+    /// no transaction is open they are one, which ends with the text.
     ///
     /// # Errors
     /// What the client is to be told; the statements after it were not carried out.

@@ -10,7 +10,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use client::Client as Dialled;
 use server::{
-    Backend, Client, CommandTag, Config, Execution, Named, ParameterTypes, Parameters, Reactor,
+    Backend, Client, CommandTag, Config, Execution, Field, Named, ParameterTypes, Parameters, Reactor,
     Server, Session, Startup, Statement, Task, TransactionStatus, Verifier,
 };
 use types::{Result, SqlError, SqlState};
@@ -58,7 +58,7 @@ impl Statement for Nothing {
         &[]
     }
 
-    fn fields(&self) -> Option<&[server::Field]> {
+    fn fields(&self) -> Option<&[Field]> {
         None
     }
 }
@@ -88,6 +88,14 @@ impl Session for Counter {
         };
         let counted = self.context.run(Isolation::Serializable, &count).await;
         let count = counted.map_err(failed)?;
+        client.fields(&[Field {
+            name: "count".into(),
+            table: 0,
+            column: 0,
+            type_oid: 20,
+            type_size: 8,
+            type_modifier: -1,
+        }])?;
         client.row(1, |row| {
             row.bytes(count.to_string().as_bytes());
             Ok(())
@@ -145,13 +153,13 @@ fn count_together(options: Options, clients: u64, turns: u64) {
                 let mut client = Dialled::connect(address);
                 for _ in 0..turns {
                     let answers = client.query("count");
-                    assert!(answers[0].starts_with("row "), "{answers:?}");
+                    assert!(answers[1].starts_with("row "), "{answers:?}");
                 }
             });
         }
     });
     let answers = Dialled::connect(address).query("count");
-    assert_eq!(answers[0], format!("row {}", clients * turns + 1));
+    assert_eq!(answers[1], format!("row {}", clients * turns + 1));
     assert_eq!(server.stop(Duration::from_secs(30)), 0);
     database.close();
 }

@@ -70,6 +70,8 @@ impl<'a, S: Session> Requests<'a, S> {
                 Carried::Awaited => {
                     turn = 0;
                     self.wire.receive().await?;
+                    // What was said before was not meant for what comes now.
+                    self.wire.control.begin();
                 }
             }
             if self.wire.conversation.phase() == Phase::Closed {
@@ -106,7 +108,6 @@ impl<'a, S: Session> Requests<'a, S> {
                 done.map(|()| self.wire.output.parse_complete())
             }
             Request::Bind(bind) => {
-                self.wire.control.begin();
                 let done = bind_into(&mut self.session, &mut self.portals, bind).await;
                 done.map(|()| self.wire.output.bind_complete())
             }
@@ -174,7 +175,6 @@ impl<'a, S: Session> Requests<'a, S> {
     }
 
     async fn query(&mut self) -> std::result::Result<(), Ended> {
-        self.wire.control.begin();
         self.session.statements().remove("");
         self.portals.remove("");
         let formats = Formats::All(Format::Text);

@@ -13,6 +13,7 @@ use types::{Result, SqlError, SqlState};
 
 /// Room that there is at least for the next bytes, and that an empty buffer keeps.
 const ROOM_BYTES_MIN: usize = 8 * 1024;
+/// The most that it keeps, and the room that it makes for who sends much.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
 /// Bytes of a length.
@@ -39,6 +40,8 @@ pub(crate) struct Input {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// All the room was taken last time: there may be more than that.
+    filled: bool,
 }
 
 impl Input {
@@ -47,10 +50,11 @@ impl Input {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
             if self.bytes.len() > KEPT_BYTES_MAX {
-                self.bytes = Vec::new();
+                (self.bytes, self.filled) = (Vec::new(), false);
             }
         }
-        if self.bytes.len() - self.end < ROOM_BYTES_MIN {
+        let too_little = self.bytes.len() - self.end < ROOM_BYTES_MIN;
+        if too_little || self.filled && self.bytes.len() < KEPT_BYTES_MAX {
             self.make_room();
         }
         &mut self.bytes[self.end..]
@@ -59,8 +63,11 @@ impl Input {
     fn make_room(&mut self) {
         self.bytes.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
-        if self.bytes.len() - self.end < ROOM_BYTES_MIN {
+        if self.bytes.len() - self.end < ROOM_BYTES_MIN
+            || self.filled && self.bytes.len() < KEPT_BYTES_MAX
+        {
             let doubled = (self.bytes.len() * 2).max(self.end + ROOM_BYTES_MIN);
+            self.filled = false;
             self.bytes.resize(doubled, 0);
         }
     }
@@ -68,6 +75,7 @@ impl Input {
     /// So many bytes were put where [`Input::room`] said.
     pub(crate) fn arrived(&mut self, count: usize) {
         self.end += count;
+        self.filled = self.end == self.bytes.len();
         debug_assert!(self.end <= self.bytes.len());
     }
 
