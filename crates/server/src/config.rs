@@ -11,7 +11,7 @@ pub struct Config {
     /// the default. Memory is taken as a message arrives, not when it is announced.
     pub message_bytes_max: usize,
     /// Answers that are held for a client that does not take them in, in bytes, before its
-    /// statement waits. Range 1 KiB to 1 GiB, default 128 KiB. A single row may be longer.
+    /// statement waits. Range 1 KiB to 1 GiB, default 64 KiB. A single row may be longer.
     pub output_bytes_max: usize,
     /// How long a client may take to say who it is. Default: one minute.
     pub authentication_timeout: Duration,
@@ -22,7 +22,7 @@ impl Default for Config {
         Config {
             connections_max: 1024,
             message_bytes_max: 0x3fff_ffff,
-            output_bytes_max: 128 << 10,
+            output_bytes_max: 64 << 10,
             authentication_timeout: Duration::from_secs(60),
         }
     }

@@ -36,7 +36,7 @@ pub use control::Control;
 pub use named::Named;
 pub use protocol::{
     CommandTag, Field, Format, Formats, Notice, ParameterTypes, Parameters, Row, Severity,
-    TransactionStatus,
+    TransactionStatus, utf8,
 };
 pub use reactor::Reactor;
 pub use scram::{InvalidVerifier, Verifier};

@@ -21,6 +21,7 @@ mod report;
 mod request;
 mod result;
 
+pub use self::body::utf8;
 pub(crate) use self::{
     body::Body,
     output::Output,

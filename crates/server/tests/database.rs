@@ -10,8 +10,8 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use client::Client as Dialled;
 use server::{
-    Backend, Client, CommandTag, Config, Execution, Field, Named, ParameterTypes, Parameters, Reactor,
-    Server, Session, Startup, Statement, Task, TransactionStatus, Verifier,
+    Backend, Client, CommandTag, Config, Execution, Field, Named, ParameterTypes, Parameters,
+    Reactor, Server, Session, Startup, Statement, Task, TransactionStatus, Verifier,
 };
 use types::{Result, SqlError, SqlState};
 use weft::{Context, Database, Isolation, Options, Outside, Table, Transaction};

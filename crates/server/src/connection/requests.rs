@@ -230,6 +230,8 @@ impl<'a, S: Session> Requests<'a, S> {
     /// The same, and skips what follows.
     fn fail(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
         self.tell(error)?;
+        // The client may wait for it before it sends its Sync.
+        self.wire.flushes = true;
         self.wire.conversation.enter(Phase::Skipping);
         Ok(())
     }

@@ -74,11 +74,11 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Text in the only encoding that there is.
+/// Text of a client's, such as a parameter, in the only encoding that there is.
 ///
 /// # Errors
 /// PostgreSQL's, with the bytes of the character that is none.
-pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
+pub fn utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let wrong = &bytes[error.valid_up_to()..];
         // As many as the first byte says that the character has, and there are.

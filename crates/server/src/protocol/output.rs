@@ -22,7 +22,7 @@ use super::{
 };
 
 /// What an empty buffer keeps.
-const KEPT_BYTES_MAX: usize = 64 * 1024;
+const KEPT_BYTES_MAX: usize = 128 * 1024;
 
 /// The longest message that clients bear.
 const MESSAGE_BYTES_MAX: usize = 0x3fff_ffff;
@@ -55,9 +55,13 @@ impl Output {
 
     pub(crate) fn sent(&mut self, count: usize) {
         self.sent += count;
-        if self.sent == self.bytes.len() {
+        // No more is moved than was sent, and a client that never takes all in does not make
+        // the buffer grow.
+        if 2 * self.sent >= self.bytes.len() {
+            self.bytes.drain(..self.sent);
             self.sent = 0;
-            self.bytes.clear();
+        }
+        if self.bytes.is_empty() {
             self.bytes.shrink_to(KEPT_BYTES_MAX);
         }
     }
@@ -307,5 +311,75 @@ impl std::fmt::Write for Ascii<'_> {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_never_takes_all_in_takes_no_memory() {
+        let mut output = Output::default();
+        for _ in 0..100_000 {
+            output
+                .row(1, |row| {
+                    row.bytes(&[7; 100]);
+                    Ok(())
+                })
+                .unwrap();
+            let unsent = output.unsent().len();
+            if unsent > 5000 {
+                output.sent(unsent - 2500);
+                assert_eq!(output.unsent().len(), 2500);
+            }
+        }
+        assert!(output.bytes.capacity() < 32 * 1024);
+    }
+
+    #[test]
+    fn lengths_count_what_they_should() {
+        let mut output = Output::default();
+        output
+            .row(3, |row| {
+                row.bytes(b"ab");
+                row.null();
+                row.value(|bytes| {
+                    bytes.push(b'c');
+                    Ok(())
+                })
+            })
+            .unwrap();
+        assert_eq!(
+            output.unsent(),
+            b"D\0\0\0\x15\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\x01c"
+        );
+    }
+
+    #[test]
+    fn what_fails_or_panics_leaves_nothing() {
+        let mut output = Output::default();
+        output.parse_complete();
+        let before = output.unsent().to_vec();
+        let fails = |row: &mut Row<'_>| {
+            row.null();
+            row.value(|bytes| {
+                bytes.push(1);
+                Err(SqlError::unsupported("this"))
+            })
+        };
+        assert!(output.row(2, fails).is_err());
+        assert_eq!(output.unsent(), before);
+        let panics = std::panic::AssertUnwindSafe(|| {
+            output.row(2, |row| {
+                row.null();
+                row.value(|bytes| {
+                    bytes.push(1);
+                    panic!("a writer of a test panics")
+                })
+            })
+        });
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_eq!(output.unsent(), before);
     }
 }
