@@ -13,9 +13,13 @@ pub trait Outside: Send + Sync + 'static {
     fn poll(&self, idle: bool);
 
     /// Sleeps until something comes, the rouser is called (or has been since the last sleep) or
-    /// `at_most` is over, and wakes the tasks for which something has come. With
-    /// `Some(Duration::ZERO)` it only looks.
+    /// `at_most` is over. Wakes nobody yet: for who wakes a task the worker would still be asleep,
+    /// and have to be roused.
     fn sleep(&self, at_most: Option<Duration>);
+
+    /// After a sleep, this one or that of the device: wakes the tasks for which something has
+    /// come.
+    fn take_in(&self);
 
     /// Ends sleeps.
     fn rouser(&self) -> Rouser;

@@ -36,6 +36,8 @@ use crate::{
     wire::{Stream, Wire},
 };
 
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 /// Small, so that rows have to wait.
 const OUTPUT_BYTES_MAX: usize = 200;
 
@@ -45,9 +47,13 @@ const OUTPUT_BYTES_MAX: usize = 200;
 /// When an answer is not as the module's text has it.
 pub fn connection(data: &[u8]) {
     let stream = compose(data);
-    let whole = answers(&stream, usize::MAX);
+    let whole = answers(&stream, usize::MAX, HERE);
     for step in [1, 3, 16] {
-        assert_eq!(whole, answers(&stream, step), "in pieces of {step} bytes");
+        assert_eq!(
+            whole,
+            answers(&stream, step, HERE),
+            "in pieces of {step} bytes"
+        );
     }
     check(&whole);
 }
@@ -125,7 +131,7 @@ fn message(kind: u8, what: u8) -> Sent {
 }
 
 /// What is answered to `sent` if it comes in pieces.
-fn answers(sent: &[u8], step: usize) -> Vec<u8> {
+fn answers(sent: &[u8], step: usize, peer: IpAddr) -> Vec<u8> {
     let connections: Arc<Connections> = Arc::default();
     let entered = connections
         .enter(Role::Client)
@@ -149,7 +155,6 @@ fn answers(sent: &[u8], step: usize) -> Vec<u8> {
         1 << 16,
         OUTPUT_BYTES_MAX,
     );
-    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let served = pin!(serve(&shared, (), wire, peer, false));
     let ended = served.poll(&mut Context::from_waker(Waker::noop()));
     assert!(

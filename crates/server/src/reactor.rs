@@ -39,7 +39,10 @@ use std::{
 
 use atomic_waker::AtomicWaker;
 use interleave::{Outside, Rouser};
-use mio::{Events, Interest, Registry, Token, event::Source};
+use mio::{
+    Events, Interest, Registry, Token,
+    event::{Event, Source},
+};
 use slab::Slab;
 
 use crate::statistics::Counters;
@@ -72,6 +75,7 @@ pub struct Reactor {
 
 struct Polled {
     poll: mio::Poll,
+    /// What the last sleep found, until it is taken in.
     events: Events,
 }
 
@@ -154,7 +158,7 @@ impl Reactor {
         let looks = self.looks.load(Ordering::Relaxed) + 1;
         if idle || looks >= ROUNDS_PER_LOOK {
             self.looks.store(0, Ordering::Relaxed);
-            self.wait(Some(Duration::ZERO));
+            self.take_in();
         } else {
             self.looks.store(looks, Ordering::Relaxed);
         }
@@ -169,27 +173,28 @@ impl Reactor {
         &self.clients
     }
 
-    fn wait(&self, at_most: Option<Duration>) {
-        let mut polled = lock(&self.polled);
-        let Polled { poll, events } = &mut *polled;
-        if poll.poll(events, at_most).is_err() {
-            // A signal. Whoever called looks again.
+    /// Asks the kernel what is ready.
+    fn ask(polled: &mut Polled, at_most: Option<Duration>) {
+        // It fails for signals, and has found nothing then: whoever called looks again.
+        if polled.poll.poll(&mut polled.events, at_most).is_err() {
+            polled.events.clear();
+        }
+    }
+
+    /// Says that a socket is ready, as this event has it.
+    fn tell(&self, event: &Event) {
+        if event.token() == ROUSED {
             return;
         }
-        for event in &*events {
-            if event.token() == ROUSED {
-                continue;
-            }
-            // It may have gone after its event came.
-            let Some(entry) = lock(&self.entries).get(event.token().0).cloned() else {
-                continue;
-            };
-            if event.is_readable() || event.is_read_closed() || event.is_error() {
-                entry.reading.set();
-            }
-            if event.is_writable() || event.is_write_closed() || event.is_error() {
-                entry.writing.set();
-            }
+        // It may have gone after its event came.
+        let Some(entry) = lock(&self.entries).get(event.token().0).cloned() else {
+            return;
+        };
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            entry.reading.set();
+        }
+        if event.is_writable() || event.is_write_closed() || event.is_error() {
+            entry.writing.set();
         }
     }
 }
@@ -200,7 +205,18 @@ impl Outside for Reactor {
     }
 
     fn sleep(&self, at_most: Option<Duration>) {
-        self.wait(at_most);
+        Reactor::ask(&mut lock(&self.polled), at_most);
+    }
+
+    fn take_in(&self) {
+        let mut polled = lock(&self.polled);
+        if polled.events.is_empty() {
+            Reactor::ask(&mut polled, Some(Duration::ZERO));
+        }
+        for event in &polled.events {
+            self.tell(event);
+        }
+        polled.events.clear();
     }
 
     fn rouser(&self) -> Rouser {

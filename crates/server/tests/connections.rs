@@ -322,6 +322,19 @@ fn who_does_not_read_can_be_cancelled_too() {
     assert_eq!(last, CANCELLED);
 }
 
+/// Its statement waits, its worker does not.
+#[test]
+fn who_does_not_read_keeps_nobody_waiting() {
+    let running = backend::start(1, Config::default(), &[]);
+    let address = running.server.addresses()[0];
+    let mut slow = Client::connect(address);
+    slow.send(&[query("rows 2000000000")]);
+    let mut other = Client::connect(address);
+    for _ in 0..100 {
+        assert_eq!(other.query("select 1").len(), 4);
+    }
+}
+
 const FATAL: &str = "FATAL 57P01 terminating connection due to administrator command";
 
 #[test]

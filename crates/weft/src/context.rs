@@ -159,15 +159,11 @@ impl WorkerLocal for WorkerState {
     fn sleep(&self, at_most: Option<Duration>) {
         match &self.beside {
             None => self.session.sleep(at_most),
-            Some(beside) if beside.watched => {
-                self.session.sleep(at_most);
-                beside.outside.sleep(Some(Duration::ZERO));
-            }
+            Some(beside) if beside.watched => self.session.sleep(at_most),
             // What such a device does is done at once; but one that is only simulated wants to
             // be asked.
-            Some(beside) if self.session.awaits_device() => {
+            Some(_) if self.session.awaits_device() => {
                 self.session.sleep(Some(Duration::ZERO));
-                beside.outside.sleep(Some(Duration::ZERO));
             }
             Some(beside) => beside.outside.sleep(at_most),
         }
@@ -183,6 +179,9 @@ impl WorkerLocal for WorkerState {
 
     fn after_sleep(&self) {
         self.session.after_sleep();
+        if let Some(beside) = &self.beside {
+            beside.outside.take_in();
+        }
     }
 
     fn progress(&self) -> Option<u64> {

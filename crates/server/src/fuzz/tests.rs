@@ -31,7 +31,7 @@ fn random_clients_do_no_harm() {
 fn random_clients_get_rows_errors_and_copies() {
     let mut seen = [0; 256];
     for seed in 0..INPUTS {
-        let answers = answers(&compose(&input(seed)), usize::MAX);
+        let answers = answers(&compose(&input(seed)), usize::MAX, HERE);
         let mut rest = &answers[..];
         while let [tag, a, b, c, d, ..] = *rest {
             seen[usize::from(tag)] += 1;
@@ -53,4 +53,21 @@ fn an_answer_that_should_not_be_there_is_found() {
     output.error(crate::Severity::Error, &SqlError::unsupported("this"));
     output.parse_complete();
     check(output.unsent());
+}
+
+/// Who has no password is believed on the machine itself, and nowhere else.
+#[test]
+fn strangers_have_to_prove_who_they_are() {
+    let startup = compose(&[1]);
+    let tag = |peer: &str| {
+        let answers = answers(&startup, usize::MAX, peer.parse().unwrap());
+        // The message of authentication that comes first, by its number.
+        (answers[0], answers[8])
+    };
+    for here in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
+        assert_eq!(tag(here), (b'R', 0), "{here}");
+    }
+    for elsewhere in ["10.0.0.1", "128.0.0.1", "::2", "::ffff:10.0.0.1"] {
+        assert_eq!(tag(elsewhere), (b'R', 10), "{elsewhere}");
+    }
 }

@@ -45,6 +45,10 @@ impl WorkerLocal for Local {
     fn sleep(&self, at_most: Option<Duration>) {
         self.0.sleep(at_most);
     }
+
+    fn after_sleep(&self) {
+        self.0.take_in();
+    }
 }
 
 pub(crate) struct TestBackend {
