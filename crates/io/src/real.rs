@@ -198,7 +198,7 @@ impl Directory for RealDirectory {
             .open(&path)
             .map_err(|error| explain(error, "cannot open", &path))?;
         match file.try_lock() {
-            Ok(()) => Ok(DirectoryLock(Box::new(file))),
+            Ok(()) => Ok(DirectoryLock(Box::new(Locked(file)))),
             Err(TryLockError::WouldBlock) => Err(io::Error::new(
                 io::ErrorKind::WouldBlock,
                 format!("{} is open already", self.path.display()),
@@ -248,6 +248,19 @@ impl Directory for RealDirectory {
             (false, None) => "blocking".to_owned(),
             (false, Some(why)) => format!("blocking (io_uring: {why})"),
         }
+    }
+}
+
+/// The file that says that the directory is open.
+///
+/// Closing it would not do: a process that another thread has just forked has the descriptor too,
+/// until it runs its program, and with it the lock.
+struct Locked(fs::File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // It fails for no reason but a descriptor that is not open.
+        let _ = self.0.unlock();
     }
 }
 

@@ -3,7 +3,11 @@
 #[path = "common/backends.rs"]
 mod backends;
 
-use std::{io::ErrorKind, sync::Arc};
+use std::{
+    io::ErrorKind,
+    os::fd::{FromRawFd as _, OwnedFd},
+    sync::Arc,
+};
 
 use backends::{Place, on_each};
 use io::{Backend, Directory, OpenMode, RealDirectory};
@@ -81,6 +85,30 @@ fn blocking_calls_on_direct_files_need_no_alignment() {
             assert_eq!(bytes[..read], model[offset..offset + read]);
         }
     });
+}
+
+/// A database that was closed could not be opened again: another thread was just starting a
+/// program, and between fork and exec the child has all descriptors, with them the lock. Here a
+/// duplicate stands for the child's descriptor.
+#[test]
+fn a_lock_is_free_after_drop_though_a_child_still_has_its_descriptor() {
+    let place = Place::new();
+    let directory = RealDirectory::open(&place.0, Backend::Blocking).unwrap();
+    let lock = directory.lock().unwrap();
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let of_lock = open.filter(|entry| {
+        std::fs::read_link(entry.path()).is_ok_and(|file| file == place.0.join("LOCK"))
+    });
+    let numbers = of_lock.map(|entry| entry.file_name().into_string().unwrap());
+    let children: Vec<_> = numbers
+        .map(|number| {
+            // SAFETY: it copies the descriptor of an open file; what it gives is ours alone.
+            unsafe { OwnedFd::from_raw_fd(libc::dup(number.parse().unwrap())) }
+        })
+        .collect();
+    assert_eq!(children.len(), 1);
+    drop(lock);
+    directory.lock().unwrap();
 }
 
 #[test]
