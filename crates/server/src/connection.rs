@@ -4,6 +4,7 @@
 //! has read it. While it waits for its client it is parked, and costs its memory.
 
 mod handshake;
+mod options;
 mod requests;
 
 use std::{future::Future, net::IpAddr, pin::pin, sync::Arc, task::Poll, time::Duration};

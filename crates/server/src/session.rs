@@ -68,7 +68,7 @@ pub struct Startup {
     pub user: String,
     /// The database that it wants.
     pub database: String,
-    /// Settings by name, as it wants them; `options` are in the form of a command line.
+    /// Settings by name, as it wants them.
     pub settings: BTreeMap<String, String>,
     /// Where the client is.
     pub peer: IpAddr,

@@ -59,6 +59,30 @@ fn an_introduction() {
 }
 
 #[test]
+fn settings_are_given_by_themselves_or_as_a_command_line() {
+    let (_running, address) = start(Config::default());
+    let options = ("options", "-c application_name=a --application-name=b");
+    for (parameters, name) in [
+        (&[("user", "weft"), options][..], "b"),
+        (&[("user", "weft"), options, ("application_name", "c")], "c"),
+    ] {
+        let mut client = Client::dial(address);
+        client.start(parameters);
+        let answers = client.until_ready();
+        assert!(answers.contains(&format!("set application_name={name}")));
+    }
+    let mut client = Client::dial(address);
+    client.start(&[("user", "weft"), ("options", "-d 3")]);
+    assert_eq!(
+        client.until_ready(),
+        [
+            "FATAL 42601 invalid command-line argument for server process: -d",
+            "gone"
+        ]
+    );
+}
+
+#[test]
 fn encryption_is_declined_and_the_client_goes_on() {
     let (_running, address) = start(Config::default());
     let mut client = Client::dial(address);

@@ -8,7 +8,7 @@ use pgwire::messages::startup::{
 };
 use types::{SqlError, SqlState};
 
-use super::Shared;
+use super::{Shared, options};
 use crate::{
     protocol::{Greeting, Packet, Phase},
     scram::{Exchange, MECHANISM, Verifier},
@@ -123,10 +123,14 @@ fn introduce(
     let database = parameters
         .remove("database")
         .filter(|name| !name.is_empty());
+    let options = parameters.remove("options").unwrap_or_default();
+    let mut settings: BTreeMap<_, _> = options::parse(&options)?.into_iter().collect();
+    // What is given by itself counts.
+    settings.extend(parameters);
     Ok(Startup {
         database: database.unwrap_or_else(|| user.clone()),
         user,
-        settings: parameters,
+        settings,
         peer,
         control: wire.control.clone(),
     })

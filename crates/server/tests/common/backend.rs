@@ -124,6 +124,7 @@ impl Backend for TestBackend {
             status: TransactionStatus::Idle,
             statements: Named::default(),
             control: startup.control,
+            application_name: startup.settings.get("application_name").cloned(),
         })
     }
 }
@@ -132,6 +133,7 @@ pub(crate) struct TestSession {
     status: TransactionStatus,
     statements: Named<Shared>,
     control: Arc<Control>,
+    application_name: Option<String>,
 }
 
 pub(crate) struct Prepared {
@@ -390,6 +392,9 @@ impl Session for TestSession {
             ("standard_conforming_strings", "on"),
         ] {
             tell(name, value);
+        }
+        if let Some(name) = &self.application_name {
+            tell("application_name", name);
         }
     }
 
