@@ -1,5 +1,7 @@
 //! The fuzz target on random bytes, and on some that were chosen.
 
+use types::SqlError;
+
 use super::*;
 
 const INPUTS: u64 = 3000;
