@@ -230,6 +230,15 @@ impl Session {
         }))
     }
 
+    /// From now on the worker's sleep ends as well while this descriptor is readable, which is to
+    /// stay open for as long as the session lives. False: there is no device to sleep on, or it
+    /// can wait only for its own.
+    pub fn watch(&self, descriptor: std::os::fd::RawFd) -> bool {
+        self.port
+            .as_ref()
+            .is_some_and(|port| port.watch(descriptor))
+    }
+
     /// The database.
     pub fn database(&self) -> &Arc<Database> {
         &self.database

@@ -15,6 +15,7 @@
 //! | what is seldom, and waits long | [`Nested`] |
 //! | waits for a device | [`from_device`], [`Scheduling`] |
 //! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
+//! | what comes from outside, as bytes to sockets do | [`Outside`] |
 //! | threads | [`Runtime`] |
 //! | tasks from any thread or runtime | [`Handle::submit`], [`JoinHandle`] |
 //! | closed loops without allocation | [`Source`] |
@@ -33,6 +34,7 @@ mod interleaver;
 mod leaf;
 mod lookup;
 mod nested;
+mod outside;
 mod policy;
 mod prefetch;
 mod root;
@@ -59,6 +61,7 @@ pub use interleaver::{Costs, Interleaver};
 pub use leaf::Leaf;
 pub use lookup::{Execution, Lookup, look_up_all};
 pub use nested::Nested;
+pub use outside::Outside;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;
 pub use stats::WorkerStats;

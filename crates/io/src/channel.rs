@@ -1,6 +1,6 @@
 //! One thread's way to the device.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{fmt, io, os::fd::RawFd, sync::Arc, time::Duration};
 
 use crate::{buffer::Buffer, directory::File};
 
@@ -75,6 +75,12 @@ pub trait Channel: fmt::Debug {
     /// Blocks until something can be reaped, the channel is roused, or `at_most` is
     /// over; spuriously too. A rouse that came since the last wait ends it at once.
     fn wait(&mut self, at_most: Option<Duration>);
+
+    /// From now on waits end as well while this descriptor is readable. It is to stay open for
+    /// as long as the channel lives. False: the channel cannot, and waits only for its own.
+    fn watch(&mut self, _descriptor: RawFd) -> bool {
+        false
+    }
 
     /// Ends waits, from any thread.
     fn rouser(&self) -> Arc<dyn Rouse>;

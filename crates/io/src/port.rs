@@ -8,6 +8,7 @@ use std::{
     fmt,
     future::Future,
     io,
+    os::fd::RawFd,
     pin::Pin,
     rc::Rc,
     sync::Arc,
@@ -177,6 +178,12 @@ impl Port {
     pub fn wait(&self, at_most: Option<Duration>) {
         self.channel.borrow_mut().wait(at_most);
         self.poll();
+    }
+
+    /// From now on waits end as well while this descriptor is readable, if the channel can do
+    /// that: see [`Channel::watch`].
+    pub fn watch(&self, descriptor: RawFd) -> bool {
+        self.channel.borrow_mut().watch(descriptor)
     }
 
     /// Ends waits, from any thread.

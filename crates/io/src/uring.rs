@@ -85,6 +85,8 @@ use crate::{
 
 /// `user_data` of the poll for rouses; no index is as large.
 const ROUSED: u64 = u64::MAX;
+/// Of that for the descriptor that is watched beside.
+const WATCHED: u64 = u64::MAX - 1;
 
 /// How long to sleep at most when the kernel has yet to take an operation.
 const RETRY: Duration = Duration::from_millis(1);
@@ -106,6 +108,8 @@ pub(crate) struct UringChannel {
     rouser: Arc<Rouser>,
     /// The kernel watches the rouser's descriptor.
     armed: bool,
+    /// Another descriptor that ends waits, and whether the kernel watches it.
+    watched: Option<(RawFd, bool)>,
 }
 
 impl UringChannel {
@@ -123,6 +127,7 @@ impl UringChannel {
             completed: Vec::new(),
             rouser: Arc::new(Rouser::new()?),
             armed: false,
+            watched: None,
         })
     }
 
@@ -146,12 +151,7 @@ impl UringChannel {
                 Ok(taken) => taken,
                 Err(error) => return self.refuse(&error),
             };
-            for user_data in self.queued.drain(..taken) {
-                match user_data {
-                    ROUSED => self.armed = true,
-                    _ => self.taken += 1,
-                }
-            }
+            self.note_taken(taken);
             if !self.queued.is_empty() {
                 return;
             }
@@ -177,12 +177,24 @@ impl UringChannel {
         }
     }
 
+    /// The kernel has taken so many of the entries in the submission queue.
+    fn note_taken(&mut self, taken: usize) {
+        for user_data in self.queued.drain(..taken) {
+            match (user_data, &mut self.watched) {
+                (ROUSED, _) => self.armed = true,
+                (WATCHED, Some((_, watching))) => *watching = true,
+                (WATCHED, None) => {}
+                _ => self.taken += 1,
+            }
+        }
+    }
+
     /// The ring is beyond repair and will submit nothing more, so that the entry in
     /// its queue is never read: ends what the kernel has not taken.
     #[cold]
     fn refuse(&mut self, error: &io::Error) {
         let queued = std::mem::take(&mut self.queued).into_iter();
-        let queued = queued.filter(|&queued| queued != ROUSED);
+        let queued = queued.filter(|&queued| queued < WATCHED);
         let indices = queued.map(|queued| queued as u32);
         for index in indices.chain(std::mem::take(&mut self.backlog)) {
             let operation = self.take(index);
@@ -210,6 +222,10 @@ impl UringChannel {
                 self.rouser.silence();
                 continue;
             }
+            if user_data == WATCHED {
+                self.watched = self.watched.map(|(descriptor, _)| (descriptor, false));
+                continue;
+            }
             self.taken -= 1;
             let operation = self.take(user_data as u32);
             let result = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
@@ -227,19 +243,26 @@ impl UringChannel {
         self.completed = completed;
     }
 
-    /// Has the kernel watch for rouses.
+    /// Puts what is to end a wait into the submission queue, which is empty: the wait itself
+    /// hands it over.
     fn arm(&mut self) {
-        if self.armed || !self.queued.is_empty() {
-            return;
+        debug_assert!(self.queued.is_empty());
+        if !self.armed {
+            self.arm_one(self.rouser.descriptor(), ROUSED);
         }
-        let poll = PollAdd::new(Fd(self.rouser.descriptor()), libc::POLLIN as u32)
+        if let Some((descriptor, false)) = self.watched {
+            self.arm_one(descriptor, WATCHED);
+        }
+    }
+
+    fn arm_one(&mut self, descriptor: RawFd, user_data: u64) {
+        let poll = PollAdd::new(Fd(descriptor), libc::POLLIN as u32)
             .build()
-            .user_data(ROUSED);
-        // SAFETY: no memory is involved, and the kernel holds on to what the
-        // descriptor, a field of ours, refers to.
+            .user_data(user_data);
+        // SAFETY: no memory is involved, and the kernel holds on to what the descriptor refers
+        // to.
         unsafe { self.ring.push(&poll) };
-        self.queued.push_back(ROUSED);
-        self.hand_over(Deferred::Leave);
+        self.queued.push_back(user_data);
     }
 }
 
@@ -315,18 +338,27 @@ impl Channel for UringChannel {
         if !self.completed.is_empty() || !self.rouser.begin_wait() {
             return;
         }
-        self.arm();
-        let at_most = if self.armed && self.queued.is_empty() {
-            at_most
+        let waited = if self.queued.is_empty() {
+            self.arm();
+            let (taken, waited) = self.ring.submit_and_wait(at_most);
+            self.note_taken(taken);
+            waited
         } else {
-            Some(at_most.map_or(RETRY, |at_most| at_most.min(RETRY)))
+            // The kernel takes nothing just now.
+            let at_most = at_most.map_or(RETRY, |at_most| at_most.min(RETRY));
+            self.ring.wait(Some(at_most))
         };
-        if self.ring.wait(at_most).is_err() {
+        if waited.is_err() {
             // Never seen; a caller that comes back at once should not spin.
             thread::sleep(RETRY);
         }
         self.rouser.end_wait();
         self.collect_here();
+    }
+
+    fn watch(&mut self, descriptor: RawFd) -> bool {
+        self.watched = Some((descriptor, false));
+        true
     }
 
     fn rouser(&self) -> Arc<dyn Rouse> {

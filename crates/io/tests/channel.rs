@@ -4,6 +4,8 @@
 mod backends;
 
 use std::{
+    io::{Read, Write},
+    os::{fd::AsRawFd, unix::net::UnixStream},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -180,6 +182,35 @@ fn a_rouse_from_another_thread_ends_a_wait() {
             // What came after a spurious end must not end the next iteration's.
             channel.wait(Some(Duration::ZERO));
         }
+    });
+}
+
+/// While it is readable, that is: not only when it becomes so.
+#[test]
+fn a_descriptor_that_is_watched_ends_waits() {
+    on_each(|directory| {
+        let mut channel = directory.channel().unwrap();
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        if !channel.watch(ours.as_raw_fd()) {
+            return;
+        }
+        let begin = Instant::now();
+        channel.wait(Some(Duration::from_millis(2)));
+        thread::scope(|scope| {
+            scope.spawn(|| theirs.write_all(b"ab").unwrap());
+            channel.wait(Some(LONG));
+        });
+        channel.wait(Some(LONG));
+        ours.read_exact(&mut [0; 2]).unwrap();
+        assert!(begin.elapsed() < LONG);
+        // What the kernel still had to say of it is heard by now, or ends one more.
+        channel.wait(Some(Duration::from_millis(2)));
+        let silent = Instant::now();
+        channel.wait(Some(Duration::from_millis(20)));
+        assert!(silent.elapsed() >= Duration::from_millis(20));
+        channel.rouser().rouse();
+        channel.wait(Some(LONG));
+        assert!(begin.elapsed() < LONG);
     });
 }
 

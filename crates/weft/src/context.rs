@@ -12,7 +12,7 @@ use std::{
 };
 
 use engine::{Session, SessionError};
-use interleave::{Policy, Rouser, Scheduling, WorkerLocal};
+use interleave::{Outside, Policy, Rouser, Scheduling, WorkerLocal};
 
 use crate::{
     error::{Abort, Error, Result, RetriesExhausted},
@@ -68,9 +68,17 @@ pub(crate) struct WorkerState {
     pub(crate) shared: Arc<Shared>,
     /// Used by local databases only.
     pub(crate) jobs: Jobs,
+    beside: Option<Beside>,
     /// State of the generator that spreads backoffs. Seeded by the worker's
     /// number, so that a simulation repeats itself.
     spread: Cell<u64>,
+}
+
+/// What the worker listens to beside its device.
+struct Beside {
+    outside: Arc<dyn Outside>,
+    /// The device's sleep ends for it; else it is slept on.
+    watched: bool,
 }
 
 impl WorkerState {
@@ -83,8 +91,16 @@ impl WorkerState {
             session,
             shared: shared.clone(),
             jobs: Jobs::default(),
+            beside: None,
             spread: Cell::new(0x9e37_79b9_7f4a_7c15 ^ number as u64),
         })
+    }
+
+    /// The same, of a worker that also listens to `outside`.
+    pub(crate) fn beside(mut self, outside: Arc<dyn Outside>) -> WorkerState {
+        let watched = self.session.watch(outside.descriptor());
+        self.beside = Some(Beside { outside, watched });
+        self
     }
 
     /// A number below `bound`.
@@ -102,6 +118,9 @@ impl WorkerLocal for WorkerState {
     #[inline]
     fn poll(&self, idle: bool) {
         self.session.poll(idle);
+        if let Some(beside) = &self.beside {
+            beside.outside.poll(idle);
+        }
     }
 
     fn hand_over(&self) {
@@ -131,11 +150,23 @@ impl WorkerLocal for WorkerState {
     }
 
     fn rouser(&self) -> Option<Rouser> {
-        self.session.rouser()
+        match &self.beside {
+            Some(beside) if !beside.watched => Some(beside.outside.rouser()),
+            _ => self.session.rouser(),
+        }
     }
 
     fn sleep(&self, at_most: Option<Duration>) {
-        self.session.sleep(at_most);
+        match &self.beside {
+            None => self.session.sleep(at_most),
+            Some(beside) if beside.watched => self.session.sleep(at_most),
+            // What such a device does is done at once; but one that is only simulated wants to
+            // be asked.
+            Some(_) if self.session.awaits_device() => {
+                self.session.sleep(Some(Duration::ZERO));
+            }
+            Some(beside) => beside.outside.sleep(at_most),
+        }
     }
 
     fn housekeep(&self) {
@@ -148,6 +179,9 @@ impl WorkerLocal for WorkerState {
 
     fn after_sleep(&self) {
         self.session.after_sleep();
+        if let Some(beside) = &self.beside {
+            beside.outside.take_in();
+        }
     }
 
     fn progress(&self) -> Option<u64> {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use engine::{CheckpointReport, IndexReport, RecoveryProgress, RecoveryReport};
-use interleave::{Interleaved, Policy, Runtime};
+use interleave::{Interleaved, Outside, Policy, Runtime};
 
 use crate::{
     context::{Context, Shared, WorkerState},
@@ -69,7 +69,25 @@ impl Database {
     ) -> Result<Database> {
         options.validate()?;
         let opening = Opening::begin(&options)?;
-        Database::start(options, opening, progress)
+        Database::start(options, opening, Vec::new(), progress)
+    }
+
+    /// As [`Database::open_reporting`], with something for each worker to listen to beside its
+    /// device: clients' sockets. There are as many workers as there is something to listen to,
+    /// whatever [`Options::workers`] says; [`WorkerHandle::spawn`] gives them tasks that wait
+    /// for it.
+    ///
+    /// # Errors
+    /// As for [`Database::open`].
+    pub fn open_beside(
+        mut options: Options,
+        outsides: Vec<Arc<dyn Outside>>,
+        progress: impl FnMut(&RecoveryProgress),
+    ) -> Result<Database> {
+        options.workers = outsides.len();
+        options.validate()?;
+        let opening = Opening::begin(&options)?;
+        Database::start(options, opening, outsides, progress)
     }
 
     /// As [`Database::open`], in a directory of the caller's own making, instead of
@@ -81,12 +99,13 @@ impl Database {
     pub fn open_in(options: Options, directory: Arc<dyn io::Directory>) -> Result<Database> {
         options.validate()?;
         let opening = Opening::begin_in(&options, Some(directory))?;
-        Database::start(options, opening, |_| {})
+        Database::start(options, opening, Vec::new(), |_| {})
     }
 
     fn start(
         options: Options,
         opening: Opening,
+        outsides: Vec<Arc<dyn Outside>>,
         mut progress: impl FnMut(&RecoveryProgress),
     ) -> Result<Database> {
         let shared = Shared::new(&options, opening.engine.clone());
@@ -98,7 +117,11 @@ impl Database {
             options.worker_config(),
             move |number| {
                 Working::forever();
-                WorkerState::new(&for_workers, number)
+                let state = WorkerState::new(&for_workers, number)?;
+                Ok(match outsides.get(number) {
+                    Some(outside) => state.beside(outside.clone()),
+                    None => state,
+                })
             },
         )?;
         let recovered = opening.finish(runtime.handles(), &mut progress)?;

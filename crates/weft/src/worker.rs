@@ -80,6 +80,23 @@ impl WorkerHandle {
         });
     }
 
+    /// Runs the future that `make` returns on the worker, to its end; `make` is called on the
+    /// worker's thread. What it waits for, of transactions or of anything else, keeps nobody
+    /// waiting: it is a task among the others. Closing the database waits for it, so whoever
+    /// spawns it has to see to it that it ends.
+    pub fn spawn<M, F>(&self, make: M)
+    where
+        M: FnOnce(Context) -> F + Send + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let task = self.handle.submit(move |state| {
+            make(Context {
+                state: state.clone(),
+            })
+        });
+        task.detach();
+    }
+
     /// Transactions submitted to this worker that have not ended.
     pub fn open_transactions(&self) -> u64 {
         self.handle.open_tasks().saturating_sub(self.own_tasks)

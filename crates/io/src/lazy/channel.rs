@@ -5,7 +5,7 @@
 //! channel. A durable write is held until that says that it is done, so that reads see
 //! it all the time.
 
-use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, os::fd::RawFd, sync::Arc, time::Duration};
 
 use super::{
     Shared,
@@ -211,6 +211,10 @@ impl Channel for LazyChannel {
             Some(due) => self.reaps = self.reaps.max(due - 1),
             None => self.real.wait(at_most),
         }
+    }
+
+    fn watch(&mut self, descriptor: RawFd) -> bool {
+        self.real.watch(descriptor)
     }
 
     fn rouser(&self) -> Arc<dyn Rouse> {

@@ -62,8 +62,8 @@ impl Ring {
                 "this Linux is older than 5.11",
             ));
         }
-        // One place is for the poll for rouses.
-        let completions_max = parameters.cq_entries() as usize - 1;
+        // One place is for the poll for rouses, one for that of the watched descriptor.
+        let completions_max = parameters.cq_entries() as usize - 2;
         Ok(Ring {
             ring,
             completions_max,
@@ -153,7 +153,26 @@ impl Ring {
     /// # Errors
     /// The ring cannot be waited for.
     pub(super) fn wait(&mut self, at_most: Option<Duration>) -> io::Result<()> {
-        let Err(error) = self.enter(0, Deferred::Run, 1, at_most) else {
+        self.wait_after(0, at_most)
+    }
+
+    /// The same after handing over the entries in the queue: how many the kernel has taken. If
+    /// it has not taken all of them it does not block.
+    ///
+    /// # Errors
+    /// As for [`Ring::wait`].
+    pub(super) fn submit_and_wait(&mut self, at_most: Option<Duration>) -> (usize, io::Result<()>) {
+        let before = match self.broken {
+            None => self.ring.submission().len(),
+            Some(_) => 0,
+        };
+        let waited = self.wait_after(before, at_most);
+        let taken = before - self.ring.submission().len().min(before);
+        (taken, waited)
+    }
+
+    fn wait_after(&mut self, submissions: usize, at_most: Option<Duration>) -> io::Result<()> {
+        let Err(error) = self.enter(submissions, Deferred::Run, 1, at_most) else {
             return Ok(());
         };
         match error.raw_os_error() {

@@ -1,0 +1,84 @@
+//! The coroutine of one connection, from its first byte to its last.
+//!
+//! It is a task of one worker for all of its life: a statement is carried out on the thread that
+//! has read it. While it waits for its client it is parked, and costs its memory.
+
+mod handshake;
+mod options;
+mod requests;
+
+use std::{future::Future, net::IpAddr, pin::pin, sync::Arc, task::Poll, time::Duration};
+
+use types::{SqlError, SqlState};
+
+use self::{handshake::shake_hands, requests::Requests};
+use crate::{
+    config::Config,
+    contain::contain,
+    control::Connections,
+    protocol::Severity,
+    session::Backend,
+    wire::{Ended, Wire},
+};
+
+/// How long a client is given to take in why its connection ends.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// What all connections of a server share.
+#[derive(Debug)]
+pub(crate) struct Shared<B> {
+    pub(crate) backend: Arc<B>,
+    pub(crate) config: Config,
+    pub(crate) connections: Arc<Connections>,
+    /// Makes the salts of users that there are not.
+    pub(crate) secret: [u8; 32],
+}
+
+/// Serves one client. `refused`: it is one too many.
+pub(crate) async fn serve<B: Backend>(
+    shared: &Shared<B>,
+    context: B::Context,
+    mut wire: Wire,
+    peer: IpAddr,
+    refused: bool,
+) {
+    let conversation = async {
+        let limit = shared.config.authentication_timeout;
+        let greeted = within(
+            limit,
+            shake_hands(shared, context, &mut wire, peer, refused),
+        );
+        let session = greeted.await.unwrap_or(Err(Ended::Lost))?;
+        Requests::new(session, &mut wire).run().await
+    };
+    let ended = match contain(conversation).await {
+        Ok(Ok(never)) => match never {},
+        Ok(Err(ended)) => ended,
+        Err(_) => {
+            wire.counters.panics.add(1);
+            Ended::Fatal(
+                SqlError::new(
+                    SqlState::INTERNAL_ERROR,
+                    "the server failed to carry this out",
+                )
+                .hint("This is a defect of the server; its log has more."),
+            )
+        }
+    };
+    if let Ended::Fatal(error) = ended {
+        wire.output.error(Severity::Fatal, &error);
+    }
+    // Whether it gets there or not, this is the end.
+    let _ = within(FAREWELL, wire.send()).await;
+}
+
+/// Awaits `future`, but not longer than this.
+async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut limit = pin!(interleave::sleep(limit));
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => limit.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}

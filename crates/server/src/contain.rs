@@ -1,0 +1,32 @@
+//! A panic of a backend ends its connection and nothing else.
+
+use std::{
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+};
+
+/// The panic's message has been given to the panic hook.
+#[derive(Debug)]
+pub(crate) struct Panicked;
+
+/// Awaits `future`, and contains its panics. What it borrows must bear to be left as it is; the
+/// future itself is dropped when this is.
+///
+/// # Errors
+/// It panicked.
+pub(crate) async fn contain<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(payload) => {
+                // A payload may panic when it is dropped.
+                std::mem::forget(payload);
+                Poll::Ready(Err(Panicked))
+            }
+        }
+    })
+    .await
+}

@@ -1,0 +1,233 @@
+//! How a connection is told from outside to give its statement up, or itself.
+//!
+//! A request to cancel comes over another connection, with the number and the secret that the
+//! first one was given. It is a flag and a wake: whoever carries a statement out looks at the
+//! flag now and then, and waits for it beside what it waits for.
+
+use std::{
+    collections::HashMap,
+    future::poll_fn,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use atomic_waker::AtomicWaker;
+use subtle::ConstantTimeEq;
+use types::{Result, SqlError, SqlState};
+
+use crate::scram::random;
+
+/// One connection, as others see it.
+#[derive(Debug)]
+pub struct Control {
+    process: i32,
+    secret: i32,
+    cancelled: AtomicBool,
+    stopping: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl Control {
+    /// The number by which clients name the connection.
+    pub fn process(&self) -> i32 {
+        self.process
+    }
+
+    pub(crate) fn secret(&self) -> i32 {
+        self.secret
+    }
+
+    /// Whether the statement should be given up.
+    ///
+    /// # Errors
+    /// It should, with this error.
+    pub fn check(&self) -> Result<()> {
+        // Nothing else was published with the flags.
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err(shut_down());
+        }
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(SqlError::new(
+                SqlState::QUERY_CANCELED,
+                "canceling statement due to user request",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Waits until the statement should be given up, and gives the error to do so with. To be
+    /// awaited beside what the statement waits for, in the task of the connection only.
+    pub async fn requested(&self) -> SqlError {
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    /// As [`Control::requested`].
+    pub fn poll(&self, context: &mut Context<'_>) -> Poll<SqlError> {
+        self.waker.register(context.waker());
+        match self.check() {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(error),
+        }
+    }
+
+    /// As [`Control::poll`], but nobody hears of cancelling: there is no statement.
+    pub(crate) fn poll_stopping(&self, context: &mut Context<'_>) -> Poll<SqlError> {
+        self.waker.register(context.waker());
+        match self.stopping.load(Ordering::Relaxed) {
+            true => Poll::Ready(shut_down()),
+            false => Poll::Pending,
+        }
+    }
+
+    /// Forgets that it was cancelled: there was no statement.
+    pub(crate) fn begin(&self) {
+        if self.cancelled.load(Ordering::Relaxed) {
+            self.cancelled.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        // The waker's registration comes before the look at the flag, and orders the two.
+        self.waker.wake();
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.waker.wake();
+    }
+}
+
+fn shut_down() -> SqlError {
+    SqlError::new(
+        SqlState::ADMIN_SHUTDOWN,
+        "terminating connection due to administrator command",
+    )
+}
+
+/// What a task serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Client,
+    /// Whoever is not a client yet.
+    Listener,
+}
+
+/// All connections of a server, and its listeners: they are told to end, and waited for, alike.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    known: Mutex<Known>,
+    /// Clients whose tasks have not ended.
+    open: AtomicUsize,
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    controls: HashMap<i32, Arc<Control>>,
+    last: i32,
+    stopping: bool,
+}
+
+impl Connections {
+    /// # Errors
+    /// The system gave no random numbers.
+    pub(crate) fn enter(self: &Arc<Self>, role: Role) -> Result<Entered> {
+        let mut secret = [0; 4];
+        random(&mut secret)?;
+        let mut known = self.lock();
+        let process = loop {
+            known.last = known.last.checked_add(1).unwrap_or(1);
+            let process = known.last;
+            if !known.controls.contains_key(&process) {
+                break process;
+            }
+        };
+        let control = Arc::new(Control {
+            process,
+            secret: i32::from_be_bytes(secret),
+            cancelled: AtomicBool::new(false),
+            stopping: AtomicBool::new(known.stopping),
+            waker: AtomicWaker::new(),
+        });
+        known.controls.insert(process, control.clone());
+        if role == Role::Client {
+            self.open.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(Entered {
+            connections: self.clone(),
+            control,
+            role,
+        })
+    }
+
+    /// How many clients there are.
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the statement of the connection that was given these numbers, if there is one.
+    pub(crate) fn cancel(&self, process: i32, secret: i32) {
+        let control = self.lock().controls.get(&process).cloned();
+        if let Some(control) = control
+            && bool::from(control.secret.to_be_bytes().ct_eq(&secret.to_be_bytes()))
+        {
+            control.cancel();
+        }
+    }
+
+    /// Tells all connections to end, those to come included.
+    pub(crate) fn stop(&self) {
+        let mut known = self.lock();
+        known.stopping = true;
+        let controls: Vec<_> = known.controls.values().cloned().collect();
+        // Wakers are foreign code.
+        drop(known);
+        for control in controls {
+            control.stop();
+        }
+    }
+
+    /// Blocks until none is left, or `at_most` is over. How many are left.
+    pub(crate) fn wait(&self, at_most: Duration) -> usize {
+        let end = Instant::now() + at_most;
+        let mut known = self.lock();
+        while !known.controls.is_empty() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let woken = self.ended.wait_timeout(known, left);
+            known = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        known.controls.len()
+    }
+
+    /// Nothing is left half done under this lock.
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection's place among all of them, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    connections: Arc<Connections>,
+    pub(crate) control: Arc<Control>,
+    role: Role,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if self.role == Role::Client {
+            self.connections.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        let mut known = self.connections.lock();
+        known.controls.remove(&self.control.process);
+        self.connections.ended.notify_all();
+    }
+}

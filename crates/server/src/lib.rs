@@ -1,0 +1,45 @@
+//! The PostgreSQL protocol, and connections as coroutines on the workers of a database.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | start, count, stop | [`Server`], [`Config`], [`Statistics`] |
+//! | what understands the statements | [`Backend`], [`Session`], [`Statement`] |
+//! | where rows go, and COPY's data comes from | [`Client`], [`CopyIn`], [`CopyOut`] |
+//! | giving a statement up | [`Control`] |
+//! | sockets of one worker | [`Reactor`] |
+//! | passwords | [`Verifier`] |
+//! | bytes of clients, for fuzzers | [`fuzz`] |
+//!
+//! The crate knows messages and sockets. It knows no SQL, no tables and no engine: values come to
+//! it with whoever can write them down. See docs/design/server.md.
+
+mod client;
+mod config;
+mod connection;
+mod contain;
+mod control;
+pub mod fuzz;
+mod listener;
+mod named;
+mod protocol;
+mod reactor;
+mod scram;
+mod server;
+mod session;
+mod socket;
+mod statistics;
+mod wire;
+
+pub use client::{Client, CopyIn, CopyOut};
+pub use config::Config;
+pub use control::Control;
+pub use named::Named;
+pub use protocol::{
+    CommandTag, Field, Format, Formats, Notice, ParameterTypes, Parameters, Row, Severity,
+    TransactionStatus, utf8,
+};
+pub use reactor::Reactor;
+pub use scram::{InvalidVerifier, Verifier};
+pub use server::Server;
+pub use session::{Backend, Execution, Session, Startup, Statement, Task};
+pub use statistics::Statistics;

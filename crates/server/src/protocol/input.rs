@@ -1,0 +1,208 @@
+//! Bytes from the client, cut into messages.
+//!
+//! Not here: what a message means. A message is a tag, a length that counts itself, and a body;
+//! before a connection has started there is no tag.
+//!
+//! # Bounds
+//! The buffer grows with what has arrived, never with what a length announces: a client pays
+//! for memory by sending. Once it is empty it gives back what one long message made it take.
+
+use std::ops::Range;
+
+use types::{Result, SqlError, SqlState};
+
+/// Room that there is at least for the next bytes, and that an empty buffer keeps.
+const ROOM_BYTES_MIN: usize = 8 * 1024;
+/// The most that it keeps, and the room that it makes for who sends much.
+const KEPT_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of a length.
+const LENGTH_BYTES: usize = 4;
+
+/// One message: its tag (0 before the connection has started), and its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frame<'a> {
+    pub(crate) tag: u8,
+    pub(crate) body: &'a [u8],
+}
+
+/// A message that was taken: it can be looked at until [`Input::room`] is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Taken {
+    pub(crate) tag: u8,
+    body: Range<usize>,
+}
+
+/// What has arrived and not been taken yet.
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    /// Initialised throughout; `start..end` has arrived.
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// All the room was taken last time: there may be more than that.
+    filled: bool,
+}
+
+impl Input {
+    /// Where the next bytes go; call [`Input::arrived`] with how many they were.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.bytes.len() > KEPT_BYTES_MAX {
+                (self.bytes, self.filled) = (Vec::new(), false);
+            }
+        }
+        let too_little = self.bytes.len() - self.end < ROOM_BYTES_MIN;
+        if too_little || self.filled && self.bytes.len() < KEPT_BYTES_MAX {
+            self.make_room();
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    fn make_room(&mut self) {
+        self.bytes.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.bytes.len() - self.end < ROOM_BYTES_MIN
+            || self.filled && self.bytes.len() < KEPT_BYTES_MAX
+        {
+            let doubled = (self.bytes.len() * 2).max(self.end + ROOM_BYTES_MIN);
+            self.filled = false;
+            self.bytes.resize(doubled, 0);
+        }
+    }
+
+    /// So many bytes were put where [`Input::room`] said.
+    pub(crate) fn arrived(&mut self, count: usize) {
+        self.end += count;
+        self.filled = self.end == self.bytes.len();
+        debug_assert!(self.end <= self.bytes.len());
+    }
+
+    /// Takes the next message that has a tag, if it is there wholly; [`Input::frame`] shows it.
+    ///
+    /// `longest` gives the longest body that a tag may have.
+    ///
+    /// # Errors
+    /// A tag or a length that cannot be: there is no telling where the next message begins.
+    pub(crate) fn tagged(
+        &mut self,
+        longest: impl FnOnce(u8) -> Result<usize>,
+    ) -> Result<Option<Taken>> {
+        let Some(&tag) = self.bytes[..self.end].get(self.start) else {
+            return Ok(None);
+        };
+        let longest = longest(tag)?;
+        let body = self.take(1, longest)?;
+        Ok(body.map(|body| Taken { tag, body }))
+    }
+
+    /// The same of a message without a tag.
+    ///
+    /// # Errors
+    /// As for [`Input::tagged`].
+    pub(crate) fn untagged(&mut self, longest: usize) -> Result<Option<Taken>> {
+        let body = self.take(0, longest)?;
+        Ok(body.map(|body| Taken { tag: 0, body }))
+    }
+
+    /// The message that was taken last.
+    pub(crate) fn frame(&self, taken: Taken) -> Frame<'_> {
+        Frame {
+            tag: taken.tag,
+            body: &self.bytes[taken.body],
+        }
+    }
+
+    fn take(&mut self, tag_bytes: usize, longest: usize) -> Result<Option<Range<usize>>> {
+        let arrived = &self.bytes[self.start..self.end];
+        let Some(length) = arrived.get(tag_bytes..tag_bytes + LENGTH_BYTES) else {
+            return Ok(None);
+        };
+        let length = i32::from_be_bytes(length.try_into().expect("four bytes"));
+        let body_bytes = usize::try_from(length)
+            .ok()
+            .and_then(|length| length.checked_sub(LENGTH_BYTES))
+            .filter(|&body_bytes| body_bytes <= longest)
+            .ok_or_else(|| SqlError::new(SqlState::PROTOCOL_VIOLATION, "invalid message length"))?;
+        let body = tag_bytes + LENGTH_BYTES;
+        if arrived.len() < body + body_bytes {
+            return Ok(None);
+        }
+        let body = self.start + body;
+        self.start = body + body_bytes;
+        Ok(Some(body..body + body_bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(input: &mut Input, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let room = input.room();
+            let count = room.len().min(bytes.len());
+            room[..count].copy_from_slice(&bytes[..count]);
+            input.arrived(count);
+            bytes = &bytes[count..];
+        }
+    }
+
+    fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+        let mut message = vec![tag];
+        message.extend((body.len() as u32 + 4).to_be_bytes());
+        message.extend(body);
+        message
+    }
+
+    #[test]
+    fn messages_come_out_whole_however_their_bytes_arrive() {
+        let bodies: Vec<Vec<u8>> = [0, 1, 5, 8000, 8192, 100_000, 3]
+            .map(|length| (0..length).map(|i| i as u8).collect())
+            .into();
+        let stream: Vec<u8> = bodies.iter().flat_map(|body| message(b'x', body)).collect();
+        for step in [1, 2, 7, 4096, stream.len()] {
+            let mut input = Input::default();
+            let mut seen = Vec::new();
+            for part in stream.chunks(step) {
+                put(&mut input, part);
+                while let Some(taken) = input.tagged(|_| Ok(200_000)).unwrap() {
+                    let frame = input.frame(taken);
+                    assert_eq!(frame.tag, b'x');
+                    seen.push(frame.body.to_vec());
+                }
+            }
+            assert!(seen == bodies, "in steps of {step}");
+            assert_eq!(input.start, input.end);
+        }
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_are_refused() {
+        for length in [-1_i32, 0, 3, 15, i32::MAX] {
+            let mut input = Input::default();
+            put(&mut input, b"Q");
+            put(&mut input, &length.to_be_bytes());
+            let error = input.tagged(|_| Ok(10)).unwrap_err();
+            assert_eq!(error.state(), SqlState::PROTOCOL_VIOLATION, "{length}");
+        }
+    }
+
+    #[test]
+    fn an_announced_length_takes_no_memory() {
+        let mut input = Input::default();
+        put(&mut input, b"Q\x3f\xff\xff\xff");
+        assert!(input.tagged(|_| Ok(usize::MAX)).unwrap().is_none());
+        assert!(input.bytes.len() <= 2 * ROOM_BYTES_MIN);
+    }
+
+    #[test]
+    fn a_long_message_is_not_held_on_to() {
+        let mut input = Input::default();
+        put(&mut input, &message(b'Q', &vec![0; 1 << 20]));
+        assert!(input.tagged(|_| Ok(usize::MAX)).unwrap().is_some());
+        input.room();
+        assert!(input.bytes.len() <= KEPT_BYTES_MAX);
+    }
+}

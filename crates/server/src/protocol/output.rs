@@ -1,0 +1,385 @@
+//! Messages to the client, in the order in which they are to be sent.
+//!
+//! What goes out once per statement or row is written in place; the rest goes through pgwire's
+//! messages. A message is in the buffer wholly or not at all, also if what writes it fails or
+//! panics: what was there before can still be sent, and an error after it.
+
+use std::{fmt::Write as _, ops::Range};
+
+use bytes::BytesMut;
+use pgwire::messages::{
+    Message,
+    data::ParameterDescription,
+    response::{ErrorResponse, NoticeResponse},
+    startup::ParameterStatus,
+};
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    format::{Format, Formats},
+    report::{Notice, Severity},
+    result::{CommandTag, Field},
+};
+
+/// What an empty buffer keeps.
+const KEPT_BYTES_MAX: usize = 128 * 1024;
+
+/// The longest message that clients bear.
+const MESSAGE_BYTES_MAX: usize = 0x3fff_ffff;
+
+/// What a client is told that it can do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// No transaction is open but for the length of a statement.
+    Idle,
+    /// One is open.
+    InTransaction,
+    /// One is open and has failed: it can only be rolled back.
+    Failed,
+}
+
+/// Messages that wait to be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// Where pgwire writes.
+    scratch: BytesMut,
+}
+
+impl Output {
+    /// What is to be sent next; call [`Output::sent`] with how much of it was.
+    pub(crate) fn unsent(&self) -> &[u8] {
+        &self.bytes[self.sent..]
+    }
+
+    pub(crate) fn sent(&mut self, count: usize) {
+        self.sent += count;
+        // No more is moved than was sent, and a client that never takes all in does not make
+        // the buffer grow.
+        if 2 * self.sent >= self.bytes.len() {
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
+        }
+        if self.bytes.is_empty() {
+            self.bytes.shrink_to(KEPT_BYTES_MAX);
+        }
+    }
+
+    /// A message of whatever `write` puts there.
+    ///
+    /// # Errors
+    /// Those of `write`; or the message is too long. Nothing is left of it then.
+    pub(crate) fn message(
+        &mut self,
+        tag: u8,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let message = Unfinished::begin(&mut self.bytes, Some(tag));
+        write(message.bytes)?;
+        message.finish()
+    }
+
+    /// A message that has no body.
+    fn bare(&mut self, tag: u8) {
+        self.bytes.extend_from_slice(&[tag, 0, 0, 0, 4]);
+    }
+
+    /// One of pgwire's messages, which are never as long as to be refused.
+    pub(crate) fn encode(&mut self, message: &impl Message) {
+        self.scratch.clear();
+        if message.encode(&mut self.scratch).is_ok() {
+            self.bytes.extend_from_slice(&self.scratch);
+        }
+    }
+
+    /// The answer to who asks for encryption.
+    pub(crate) fn no_encryption(&mut self) {
+        self.bytes.push(b'N');
+    }
+
+    pub(crate) fn parse_complete(&mut self) {
+        self.bare(b'1');
+    }
+
+    pub(crate) fn bind_complete(&mut self) {
+        self.bare(b'2');
+    }
+
+    pub(crate) fn close_complete(&mut self) {
+        self.bare(b'3');
+    }
+
+    pub(crate) fn no_data(&mut self) {
+        self.bare(b'n');
+    }
+
+    pub(crate) fn empty_query(&mut self) {
+        self.bare(b'I');
+    }
+
+    pub(crate) fn portal_suspended(&mut self) {
+        self.bare(b's');
+    }
+
+    pub(crate) fn copy_done(&mut self) {
+        self.bare(b'c');
+    }
+
+    pub(crate) fn ready_for_query(&mut self, status: TransactionStatus) {
+        let status = match status {
+            TransactionStatus::Idle => b'I',
+            TransactionStatus::InTransaction => b'T',
+            TransactionStatus::Failed => b'E',
+        };
+        self.bytes.extend_from_slice(&[b'Z', 0, 0, 0, 5, status]);
+    }
+
+    pub(crate) fn command_complete(&mut self, tag: CommandTag) {
+        let message = Unfinished::begin(&mut self.bytes, Some(b'C'));
+        tag.write(message.bytes);
+        message.bytes.push(0);
+        message.finish().expect("tags are short");
+    }
+
+    pub(crate) fn parameter_status(&mut self, name: &str, value: &str) {
+        self.encode(&ParameterStatus::new(name.to_owned(), value.to_owned()));
+    }
+
+    pub(crate) fn parameter_description(&mut self, types: &[u32]) {
+        self.encode(&ParameterDescription::new(types.to_vec()));
+    }
+
+    /// # Errors
+    /// More columns than can be counted.
+    pub(crate) fn row_description(&mut self, fields: &[Field], formats: &Formats) -> Result<()> {
+        let count = column_count(fields.len())?;
+        self.message(b'T', |bytes| {
+            bytes.extend_from_slice(&count);
+            for (column, field) in fields.iter().enumerate() {
+                field.write(formats.of(column), bytes);
+            }
+            Ok(())
+        })
+    }
+
+    /// A row of so many columns, each of which `write` has to put there.
+    ///
+    /// # Errors
+    /// Those of `write`; a row that is too long.
+    pub(crate) fn row(
+        &mut self,
+        columns: usize,
+        write: impl FnOnce(&mut Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let count = column_count(columns)?;
+        self.message(b'D', |bytes| {
+            bytes.extend_from_slice(&count);
+            let mut row = Row { bytes, written: 0 };
+            write(&mut row)?;
+            debug_assert_eq!(row.written, columns, "a row has all its columns");
+            Ok(())
+        })
+    }
+
+    pub(crate) fn error(&mut self, severity: Severity, error: &SqlError) {
+        self.encode(&ErrorResponse::new(severity.fields(error)));
+    }
+
+    pub(crate) fn notice(&mut self, notice: &Notice) {
+        self.encode(&NoticeResponse::new(notice.fields()));
+    }
+
+    /// How COPY goes on: `G` from the client, `H` to it.
+    pub(crate) fn copy_response(&mut self, tag: u8, format: Format, columns: usize) {
+        let message = Unfinished::begin(&mut self.bytes, Some(tag));
+        message.bytes.push(format.code() as u8);
+        message
+            .bytes
+            .extend_from_slice(&(columns as u16).to_be_bytes());
+        for _ in 0..columns {
+            message
+                .bytes
+                .extend_from_slice(&format.code().to_be_bytes());
+        }
+        message.finish().expect("columns are few");
+    }
+}
+
+fn column_count(columns: usize) -> Result<[u8; 2]> {
+    i16::try_from(columns).map(i16::to_be_bytes).map_err(|_| {
+        SqlError::new(
+            SqlState::TOO_MANY_COLUMNS,
+            "target lists can have at most 1664 entries",
+        )
+    })
+}
+
+/// A row that is being written: its columns in order, each once.
+#[derive(Debug)]
+pub struct Row<'a> {
+    bytes: &'a mut Vec<u8>,
+    written: usize,
+}
+
+impl Row<'_> {
+    /// The next column is NULL.
+    pub fn null(&mut self) {
+        self.bytes.extend_from_slice(&(-1_i32).to_be_bytes());
+        self.written += 1;
+    }
+
+    /// The next column is what `write` appends.
+    ///
+    /// # Errors
+    /// Those of `write`; a value that is too long.
+    pub fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let value = Unfinished::begin(self.bytes, None);
+        write(value.bytes)?;
+        value.finish()?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// The next column is this.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes
+            .extend_from_slice(&(bytes.len() as u32).to_be_bytes());
+        self.bytes.extend_from_slice(bytes);
+        self.written += 1;
+    }
+}
+
+/// Something with a length in front that is not known yet: a message, whose length counts
+/// itself, or a value, whose length does not. Dropped before its end, it leaves nothing.
+struct Unfinished<'a> {
+    bytes: &'a mut Vec<u8>,
+    begin: usize,
+    length: Range<usize>,
+}
+
+impl<'a> Unfinished<'a> {
+    fn begin(bytes: &'a mut Vec<u8>, tag: Option<u8>) -> Unfinished<'a> {
+        let begin = bytes.len();
+        bytes.extend(tag);
+        let length = bytes.len()..bytes.len() + 4;
+        bytes.extend_from_slice(&[0; 4]);
+        Unfinished {
+            bytes,
+            begin,
+            length,
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        let counted = match self.length.start == self.begin {
+            true => self.length.end,
+            false => self.length.start,
+        };
+        let length = self.bytes.len() - counted;
+        if length > MESSAGE_BYTES_MAX {
+            return Err(SqlError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!("a message of {length} bytes is too long for the protocol"),
+            ));
+        }
+        self.bytes[self.length.clone()].copy_from_slice(&(length as u32).to_be_bytes());
+        // Nothing in it needs to be dropped.
+        std::mem::forget(self);
+        Ok(())
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.bytes.truncate(self.begin);
+    }
+}
+
+impl CommandTag {
+    fn write(self, bytes: &mut Vec<u8>) {
+        let mut text = Ascii(bytes);
+        // Writing to memory does not fail.
+        let _ = write!(text, "{self}");
+    }
+}
+
+/// Text is appended to bytes.
+struct Ascii<'a>(&'a mut Vec<u8>);
+
+impl std::fmt::Write for Ascii<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_never_takes_all_in_takes_no_memory() {
+        let mut output = Output::default();
+        for _ in 0..100_000 {
+            output
+                .row(1, |row| {
+                    row.bytes(&[7; 100]);
+                    Ok(())
+                })
+                .unwrap();
+            let unsent = output.unsent().len();
+            if unsent > 5000 {
+                output.sent(unsent - 2500);
+                assert_eq!(output.unsent().len(), 2500);
+            }
+        }
+        assert!(output.bytes.capacity() < 32 * 1024);
+    }
+
+    #[test]
+    fn lengths_count_what_they_should() {
+        let mut output = Output::default();
+        output
+            .row(3, |row| {
+                row.bytes(b"ab");
+                row.null();
+                row.value(|bytes| {
+                    bytes.push(b'c');
+                    Ok(())
+                })
+            })
+            .unwrap();
+        assert_eq!(
+            output.unsent(),
+            b"D\0\0\0\x15\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\x01c"
+        );
+    }
+
+    #[test]
+    fn what_fails_or_panics_leaves_nothing() {
+        let mut output = Output::default();
+        output.parse_complete();
+        let before = output.unsent().to_vec();
+        let fails = |row: &mut Row<'_>| {
+            row.null();
+            row.value(|bytes| {
+                bytes.push(1);
+                Err(SqlError::unsupported("this"))
+            })
+        };
+        assert!(output.row(2, fails).is_err());
+        assert_eq!(output.unsent(), before);
+        let panics = std::panic::AssertUnwindSafe(|| {
+            output.row(2, |row| {
+                row.null();
+                row.value(|bytes| {
+                    bytes.push(1);
+                    panic!("a writer of a test panics")
+                })
+            })
+        });
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_eq!(output.unsent(), before);
+    }
+}

@@ -1,0 +1,217 @@
+//! Which messages are heard when: the states of a connection, without any input or output.
+//!
+//! ```text
+//!  Greeting ──► Authenticating ──► Ready ◄──────────┐
+//!                                  │  ▲ │           │ Sync
+//!                       COPY begins▼  │ │ error ──► Skipping
+//!                               Copying ┘ (of an extended query)
+//! ```
+//! Every state may end in [`Phase::Closed`]. Main type: [`Conversation`], which takes messages
+//! from its input as the state has them: what is to be skipped is skipped here.
+
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    input::{Input, Taken},
+    packet::{PACKET_BYTES_MAX, Packet},
+    request::{Request, copy_failure, longest},
+};
+
+/// The longest answer to a challenge.
+const PASSWORD_BYTES_MAX: usize = 65_535;
+
+/// Where a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The client has yet to say what it wants.
+    Greeting,
+    /// It has yet to prove who it is.
+    Authenticating,
+    /// Requests are carried out.
+    Ready,
+    /// One has failed; nothing is carried out up to the next Sync.
+    Skipping,
+    /// A statement takes in the client's data.
+    Copying,
+    /// Nothing is heard any more.
+    Closed,
+}
+
+/// Why a message was not understood.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The client is told, and the conversation goes on.
+    Error(SqlError),
+    /// The client is told, and that is the end.
+    Fatal(SqlError),
+}
+
+/// Why, and by which message.
+#[derive(Debug)]
+pub(crate) struct Misunderstood {
+    pub(crate) fault: Fault,
+    /// The message belongs to the extended protocol: what follows is skipped.
+    pub(crate) extended: bool,
+}
+
+impl Misunderstood {
+    fn fatal(error: SqlError) -> Misunderstood {
+        Misunderstood {
+            fault: Fault::Fatal(error),
+            extended: false,
+        }
+    }
+}
+
+/// What a client says, message by message.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    pub(crate) input: Input,
+    phase: Phase,
+    message_bytes_max: usize,
+}
+
+impl Conversation {
+    pub(crate) fn new(message_bytes_max: usize) -> Conversation {
+        Conversation {
+            input: Input::default(),
+            phase: Phase::Greeting,
+            message_bytes_max,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        // What is closed stays so.
+        if self.phase != Phase::Closed {
+            self.phase = phase;
+        }
+    }
+
+    /// The first message, or that after encryption was refused. `None`: it is not there yet.
+    ///
+    /// # Errors
+    /// The client is to be told, and the connection ends.
+    pub(crate) fn packet(&mut self) -> Result<Option<Packet>> {
+        debug_assert_eq!(self.phase, Phase::Greeting);
+        match self.input.untagged(PACKET_BYTES_MAX)? {
+            Some(taken) => Packet::read(self.input.frame(taken)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// An answer to a challenge. `None`: it is not there yet.
+    ///
+    /// # Errors
+    /// As for [`Conversation::packet`].
+    pub(crate) fn answer(&mut self) -> Result<Option<&[u8]>> {
+        debug_assert_eq!(self.phase, Phase::Authenticating);
+        let taken = self.input.tagged(|tag| match tag {
+            b'p' => Ok(PASSWORD_BYTES_MAX),
+            _ => Err(SqlError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!("expected SASL response, got message type {tag}"),
+            )),
+        })?;
+        Ok(taken.map(|taken| self.input.frame(taken).body))
+    }
+
+    /// The next request that is to be carried out. `None`: it is not there yet.
+    ///
+    /// # Errors
+    /// A message that is none.
+    pub(crate) fn request(&mut self) -> std::result::Result<Option<Request<'_>>, Misunderstood> {
+        let limit = self.message_bytes_max;
+        let taken = loop {
+            match self.input.tagged(|tag| longest(tag, limit)) {
+                Ok(Some(taken)) if self.phase.passes_over(taken.tag) => {}
+                Ok(Some(taken)) => break taken,
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    self.phase = Phase::Closed;
+                    return Err(Misunderstood::fatal(error));
+                }
+            }
+        };
+        let tag = taken.tag;
+        Request::read(self.input.frame(taken))
+            .map(Some)
+            .map_err(|error| Misunderstood {
+                fault: Fault::Error(error),
+                extended: matches!(tag, b'P' | b'B' | b'D' | b'E' | b'C' | b'H'),
+            })
+    }
+
+    /// The next message while a statement takes in data. `None`: it is not there yet.
+    ///
+    /// # Errors
+    /// A message that has no place there; the COPY has failed.
+    pub(crate) fn copied(&mut self) -> Result<Option<Copied>> {
+        debug_assert_eq!(self.phase, Phase::Copying);
+        let limit = self.message_bytes_max;
+        loop {
+            let taken = match self.input.tagged(|tag| longest(tag, limit)) {
+                Ok(Some(taken)) => taken,
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    self.phase = Phase::Closed;
+                    return Err(error);
+                }
+            };
+            return match taken.tag {
+                b'd' => Ok(Some(Copied::Data(taken))),
+                b'c' => Ok(Some(Copied::Done)),
+                b'f' => {
+                    let reason = copy_failure(self.input.frame(taken))?;
+                    Ok(Some(Copied::Failed(reason.to_owned())))
+                }
+                // Who has not noticed yet that the command is a COPY may send these.
+                b'H' | b'S' => continue,
+                tag => {
+                    if tag == b'X' {
+                        self.phase = Phase::Closed;
+                    }
+                    Err(SqlError::new(
+                        SqlState::PROTOCOL_VIOLATION,
+                        format!("unexpected message type 0x{tag:02X} during COPY from stdin"),
+                    ))
+                }
+            };
+        }
+    }
+}
+
+/// What comes while a statement takes in the client's data.
+#[derive(Debug)]
+pub(crate) enum Copied {
+    /// Some of it: [`Input::frame`] has it.
+    Data(Taken),
+    Done,
+    /// The client gives it up, and says why.
+    Failed(String),
+}
+
+impl Phase {
+    /// Whether a message is not for this state, and nobody is to be told. A Sync ends skipping.
+    fn passes_over(&mut self, tag: u8) -> bool {
+        match self {
+            Phase::Skipping => match tag {
+                b'S' => {
+                    *self = Phase::Ready;
+                    false
+                }
+                b'X' => false,
+                _ => true,
+            },
+            // Who has not noticed yet that a COPY has failed may send these.
+            Phase::Ready => matches!(tag, b'd' | b'c' | b'f'),
+            Phase::Greeting | Phase::Authenticating | Phase::Copying | Phase::Closed => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! What clients ask for, once they are connected: the messages, borrowed from the input.
+//!
+//! pgwire has these messages too, but its decoding copies all of them, replaces text that is
+//! not UTF-8, reads on into the next message where a body is too short, and panics where
+//! nothing follows.
+
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    body::Body,
+    format::{Format, FormatList},
+    input::Frame,
+};
+
+/// The longest body of messages that have no data of the client's.
+const SHORT_BYTES_MAX: usize = 10_000;
+
+/// The longest body of a message, by its tag.
+///
+/// # Errors
+/// There is no such message; the client is lost, or is no client.
+pub(crate) fn longest(tag: u8, message_bytes_max: usize) -> Result<usize> {
+    match tag {
+        b'Q' | b'P' | b'B' | b'd' => Ok(message_bytes_max),
+        b'F' | b'f' => Ok(message_bytes_max),
+        b'D' | b'E' | b'C' | b'H' | b'S' | b'X' | b'c' => {
+            Ok(SHORT_BYTES_MAX.min(message_bytes_max))
+        }
+        _ => Err(SqlError::new(
+            SqlState::PROTOCOL_VIOLATION,
+            format!("invalid frontend message type {tag}"),
+        )),
+    }
+}
+
+/// A message of a client that is connected.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Request<'a> {
+    /// Run these statements.
+    Query(&'a str),
+    Parse(Parse<'a>),
+    Bind(Bind<'a>),
+    Describe(Target, &'a str),
+    /// Run the portal, for at most so many rows (0: all).
+    Execute(&'a str, u32),
+    Close(Target, &'a str),
+    /// Send what there is.
+    Flush,
+    Sync,
+    Terminate,
+}
+
+/// Prepare a statement under a name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parse<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) types: ParameterTypes<'a>,
+}
+
+/// The types that a client gives to parameters, by object identifier.
+#[derive(Debug, Clone, Copy)]
+pub struct ParameterTypes<'a>(&'a [u8]);
+
+impl ParameterTypes<'_> {
+    /// The types, from the first parameter on; `None` where the client leaves it open. The
+    /// statement may have more parameters.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<u32>> {
+        self.0.chunks_exact(4).map(|bytes| {
+            let oid = u32::from_be_bytes(bytes.try_into().expect("four bytes"));
+            (oid != 0).then_some(oid)
+        })
+    }
+}
+
+/// Make a portal of a statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bind<'a> {
+    pub(crate) portal: &'a str,
+    pub(crate) statement: &'a str,
+    pub(crate) parameters: Parameters<'a>,
+    pub(crate) results: FormatList<'a>,
+}
+
+/// The values of parameters, as the client wrote them.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameters<'a> {
+    formats: FormatList<'a>,
+    count: usize,
+    values: Body<'a>,
+}
+
+impl<'a> Parameters<'a> {
+    fn read(body: &mut Body<'a>) -> Result<Parameters<'a>> {
+        let formats = FormatList::read(body)?;
+        let count = body.count()?;
+        let values = *body;
+        for _ in 0..count {
+            value(body)?;
+        }
+        if !formats.fits(count) {
+            return Err(SqlError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!(
+                    "bind message has {} parameter formats but {count} parameters",
+                    formats.len()
+                ),
+            ));
+        }
+        Ok(Parameters {
+            formats,
+            count,
+            values,
+        })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Their forms and bytes, from the first on; `None` is NULL.
+    pub fn iter(&self) -> impl Iterator<Item = (Format, Option<&'a [u8]>)> + use<'a> {
+        let Parameters {
+            formats,
+            count,
+            mut values,
+        } = *self;
+        (0..count).map(move |index| {
+            let bytes = value(&mut values).expect("looked at when it was read");
+            (formats.get(index), bytes)
+        })
+    }
+}
+
+/// A value, or NULL.
+fn value<'a>(body: &mut Body<'a>) -> Result<Option<&'a [u8]>> {
+    match body.int4()? {
+        -1 => Ok(None),
+        length => {
+            let length = usize::try_from(length).map_err(|_| {
+                SqlError::new(
+                    SqlState::PROTOCOL_VIOLATION,
+                    "insufficient data left in message",
+                )
+            })?;
+            body.take(length).map(Some)
+        }
+    }
+}
+
+/// What Describe and Close are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Statement,
+    Portal,
+}
+
+impl<'a> Request<'a> {
+    /// # Errors
+    /// The body is not what the tag says, or has text that is none.
+    pub(crate) fn read(frame: Frame<'a>) -> Result<Request<'a>> {
+        let mut body = Body::new(frame.body);
+        let request = match frame.tag {
+            b'Q' => Request::Query(body.string()?),
+            b'P' => Request::Parse(Parse {
+                name: body.string()?,
+                text: body.string()?,
+                types: {
+                    let count = body.count()?;
+                    ParameterTypes(body.take(4 * count)?)
+                },
+            }),
+            b'B' => Request::Bind(Bind {
+                portal: body.string()?,
+                statement: body.string()?,
+                parameters: Parameters::read(&mut body)?,
+                results: FormatList::read(&mut body)?,
+            }),
+            b'D' => Request::Describe(target(&mut body, "DESCRIBE")?, body.string()?),
+            b'C' => Request::Close(target(&mut body, "CLOSE")?, body.string()?),
+            b'E' => Request::Execute(
+                body.string()?,
+                // As PostgreSQL: what is not positive is no limit.
+                u32::try_from(body.int4()?).unwrap_or(0),
+            ),
+            b'H' => Request::Flush,
+            b'S' => Request::Sync,
+            // Whoever leaves leaves, whatever else it says.
+            b'X' => return Ok(Request::Terminate),
+            b'F' => return Err(SqlError::unsupported("the function call protocol")),
+            tag => unreachable!("a message {tag} was neither refused nor passed over"),
+        };
+        body.end()?;
+        Ok(request)
+    }
+}
+
+/// Why a client gives a COPY up.
+///
+/// # Errors
+/// As for [`Request::read`].
+pub(crate) fn copy_failure(frame: Frame<'_>) -> Result<&str> {
+    let mut body = Body::new(frame.body);
+    let reason = body.string()?;
+    body.end()?;
+    Ok(reason)
+}
+
+fn target(body: &mut Body<'_>, message: &str) -> Result<Target> {
+    match body.byte()? {
+        b'S' => Ok(Target::Statement),
+        b'P' => Ok(Target::Portal),
+        other => Err(SqlError::new(
+            SqlState::PROTOCOL_VIOLATION,
+            format!("invalid {message} message subtype {other}"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,344 @@
+//! What one worker listens to beside its device: sockets.
+//!
+//! A connection asks its reactor whether its socket is ready, and waits as an event when it is
+//! not. Nothing becomes ready unless somebody looks: the worker does, between rounds, and
+//! when it has nothing else to do (the reactor is its [`Outside`]).
+//!
+//! All of that happens on the worker's thread, tasks included; other threads only make reactors,
+//! register listeners before their tasks begin, and call the rouser. The atomics and locks are
+//! never contended: they are there because a reactor is made elsewhere.
+//!
+//! # No lost readiness
+//! Sockets are registered edge-triggered, once: the kernel says so when bytes *arrive*, not that
+//! some are there. A connection clears `readable` before it reads, not after:
+//!
+//! ```text
+//!   connection                     reactor
+//!   swap(readable, false)
+//!   read: 5 bytes
+//!                                  edge: store(readable, true); wake
+//!   would wait: readable? reads
+//! ```
+//! If it was cleared after the read, the edge between the two would be forgotten. A read that
+//! brings less than there was room for has emptied the socket; one that fills the room has not
+//! perhaps, and the connection then takes it for ready still. So with writing.
+//!
+//! The waker is registered before the flag is looked at, and the flag is set before the waker
+//! is called ([`AtomicWaker`] orders the two).
+
+use std::{
+    io,
+    os::fd::{AsRawFd, RawFd},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use atomic_waker::AtomicWaker;
+use interleave::{Outside, Rouser};
+use mio::{
+    Events, Interest, Registry, Token,
+    event::{Event, Source},
+};
+use slab::Slab;
+
+use crate::statistics::Counters;
+
+/// The token of the rouser; no entry's number is as large.
+const ROUSED: Token = Token(usize::MAX);
+
+/// Rounds of a busy worker between two looks at its sockets: a look costs as much as some
+/// rounds do.
+const ROUNDS_PER_LOOK: u32 = 16;
+
+/// Events taken in at once.
+const EVENTS_MAX: usize = 256;
+
+/// One worker's sockets.
+pub struct Reactor {
+    polled: Mutex<Polled>,
+    registry: Registry,
+    rouser: Arc<mio::Waker>,
+    descriptor: RawFd,
+    entries: Mutex<Slab<Arc<Entry>>>,
+    counters: Arc<Counters>,
+    /// Clients that this worker serves or is about to.
+    clients: AtomicUsize,
+    /// Looks since the last that asked the kernel.
+    looks: AtomicU32,
+    /// The last look found the worker with nothing to do.
+    idle: AtomicBool,
+}
+
+struct Polled {
+    poll: mio::Poll,
+    /// What the last sleep found, until it is taken in.
+    events: Events,
+}
+
+/// One direction of a socket.
+#[derive(Debug)]
+struct Direction {
+    ready: AtomicBool,
+    waker: AtomicWaker,
+}
+
+#[derive(Debug)]
+struct Entry {
+    reading: Direction,
+    writing: Direction,
+}
+
+impl Direction {
+    /// It may be ready until somebody has tried.
+    fn new() -> Direction {
+        Direction {
+            ready: AtomicBool::new(true),
+            waker: AtomicWaker::new(),
+        }
+    }
+
+    fn set(&self) {
+        // Release pairs with the Acquire in `poll_ready`: what the kernel said is seen.
+        self.ready.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+
+    fn poll_ready(&self, waker: &Waker) -> Poll<()> {
+        if self.ready.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        self.waker.register(waker);
+        match self.ready.load(Ordering::Acquire) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}
+
+impl Reactor {
+    /// # Errors
+    /// The system has no more descriptors.
+    pub fn new() -> io::Result<Arc<Reactor>> {
+        let poll = mio::Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let rouser = Arc::new(mio::Waker::new(&registry, ROUSED)?);
+        Ok(Arc::new(Reactor {
+            descriptor: poll.as_raw_fd(),
+            polled: Mutex::new(Polled {
+                poll,
+                events: Events::with_capacity(EVENTS_MAX),
+            }),
+            registry,
+            rouser,
+            entries: Mutex::default(),
+            counters: Arc::default(),
+            clients: AtomicUsize::new(0),
+            looks: AtomicU32::new(0),
+            idle: AtomicBool::new(false),
+        }))
+    }
+
+    /// For the worker, before each of its rounds, and again and again while it has nothing to do
+    /// (`idle`): takes in now and then which sockets have become ready, and wakes who waits for
+    /// them. Does not block.
+    #[inline]
+    fn look(&self, idle: bool) {
+        let was_idle = self.idle.load(Ordering::Relaxed);
+        if idle != was_idle {
+            self.idle.store(idle, Ordering::Relaxed);
+            if idle {
+                // It will sleep next, and look then; unless it asks again.
+                return;
+            }
+        }
+        let looks = self.looks.load(Ordering::Relaxed) + 1;
+        if idle || looks >= ROUNDS_PER_LOOK {
+            self.looks.store(0, Ordering::Relaxed);
+            self.take_in();
+        } else {
+            self.looks.store(looks, Ordering::Relaxed);
+        }
+    }
+
+    /// Counters of this worker's connections.
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    pub(crate) fn clients(&self) -> &AtomicUsize {
+        &self.clients
+    }
+
+    /// Asks the kernel what is ready.
+    fn ask(polled: &mut Polled, at_most: Option<Duration>) {
+        // It fails for signals, and has found nothing then: whoever called looks again.
+        if polled.poll.poll(&mut polled.events, at_most).is_err() {
+            polled.events.clear();
+        }
+    }
+
+    /// Says that a socket is ready, as this event has it.
+    fn tell(&self, event: &Event) {
+        if event.token() == ROUSED {
+            return;
+        }
+        // It may have gone after its event came.
+        let Some(entry) = lock(&self.entries).get(event.token().0).cloned() else {
+            return;
+        };
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            entry.reading.set();
+        }
+        if event.is_writable() || event.is_write_closed() || event.is_error() {
+            entry.writing.set();
+        }
+    }
+}
+
+impl Outside for Reactor {
+    fn poll(&self, idle: bool) {
+        self.look(idle);
+    }
+
+    fn sleep(&self, at_most: Option<Duration>) {
+        Reactor::ask(&mut lock(&self.polled), at_most);
+    }
+
+    fn take_in(&self) {
+        let mut polled = lock(&self.polled);
+        if polled.events.is_empty() {
+            Reactor::ask(&mut polled, Some(Duration::ZERO));
+        }
+        for event in &polled.events {
+            self.tell(event);
+        }
+        polled.events.clear();
+    }
+
+    fn rouser(&self) -> Rouser {
+        let rouser = self.rouser.clone();
+        Arc::new(move || {
+            // Fails only where the counter behind it is full, and then it is heard already.
+            let _ = rouser.wake();
+        })
+    }
+
+    fn descriptor(&self) -> RawFd {
+        self.descriptor
+    }
+}
+
+impl std::fmt::Debug for Reactor {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Reactor")
+            .field("sockets", &lock(&self.entries).len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A socket that a reactor listens to.
+#[derive(Debug)]
+pub(crate) struct Watched<S: Source> {
+    socket: S,
+    reactor: Arc<Reactor>,
+    entry: Arc<Entry>,
+    number: usize,
+}
+
+impl<S: Source> Watched<S> {
+    /// # Errors
+    /// The system cannot watch it.
+    pub(crate) fn new(mut socket: S, reactor: Arc<Reactor>) -> io::Result<Watched<S>> {
+        let entry = Arc::new(Entry {
+            reading: Direction::new(),
+            writing: Direction::new(),
+        });
+        let number = lock(&reactor.entries).insert(entry.clone());
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if let Err(error) = reactor
+            .registry
+            .register(&mut socket, Token(number), interest)
+        {
+            lock(&reactor.entries).remove(number);
+            return Err(error);
+        }
+        Ok(Watched {
+            socket,
+            reactor,
+            entry,
+            number,
+        })
+    }
+
+    /// Tries `read` for as long as the socket seems to be readable. `wanted`: how much it can
+    /// take.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        wanted: usize,
+        mut read: impl FnMut(&mut S) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        let direction = &self.entry.reading;
+        attempt(direction, context, wanted, || read(&mut self.socket))
+    }
+
+    /// The same with writing.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub(crate) fn poll_write(
+        &mut self,
+        context: &mut Context<'_>,
+        wanted: usize,
+        mut write: impl FnMut(&mut S) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        let direction = &self.entry.writing;
+        attempt(direction, context, wanted, || write(&mut self.socket))
+    }
+}
+
+fn attempt(
+    direction: &Direction,
+    context: &mut Context<'_>,
+    wanted: usize,
+    mut attempt: impl FnMut() -> io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        std::task::ready!(direction.poll_ready(context.waker()));
+        // Before the attempt: see the module's text.
+        direction.ready.store(false, Ordering::Relaxed);
+        match attempt() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                direction.ready.store(true, Ordering::Relaxed);
+            }
+            Ok(count) if count < wanted && count > 0 => return Poll::Ready(Ok(count)),
+            // All of it, an end or an error: there may be more.
+            other => {
+                direction.ready.store(true, Ordering::Relaxed);
+                return Poll::Ready(other);
+            }
+        }
+    }
+}
+
+impl<S: Source> Drop for Watched<S> {
+    fn drop(&mut self) {
+        // Closing it would do as well.
+        let _ = self.reactor.registry.deregister(&mut self.socket);
+        lock(&self.reactor.entries).remove(self.number);
+    }
+}
+
+/// Nothing is left half done under these locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,175 @@
+//! One connection's bytes: from the stream to the conversation, from the output to the stream.
+//!
+//! What is sent is held back until somebody wants it sent ([`Wire::flushes`]: a Sync, a Flush, a
+//! simple query), or there is too much of it: a pipeline is answered with one call of the
+//! system. Nothing is read before what the client waits for has been sent.
+
+use std::{
+    fmt,
+    future::poll_fn,
+    io,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use types::{Result, SqlError, SqlState};
+
+use crate::{
+    control::Control,
+    protocol::{Conversation, Output, Phase},
+    statistics::Counters,
+};
+
+/// A client's bytes, as they come and go. The task that polls is woken when there is reason to
+/// poll again.
+pub(crate) trait Stream: fmt::Debug {
+    /// Reads what there is, at least one byte; 0 at the end.
+    fn poll_read(&mut self, context: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<usize>>;
+
+    /// Writes as much as goes.
+    fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+}
+
+/// Why nothing comes from the client any more.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// It is gone.
+    Lost,
+    /// It is told why.
+    Fatal(SqlError),
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) conversation: Conversation,
+    pub(crate) output: Output,
+    pub(crate) control: Arc<Control>,
+    pub(crate) counters: Arc<Counters>,
+    /// The client waits for what is in the output.
+    pub(crate) flushes: bool,
+    stream: Box<dyn Stream>,
+    /// More than this is not held back.
+    output_bytes_max: usize,
+}
+
+impl Wire {
+    pub(crate) fn new(
+        stream: Box<dyn Stream>,
+        control: Arc<Control>,
+        counters: Arc<Counters>,
+        message_bytes_max: usize,
+        output_bytes_max: usize,
+    ) -> Wire {
+        Wire {
+            conversation: Conversation::new(message_bytes_max),
+            output: Output::default(),
+            control,
+            counters,
+            flushes: false,
+            stream,
+            output_bytes_max,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.output.unsent().len() < self.output_bytes_max
+    }
+
+    /// Waits for bytes of the next message, after sending what the client waits for.
+    ///
+    /// # Errors
+    /// None come.
+    pub(crate) async fn receive(&mut self) -> std::result::Result<(), Ended> {
+        poll_fn(|context| {
+            if let Poll::Ready(error) = self.control.poll_stopping(context) {
+                return Poll::Ready(Err(Ended::Fatal(error)));
+            }
+            if self.flushes || !self.has_room() {
+                ready!(self.poll_send(context, 0))?;
+            }
+            self.poll_receive(context)
+        })
+        .await
+    }
+
+    /// The same for a statement.
+    ///
+    /// # Errors
+    /// None come, or the statement is to be given up.
+    pub(crate) async fn receive_beside_control(&mut self) -> Result<()> {
+        poll_fn(|context| {
+            if let Poll::Ready(error) = self.control.poll(context) {
+                return Poll::Ready(Err(error));
+            }
+            ready!(self.poll_send(context, 0)).map_err(|_| lost())?;
+            self.poll_receive(context).map_err(|_| lost())
+        })
+        .await
+    }
+
+    /// Sends until there is room.
+    ///
+    /// # Errors
+    /// The client is gone, or the statement is to be given up.
+    pub(crate) async fn send_beside_control(&mut self) -> Result<()> {
+        // Half of it: what follows should not have to wait at once.
+        let leave = self.output_bytes_max / 2;
+        poll_fn(|context| {
+            if let Poll::Ready(error) = self.control.poll(context) {
+                return Poll::Ready(Err(error));
+            }
+            self.poll_send(context, leave).map_err(|_| lost())
+        })
+        .await
+    }
+
+    /// Sends everything.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub(crate) async fn send(&mut self) -> std::result::Result<(), Ended> {
+        poll_fn(|context| self.poll_send(context, 0)).await
+    }
+
+    fn poll_send(
+        &mut self,
+        context: &mut Context<'_>,
+        leave: usize,
+    ) -> Poll<std::result::Result<(), Ended>> {
+        while self.output.unsent().len() > leave {
+            match ready!(self.stream.poll_write(context, self.output.unsent())) {
+                Ok(count) if count > 0 => {
+                    self.output.sent(count);
+                    self.counters.bytes_sent.add(count as u64);
+                }
+                _ => return Poll::Ready(Err(self.lose())),
+            }
+        }
+        self.flushes = false;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<std::result::Result<(), Ended>> {
+        let room = self.conversation.input.room();
+        Poll::Ready(match ready!(self.stream.poll_read(context, room)) {
+            Ok(count) if count > 0 => {
+                self.conversation.input.arrived(count);
+                self.counters.bytes_received.add(count as u64);
+                Ok(())
+            }
+            _ => Err(self.lose()),
+        })
+    }
+
+    /// The client is gone: whoever goes on notices at the next message.
+    fn lose(&mut self) -> Ended {
+        self.conversation.enter(Phase::Closed);
+        Ended::Lost
+    }
+}
+
+fn lost() -> SqlError {
+    SqlError::new(SqlState::CONNECTION_FAILURE, "connection to client lost")
+}
