@@ -166,6 +166,12 @@ impl Table {
         Arc::ptr_eq(&self.arena, arena)
     }
 
+    /// How many records there are at most, those included that were removed and whose place was
+    /// not taken again: a number for planners.
+    pub fn records_estimate(&self) -> u64 {
+        self.records.taken()
+    }
+
     /// The storage's number in its database, which no other ever has.
     pub fn number(&self) -> u32 {
         self.number

@@ -30,7 +30,7 @@ impl<'a> Context<'a> {
     }
 
     /// What the text of values depends on.
-    pub(crate) fn types(&self) -> types::Context<'a> {
+    pub fn types(&self) -> types::Context<'a> {
         types::Context {
             settings: self.settings,
             names: self.environment.names(),

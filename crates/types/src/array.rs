@@ -15,9 +15,10 @@
 //! A null has zeros, or no bytes. An array without elements has no dimensions.
 
 mod build;
+mod slice;
 
 use crate::{
-    EnumId, Result, Scalar, SqlError, SqlState, Type, Value,
+    EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, Value,
     stored::{self, corrupted, u32_at},
 };
 
@@ -81,6 +82,11 @@ impl<'a> Array<'a> {
             return Err(corrupted());
         }
         Ok(array)
+    }
+
+    /// The same, borrowing from `scratch` alone.
+    pub(crate) fn copied<'s>(self, scratch: &'s Scratch) -> Array<'s> {
+        Array(scratch.alloc_slice_copy(self.0))
     }
 
     /// The stored form.

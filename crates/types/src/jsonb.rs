@@ -91,6 +91,11 @@ impl<'a> Jsonb<'a> {
         builder.finish()
     }
 
+    /// The same, borrowing from `scratch` alone.
+    pub(crate) fn copied<'s>(self, scratch: &'s Scratch) -> Jsonb<'s> {
+        Jsonb(scratch.alloc_slice_copy(self.0))
+    }
+
     /// The stored form.
     pub fn as_stored(self) -> &'a [u8] {
         self.0

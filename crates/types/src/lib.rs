@@ -16,6 +16,7 @@ pub mod array;
 pub mod binary;
 pub mod compare;
 mod context;
+mod copy;
 pub mod datetime;
 mod error;
 pub mod fuzz;

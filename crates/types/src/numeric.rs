@@ -138,6 +138,17 @@ impl<'a> Numeric<'a> {
         }
     }
 
+    /// The same, borrowing from `scratch` alone.
+    pub(crate) fn copied<'s>(self, scratch: &'s Scratch) -> Numeric<'s> {
+        Numeric(match self.0 {
+            Repr::Small { mantissa, scale } => Repr::Small { mantissa, scale },
+            Repr::Large(bytes) => Repr::Large(scratch.alloc_slice_copy(bytes)),
+            Repr::NaN => Repr::NaN,
+            Repr::Infinity => Repr::Infinity,
+            Repr::NegativeInfinity => Repr::NegativeInfinity,
+        })
+    }
+
     /// Appends the stored form.
     pub fn write_stored(self, out: &mut impl Sink) {
         let special = match self.0 {
