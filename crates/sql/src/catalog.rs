@@ -40,6 +40,7 @@ mod tests;
 mod type_name;
 mod view;
 
+pub(crate) use self::failure::from_engine;
 pub use self::{
     change::{Changes, Mark},
     constraint::{Check, ForeignKey, MatchKind, PrimaryKey, ReferentialAction, Unique},

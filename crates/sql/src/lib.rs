@@ -2,4 +2,23 @@
 
 #![warn(missing_docs)]
 
+mod bind;
 pub mod catalog;
+mod data_type;
+mod database;
+mod execute;
+mod expression;
+mod index_keys;
+mod name;
+mod owned;
+mod parse;
+mod plan;
+mod program;
+mod relation;
+mod rows;
+mod session;
+
+pub use self::{
+    database::Database,
+    session::{Field, Session, Sink, Status},
+};

@@ -1,0 +1,197 @@
+//! From syntax to relations: names are looked up, types are found, operators become functions.
+//!
+//! The binder sees one statement and one state of the catalog. What it makes
+//! ([`Relation`](crate::relation::Relation)) has no names any more and cannot fail for want of one.
+//!
+//! | clause | file |
+//! | --- | --- |
+//! | expressions; calls; conversions | `scalar.rs`; `call.rs`; `convert.rs` |
+//! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
+//! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
+//! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
+//! | queries within expressions | `subquery.rs` |
+//! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
+
+mod aggregate;
+mod call;
+mod change;
+mod clause;
+mod common_table;
+mod condition;
+mod convert;
+mod from;
+mod group;
+mod insert;
+mod literal;
+mod order;
+mod parameters;
+mod query;
+mod scalar;
+mod scope;
+mod select;
+mod stored;
+mod subquery;
+mod window;
+mod write;
+
+use sqlparser::ast::{self, Expr, Spanned, Statement};
+use types::{Result, Settings, SqlError, Type, TypeModifier};
+
+use self::common_table::CommonTable;
+pub(crate) use self::parameters::Parameters;
+use crate::{
+    catalog::{Catalog, SearchPath},
+    expression::ColumnId,
+    relation::{Output, Relation, ScanId, SharedId},
+};
+
+/// What a session tells the binder.
+pub(crate) struct Surroundings<'b> {
+    pub(crate) catalog: &'b Catalog,
+    pub(crate) settings: &'b Settings,
+    pub(crate) database: &'b str,
+    pub(crate) search_path: &'b SearchPath,
+    /// When the transaction began, in microseconds since 2000-01-01: what `'now'` means.
+    pub(crate) now: i64,
+}
+
+/// A statement whose names are known.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) relation: Relation,
+    pub(crate) outputs: Vec<Output>,
+}
+
+/// Binds one statement.
+pub(crate) struct Binder<'b> {
+    catalog: &'b Catalog,
+    settings: &'b Settings,
+    database: &'b str,
+    search_path: &'b SearchPath,
+    now: i64,
+    /// That positions refer to.
+    text: &'b str,
+    parameters: &'b mut Parameters,
+    next_column: u32,
+    next_scan: u32,
+    next_shared: u32,
+    /// Visible ones, the innermost last.
+    common_tables: Vec<CommonTable>,
+    /// `WINDOW name AS ...` of the query block that is being bound.
+    named_windows: Vec<ast::NamedWindowDefinition>,
+    /// Views within views.
+    depth: u32,
+}
+
+impl<'b> Binder<'b> {
+    /// Binds a query or a statement that changes rows.
+    ///
+    /// # Errors
+    /// Those of SQL; 0A000 for other statements.
+    pub(crate) fn bind(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        statement: &Statement,
+        parameters: &'b mut Parameters,
+    ) -> Result<Bound> {
+        let mut binder = Binder::new(surroundings, text, parameters);
+        let (relation, outputs) = match statement {
+            Statement::Query(query) => binder.query(query, &scope::Scope::default())?,
+            Statement::Insert(insert) => binder.insert(insert)?,
+            Statement::Update(update) => binder.update(update)?,
+            Statement::Delete(delete) => binder.delete(delete)?,
+            Statement::Merge(merge) => binder.merge(merge)?,
+            _ => return Err(SqlError::unsupported("this statement")),
+        };
+        Ok(Bound { relation, outputs })
+    }
+
+    /// A binder for expressions of definitions.
+    pub(crate) fn for_definitions(
+        surroundings: &Surroundings<'b>,
+        parameters: &'b mut Parameters,
+    ) -> Self {
+        Binder::new(surroundings, "", parameters)
+    }
+
+    fn new(surroundings: &Surroundings<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {
+        Binder {
+            catalog: surroundings.catalog,
+            settings: surroundings.settings,
+            database: surroundings.database,
+            search_path: surroundings.search_path,
+            now: surroundings.now,
+            text,
+            parameters,
+            next_column: 0,
+            next_scan: 0,
+            next_shared: 0,
+            common_tables: Vec::new(),
+            named_windows: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    fn database(&self) -> &'b str {
+        self.database
+    }
+
+    /// Whether a relation names columns of these sources.
+    fn refers_to(&self, relation: &Relation, scope: &scope::Scope<'_>) -> bool {
+        let outer = relation.outer_columns();
+        let columns = scope.sources.iter().flat_map(|source| &source.columns);
+        columns
+            .flat_map(|column| column.value.columns())
+            .any(|id| outer.contains(&id))
+    }
+
+    fn new_column(&mut self) -> ColumnId {
+        self.next_column += 1;
+        ColumnId(self.next_column - 1)
+    }
+
+    fn new_scan(&mut self) -> ScanId {
+        self.next_scan += 1;
+        ScanId(self.next_scan - 1)
+    }
+
+    fn new_shared(&mut self) -> SharedId {
+        self.next_shared += 1;
+        SharedId(self.next_shared - 1)
+    }
+
+    /// A type as messages name it.
+    fn type_name(&self, ty: Type) -> String {
+        ty.name(self.catalog).into_owned()
+    }
+
+    fn position(&self, expr: &Expr) -> Option<u32> {
+        self.at(expr.span())
+    }
+
+    /// Where an operator stands; the parser does not say, so the first side's place has to do.
+    fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
+        crate::parse::position::between(self.text, left.span(), right.span())
+            .or_else(|| self.position(left))
+    }
+
+    fn error_at(&self, expr: &Expr, error: SqlError) -> SqlError {
+        scalar::place(error, self.position(expr))
+    }
+
+    /// A type as written, with what is attached to it.
+    fn data_type(&self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
+        crate::data_type::resolve(data_type, self.catalog, self.search_path)
+    }
+
+    /// What PostgreSQL calls the result of a cast.
+    fn cast_name(&self, data_type: &ast::DataType) -> String {
+        match self.data_type(data_type) {
+            Ok((Type::Scalar(scalar) | Type::Array(scalar), _)) => match scalar {
+                types::Scalar::Enum(_) => scalar.name(self.catalog).into_owned(),
+                _ => scalar.internal_name().to_owned(),
+            },
+            _ => "?column?".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Aggregates, and functions that return sets.
+
+use functions::Body;
+use sqlparser::ast;
+use types::{Result, SqlError, SqlState, Type, TypeModifier};
+
+use super::{
+    Binder,
+    call::{Arguments, arguments, function_name},
+    clause::Clause,
+    scalar::place,
+    scope::Scope,
+};
+use crate::{
+    expression::Expression,
+    relation::{AggregateCall, FunctionCall, SortKey},
+};
+
+impl Binder<'_> {
+    pub(super) fn aggregate(
+        &mut self,
+        function: &ast::Function,
+        name: &str,
+        arguments: &Arguments<'_>,
+        position: Option<u32>,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let call = {
+            // Within an aggregate there is none, nor a window.
+            let mut inner = Clause::plain("aggregate function calls");
+            let call = self.aggregate_call(function, name, arguments, position, scope, &mut inner);
+            let call = call.map_err(|error| nested(error, position))?;
+            let aggregates = clause
+                .aggregates()
+                .map_err(|error| place(error, position))?;
+            aggregates.subqueries.extend(inner.subqueries);
+            call
+        };
+        let (call, result) = call;
+        let aggregates = clause.aggregates()?;
+        // The same twice is computed once.
+        let same = aggregates.calls.iter().find(|other| {
+            other.function == call.function
+                && other.arguments == call.arguments
+                && other.distinct == call.distinct
+                && other.order == call.order
+                && other.filter == call.filter
+        });
+        let column = same.map_or(call.column, |same| same.column);
+        if column == call.column {
+            aggregates.calls.push(call);
+        }
+        Ok(Expression::column(column, result, TypeModifier::NONE))
+    }
+
+    pub(super) fn aggregate_call(
+        &mut self,
+        function: &ast::Function,
+        name: &str,
+        arguments: &Arguments<'_>,
+        position: Option<u32>,
+        scope: &Scope<'_>,
+        inner: &mut Clause<'_>,
+    ) -> Result<(AggregateCall, Type)> {
+        let mut values = Vec::with_capacity(arguments.expressions.len());
+        for argument in &arguments.expressions {
+            values.push(self.scalar(argument, scope, inner)?);
+        }
+        let mut order = self.keys(arguments.order, scope, inner)?;
+        // What stands in WITHIN GROUP comes after the direct arguments.
+        for key in &function.within_group {
+            let expression = self.scalar(&key.expr, scope, inner)?;
+            values.push(expression);
+        }
+        let filter = match &function.filter {
+            Some(filter) => {
+                inner.name = "FILTER";
+                Some(self.condition(filter, scope, inner)?)
+            }
+            None => None,
+        };
+        let (entry, values, result) = self.resolved(name, values, arguments.variadic, position)?;
+        let Body::Aggregate(_) = entry.0.body else {
+            let message = format!("{name} is not an aggregate function");
+            return Err(place(
+                SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
+                position,
+            ));
+        };
+        let direct = values.len() - function.within_group.len().min(values.len());
+        for (key, value) in function.within_group.iter().zip(&values[direct..]) {
+            order.push(self.sort_key(value.clone(), &key.options, &key.expr)?);
+        }
+        let call = AggregateCall {
+            column: self.new_column(),
+            function: entry,
+            arguments: values,
+            distinct: arguments.distinct,
+            order,
+            filter,
+        };
+        Ok((call, result))
+    }
+
+    /// Sort keys that are expressions only.
+    pub(super) fn keys(
+        &mut self,
+        order: &[ast::OrderByExpr],
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Vec<SortKey>> {
+        let mut keys = Vec::with_capacity(order.len());
+        for key in order {
+            let expression = self.typed(&key.expr, scope, clause)?;
+            keys.push(self.sort_key(expression, &key.options, &key.expr)?);
+        }
+        Ok(keys)
+    }
+
+    /// A function that returns a set, in a select list: a row for each of its rows.
+    pub(super) fn set_in_list(
+        &mut self,
+        name: &str,
+        arguments: Vec<Expression>,
+        variadic: bool,
+        position: Option<u32>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let (function, arguments, result) = self.resolved(name, arguments, variadic, position)?;
+        let column = self.new_column();
+        let sets = clause.sets().map_err(|error| place(error, position))?;
+        if !function.0.columns.is_empty() {
+            let message = format!("{name} in a select list, which returns several columns,");
+            return Err(place(
+                SqlError::unsupported(message).hint("Call it in FROM."),
+                position,
+            ));
+        }
+        sets.push(FunctionCall {
+            function,
+            arguments,
+            columns: vec![column],
+        });
+        Ok(Expression::column(column, result, TypeModifier::NONE))
+    }
+
+    /// A function in FROM; the names and types of its columns.
+    pub(super) fn table_function(
+        &mut self,
+        function: &ast::Function,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<(FunctionCall, Vec<(String, Type)>)> {
+        let position = self.function_position(function);
+        let name = function_name(function).map_err(|error| place(error, position))?;
+        let found = arguments(function).map_err(|error| place(error, position))?;
+        let values = found
+            .expressions
+            .iter()
+            .map(|argument| self.scalar(argument, scope, clause));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        let types: Vec<Type> = values.iter().map(|value| value.ty).collect();
+        let (function, arguments, result) =
+            self.resolved(&name, values, found.variadic, position)?;
+        let columns: Vec<(String, Type)> = match function.0.columns {
+            [] => vec![(name, result)],
+            columns => {
+                let element = types.iter().find_map(|ty| ty.element());
+                let typed = columns.iter().map(|(name, parameter)| {
+                    let ty = parameter.fixed().or(element.map(Type::Scalar));
+                    ((*name).to_owned(), ty.unwrap_or(result))
+                });
+                typed.collect()
+            }
+        };
+        let ids = columns.iter().map(|_| self.new_column()).collect();
+        Ok((
+            FunctionCall {
+                function,
+                arguments,
+                columns: ids,
+            },
+            columns,
+        ))
+    }
+}
+
+/// PostgreSQL has words of its own for an aggregate in an aggregate.
+fn nested(error: SqlError, position: Option<u32>) -> SqlError {
+    if error
+        .message()
+        .contains("not allowed in aggregate function calls")
+        && error.message().starts_with("aggregate")
+    {
+        return place(
+            SqlError::new(
+                SqlState::GROUPING_ERROR,
+                "aggregate function calls cannot be nested",
+            ),
+            position,
+        );
+    }
+    error
+}

@@ -1,0 +1,86 @@
+//! Where an expression stands, and what of it is computed elsewhere: aggregates, windows,
+//! subqueries, functions that return sets. The expression keeps a column in their place.
+
+use types::{Result, SqlError, SqlState};
+
+use crate::relation::{AggregateCall, FunctionCall, Subquery, WindowCall};
+
+/// What an expression of a clause may contain, and what was found in it.
+pub(crate) struct Clause<'c> {
+    /// As messages name it.
+    pub(crate) name: &'static str,
+    /// To be applied to the rows that the expression is computed from.
+    pub(crate) subqueries: Vec<Subquery>,
+    /// Where aggregates go; `None` where none may be.
+    pub(crate) aggregates: Option<&'c mut Aggregates>,
+    /// Where window functions go; `None` where none may be.
+    pub(crate) windows: Option<&'c mut Vec<WindowCall>>,
+    /// Where functions go that return sets; `None` where none may be.
+    pub(crate) sets: Option<&'c mut Vec<FunctionCall>>,
+}
+
+/// The aggregates of a query.
+#[derive(Debug, Default)]
+pub(crate) struct Aggregates {
+    pub(crate) calls: Vec<AggregateCall>,
+    /// Within their arguments: to be applied before the rows are grouped.
+    pub(crate) subqueries: Vec<Subquery>,
+    /// `GROUPING(...)`: its column and the expressions that it asks for.
+    pub(crate) grouping: Vec<(
+        crate::expression::ColumnId,
+        Vec<crate::expression::Expression>,
+    )>,
+}
+
+impl<'c> Clause<'c> {
+    /// One in which nothing but plain expressions and subqueries may be.
+    pub(crate) fn plain(name: &'static str) -> Self {
+        Self {
+            name,
+            subqueries: Vec::new(),
+            aggregates: None,
+            windows: None,
+            sets: None,
+        }
+    }
+
+    /// Where aggregates go.
+    ///
+    /// # Errors
+    /// 42803 where none may be.
+    pub(crate) fn aggregates(&mut self) -> Result<&mut Aggregates> {
+        let name = self.name;
+        self.aggregates.as_deref_mut().ok_or_else(|| {
+            SqlError::new(
+                SqlState::GROUPING_ERROR,
+                format!("aggregate functions are not allowed in {name}"),
+            )
+        })
+    }
+
+    /// Where window functions go.
+    ///
+    /// # Errors
+    /// 42P20 where none may be.
+    pub(crate) fn windows(&mut self) -> Result<&mut Vec<WindowCall>> {
+        let name = self.name;
+        self.windows.as_deref_mut().ok_or_else(|| {
+            SqlError::new(
+                SqlState::WINDOWING_ERROR,
+                format!("window functions are not allowed in {name}"),
+            )
+        })
+    }
+
+    /// Where functions go that return sets.
+    ///
+    /// # Errors
+    /// 0A000 where none may be.
+    pub(crate) fn sets(&mut self) -> Result<&mut Vec<FunctionCall>> {
+        let name = self.name;
+        self.sets.as_deref_mut().ok_or_else(|| {
+            let message = format!("set-returning functions are not allowed in {name}");
+            SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+        })
+    }
+}

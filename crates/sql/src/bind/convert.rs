@@ -1,0 +1,329 @@
+//! Conversions: what a literal becomes, casts that are asked for and those that are not.
+
+use functions::CastContext;
+use types::{Coercion, Result, Scratch, SqlError, SqlState, Type, TypeModifier, Value};
+
+use super::{
+    Binder,
+    scalar::{TEXT, place},
+};
+use crate::{
+    expression::{Conversion, Expression, Kind},
+    owned::OwnedValue,
+};
+
+impl Binder<'_> {
+    /// An expression as a type that it can become unasked.
+    ///
+    /// # Errors
+    /// 42846 if it cannot; what the text of a literal gives.
+    pub(super) fn coerce(
+        &mut self,
+        expression: Expression,
+        ty: Type,
+        modifier: TypeModifier,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        let converted = self.converted(expression, ty, CastContext::Implicit, position)?;
+        Ok(fitted(converted, modifier, Coercion::Assignment))
+    }
+
+    /// `CAST(expression AS type)`
+    ///
+    /// # Errors
+    /// As for [`Binder::coerce`].
+    pub(super) fn cast(
+        &mut self,
+        expression: Expression,
+        ty: Type,
+        modifier: TypeModifier,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        let converted = self.converted(expression, ty, CastContext::Explicit, position)?;
+        Ok(fitted(converted, modifier, Coercion::Explicit))
+    }
+
+    /// An expression as it is put into a column.
+    ///
+    /// # Errors
+    /// 42804 if its type does not go there.
+    pub(super) fn assign(
+        &mut self,
+        expression: Expression,
+        ty: Type,
+        modifier: TypeModifier,
+        column: &str,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        if expression.ty == ty && expression.modifier == modifier {
+            return Ok(expression);
+        }
+        if expression.ty != Type::Unknown
+            && functions::cast(expression.ty, ty, CastContext::Assignment).is_none()
+        {
+            let message = format!(
+                "column \"{column}\" is of type {} but expression is of type {}",
+                self.type_name(ty),
+                self.type_name(expression.ty)
+            );
+            let error = SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                .hint("You will need to rewrite or cast the expression.");
+            return Err(place(error, position));
+        }
+        let converted = self.converted(expression, ty, CastContext::Assignment, position)?;
+        Ok(fitted(converted, modifier, Coercion::Assignment))
+    }
+
+    /// Gives expressions the type that they have together.
+    ///
+    /// # Errors
+    /// 42804 if they have none.
+    pub(super) fn unify(
+        &mut self,
+        expressions: &mut [Expression],
+        construct: &str,
+        position: Option<u32>,
+    ) -> Result<Type> {
+        let types: Vec<Type> = expressions.iter().map(|expression| expression.ty).collect();
+        let ty = functions::common_type(&types, construct, self.catalog)
+            .map_err(|error| place(error, position))?;
+        for expression in expressions {
+            let taken = std::mem::replace(expression, Expression::null(ty));
+            *expression = self.coerce(taken, ty, TypeModifier::NONE, position)?;
+        }
+        Ok(ty)
+    }
+
+    /// An expression that nothing gives a type is text.
+    pub(super) fn known(&mut self, expression: Expression) -> Result<Expression> {
+        match expression.ty {
+            Type::Unknown => self.coerce(expression, TEXT, TypeModifier::NONE, None),
+            _ => Ok(expression),
+        }
+    }
+
+    fn converted(
+        &mut self,
+        expression: Expression,
+        ty: Type,
+        context: CastContext,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        if expression.ty == ty {
+            return Ok(expression);
+        }
+        match (&expression.kind, expression.ty) {
+            (Kind::Parameter(number), Type::Unknown) => {
+                return self.parameter_is(*number, ty, position);
+            }
+            (Kind::Constant(value), Type::Unknown) => {
+                let value = match value.value() {
+                    Value::Text(text) => self
+                        .read(text, ty)
+                        .map_err(|error| place(error, position))?,
+                    _ => OwnedValue::new(Value::Null),
+                };
+                return Ok(Expression::constant(value, ty));
+            }
+            // Constructors are converted inside.
+            (Kind::Array(items), Type::Array(_)) => {
+                if let Type::Array(element) = ty {
+                    let items = items.iter().map(|item| {
+                        self.converted(item.clone(), Type::Scalar(element), context, position)
+                    });
+                    let items = items.collect::<Result<_>>()?;
+                    return Ok(Expression::new(Kind::Array(items), ty));
+                }
+            }
+            _ => {}
+        }
+        let Some(cast) = functions::cast(expression.ty, ty, context) else {
+            let message = format!(
+                "cannot cast type {} to {}",
+                self.type_name(expression.ty),
+                self.type_name(ty)
+            );
+            return Err(place(
+                SqlError::new(SqlState::CANNOT_COERCE, message),
+                position,
+            ));
+        };
+        if cast.is_free() {
+            return Ok(Expression {
+                kind: expression.kind,
+                ty,
+                modifier: TypeModifier::NONE,
+            });
+        }
+        let kind = Kind::Convert {
+            operand: Box::new(expression),
+            conversion: Conversion(cast),
+        };
+        Ok(Expression::new(kind, ty))
+    }
+
+    /// The value that a literal has in a type.
+    fn read(&self, text: &str, ty: Type) -> Result<OwnedValue> {
+        let scratch = Scratch::new();
+        let context = types::Context {
+            settings: self.settings,
+            names: self.catalog,
+            now: self.now,
+        };
+        types::text::read(text, ty, &context, &scratch).map(OwnedValue::new)
+    }
+
+    /// `ARRAY[a, b, ...]`; arrays in it make one of more dimensions.
+    pub(super) fn array(
+        &mut self,
+        items: &[sqlparser::ast::Expr],
+        scope: &super::scope::Scope<'_>,
+        clause: &mut super::clause::Clause<'_>,
+    ) -> Result<Expression> {
+        if items.is_empty() {
+            return Err(SqlError::new(
+                SqlState::INDETERMINATE_DATATYPE,
+                "cannot determine type of empty array",
+            )
+            .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
+        }
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            bound.push(self.scalar(item, scope, clause)?);
+        }
+        match self.unify(&mut bound, "ARRAY", None)? {
+            Type::Scalar(element) => Ok(Expression::new(Kind::Array(bound), Type::Array(element))),
+            ty => Err(SqlError::unsupported(format_args!(
+                "an array of {}",
+                self.type_name(ty)
+            ))),
+        }
+    }
+
+    /// `array[index]`, `array[lower:upper]`.
+    pub(super) fn access(
+        &mut self,
+        root: &sqlparser::ast::Expr,
+        chain: &[sqlparser::ast::AccessExpr],
+        scope: &super::scope::Scope<'_>,
+        clause: &mut super::clause::Clause<'_>,
+    ) -> Result<Expression> {
+        use sqlparser::ast::{AccessExpr, Subscript};
+        let position = self.position(root);
+        // `alias.column[1]` comes as a chain too.
+        let dotted = chain
+            .iter()
+            .take_while(|access| matches!(access, AccessExpr::Dot(_)))
+            .count();
+        let base = if dotted > 0 {
+            let mut parts = match root {
+                sqlparser::ast::Expr::Identifier(ident) => vec![ident.clone()],
+                sqlparser::ast::Expr::CompoundIdentifier(parts) => parts.clone(),
+                _ => {
+                    return Err(place(
+                        SqlError::unsupported("a field of an expression"),
+                        position,
+                    ));
+                }
+            };
+            for access in &chain[..dotted] {
+                match access {
+                    AccessExpr::Dot(sqlparser::ast::Expr::Identifier(ident)) => {
+                        parts.push(ident.clone())
+                    }
+                    _ => {
+                        return Err(place(
+                            SqlError::unsupported("a field of an expression"),
+                            position,
+                        ));
+                    }
+                }
+            }
+            self.scalar(
+                &sqlparser::ast::Expr::CompoundIdentifier(parts),
+                scope,
+                clause,
+            )?
+        } else {
+            self.scalar(root, scope, clause)?
+        };
+        let Type::Array(element) = base.ty else {
+            if chain.len() == dotted {
+                return Ok(base);
+            }
+            let message = format!(
+                "cannot subscript type {} because it does not support subscripting",
+                self.type_name(base.ty)
+            );
+            return Err(place(
+                SqlError::new(SqlState::DATATYPE_MISMATCH, message),
+                position,
+            ));
+        };
+        let int4 = super::scalar::INT4;
+        let mut indexes = Vec::new();
+        let mut bounds = Vec::new();
+        for access in &chain[dotted..] {
+            let AccessExpr::Subscript(subscript) = access else {
+                return Err(place(
+                    SqlError::unsupported("a field of an array"),
+                    position,
+                ));
+            };
+            let mut number = |binder: &mut Self, expr: &sqlparser::ast::Expr| {
+                let bound = binder.scalar(expr, scope, clause)?;
+                binder.assign(bound, int4, TypeModifier::NONE, "subscript", position)
+            };
+            match subscript {
+                Subscript::Index { index } => indexes.push(number(self, index)?),
+                Subscript::Slice {
+                    lower_bound,
+                    upper_bound,
+                    stride: None,
+                } => {
+                    let lower = lower_bound
+                        .as_ref()
+                        .map(|bound| number(self, bound))
+                        .transpose()?;
+                    let upper = upper_bound
+                        .as_ref()
+                        .map(|bound| number(self, bound))
+                        .transpose()?;
+                    bounds.push((lower, upper));
+                }
+                Subscript::Slice { .. } => {
+                    return Err(place(SqlError::unsupported("a stride"), position));
+                }
+            }
+        }
+        let array = Box::new(base);
+        if bounds.is_empty() {
+            return Ok(Expression::new(
+                Kind::Element { array, indexes },
+                Type::Scalar(element),
+            ));
+        }
+        if !indexes.is_empty() {
+            return Err(place(
+                SqlError::unsupported("slices mixed with indexes"),
+                position,
+            ));
+        }
+        let ty = array.ty;
+        Ok(Expression::new(Kind::Slice { array, bounds }, ty))
+    }
+}
+
+/// A value as a type's brackets let it be.
+fn fitted(expression: Expression, modifier: TypeModifier, coercion: Coercion) -> Expression {
+    if modifier == TypeModifier::NONE || expression.modifier == modifier {
+        return expression;
+    }
+    let ty = expression.ty;
+    let kind = Kind::Fit {
+        operand: Box::new(expression),
+        coercion,
+        modifier,
+    };
+    Expression { kind, ty, modifier }
+}

@@ -1,0 +1,114 @@
+//! The parameters of a statement, and the types that their uses give them.
+
+use types::{Result, SqlError, SqlState, Type, TypeModifier};
+
+use super::{Binder, scalar::place};
+use crate::expression::{Expression, Kind};
+
+/// Parameters from `$1` on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parameters {
+    /// `None` until a use tells.
+    types: Vec<Option<Type>>,
+    /// They stand for literals that were taken out of the text (see [`crate::parse::shape`]).
+    from_literals: bool,
+}
+
+impl Parameters {
+    /// Of literals: numbers have their types, strings take them from their use.
+    pub(crate) fn literals(types: Vec<Option<Type>>) -> Self {
+        Self {
+            types,
+            from_literals: true,
+        }
+    }
+
+    /// The type of each.
+    ///
+    /// # Errors
+    /// 42P18 if nothing has told one.
+    pub(crate) fn types(&self) -> Result<Vec<Type>> {
+        let known = self.types.iter().enumerate().map(|(at, ty)| {
+            ty.ok_or_else(|| {
+                let message = format!("could not determine data type of parameter ${}", at + 1);
+                SqlError::new(SqlState::INDETERMINATE_DATATYPE, message)
+            })
+        });
+        known.collect()
+    }
+}
+
+/// More are not sent by any client: the protocol counts them in 16 bits.
+const PARAMETERS_MAX: usize = 65_535;
+
+impl Binder<'_> {
+    pub(super) fn parameter(&mut self, name: &str, position: Option<u32>) -> Result<Expression> {
+        let number = name
+            .strip_prefix('$')
+            .and_then(|digits| digits.parse::<usize>().ok());
+        let Some(at @ 1..=PARAMETERS_MAX) = number else {
+            let message = format!("there is no parameter {name}");
+            return Err(place(
+                SqlError::new(SqlState::UNDEFINED_PARAMETER, message),
+                position,
+            ));
+        };
+        let types = &mut self.parameters.types;
+        if types.len() < at {
+            types.resize(at, None);
+        }
+        let ty = types[at - 1].unwrap_or(Type::Unknown);
+        let number = u32::try_from(at - 1).unwrap_or(u32::MAX);
+        Ok(Expression::new(Kind::Parameter(number), ty))
+    }
+
+    /// Gives a parameter the type that its use demands.
+    ///
+    /// # Errors
+    /// 42P08 if another use has given it another.
+    pub(super) fn parameter_is(
+        &mut self,
+        number: u32,
+        ty: Type,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        let slot = &mut self.parameters.types[number as usize];
+        match *slot {
+            Some(known) if known != ty => {
+                let message = format!("inconsistent types deduced for parameter ${}", number + 1);
+                let detail = format!(
+                    "{} versus {}",
+                    known.name(self.catalog),
+                    ty.name(self.catalog)
+                );
+                return Err(place(
+                    SqlError::new(SqlState::AMBIGUOUS_PARAMETER, message).detail(detail),
+                    position,
+                ));
+            }
+            _ => *slot = Some(ty),
+        }
+        Ok(Expression {
+            kind: Kind::Parameter(number),
+            ty,
+            modifier: TypeModifier::NONE,
+        })
+    }
+
+    /// An expression whose value the plan depends on: it cannot stand for other literals.
+    pub(super) fn needs_literal(&mut self, expression: &Expression) -> Result<()> {
+        match expression.kind {
+            Kind::Parameter(_) if self.parameters.from_literals => Err(SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "a literal is needed as it was written",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same, for a parameter by its name.
+    pub(super) fn needs_literal_parameter(&mut self, name: &str) -> Result<()> {
+        let parameter = self.parameter(name, None)?;
+        self.needs_literal(&parameter)
+    }
+}

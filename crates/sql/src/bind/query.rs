@@ -1,0 +1,312 @@
+//! Whole queries: WITH, set operations, VALUES, and what comes after them.
+
+use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
+use types::{Result, SqlError, SqlState, Type};
+
+use super::{
+    Binder,
+    clause::Clause,
+    order::Ordering,
+    scalar::place,
+    scope::Scope,
+    select::{applied, sorted},
+};
+use crate::{
+    expression::Expression,
+    relation::{Output, Relation, SetKind, SetOperation},
+};
+
+impl Binder<'_> {
+    /// Binds a query; `scope` has the queries around it as its parent, and nothing of its own.
+    pub(super) fn query(
+        &mut self,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        if !query.pipe_operators.is_empty()
+            || query.for_clause.is_some()
+            || query.settings.is_some()
+        {
+            return Err(SqlError::unsupported("this clause"));
+        }
+        let depth = self.common_tables.len();
+        let definitions = match &query.with {
+            Some(with) => self.with(with, scope)?,
+            None => Vec::new(),
+        };
+        let bound = self.ordered(query, scope);
+        self.common_tables.truncate(depth);
+        let (relation, outputs) = bound?;
+        let mut relation = self.limited(relation, query, scope)?;
+        if !query.locks.is_empty() {
+            relation = self.locked(relation, &query.locks)?;
+        }
+        if !definitions.is_empty() {
+            relation = Relation::With {
+                definitions,
+                body: Box::new(relation),
+            };
+        }
+        Ok((relation, outputs))
+    }
+
+    fn ordered(
+        &mut self,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        let ordering = Ordering::of(query)?;
+        match &*query.body {
+            SetExpr::Select(select) => self.select(select, &ordering, scope),
+            body => {
+                let (relation, outputs) = self.body(body, scope)?;
+                let keys = self.output_keys(&ordering, &outputs)?;
+                Ok((sorted(relation, keys), outputs))
+            }
+        }
+    }
+
+    pub(super) fn body(
+        &mut self,
+        body: &SetExpr,
+        scope: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        match body {
+            SetExpr::Select(select) => self.select(select, &Ordering(&[]), scope),
+            SetExpr::Query(query) => self.query(query, scope),
+            SetExpr::Values(values) => self.values(values, scope),
+            SetExpr::SetOperation {
+                op,
+                set_quantifier,
+                left,
+                right,
+            } => {
+                let (left, left_outputs) = self.body(left, scope)?;
+                let (right, right_outputs) = self.body(right, scope)?;
+                let all = match set_quantifier {
+                    SetQuantifier::All => true,
+                    SetQuantifier::None | SetQuantifier::Distinct => false,
+                    _ => return Err(SqlError::unsupported("BY NAME")),
+                };
+                let kind = match op {
+                    SetOperator::Union => SetKind::Union,
+                    SetOperator::Intersect => SetKind::Intersect,
+                    SetOperator::Except => SetKind::Except,
+                    SetOperator::Minus => {
+                        return Err(SqlError::unsupported("MINUS").hint("Use EXCEPT."));
+                    }
+                };
+                self.set_operation(kind, all, (left, left_outputs), (right, right_outputs))
+            }
+            SetExpr::Table(table) => {
+                let mut name = Vec::new();
+                name.extend(table.schema_name.as_deref().map(ast::Ident::new));
+                name.extend(table.table_name.as_deref().map(ast::Ident::new));
+                self.whole_table(&ast::ObjectName::from(name), scope)
+            }
+            SetExpr::Insert(statement)
+            | SetExpr::Update(statement)
+            | SetExpr::Delete(statement) => self.returning_statement(statement),
+            SetExpr::Merge(_) => Err(SqlError::unsupported("MERGE within a query")),
+        }
+    }
+
+    fn values(
+        &mut self,
+        values: &ast::Values,
+        outer: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        let scope = Scope::within(outer.parent);
+        let mut rows: Vec<Vec<Expression>> = Vec::with_capacity(values.rows.len());
+        let mut clause = Clause::plain("VALUES");
+        for row in &values.rows {
+            let row = row
+                .content
+                .iter()
+                .map(|expr| self.scalar(expr, &scope, &mut clause));
+            let row = row.collect::<Result<Vec<_>>>()?;
+            if rows.first().is_some_and(|first| first.len() != row.len()) {
+                let message = "VALUES lists must all be the same length";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
+            rows.push(row);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        let mut outputs = Vec::with_capacity(width);
+        for at in 0..width {
+            let mut column: Vec<_> = rows.iter().map(|row| row[at].clone()).collect();
+            let ty = self.unify(&mut column, "VALUES", None)?;
+            let modifier = column
+                .first()
+                .map_or(types::TypeModifier::NONE, |first| first.modifier);
+            let same = column.iter().all(|value| value.modifier == modifier);
+            for (row, value) in rows.iter_mut().zip(column) {
+                row[at] = value;
+            }
+            outputs.push(Output {
+                name: format!("column{}", at + 1),
+                column: self.new_column(),
+                ty,
+                modifier: if same {
+                    modifier
+                } else {
+                    types::TypeModifier::NONE
+                },
+                origin: None,
+            });
+        }
+        let columns = outputs.iter().map(|output| output.column).collect();
+        let rows = Relation::Rows { columns, rows };
+        if clause.subqueries.is_empty() {
+            return Ok((rows, outputs));
+        }
+        // Subqueries are applied to a single row, which the values are then joined with.
+        let one = applied(super::from::no_columns(), clause.subqueries);
+        let joined = Relation::Join(crate::relation::Join {
+            kind: crate::relation::JoinKind::Inner,
+            left: Box::new(one),
+            right: Box::new(rows),
+            on: Vec::new(),
+            lateral: true,
+        });
+        Ok((joined, outputs))
+    }
+
+    /// Two queries whose columns are brought to common types.
+    pub(super) fn set_operation(
+        &mut self,
+        kind: SetKind,
+        all: bool,
+        (left, left_outputs): (Relation, Vec<Output>),
+        (right, right_outputs): (Relation, Vec<Output>),
+    ) -> Result<(Relation, Vec<Output>)> {
+        let name = match kind {
+            SetKind::Union => "UNION",
+            SetKind::Intersect => "INTERSECT",
+            SetKind::Except => "EXCEPT",
+        };
+        if left_outputs.len() != right_outputs.len() {
+            let message = format!("each {name} query must have the same number of columns");
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        let mut left_columns = Vec::new();
+        let mut right_columns = Vec::new();
+        let mut outputs = Vec::with_capacity(left_outputs.len());
+        let mut columns = Vec::with_capacity(left_outputs.len());
+        for (left, right) in left_outputs.iter().zip(&right_outputs) {
+            let mut both = vec![output_value(left), output_value(right)];
+            let ty = self.unify(&mut both, name, None)?;
+            let modifier = if left.modifier == right.modifier && left.ty == right.ty {
+                left.modifier
+            } else {
+                types::TypeModifier::NONE
+            };
+            let mut side = |value: Expression, output: &Output, columns: &mut Vec<_>| {
+                if value.ty == output.ty && matches!(value.kind, crate::expression::Kind::Column(_))
+                {
+                    return output.column;
+                }
+                let id = self.new_column();
+                columns.push((id, value));
+                id
+            };
+            let (right_value, left_value) = (both.pop(), both.pop());
+            let (Some(left_value), Some(right_value)) = (left_value, right_value) else {
+                return Err(SqlError::new(
+                    SqlState::INTERNAL_ERROR,
+                    "a set operation without two sides",
+                ));
+            };
+            let left_id = side(left_value, left, &mut left_columns);
+            let right_id = side(right_value, right, &mut right_columns);
+            let column = self.new_column();
+            columns.push((column, left_id, right_id));
+            outputs.push(Output {
+                name: left.name.clone(),
+                column,
+                ty,
+                modifier,
+                origin: None,
+            });
+        }
+        let left = Box::new(computed(left, left_columns));
+        let right = Box::new(computed(right, right_columns));
+        let types = outputs.iter().map(|output| output.ty).collect();
+        Ok((
+            Relation::Set(SetOperation {
+                kind,
+                all,
+                left,
+                right,
+                columns,
+                types,
+            }),
+            outputs,
+        ))
+    }
+
+    /// `TABLE name`
+    fn whole_table(
+        &mut self,
+        name: &ast::ObjectName,
+        outer: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        let mut scope = Scope::within(outer.parent);
+        let factor = ast::TableFactor::Table {
+            name: name.clone(),
+            alias: None,
+            args: None,
+            with_hints: Vec::new(),
+            version: None,
+            with_ordinality: false,
+            partitions: Vec::new(),
+            json_path: None,
+            sample: None,
+            index_hints: Vec::new(),
+        };
+        let item = ast::TableWithJoins {
+            relation: factor,
+            joins: Vec::new(),
+        };
+        let relation = self.from(std::slice::from_ref(&item), &mut scope)?;
+        let items = scope.all_columns().map(|column| super::select::Item {
+            name: column.name.clone(),
+            value: column.value.clone(),
+        });
+        let (columns, outputs) = self.outputs(items.collect(), &scope);
+        Ok((computed(relation, columns), outputs))
+    }
+
+    /// A subquery's outputs as they are, but for literals: these are text.
+    pub(super) fn known_outputs(&self, outputs: &[Output]) -> Result<()> {
+        match outputs.iter().find(|output| output.ty == Type::Unknown) {
+            None => Ok(()),
+            Some(output) => Err(place(
+                SqlError::new(
+                    SqlState::INDETERMINATE_DATATYPE,
+                    format!("column \"{}\" has no type", output.name),
+                ),
+                None,
+            )),
+        }
+    }
+}
+
+fn output_value(output: &Output) -> Expression {
+    Expression::column(output.column, output.ty, output.modifier)
+}
+
+/// Further columns, if there are any.
+pub(super) fn computed(
+    relation: Relation,
+    columns: Vec<(crate::expression::ColumnId, Expression)>,
+) -> Relation {
+    if columns.is_empty() {
+        relation
+    } else {
+        Relation::Compute {
+            input: Box::new(relation),
+            columns,
+        }
+    }
+}

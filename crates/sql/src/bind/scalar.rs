@@ -1,0 +1,590 @@
+//! Expressions: names become columns, operators become functions, literals get their types.
+
+use sqlparser::{
+    ast::{self, BinaryOperator, Expr, UnaryOperator},
+    tokenizer::Span,
+};
+use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
+
+use super::{Binder, clause::Clause, scope::Scope};
+use crate::{
+    expression::{Expression, Kind},
+    name,
+    owned::OwnedValue,
+};
+
+/// `boolean`
+pub(super) const BOOL: Type = Type::Scalar(Scalar::Bool);
+/// `integer`
+pub(super) const INT4: Type = Type::Scalar(Scalar::Int4);
+/// `text`
+pub(super) const TEXT: Type = Type::Scalar(Scalar::Text);
+
+impl Binder<'_> {
+    /// Binds an expression; literals whose type nothing tells stay [`Type::Unknown`].
+    pub(super) fn scalar(
+        &mut self,
+        expr: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        match expr {
+            Expr::Nested(inner) => self.scalar(inner, scope, clause),
+            Expr::Identifier(ident) => self.identifier(ident, scope, clause),
+            Expr::CompoundIdentifier(parts) => self.compound(parts, scope),
+            Expr::Value(value) => self.literal(value),
+            Expr::TypedString(typed) => self.typed_string(typed),
+            Expr::Interval(interval) => self.interval(interval, scope, clause),
+            Expr::BinaryOp { left, op, right } => self.binary(left, op, right, scope, clause),
+            Expr::UnaryOp { op, expr: operand } => self.unary(op, operand, expr, scope, clause),
+            Expr::Cast {
+                expr: operand,
+                data_type,
+                ..
+            } => {
+                let (ty, modifier) = self.data_type(data_type)?;
+                let operand = self.scalar_for(operand, ty, scope, clause)?;
+                self.cast(operand, ty, modifier, self.position(expr))
+            }
+            Expr::IsNull(operand) => self.is_null(operand, false, scope, clause),
+            Expr::IsNotNull(operand) => self.is_null(operand, true, scope, clause),
+            Expr::IsTrue(operand) => self.is(operand, Some(true), false, scope, clause),
+            Expr::IsNotTrue(operand) => self.is(operand, Some(true), true, scope, clause),
+            Expr::IsFalse(operand) => self.is(operand, Some(false), false, scope, clause),
+            Expr::IsNotFalse(operand) => self.is(operand, Some(false), true, scope, clause),
+            Expr::IsUnknown(operand) => self.is(operand, None, false, scope, clause),
+            Expr::IsNotUnknown(operand) => self.is(operand, None, true, scope, clause),
+            Expr::IsDistinctFrom(left, right) => self.distinct(left, right, false, scope, clause),
+            Expr::IsNotDistinctFrom(left, right) => self.distinct(left, right, true, scope, clause),
+            Expr::InList {
+                expr: left,
+                list,
+                negated,
+            } => self.in_list(left, list, *negated, scope, clause),
+            Expr::InSubquery {
+                expr: left,
+                subquery,
+                negated,
+            } => self.quantified_subquery(
+                left,
+                "=",
+                subquery,
+                Quantifier::in_(*negated),
+                scope,
+                clause,
+            ),
+            Expr::Between {
+                expr: operand,
+                negated,
+                low,
+                high,
+            } => self.between(operand, low, high, *negated, scope, clause),
+            Expr::Like {
+                negated,
+                any: false,
+                expr: left,
+                pattern,
+                escape_char,
+            } => {
+                let operator = if *negated { "!~~" } else { "~~" };
+                self.like(operator, left, pattern, escape_char.as_ref(), scope, clause)
+            }
+            Expr::ILike {
+                negated,
+                any: false,
+                expr: left,
+                pattern,
+                escape_char,
+            } => {
+                let operator = if *negated { "!~~*" } else { "~~*" };
+                self.like(operator, left, pattern, escape_char.as_ref(), scope, clause)
+            }
+            Expr::SimilarTo {
+                negated,
+                expr: left,
+                pattern,
+                escape_char,
+            } => self.similar(left, pattern, escape_char.as_ref(), *negated, scope, clause),
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => self.quantified(left, compare_op, right, false, scope, clause),
+            Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } => self.quantified(left, compare_op, right, true, scope, clause),
+            Expr::Case {
+                operand,
+                conditions,
+                else_result,
+                ..
+            } => self.case(
+                operand.as_deref(),
+                conditions,
+                else_result.as_deref(),
+                scope,
+                clause,
+            ),
+            Expr::Function(function) => self.function(function, scope, clause),
+            Expr::Exists { subquery, negated } => self.exists(subquery, *negated, scope, clause),
+            Expr::Subquery(query) => self.scalar_subquery(query, scope, clause),
+            Expr::Tuple(items) => self.row(items, scope, clause),
+            Expr::Array(array) => self.array(&array.elem, scope, clause),
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                self.access(root, access_chain, scope, clause)
+            }
+            Expr::Extract {
+                field,
+                expr: operand,
+                ..
+            } => {
+                let field =
+                    Expression::constant(OwnedValue::text(&field.to_string().to_lowercase()), TEXT);
+                let operand = self.scalar(operand, scope, clause)?;
+                self.call("extract", vec![field, operand], self.position(expr))
+            }
+            Expr::Ceil { expr: operand, .. } => {
+                self.call_of("ceil", &[operand], expr, scope, clause)
+            }
+            Expr::Floor { expr: operand, .. } => {
+                self.call_of("floor", &[operand], expr, scope, clause)
+            }
+            Expr::Position {
+                expr: needle,
+                r#in: hay,
+            } => self.call_of("position", &[hay, needle], expr, scope, clause),
+            Expr::Substring {
+                expr: operand,
+                substring_from,
+                substring_for,
+                ..
+            } => self.substring(
+                operand,
+                substring_from.as_deref(),
+                substring_for.as_deref(),
+                expr,
+                scope,
+                clause,
+            ),
+            Expr::Trim {
+                trim_where,
+                trim_what,
+                expr: operand,
+                trim_characters,
+            } => {
+                let name = match trim_where {
+                    Some(ast::TrimWhereField::Leading) => "ltrim",
+                    Some(ast::TrimWhereField::Trailing) => "rtrim",
+                    _ => "btrim",
+                };
+                let what = trim_what
+                    .as_deref()
+                    .or_else(|| trim_characters.as_ref()?.first());
+                let arguments: Vec<_> = std::iter::once(&**operand).chain(what).collect();
+                self.call_of(name, &arguments, expr, scope, clause)
+            }
+            Expr::Overlay {
+                expr: operand,
+                overlay_what,
+                overlay_from,
+                overlay_for,
+            } => {
+                let mut arguments = vec![&**operand, &**overlay_what, &**overlay_from];
+                arguments.extend(overlay_for.as_deref());
+                self.call_of("overlay", &arguments, expr, scope, clause)
+            }
+            Expr::AtTimeZone {
+                timestamp,
+                time_zone,
+            } => self.call_of("timezone", &[time_zone, timestamp], expr, scope, clause),
+            Expr::Collate {
+                expr: operand,
+                collation,
+            } => {
+                let known = ["C", "POSIX", "default", "ucs_basic"];
+                let parts = name::parts(collation)?;
+                match parts.last() {
+                    Some(last) if known.contains(&last.value.as_str()) => {
+                        self.scalar(operand, scope, clause)
+                    }
+                    _ => Err(self
+                        .error_at(
+                            expr,
+                            SqlError::unsupported(format_args!("collation {collation}")),
+                        )
+                        .hint("Text is ordered by its bytes (collation \"C\").")),
+                }
+            }
+            _ => Err(self.error_at(
+                expr,
+                SqlError::unsupported(format_args!("expression {expr}")),
+            )),
+        }
+    }
+
+    /// Binds an expression that must not be left without a type: text, if nothing tells.
+    pub(super) fn typed(
+        &mut self,
+        expr: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let bound = self.scalar(expr, scope, clause)?;
+        self.known(bound)
+    }
+
+    /// Binds a condition.
+    pub(super) fn condition(
+        &mut self,
+        expr: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let bound = self.scalar(expr, scope, clause)?;
+        if bound.ty != BOOL && bound.ty != Type::Unknown {
+            let message = format!(
+                "argument of {} must be type boolean, not type {}",
+                clause.name,
+                self.type_name(bound.ty)
+            );
+            return Err(self.error_at(expr, SqlError::new(SqlState::DATATYPE_MISMATCH, message)));
+        }
+        self.coerce(bound, BOOL, TypeModifier::NONE, self.position(expr))
+    }
+
+    /// Binds what is about to become `ty`: a literal or an array constructor takes that type.
+    pub(super) fn scalar_for(
+        &mut self,
+        expr: &Expr,
+        ty: Type,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        match (expr, ty) {
+            (Expr::Nested(inner), _) => self.scalar_for(inner, ty, scope, clause),
+            (Expr::Array(array), Type::Array(_)) if array.elem.is_empty() => {
+                Ok(Expression::new(Kind::Array(Vec::new()), ty))
+            }
+            _ => self.scalar(expr, scope, clause),
+        }
+    }
+
+    fn identifier(
+        &mut self,
+        ident: &ast::Ident,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let folded = name::fold(ident);
+        let position = self.at(ident.span);
+        if let Some(column) = scope
+            .column(&folded)
+            .map_err(|error| place(error, position))?
+        {
+            return Ok(column.value.clone());
+        }
+        if ident.quote_style.is_none()
+            && let Some(value) = self.special_value(&folded, clause)?
+        {
+            return Ok(value);
+        }
+        if let Some(source) = scope
+            .source(None, &folded)
+            .map_err(|error| place(error, position))?
+        {
+            let columns = source
+                .columns
+                .iter()
+                .map(|column| column.value.clone())
+                .collect();
+            return Ok(Expression::new(Kind::Row(columns), Type::Record));
+        }
+        let message = format!("column \"{folded}\" does not exist");
+        Err(place(
+            SqlError::new(SqlState::UNDEFINED_COLUMN, message),
+            position,
+        ))
+    }
+
+    fn compound(&mut self, parts: &[ast::Ident], scope: &Scope<'_>) -> Result<Expression> {
+        let position = self.at(parts[0].span);
+        let folded: Vec<String> = parts.iter().map(name::fold).collect();
+        let (schema, table, column) = match folded.as_slice() {
+            [table, column] => (None, table, column),
+            [schema, table, column] => (Some(schema.as_str()), table, column),
+            [database, schema, table, column] if *database == self.database() => {
+                (Some(schema.as_str()), table, column)
+            }
+            _ => {
+                let message = format!(
+                    "improper qualified name (too many dotted names): {}",
+                    folded.join(".")
+                );
+                return Err(place(
+                    SqlError::new(SqlState::SYNTAX_ERROR, message),
+                    position,
+                ));
+            }
+        };
+        let Some(source) = scope
+            .source(schema, table)
+            .map_err(|error| place(error, position))?
+        else {
+            let message = format!("missing FROM-clause entry for table \"{table}\"");
+            return Err(place(
+                SqlError::new(SqlState::UNDEFINED_TABLE, message),
+                position,
+            ));
+        };
+        let mut found = source
+            .columns
+            .iter()
+            .filter(|candidate| candidate.name == *column);
+        match (found.next(), found.next()) {
+            (Some(column), None) => Ok(column.value.clone()),
+            (Some(_), Some(_)) => {
+                let message = format!("column reference \"{column}\" is ambiguous");
+                Err(place(
+                    SqlError::new(SqlState::AMBIGUOUS_COLUMN, message),
+                    position,
+                ))
+            }
+            (None, _) => {
+                let message = format!("column {table}.{column} does not exist");
+                Err(place(
+                    SqlError::new(SqlState::UNDEFINED_COLUMN, message),
+                    position,
+                ))
+            }
+        }
+    }
+
+    fn unary(
+        &mut self,
+        op: &UnaryOperator,
+        operand: &Expr,
+        whole: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        if let UnaryOperator::Not = op {
+            let name = std::mem::replace(&mut clause.name, "NOT");
+            let operand = self.condition(operand, scope, clause);
+            clause.name = name;
+            return Ok(Expression::new(Kind::Not(Box::new(operand?)), BOOL));
+        }
+        // The smallest integers have no positive counterpart.
+        if let (UnaryOperator::Minus, Expr::Value(value)) = (op, operand)
+            && let ast::Value::Number(digits, _) = &value.value
+        {
+            return super::literal::number(&format!("-{digits}"))
+                .map_err(|error| self.error_at(whole, error));
+        }
+        let name = match op {
+            UnaryOperator::Plus => "+",
+            UnaryOperator::Minus => "-",
+            UnaryOperator::BitwiseNot => "~",
+            UnaryOperator::PGAbs => "@",
+            UnaryOperator::PGSquareRoot => "|/",
+            UnaryOperator::PGCubeRoot => "||/",
+            _ => {
+                return Err(
+                    self.error_at(whole, SqlError::unsupported(format_args!("operator {op}")))
+                );
+            }
+        };
+        let operand = self.scalar(operand, scope, clause)?;
+        self.operator(name, None, operand, self.position(whole))
+    }
+
+    fn binary(
+        &mut self,
+        left: &Expr,
+        op: &BinaryOperator,
+        right: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        match op {
+            BinaryOperator::And | BinaryOperator::Or => {
+                let name = std::mem::replace(
+                    &mut clause.name,
+                    if *op == BinaryOperator::And {
+                        "AND"
+                    } else {
+                        "OR"
+                    },
+                );
+                let parts = self
+                    .condition(left, scope, clause)
+                    .and_then(|left| Ok([left, self.condition(right, scope, clause)?]));
+                clause.name = name;
+                return Ok(connect(op, parts?));
+            }
+            _ => {}
+        }
+        let position = self.operator_position(left, right);
+        if let Some(rows) = self.row_comparison(left, op, right, scope, clause)? {
+            return Ok(rows);
+        }
+        let name = operator_name(op).ok_or_else(|| {
+            place(
+                SqlError::unsupported(format_args!("operator {op}")),
+                position,
+            )
+        })?;
+        let left = self.scalar(left, scope, clause)?;
+        let right = self.scalar(right, scope, clause)?;
+        self.operator(&name, Some(left), right, position)
+    }
+
+    fn row(
+        &mut self,
+        items: &[Expr],
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let items = items
+            .iter()
+            .map(|item| self.typed(item, scope, clause))
+            .collect::<Result<_>>()?;
+        Ok(Expression::new(Kind::Row(items), Type::Record))
+    }
+
+    fn substring(
+        &mut self,
+        operand: &Expr,
+        from: Option<&Expr>,
+        length: Option<&Expr>,
+        whole: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let mut arguments = vec![self.scalar(operand, scope, clause)?];
+        arguments.push(match from {
+            Some(from) => self.scalar(from, scope, clause)?,
+            None => Expression::constant(OwnedValue::new(Value::Int4(1)), INT4),
+        });
+        if let Some(length) = length {
+            arguments.push(self.scalar(length, scope, clause)?);
+        }
+        self.call("substring", arguments, self.position(whole))
+    }
+
+    fn call_of(
+        &mut self,
+        name: &str,
+        arguments: &[&Expr],
+        whole: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let arguments = arguments
+            .iter()
+            .map(|argument| self.scalar(argument, scope, clause))
+            .collect::<Result<_>>()?;
+        self.call(name, arguments, self.position(whole))
+    }
+
+    /// The character where a piece of syntax begins.
+    pub(super) fn at(&self, span: Span) -> Option<u32> {
+        crate::parse::position::of(self.text, span)
+    }
+}
+
+/// Which subqueries and arrays satisfy a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quantifier {
+    Any,
+    All,
+    /// `NOT IN`: all differ.
+    None,
+}
+
+impl Quantifier {
+    fn in_(negated: bool) -> Self {
+        if negated { Self::None } else { Self::Any }
+    }
+}
+
+/// An error with a position, if there is one to give.
+pub(super) fn place(error: SqlError, position: Option<u32>) -> SqlError {
+    match position {
+        Some(position) => error.at(position),
+        None => error,
+    }
+}
+
+/// The conjunction or disjunction, flat.
+pub(super) fn connect(op: &BinaryOperator, parts: [Expression; 2]) -> Expression {
+    let is_and = *op == BinaryOperator::And;
+    let mut items = Vec::with_capacity(2);
+    for part in parts {
+        match part.kind {
+            Kind::And(inner) if is_and => items.extend(inner),
+            Kind::Or(inner) if !is_and => items.extend(inner),
+            _ => items.push(part),
+        }
+    }
+    Expression::new(
+        if is_and {
+            Kind::And(items)
+        } else {
+            Kind::Or(items)
+        },
+        BOOL,
+    )
+}
+
+/// What PostgreSQL calls an operator.
+pub(super) fn operator_name(op: &BinaryOperator) -> Option<String> {
+    let name = match op {
+        BinaryOperator::Plus => "+",
+        BinaryOperator::Minus => "-",
+        BinaryOperator::Multiply => "*",
+        BinaryOperator::Divide => "/",
+        BinaryOperator::Modulo => "%",
+        BinaryOperator::StringConcat => "||",
+        BinaryOperator::Gt => ">",
+        BinaryOperator::Lt => "<",
+        BinaryOperator::GtEq => ">=",
+        BinaryOperator::LtEq => "<=",
+        BinaryOperator::Eq => "=",
+        BinaryOperator::NotEq => "<>",
+        BinaryOperator::BitwiseOr => "|",
+        BinaryOperator::BitwiseAnd => "&",
+        BinaryOperator::PGBitwiseXor => "#",
+        BinaryOperator::PGBitwiseShiftLeft => "<<",
+        BinaryOperator::PGBitwiseShiftRight => ">>",
+        BinaryOperator::PGExp => "^",
+        BinaryOperator::PGOverlap => "&&",
+        BinaryOperator::PGRegexMatch => "~",
+        BinaryOperator::PGRegexIMatch => "~*",
+        BinaryOperator::PGRegexNotMatch => "!~",
+        BinaryOperator::PGRegexNotIMatch => "!~*",
+        BinaryOperator::PGLikeMatch => "~~",
+        BinaryOperator::PGILikeMatch => "~~*",
+        BinaryOperator::PGNotLikeMatch => "!~~",
+        BinaryOperator::PGNotILikeMatch => "!~~*",
+        BinaryOperator::PGStartsWith => "^@",
+        BinaryOperator::Arrow => "->",
+        BinaryOperator::LongArrow => "->>",
+        BinaryOperator::HashArrow => "#>",
+        BinaryOperator::HashLongArrow => "#>>",
+        BinaryOperator::AtArrow => "@>",
+        BinaryOperator::ArrowAt => "<@",
+        BinaryOperator::HashMinus => "#-",
+        BinaryOperator::AtQuestion => "@?",
+        BinaryOperator::AtAt => "@@",
+        BinaryOperator::Question => "?",
+        BinaryOperator::QuestionAnd => "?&",
+        BinaryOperator::QuestionPipe => "?|",
+        BinaryOperator::PGCustomBinaryOperator(parts) => return parts.last().cloned(),
+        BinaryOperator::Custom(name) => return Some(name.clone()),
+        _ => return None,
+    };
+    Some(name.to_owned())
+}

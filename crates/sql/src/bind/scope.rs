@@ -1,0 +1,150 @@
+//! Which names mean what: the relations of a FROM clause, and those of the queries around it.
+
+use std::sync::Arc;
+
+use types::{Result, SqlError, SqlState, Type, TypeModifier};
+
+use crate::{
+    catalog::Table,
+    expression::{ColumnId, Expression},
+};
+
+/// What a query's expressions can name, with the queries around it.
+#[derive(Debug, Default)]
+pub(crate) struct Scope<'p> {
+    pub(crate) parent: Option<&'p Scope<'p>>,
+    pub(crate) sources: Vec<Source>,
+    /// Columns that `USING` and `NATURAL` made one of two; they come first in `*`.
+    pub(crate) merged: Vec<SourceColumn>,
+}
+
+/// One relation of a FROM clause.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// Its alias, or the table's name; joins without an alias have none.
+    pub(crate) name: Option<String>,
+    /// Of a table without an alias.
+    pub(crate) schema: Option<String>,
+    pub(crate) columns: Vec<SourceColumn>,
+    /// The table that it is, if it is one.
+    pub(crate) table: Option<Arc<Table>>,
+}
+
+/// A column of such a relation.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceColumn {
+    pub(crate) name: String,
+    pub(crate) value: Expression,
+    /// Reachable by the relation's name only: it was merged with another.
+    pub(crate) merged: bool,
+    /// The column's position in its table.
+    pub(crate) attribute: Option<usize>,
+}
+
+impl SourceColumn {
+    pub(crate) fn new(name: String, id: ColumnId, ty: Type, modifier: TypeModifier) -> Self {
+        Self {
+            name,
+            value: Expression::column(id, ty, modifier),
+            merged: false,
+            attribute: None,
+        }
+    }
+}
+
+impl<'p> Scope<'p> {
+    /// An empty one within another query.
+    pub(crate) fn within(parent: Option<&'p Scope<'p>>) -> Scope<'p> {
+        Scope {
+            parent,
+            ..Scope::default()
+        }
+    }
+
+    /// A column by its name alone: the innermost query that has one decides.
+    ///
+    /// # Errors
+    /// 42702 if a query has two of the name.
+    pub(crate) fn column(&self, name: &str) -> Result<Option<&SourceColumn>> {
+        let merged = self.merged.iter();
+        let others = self.sources.iter().flat_map(|source| &source.columns);
+        let mut found = merged
+            .chain(others.filter(|column| !column.merged))
+            .filter(|c| c.name == name);
+        match (found.next(), found.next()) {
+            (Some(column), None) => Ok(Some(column)),
+            (Some(_), Some(_)) => Err(SqlError::new(
+                SqlState::AMBIGUOUS_COLUMN,
+                format!("column reference \"{name}\" is ambiguous"),
+            )),
+            (None, _) => match self.parent {
+                Some(parent) => parent.column(name),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// A relation by its name, and schema if that was written.
+    ///
+    /// # Errors
+    /// 42P09 as PostgreSQL: two relations of the name.
+    pub(crate) fn source(&self, schema: Option<&str>, name: &str) -> Result<Option<&Source>> {
+        let is = |source: &&Source| {
+            source.name.as_deref() == Some(name)
+                && schema.is_none_or(|schema| source.schema.as_deref() == Some(schema))
+        };
+        let mut found = self.sources.iter().filter(is);
+        match (found.next(), found.next()) {
+            (Some(source), None) => Ok(Some(source)),
+            (Some(_), Some(_)) => Err(SqlError::new(
+                SqlState::AMBIGUOUS_ALIAS,
+                format!("table reference \"{name}\" is ambiguous"),
+            )),
+            (None, _) => match self.parent {
+                Some(parent) => parent.source(schema, name),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Adds a relation.
+    ///
+    /// # Errors
+    /// 42712 if there is one of its name.
+    pub(crate) fn add(&mut self, source: Source) -> Result<()> {
+        if let Some(name) = &source.name {
+            let same = |other: &Source| {
+                other.name.as_ref() == Some(name)
+                    && (source.schema.is_none()
+                        || other.schema.is_none()
+                        || source.schema == other.schema)
+            };
+            if self.sources.iter().any(same) {
+                return Err(SqlError::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("table name \"{name}\" specified more than once"),
+                ));
+            }
+        }
+        self.sources.push(source);
+        Ok(())
+    }
+
+    /// What `*` stands for.
+    pub(crate) fn all_columns(&self) -> impl Iterator<Item = &SourceColumn> {
+        let others = self.sources.iter().flat_map(|source| &source.columns);
+        self.merged
+            .iter()
+            .chain(others.filter(|column| !column.merged))
+    }
+
+    /// The table, and the column's position there, that a column of this query comes from.
+    pub(crate) fn origin(&self, id: ColumnId) -> Option<(&Arc<Table>, usize)> {
+        self.sources.iter().find_map(|source| {
+            let table = source.table.as_ref()?;
+            let is =
+                |column: &&SourceColumn| column.value.kind == crate::expression::Kind::Column(id);
+            Some((table, source.columns.iter().find(is)?.attribute?))
+        })
+    }
+}

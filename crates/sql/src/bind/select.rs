@@ -1,0 +1,493 @@
+//! `SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ...`, in the order in which it is computed.
+
+use sqlparser::ast::{self, Distinct, Expr, SelectItem};
+use types::{Result, SqlError, SqlState, Type};
+
+use super::{
+    Binder,
+    clause::{Aggregates, Clause},
+    order::Ordering,
+    scalar::place,
+    scope::{Scope, SourceColumn},
+};
+use crate::{
+    expression::{ColumnId, Expression, Kind},
+    name,
+    relation::{FunctionCall, Output, Relation, SortKey, Subquery, WindowCall},
+};
+
+/// One item of a select list.
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) value: Expression,
+}
+
+/// A select list and what its expressions need, before it is put together.
+#[derive(Default)]
+pub(super) struct List {
+    pub(super) items: Vec<Item>,
+    pub(super) aggregates: Aggregates,
+    pub(super) windows: Vec<WindowCall>,
+    pub(super) sets: Vec<FunctionCall>,
+    /// Of the select list, HAVING and ORDER BY.
+    pub(super) subqueries: Vec<Subquery>,
+}
+
+impl Binder<'_> {
+    /// A query block, ordered.
+    pub(super) fn select(
+        &mut self,
+        select: &ast::Select,
+        ordering: &Ordering<'_>,
+        outer: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        refuse_foreign(select)?;
+        let mut scope = Scope::within(outer.parent);
+        let mut relation = self.from(&select.from, &mut scope)?;
+        if let Some(selection) = &select.selection {
+            let mut clause = Clause::plain("WHERE");
+            let predicate = self.condition(selection, &scope, &mut clause)?;
+            relation = filter(applied(relation, clause.subqueries), predicate);
+        }
+        let mut list = self.list(&select.projection, &select.named_window, &scope)?;
+        let groups = self.groups(&select.group_by, &list.items, &scope)?;
+        let having = match &select.having {
+            Some(having) => {
+                let mut clause = Clause::plain("HAVING");
+                clause.aggregates = Some(&mut list.aggregates);
+                let having = self.condition(having, &scope, &mut clause)?;
+                let subqueries = clause.subqueries;
+                list.subqueries.extend(subqueries);
+                Some(having)
+            }
+            None => None,
+        };
+        let on = self.distinct_on(select.distinct.as_ref(), &mut list, &scope)?;
+        let mut keys = self.sort_keys(ordering, &mut list, &select.named_window, &scope)?;
+        self.known_items(&mut list.items)?;
+
+        let mut having = having;
+        if !groups.is_plain() || !list.aggregates.calls.is_empty() || having.is_some() {
+            relation = self.grouped(relation, groups, &mut list, &mut having, &mut keys, &scope)?;
+        }
+        relation = applied(relation, std::mem::take(&mut list.subqueries));
+        if let Some(having) = having {
+            relation = filter(relation, having);
+        }
+        if !list.windows.is_empty() {
+            let calls = std::mem::take(&mut list.windows);
+            relation = Relation::Window {
+                input: Box::new(relation),
+                calls,
+            };
+        }
+        if !list.sets.is_empty() {
+            let calls = std::mem::take(&mut list.sets);
+            relation = Relation::Expand {
+                input: Box::new(relation),
+                calls,
+            };
+        }
+        let (columns, outputs) = self.outputs(list.items, &scope);
+        relation = Relation::Compute {
+            input: Box::new(relation),
+            columns,
+        };
+        self.finish(relation, outputs, select.distinct.as_ref(), on, keys)
+    }
+
+    /// Binds a select list; stars are written out.
+    fn list(
+        &mut self,
+        projection: &[SelectItem],
+        windows: &[ast::NamedWindowDefinition],
+        scope: &Scope<'_>,
+    ) -> Result<List> {
+        let mut list = List::default();
+        for item in projection {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let value = self.item(expr, &mut list, windows, scope)?;
+                    list.items.push(Item {
+                        name: self.output_name(expr),
+                        value,
+                    });
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let value = self.item(expr, &mut list, windows, scope)?;
+                    list.items.push(Item {
+                        name: name::fold(alias),
+                        value,
+                    });
+                }
+                SelectItem::Wildcard(_) => {
+                    if scope.sources.is_empty() {
+                        let message = "SELECT * with no tables specified is not valid";
+                        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                    }
+                    list.items.extend(scope.all_columns().map(whole));
+                }
+                SelectItem::QualifiedWildcard(
+                    ast::SelectItemQualifiedWildcardKind::ObjectName(name),
+                    _,
+                ) => {
+                    list.items
+                        .extend(self.columns_of(name, scope)?.iter().map(whole));
+                }
+                _ => {
+                    return Err(SqlError::unsupported(format_args!(
+                        "{item} in a select list"
+                    )));
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// Binds an expression of a select list or of its ORDER BY.
+    pub(super) fn item(
+        &mut self,
+        expr: &Expr,
+        list: &mut List,
+        windows: &[ast::NamedWindowDefinition],
+        scope: &Scope<'_>,
+    ) -> Result<Expression> {
+        let outer = std::mem::replace(&mut self.named_windows, windows.to_vec());
+        let mut clause = Clause {
+            name: "SELECT",
+            subqueries: Vec::new(),
+            aggregates: Some(&mut list.aggregates),
+            windows: Some(&mut list.windows),
+            sets: Some(&mut list.sets),
+        };
+        let bound = self.scalar(expr, scope, &mut clause);
+        let subqueries = clause.subqueries;
+        list.subqueries.extend(subqueries);
+        self.named_windows = outer;
+        bound
+    }
+
+    /// The columns that `relation.*` stands for.
+    pub(super) fn columns_of<'s>(
+        &self,
+        name: &ast::ObjectName,
+        scope: &'s Scope<'_>,
+    ) -> Result<&'s [SourceColumn]> {
+        let qualified = name::qualified(name, self.database())?;
+        match scope.source(qualified.schema.as_deref(), &qualified.name)? {
+            Some(source) => Ok(&source.columns),
+            None => {
+                let message = format!("missing FROM-clause entry for table \"{}\"", qualified.name);
+                Err(SqlError::new(SqlState::UNDEFINED_TABLE, message))
+            }
+        }
+    }
+
+    /// Literals of a select list that nothing gives a type are text.
+    fn known_items(&mut self, items: &mut [Item]) -> Result<()> {
+        for item in items {
+            let value = std::mem::replace(&mut item.value, Expression::null(Type::Unknown));
+            item.value = self.known(value)?;
+        }
+        Ok(())
+    }
+
+    fn distinct_on(
+        &mut self,
+        distinct: Option<&Distinct>,
+        list: &mut List,
+        scope: &Scope<'_>,
+    ) -> Result<Option<Vec<Expression>>> {
+        let Some(Distinct::On(expressions)) = distinct else {
+            return Ok(None);
+        };
+        let on = expressions
+            .iter()
+            .map(|expr| self.item_or_output(expr, list, &[], scope, "DISTINCT ON"));
+        on.collect::<Result<_>>().map(Some)
+    }
+
+    /// A column for each item: the one that it is, or a new one.
+    pub(super) fn outputs(
+        &mut self,
+        items: Vec<Item>,
+        scope: &Scope<'_>,
+    ) -> (Vec<(ColumnId, Expression)>, Vec<Output>) {
+        let mut columns = Vec::new();
+        let mut outputs = Vec::with_capacity(items.len());
+        for Item { name, value } in items {
+            let (ty, modifier) = (value.ty, value.modifier);
+            let source = match value.kind {
+                Kind::Column(id) => Some(id),
+                _ => None,
+            };
+            let origin = source.and_then(|id| scope.origin(id));
+            let origin = origin.and_then(|(table, attribute)| {
+                Some((table.id.0, u16::try_from(attribute + 1).ok()?))
+            });
+            let column = self.new_column();
+            columns.push((column, value));
+            outputs.push(Output {
+                name,
+                column,
+                ty,
+                modifier,
+                origin,
+            });
+        }
+        (columns, outputs)
+    }
+
+    /// Distinct rows, in order.
+    fn finish(
+        &mut self,
+        mut relation: Relation,
+        outputs: Vec<Output>,
+        distinct: Option<&Distinct>,
+        on: Option<Vec<Expression>>,
+        keys: Vec<SortKey>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        let shown: Vec<Expression> = outputs
+            .iter()
+            .map(|output| Expression::column(output.column, output.ty, output.modifier))
+            .collect();
+        // Sort keys that are items of the list are their columns.
+        let keys: Vec<SortKey> = match &relation {
+            Relation::Compute { columns, .. } => keys
+                .into_iter()
+                .map(|key| SortKey {
+                    expression: item_column(key.expression, columns),
+                    ..key
+                })
+                .collect(),
+            _ => keys,
+        };
+        match (distinct, on) {
+            (Some(Distinct::Distinct), _) => {
+                if keys
+                    .iter()
+                    .any(|key| !shown.iter().any(|shown| shown.kind == key.expression.kind))
+                {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_COLUMN_REFERENCE,
+                        "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                    ));
+                }
+                relation = Relation::Distinct {
+                    input: Box::new(relation),
+                    on: shown,
+                };
+                relation = sorted(relation, keys);
+            }
+            (_, Some(on)) => {
+                let on: Vec<Expression> = match &relation {
+                    Relation::Compute { columns, .. } => on
+                        .into_iter()
+                        .map(|expression| item_column(expression, columns))
+                        .collect(),
+                    _ => on,
+                };
+                let leading = keys.iter().take(on.len());
+                if leading.into_iter().any(|key| !on.contains(&key.expression)) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_COLUMN_REFERENCE,
+                        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+                    ));
+                }
+                relation = sorted(relation, keys);
+                relation = Relation::Distinct {
+                    input: Box::new(relation),
+                    on,
+                };
+            }
+            _ => relation = sorted(relation, keys),
+        }
+        Ok((relation, outputs))
+    }
+
+    /// What PostgreSQL calls an item without an alias.
+    pub(super) fn output_name(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Identifier(ident) => name::fold(ident),
+            Expr::CompoundIdentifier(parts) => parts.last().map(name::fold).unwrap_or_default(),
+            Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => self.output_name(inner),
+            Expr::Function(function) => {
+                let last = function.name.0.last().and_then(|part| part.as_ident());
+                last.map(name::fold).unwrap_or_default()
+            }
+            Expr::Cast {
+                expr: inner,
+                data_type,
+                ..
+            } => match self.output_name(inner) {
+                name if name == "?column?" => self.cast_name(data_type),
+                name => name,
+            },
+            Expr::TypedString(typed) => self.cast_name(&typed.data_type),
+            Expr::Interval(_) => "interval".to_owned(),
+            Expr::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => {
+                "bool".to_owned()
+            }
+            Expr::Case { else_result, .. } => {
+                match else_result.as_deref().map(|e| self.output_name(e)) {
+                    Some(name) if name != "?column?" => name,
+                    _ => "case".to_owned(),
+                }
+            }
+            Expr::Exists { .. } => "exists".to_owned(),
+            Expr::Array(_) => "array".to_owned(),
+            Expr::Tuple(_) => "row".to_owned(),
+            Expr::Extract { .. } => "extract".to_owned(),
+            Expr::Ceil { .. } => "ceil".to_owned(),
+            Expr::Floor { .. } => "floor".to_owned(),
+            Expr::Position { .. } => "position".to_owned(),
+            Expr::Substring { .. } => "substring".to_owned(),
+            Expr::Overlay { .. } => "overlay".to_owned(),
+            Expr::AtTimeZone { .. } => "timezone".to_owned(),
+            Expr::Trim { trim_where, .. } => match trim_where {
+                Some(ast::TrimWhereField::Leading) => "ltrim".to_owned(),
+                Some(ast::TrimWhereField::Trailing) => "rtrim".to_owned(),
+                _ => "btrim".to_owned(),
+            },
+            Expr::Subquery(query) => match &*query.body {
+                ast::SetExpr::Select(select) => match select.projection.first() {
+                    Some(SelectItem::UnnamedExpr(expr)) => self.output_name(expr),
+                    Some(SelectItem::ExprWithAlias { alias, .. }) => name::fold(alias),
+                    _ => "?column?".to_owned(),
+                },
+                _ => "?column?".to_owned(),
+            },
+            _ => "?column?".to_owned(),
+        }
+    }
+
+    /// An expression that may also be the name or the position of an output.
+    pub(super) fn item_or_output(
+        &mut self,
+        expr: &Expr,
+        list: &mut List,
+        windows: &[ast::NamedWindowDefinition],
+        scope: &Scope<'_>,
+        clause: &str,
+    ) -> Result<Expression> {
+        if let Some(at) = self.output_position(expr, list.items.len(), clause)? {
+            return Ok(list.items[at].value.clone());
+        }
+        if let Expr::Identifier(ident) = expr {
+            let folded = name::fold(ident);
+            let mut named = list.items.iter().filter(|item| item.name == folded);
+            if let Some(item) = named.next() {
+                if named.any(|other| other.value != item.value) {
+                    let message = format!("{clause} \"{folded}\" is ambiguous");
+                    return Err(place(
+                        SqlError::new(SqlState::AMBIGUOUS_COLUMN, message),
+                        self.at(ident.span),
+                    ));
+                }
+                return Ok(item.value.clone());
+            }
+        }
+        let value = self.item(expr, list, windows, scope)?;
+        self.known(value)
+    }
+
+    /// `ORDER BY 2`: the position of an output, from 0.
+    pub(super) fn output_position(
+        &mut self,
+        expr: &Expr,
+        outputs: usize,
+        clause: &str,
+    ) -> Result<Option<usize>> {
+        let Expr::Value(value) = expr else {
+            return Ok(None);
+        };
+        let ast::Value::Number(digits, _) = &value.value else {
+            if let ast::Value::Placeholder(name) = &value.value {
+                self.needs_literal_parameter(name)?;
+            }
+            return Ok(None);
+        };
+        let position = self.at(value.span);
+        match digits.parse::<usize>() {
+            Ok(at) if (1..=outputs).contains(&at) => Ok(Some(at - 1)),
+            Ok(at) => {
+                let message = format!("{clause} position {at} is not in select list");
+                Err(place(
+                    SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message),
+                    position,
+                ))
+            }
+            Err(_) => {
+                let message = format!("non-integer constant in {clause}");
+                Err(place(
+                    SqlError::new(SqlState::SYNTAX_ERROR, message),
+                    position,
+                ))
+            }
+        }
+    }
+}
+
+fn whole(column: &SourceColumn) -> Item {
+    Item {
+        name: column.name.clone(),
+        value: column.value.clone(),
+    }
+}
+
+/// The column of an item, for an expression that is one.
+fn item_column(expression: Expression, columns: &[(ColumnId, Expression)]) -> Expression {
+    match columns.iter().find(|(_, item)| *item == expression) {
+        Some(&(id, _)) => Expression::column(id, expression.ty, expression.modifier),
+        None => expression,
+    }
+}
+
+pub(super) fn sorted(relation: Relation, keys: Vec<SortKey>) -> Relation {
+    if keys.is_empty() {
+        relation
+    } else {
+        Relation::Sort {
+            input: Box::new(relation),
+            keys,
+        }
+    }
+}
+
+/// Rows for which a predicate is true.
+pub(super) fn filter(relation: Relation, predicate: Expression) -> Relation {
+    Relation::Filter {
+        input: Box::new(relation),
+        predicate,
+    }
+}
+
+/// Rows with the columns of some subqueries.
+pub(super) fn applied(relation: Relation, subqueries: Vec<Subquery>) -> Relation {
+    subqueries
+        .into_iter()
+        .fold(relation, |input, subquery| Relation::Apply {
+            input: Box::new(input),
+            subquery: Box::new(subquery),
+        })
+}
+
+/// Clauses of other dialects that the parser knows.
+fn refuse_foreign(select: &ast::Select) -> Result<()> {
+    let foreign = [
+        (select.top.is_some(), "TOP"),
+        (select.into.is_some(), "SELECT INTO"),
+        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+        (select.prewhere.is_some(), "PREWHERE"),
+        (!select.connect_by.is_empty(), "CONNECT BY"),
+        (select.qualify.is_some(), "QUALIFY"),
+        (!select.cluster_by.is_empty(), "CLUSTER BY"),
+        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        (!select.sort_by.is_empty(), "SORT BY"),
+        (select.value_table_mode.is_some(), "AS VALUE"),
+    ];
+    match foreign.iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(SqlError::unsupported(what)),
+        None => Ok(()),
+    }
+}

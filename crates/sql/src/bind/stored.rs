@@ -1,0 +1,239 @@
+//! What the catalog has under a name: tables and views.
+
+use std::sync::Arc;
+
+use sqlparser::ast::Statement;
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    Binder,
+    scalar::place,
+    scope::{Scope, Source, SourceColumn},
+};
+use crate::{
+    catalog::{self, Table, TableKind, View},
+    name::QualifiedName,
+    relation::{IfLocked, Relation, RowLock},
+};
+
+/// Views within views, at most.
+const DEPTH_MAX: u32 = 64;
+
+impl Binder<'_> {
+    /// The rows of a table or view, and what it is called.
+    pub(super) fn stored(
+        &mut self,
+        name: &QualifiedName,
+        position: Option<u32>,
+    ) -> Result<(Relation, Source)> {
+        match self.look_up(name, position)? {
+            catalog::Relation::Table(table) => {
+                let table = table.clone();
+                let (scan, source) = self.scan(&table);
+                Ok((Relation::Scan(scan), source))
+            }
+            catalog::Relation::View(view) => {
+                let view = view.clone();
+                self.view(&view).map_err(|error| place(error, position))
+            }
+            catalog::Relation::Index(..) => {
+                let message = format!("\"{}\" is an index", name.name);
+                Err(place(
+                    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
+                    position,
+                ))
+            }
+            catalog::Relation::Sequence(_) => Err(place(
+                SqlError::unsupported(format_args!(
+                    "reading sequence \"{}\" as a table",
+                    name.name
+                ))
+                .hint("Use currval() or nextval()."),
+                position,
+            )),
+        }
+    }
+
+    /// A table that may be written to.
+    pub(super) fn writable(
+        &mut self,
+        name: &QualifiedName,
+        position: Option<u32>,
+    ) -> Result<Arc<Table>> {
+        match self.look_up(name, position)? {
+            catalog::Relation::Table(table) if table.kind == TableKind::Ordinary => {
+                Ok(table.clone())
+            }
+            catalog::Relation::Table(_) => {
+                let message = format!("permission denied: \"{}\" is a system catalog", name.name);
+                Err(place(
+                    SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message),
+                    position,
+                ))
+            }
+            catalog::Relation::View(_) => {
+                let error =
+                    SqlError::unsupported(format_args!("writing to view \"{}\"", name.name));
+                Err(place(
+                    error.hint("Write to the table that the view is over."),
+                    position,
+                ))
+            }
+            catalog::Relation::Index(..) | catalog::Relation::Sequence(_) => {
+                let message = format!("cannot change \"{}\": it is no table", name.name);
+                Err(place(
+                    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
+                    position,
+                ))
+            }
+        }
+    }
+
+    fn look_up(
+        &self,
+        name: &QualifiedName,
+        position: Option<u32>,
+    ) -> Result<catalog::Relation<'_>> {
+        let found =
+            self.catalog
+                .expect_relation(self.search_path, name.schema.as_deref(), &name.name);
+        found.map_err(|error| place(error, position))
+    }
+
+    /// A view is its query.
+    fn view(&mut self, view: &Arc<View>) -> Result<(Relation, Source)> {
+        if self.depth >= DEPTH_MAX {
+            return Err(SqlError::new(
+                SqlState::STATEMENT_TOO_COMPLEX,
+                "views are nested too deeply",
+            ));
+        }
+        let text = view.text.clone();
+        let sources = crate::parse::split(&text)?;
+        let statement = match sources.as_slice() {
+            [source] => source.parse()?,
+            _ => {
+                return Err(SqlError::new(
+                    SqlState::INTERNAL_ERROR,
+                    "a view is not one query",
+                ));
+            }
+        };
+        let Statement::Query(query) = statement else {
+            return Err(SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                "a view is not a query",
+            ));
+        };
+        // Names in it are its own: neither common tables nor positions of this statement count.
+        let common_tables = std::mem::take(&mut self.common_tables);
+        let outer = std::mem::take(&mut self.text);
+        self.depth += 1;
+        let bound = self.query(&query, &Scope::default());
+        self.depth -= 1;
+        self.text = outer;
+        self.common_tables = common_tables;
+        let (relation, outputs) = bound?;
+        let mut columns = Vec::with_capacity(outputs.len());
+        for (output, column) in outputs.iter().zip(view.columns.iter()) {
+            columns.push(SourceColumn::new(
+                column.name.to_string(),
+                output.column,
+                output.ty,
+                output.modifier,
+            ));
+        }
+        let source = Source {
+            name: Some(view.name.to_string()),
+            schema: Some(self.catalog.schema_name(view.schema).to_owned()),
+            columns,
+            table: None,
+        };
+        Ok((relation, source))
+    }
+
+    /// `FOR UPDATE` and `FOR SHARE`: the rows of tables that the query reads itself.
+    pub(super) fn locked(
+        &mut self,
+        relation: Relation,
+        locks: &[sqlparser::ast::LockClause],
+    ) -> Result<Relation> {
+        use sqlparser::ast::{LockType, NonBlock};
+        let mut scans = Vec::new();
+        lockable(&relation, &mut scans)?;
+        let mut bound: Vec<RowLock> = Vec::new();
+        for lock in locks {
+            let exclusive = matches!(lock.lock_type, LockType::Update);
+            let if_locked = match lock.nonblock {
+                None => IfLocked::Wait,
+                Some(NonBlock::Nowait) => IfLocked::Fail,
+                Some(NonBlock::SkipLocked) => IfLocked::Skip,
+            };
+            let of = lock
+                .of
+                .as_ref()
+                .map(|of| crate::name::qualified(of, self.database))
+                .transpose()?;
+            let mut any = false;
+            for scan in &scans {
+                // The alias is gone by now; a table that is read twice is locked in both places.
+                if of.as_ref().is_some_and(|of| *of.name != *scan.table.name) {
+                    continue;
+                }
+                any = true;
+                if bound.iter().any(|other| other.scan == scan.id) {
+                    continue;
+                }
+                bound.push(RowLock {
+                    scan: scan.id,
+                    table: scan.table.clone(),
+                    key: scan.key,
+                    exclusive,
+                    if_locked,
+                });
+            }
+            if let (false, Some(of)) = (any, of) {
+                let message = format!(
+                    "relation \"{}\" in FOR UPDATE clause not found in FROM clause",
+                    of.name
+                );
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
+            }
+        }
+        Ok(Relation::Lock {
+            input: Box::new(relation),
+            locks: bound,
+        })
+    }
+}
+
+/// The scans whose rows come through as they are.
+fn lockable<'r>(relation: &'r Relation, scans: &mut Vec<&'r crate::relation::Scan>) -> Result<()> {
+    let refused = |what: &str| {
+        let message = format!("FOR UPDATE is not allowed with {what}");
+        Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+    };
+    match relation {
+        Relation::Scan(scan) => scans.push(scan),
+        Relation::Filter { input, .. }
+        | Relation::Compute { input, .. }
+        | Relation::Sort { input, .. }
+        | Relation::Limit { input, .. }
+        | Relation::Apply { input, .. } => lockable(input, scans)?,
+        Relation::Join(join) => {
+            lockable(&join.left, scans)?;
+            if !matches!(
+                join.kind,
+                crate::relation::JoinKind::Semi | crate::relation::JoinKind::Anti
+            ) {
+                lockable(&join.right, scans)?;
+            }
+        }
+        Relation::Distinct { .. } => return refused("DISTINCT clause"),
+        Relation::Aggregate(_) => return refused("GROUP BY clause or aggregate functions"),
+        Relation::Window { .. } => return refused("window functions"),
+        Relation::Set(_) => return refused("UNION/INTERSECT/EXCEPT"),
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,406 @@
+//! Queries within expressions: each becomes a column that is applied to the rows around it.
+
+use sqlparser::ast::{self, BinaryOperator, Expr};
+use types::{Result, SqlError, SqlState, Type};
+
+use super::{
+    Binder,
+    clause::Clause,
+    scalar::{BOOL, Quantifier, connect, operator_name, place},
+    scope::Scope,
+};
+use crate::{
+    expression::{Expression, Kind},
+    relation::{Output, Relation, Subquery, SubqueryKind},
+};
+
+impl Binder<'_> {
+    pub(super) fn exists(
+        &mut self,
+        query: &ast::Query,
+        negated: bool,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let (relation, _) = self.query(query, &Scope::within(Some(scope)))?;
+        let found = self.apply(SubqueryKind::Exists, relation, BOOL, clause);
+        Ok(if negated { not(found) } else { found })
+    }
+
+    pub(super) fn scalar_subquery(
+        &mut self,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let (relation, outputs) = self.query(query, &Scope::within(Some(scope)))?;
+        let output = single(&outputs)?;
+        let mut value = self.apply(
+            SubqueryKind::Scalar(output.column),
+            relation,
+            output.ty,
+            clause,
+        );
+        value.modifier = output.modifier;
+        Ok(value)
+    }
+
+    /// `ARRAY(SELECT ...)`
+    pub(super) fn array_subquery(
+        &mut self,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let (relation, outputs) = self.query(query, &Scope::within(Some(scope)))?;
+        let output = single(&outputs)?;
+        let Type::Scalar(element) = output.ty else {
+            return Err(SqlError::unsupported(format_args!(
+                "an array of {}",
+                self.type_name(output.ty)
+            )));
+        };
+        Ok(self.apply(
+            SubqueryKind::Array {
+                column: output.column,
+                element,
+            },
+            relation,
+            Type::Array(element),
+            clause,
+        ))
+    }
+
+    /// `left operator ANY (query)`, `ALL (query)`, `[NOT] IN (query)`.
+    pub(super) fn quantified_subquery(
+        &mut self,
+        left: &Expr,
+        operator: &str,
+        query: &ast::Query,
+        quantifier: Quantifier,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let position = self.position(left);
+        let left = match left {
+            Expr::Tuple(items) => items
+                .iter()
+                .map(|item| self.scalar(item, scope, clause))
+                .collect::<Result<_>>()?,
+            _ => vec![self.scalar(left, scope, clause)?],
+        };
+        let (relation, outputs) = self.query(query, &Scope::within(Some(scope)))?;
+        if outputs.len() != left.len() {
+            let message = if outputs.len() > left.len() {
+                "subquery has too many columns"
+            } else {
+                "subquery has too few columns"
+            };
+            return Err(place(
+                SqlError::new(SqlState::SYNTAX_ERROR, message),
+                position,
+            ));
+        }
+        // `ALL` holds unless the opposite holds for any.
+        let opposite;
+        let (operator, negated) = match quantifier {
+            Quantifier::Any => (operator, false),
+            Quantifier::None => ("=", true),
+            Quantifier::All => {
+                opposite = negator(operator).ok_or_else(|| {
+                    place(
+                        SqlError::unsupported(format_args!("{operator} ALL over a subquery")),
+                        position,
+                    )
+                })?;
+                (opposite, true)
+            }
+        };
+        if left.len() > 1 && operator != "=" {
+            return Err(place(
+                SqlError::unsupported("a comparison of rows with ANY or ALL"),
+                position,
+            ));
+        }
+        let mut tests = Vec::with_capacity(left.len());
+        for (left, output) in left.into_iter().zip(&outputs) {
+            let right = Expression::column(output.column, output.ty, output.modifier);
+            tests.push(self.operator(operator, Some(left), right, position)?);
+        }
+        let found = self.apply(SubqueryKind::Any(tests), relation, BOOL, clause);
+        Ok(if negated { not(found) } else { found })
+    }
+
+    /// `left operator ANY (array)`, or over a subquery.
+    pub(super) fn quantified(
+        &mut self,
+        left: &Expr,
+        operator: &BinaryOperator,
+        right: &Expr,
+        all: bool,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let position = self.operator_position(left, right);
+        let name = operator_name(operator).ok_or_else(|| {
+            place(
+                SqlError::unsupported(format_args!("operator {operator}")),
+                position,
+            )
+        })?;
+        let mut right = right;
+        while let Expr::Nested(inner) = right {
+            right = inner;
+        }
+        if let Expr::Subquery(query) = right {
+            let quantifier = if all {
+                Quantifier::All
+            } else {
+                Quantifier::Any
+            };
+            return self.quantified_subquery(left, &name, query, quantifier, scope, clause);
+        }
+        let left = self.scalar(left, scope, clause)?;
+        let array = self.scalar(right, scope, clause)?;
+        self.quantified_array(left, &name, array, all, position)
+    }
+
+    /// Has a subquery computed for the rows of the clause; its column.
+    fn apply(
+        &mut self,
+        kind: SubqueryKind,
+        relation: Relation,
+        ty: Type,
+        clause: &mut Clause<'_>,
+    ) -> Expression {
+        let column = self.new_column();
+        clause.subqueries.push(Subquery {
+            column,
+            kind,
+            relation,
+        });
+        Expression::new(Kind::Column(column), ty)
+    }
+
+    /// `left IN (a, b, ...)`
+    pub(super) fn in_list(
+        &mut self,
+        left: &Expr,
+        list: &[Expr],
+        negated: bool,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        if let Expr::Tuple(_) = left {
+            let equal = list.iter().map(|item| {
+                let rows = self.row_comparison(left, &BinaryOperator::Eq, item, scope, clause)?;
+                rows.ok_or_else(|| {
+                    SqlError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "a row is compared with a single value",
+                    )
+                })
+            });
+            let found = any(equal.collect::<Result<_>>()?);
+            return Ok(if negated { not(found) } else { found });
+        }
+        let position = self.position(left);
+        let left = self.scalar(left, scope, clause)?;
+        let mut items = Vec::with_capacity(list.len() + 1);
+        for item in list {
+            items.push(self.scalar(item, scope, clause)?);
+        }
+        // Constants of one type make an array, which is searched as one.
+        let mut together: Vec<_> = std::iter::once(left.clone())
+            .chain(items.iter().cloned())
+            .collect();
+        let is_fixed =
+            |item: &Expression| matches!(item.kind, Kind::Constant(_) | Kind::Parameter(_));
+        if items.len() > 1
+            && items.iter().all(is_fixed)
+            && let Ok(Type::Scalar(element)) = self.unify(&mut together, "IN", None)
+        {
+            let values = together.split_off(1);
+            let array = Expression::new(Kind::Array(values), Type::Array(element));
+            let found = self.quantified_array(left, "=", array, false, position)?;
+            return Ok(if negated { not(found) } else { found });
+        }
+        let equal = items
+            .into_iter()
+            .map(|item| self.operator("=", Some(left.clone()), item, position));
+        let found = any(equal.collect::<Result<_>>()?);
+        Ok(if negated { not(found) } else { found })
+    }
+
+    /// A comparison of rows, column by column; `None` if neither side is one.
+    pub(super) fn row_comparison(
+        &mut self,
+        left: &Expr,
+        op: &BinaryOperator,
+        right: &Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Option<Expression>> {
+        let position = self.operator_position(left, right);
+        let (left, right) = match (row_items(left), row_items(right)) {
+            (Some(left), Some(right)) => (left, right),
+            (None, None) => return Ok(None),
+            (Some(items), None) => {
+                return self.row_and_subquery(items, op, right, position, scope, clause);
+            }
+            (None, Some(_)) => {
+                let message = "a row is compared with a single value";
+                return Err(place(
+                    SqlError::new(SqlState::SYNTAX_ERROR, message),
+                    position,
+                ));
+            }
+        };
+        if left.len() != right.len() {
+            let message = "unequal number of entries in row expressions";
+            return Err(place(
+                SqlError::new(SqlState::SYNTAX_ERROR, message),
+                position,
+            ));
+        }
+        let mut sides = Vec::with_capacity(left.len());
+        for (left, right) in left.iter().zip(right) {
+            sides.push((
+                self.scalar(left, scope, clause)?,
+                self.scalar(right, scope, clause)?,
+            ));
+        }
+        self.compare_rows(sides, op, position).map(Some)
+    }
+
+    /// `(a, b) = (SELECT x, y ...)`
+    fn row_and_subquery(
+        &mut self,
+        items: &[Expr],
+        op: &BinaryOperator,
+        right: &Expr,
+        position: Option<u32>,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Option<Expression>> {
+        let Expr::Subquery(query) = right else {
+            let message = "a row is compared with a single value";
+            return Err(place(
+                SqlError::new(SqlState::SYNTAX_ERROR, message),
+                position,
+            ));
+        };
+        if *op != BinaryOperator::Eq {
+            return Err(place(
+                SqlError::unsupported("a comparison of a row with a subquery"),
+                position,
+            ));
+        }
+        let left = Expr::Tuple(items.to_vec());
+        self.quantified_subquery(&left, "=", query, Quantifier::Any, scope, clause)
+            .map(Some)
+    }
+
+    fn compare_rows(
+        &mut self,
+        sides: Vec<(Expression, Expression)>,
+        op: &BinaryOperator,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        let strict = match op {
+            BinaryOperator::Eq => {
+                let equal = sides
+                    .into_iter()
+                    .map(|(left, right)| self.operator("=", Some(left), right, position));
+                return Ok(Expression::all(equal.collect::<Result<_>>()?));
+            }
+            BinaryOperator::NotEq => {
+                let differ = sides
+                    .into_iter()
+                    .map(|(left, right)| self.operator("<>", Some(left), right, position));
+                return Ok(any(differ.collect::<Result<_>>()?));
+            }
+            BinaryOperator::Lt | BinaryOperator::LtEq => "<",
+            BinaryOperator::Gt | BinaryOperator::GtEq => ">",
+            _ => {
+                return Err(place(
+                    SqlError::unsupported(format_args!("operator {op} over rows")),
+                    position,
+                ));
+            }
+        };
+        // a < x OR (a = x AND (b < y OR ...)), from the last column to the first.
+        let mut result: Option<Expression> = None;
+        for (left, right) in sides.into_iter().rev() {
+            let operator = match (&result, op) {
+                (None, BinaryOperator::LtEq) => "<=",
+                (None, BinaryOperator::GtEq) => ">=",
+                _ => strict,
+            };
+            let before = self.operator(operator, Some(left.clone()), right.clone(), position)?;
+            result = Some(match result {
+                None => before,
+                Some(later) => {
+                    let equal = self.operator("=", Some(left), right, position)?;
+                    connect(
+                        &BinaryOperator::Or,
+                        [before, connect(&BinaryOperator::And, [equal, later])],
+                    )
+                }
+            });
+        }
+        result.ok_or_else(|| {
+            SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cannot compare rows of zero length",
+            )
+        })
+    }
+}
+
+fn row_items(expr: &Expr) -> Option<&[Expr]> {
+    match expr {
+        Expr::Tuple(items) => Some(items),
+        Expr::Nested(inner) => row_items(inner),
+        _ => None,
+    }
+}
+
+fn single(outputs: &[Output]) -> Result<&Output> {
+    match outputs {
+        [output] => Ok(output),
+        _ => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            "subquery must return only one column",
+        )),
+    }
+}
+
+pub(super) fn not(expression: Expression) -> Expression {
+    Expression::new(Kind::Not(Box::new(expression)), BOOL)
+}
+
+fn any(mut parts: Vec<Expression>) -> Expression {
+    match parts.len() {
+        0 => Expression::bool(false),
+        1 => parts.remove(0),
+        _ => Expression::new(Kind::Or(parts), BOOL),
+    }
+}
+
+/// The comparison that is true where this one is false.
+fn negator(operator: &str) -> Option<&'static str> {
+    Some(match operator {
+        "=" => "<>",
+        "<>" => "=",
+        "<" => ">=",
+        "<=" => ">",
+        ">" => "<=",
+        ">=" => "<",
+        "~~" => "!~~",
+        "!~~" => "~~",
+        "~" => "!~",
+        "!~" => "~",
+        _ => return None,
+    })
+}

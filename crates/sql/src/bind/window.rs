@@ -1,0 +1,269 @@
+//! `function(...) OVER (...)`
+
+use functions::Body;
+use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowType};
+use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
+
+use super::{Binder, clause::Clause, scalar::place, scope::Scope};
+use crate::{
+    expression::Expression,
+    name,
+    relation::{Frame, FrameBound, FrameUnits, SortKey, Window, WindowCall},
+};
+
+impl Binder<'_> {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one piece of syntax"
+    )]
+    pub(super) fn over(
+        &mut self,
+        function: &ast::Function,
+        name: &str,
+        arguments: &[&Expr],
+        star: bool,
+        over: &WindowType,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let position = self.function_position(function);
+        clause.windows().map_err(|error| place(error, position))?;
+        if !function.within_group.is_empty() {
+            let message = format!("OVER is not supported for ordered-set aggregate {name}");
+            return Err(place(
+                SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message),
+                position,
+            ));
+        }
+        // Aggregates may stand in a window's parts, other windows may not.
+        let mut inner = Clause {
+            name: "window definitions",
+            subqueries: Vec::new(),
+            aggregates: clause.aggregates.as_deref_mut(),
+            windows: None,
+            sets: None,
+        };
+        let mut values = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            values.push(self.scalar(argument, scope, &mut inner)?);
+        }
+        let filter = match &function.filter {
+            Some(filter) => Some(self.condition(filter, scope, &mut inner)?),
+            None => None,
+        };
+        let window = self.window(over, scope, &mut inner)?;
+        let subqueries = inner.subqueries;
+        clause.subqueries.extend(subqueries);
+        if star && !values.is_empty() {
+            return Err(place(
+                SqlError::new(SqlState::SYNTAX_ERROR, "* goes with nothing else"),
+                position,
+            ));
+        }
+        let (entry, values, result) = self.resolved(name, values, false, position)?;
+        match entry.0.body {
+            Body::Window(_) if filter.is_some() => {
+                let message = "FILTER is not implemented for non-aggregate window functions";
+                return Err(place(
+                    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message),
+                    position,
+                ));
+            }
+            Body::Window(_) | Body::Aggregate(_) => {}
+            _ => {
+                let message = format!(
+                    "OVER specified, but {name} is not a window function nor an aggregate function"
+                );
+                return Err(place(
+                    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
+                    position,
+                ));
+            }
+        }
+        let call = WindowCall {
+            column: self.new_column(),
+            function: entry,
+            arguments: values,
+            filter,
+            window,
+        };
+        let column = call.column;
+        clause.windows()?.push(call);
+        Ok(Expression::column(column, result, TypeModifier::NONE))
+    }
+
+    fn window(
+        &mut self,
+        over: &WindowType,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Window> {
+        match over {
+            WindowType::NamedWindow(name) => {
+                let spec = self.named_window(name)?;
+                self.window_spec(&spec, scope, clause, 0)
+            }
+            WindowType::WindowSpec(spec) => self.window_spec(spec, scope, clause, 0),
+        }
+    }
+
+    fn named_window(&self, ident: &ast::Ident) -> Result<ast::WindowSpec> {
+        let folded = name::fold(ident);
+        let found = self
+            .named_windows
+            .iter()
+            .find(|definition| name::fold(&definition.0) == folded);
+        match found.map(|definition| &definition.1) {
+            Some(ast::NamedWindowExpr::WindowSpec(spec)) => Ok(spec.clone()),
+            Some(ast::NamedWindowExpr::NamedWindow(other)) => Ok(ast::WindowSpec {
+                window_name: Some(other.clone()),
+                partition_by: Vec::new(),
+                order_by: Vec::new(),
+                window_frame: None,
+            }),
+            None => {
+                let message = format!("window \"{folded}\" does not exist");
+                Err(place(
+                    SqlError::new(SqlState::UNDEFINED_OBJECT, message),
+                    self.at(ident.span),
+                ))
+            }
+        }
+    }
+
+    fn window_spec(
+        &mut self,
+        spec: &ast::WindowSpec,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+        depth: usize,
+    ) -> Result<Window> {
+        let base = match &spec.window_name {
+            Some(_) if depth > 16 => {
+                return Err(SqlError::new(
+                    SqlState::WINDOWING_ERROR,
+                    "windows refer to each other",
+                ));
+            }
+            Some(name) => {
+                let base = self.named_window(name)?;
+                Some(self.window_spec(&base, scope, clause, depth + 1)?)
+            }
+            None => None,
+        };
+        let mut partition = Vec::with_capacity(spec.partition_by.len());
+        for expr in &spec.partition_by {
+            partition.push(self.typed(expr, scope, clause)?);
+        }
+        let mut order = self.keys(&spec.order_by, scope, clause)?;
+        if let Some(base) = base {
+            if !partition.is_empty() {
+                return Err(SqlError::new(
+                    SqlState::WINDOWING_ERROR,
+                    "cannot override PARTITION BY clause of window",
+                ));
+            }
+            if !order.is_empty() && !base.order.is_empty() {
+                return Err(SqlError::new(
+                    SqlState::WINDOWING_ERROR,
+                    "cannot override ORDER BY clause of window",
+                ));
+            }
+            partition = base.partition;
+            if order.is_empty() {
+                order = base.order;
+            }
+        }
+        let frame = match &spec.window_frame {
+            Some(frame) => self.frame(frame, &order, clause)?,
+            None => Frame {
+                units: FrameUnits::Range,
+                start: FrameBound::UnboundedPreceding,
+                end: FrameBound::CurrentRow,
+            },
+        };
+        Ok(Window {
+            partition,
+            order,
+            frame,
+        })
+    }
+
+    fn frame(
+        &mut self,
+        frame: &ast::WindowFrame,
+        order: &[SortKey],
+        clause: &mut Clause<'_>,
+    ) -> Result<Frame> {
+        let units = match frame.units {
+            WindowFrameUnits::Rows => FrameUnits::Rows,
+            WindowFrameUnits::Range => FrameUnits::Range,
+            WindowFrameUnits::Groups => FrameUnits::Groups,
+        };
+        let start = self.frame_bound(&frame.start_bound, units, order, clause)?;
+        let end = match &frame.end_bound {
+            Some(end) => self.frame_bound(end, units, order, clause)?,
+            None => FrameBound::CurrentRow,
+        };
+        let refused = match (&start, &end) {
+            (FrameBound::UnboundedFollowing, _) => {
+                Some("frame start cannot be UNBOUNDED FOLLOWING")
+            }
+            (_, FrameBound::UnboundedPreceding) => Some("frame end cannot be UNBOUNDED PRECEDING"),
+            (FrameBound::CurrentRow, FrameBound::Preceding(_)) => {
+                Some("frame starting from current row cannot have preceding rows")
+            }
+            (FrameBound::Following(_), FrameBound::Preceding(_) | FrameBound::CurrentRow) => {
+                Some("frame starting from following row cannot have preceding rows")
+            }
+            _ => None,
+        };
+        match refused {
+            Some(message) => Err(SqlError::new(SqlState::WINDOWING_ERROR, message)),
+            None => Ok(Frame { units, start, end }),
+        }
+    }
+
+    fn frame_bound(
+        &mut self,
+        bound: &WindowFrameBound,
+        units: FrameUnits,
+        order: &[SortKey],
+        clause: &mut Clause<'_>,
+    ) -> Result<FrameBound> {
+        let (expr, preceding) = match bound {
+            WindowFrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
+            WindowFrameBound::Preceding(None) => return Ok(FrameBound::UnboundedPreceding),
+            WindowFrameBound::Following(None) => return Ok(FrameBound::UnboundedFollowing),
+            WindowFrameBound::Preceding(Some(expr)) => (expr, true),
+            WindowFrameBound::Following(Some(expr)) => (expr, false),
+        };
+        // The rows of the query cannot be named here.
+        let distance = self.scalar(expr, &Scope::default(), clause)?;
+        let ty = match (units, order) {
+            (FrameUnits::Rows | FrameUnits::Groups, _) => Type::Scalar(Scalar::Int8),
+            (FrameUnits::Range, [key]) => distance_type(key.expression.ty),
+            (FrameUnits::Range, _) => {
+                let message =
+                    "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column";
+                return Err(self.error_at(expr, SqlError::new(SqlState::WINDOWING_ERROR, message)));
+            }
+        };
+        let distance = self.coerce(distance, ty, TypeModifier::NONE, self.position(expr))?;
+        Ok(if preceding {
+            FrameBound::Preceding(distance)
+        } else {
+            FrameBound::Following(distance)
+        })
+    }
+}
+
+/// What distances between values of a type are.
+fn distance_type(ty: Type) -> Type {
+    match ty {
+        Type::Scalar(
+            Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz | Scalar::Time | Scalar::TimeTz,
+        ) => Type::Scalar(Scalar::Interval),
+        other => other,
+    }
+}

@@ -1,0 +1,379 @@
+//! What INSERT, UPDATE, DELETE and MERGE have in common: the new row of a table, its constraints,
+//! and RETURNING.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, SelectItem};
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    Binder,
+    clause::Clause,
+    scalar::place,
+    scope::{Scope, Source, SourceColumn},
+    select::Item,
+};
+use crate::{
+    catalog::{Column, Generation, IdentityMode, Table},
+    expression::{ColumnId, Expression},
+    name,
+    relation::{Check, Output, Relation},
+};
+
+/// The columns of a row that is about to be written, as checks and RETURNING name them.
+pub(super) struct NewRow {
+    /// By position in the table.
+    pub(super) columns: Vec<ColumnId>,
+    pub(super) checks: Vec<Check>,
+    pub(super) generated: Vec<(usize, Expression)>,
+}
+
+impl Binder<'_> {
+    /// The table that a statement writes to, and its name there.
+    pub(super) fn target(&mut self, name: &ast::ObjectName) -> Result<Arc<Table>> {
+        let position = name
+            .0
+            .first()
+            .and_then(|part| part.as_ident())
+            .and_then(|ident| self.at(ident.span));
+        let qualified =
+            name::qualified(name, self.database()).map_err(|error| place(error, position))?;
+        self.writable(&qualified, position)
+    }
+
+    /// Columns for a table's row, by position, and a source that names them.
+    pub(super) fn row_of(&mut self, table: &Arc<Table>, name: &str) -> (Vec<ColumnId>, Source) {
+        let ids: Vec<ColumnId> = table.columns.iter().map(|_| self.new_column()).collect();
+        let live = table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| !column.dropped);
+        let columns = live.map(|(at, column)| SourceColumn {
+            attribute: Some(at),
+            ..SourceColumn::new(column.name.to_string(), ids[at], column.ty, column.modifier)
+        });
+        let source = Source {
+            name: Some(name.to_owned()),
+            schema: None,
+            columns: columns.collect(),
+            table: Some(table.clone()),
+        };
+        (ids, source)
+    }
+
+    /// A new row of a table with what is computed from it.
+    pub(super) fn new_row(&mut self, table: &Arc<Table>) -> Result<NewRow> {
+        let (columns, source) = self.row_of(table, &table.name);
+        let mut scope = Scope::default();
+        scope.add(source)?;
+        let mut checks = Vec::with_capacity(table.checks.len());
+        for check in table.checks.iter() {
+            let predicate =
+                self.stored_expression(&check.expression.text, &scope, "check constraints")?;
+            checks.push(Check {
+                name: check.name.clone(),
+                predicate,
+            });
+        }
+        let mut generated = Vec::new();
+        for (at, column) in table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| !column.dropped)
+        {
+            if let Some(Generation::Stored(stored)) = &column.generation {
+                let value =
+                    self.stored_expression(&stored.text, &scope, "generation expressions")?;
+                generated.push((at, self.assigned(value, column, None)?));
+            }
+        }
+        Ok(NewRow {
+            columns,
+            checks,
+            generated,
+        })
+    }
+
+    /// Binds an expression that the catalog keeps as text.
+    pub(super) fn stored_expression(
+        &mut self,
+        text: &str,
+        scope: &Scope<'_>,
+        place: &'static str,
+    ) -> Result<Expression> {
+        let parsed = crate::parse::parse_expression(text)?;
+        let mut clause = Clause::plain(place);
+        let outer = std::mem::take(&mut self.text);
+        let bound = self.typed(&parsed, scope, &mut clause);
+        self.text = outer;
+        bound
+    }
+
+    /// Whether a new column's default and generated value can be computed.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub(crate) fn check_column(
+        &mut self,
+        table: &str,
+        columns: &[Column],
+        column: &Column,
+    ) -> Result<()> {
+        self.default_of(column)?;
+        if let Some(Generation::Stored(stored)) = &column.generation {
+            let scope = self.new_columns(table, columns)?;
+            let value = self.stored_expression(&stored.text, &scope, "generation expressions")?;
+            self.assigned(value, column, None)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a check of a new table is a condition over its columns.
+    ///
+    /// # Errors
+    /// Those of binding; 42804 if it is no condition.
+    pub(crate) fn check_condition(
+        &mut self,
+        table: &str,
+        columns: &[Column],
+        text: &str,
+    ) -> Result<()> {
+        let scope = self.new_columns(table, columns)?;
+        let value = self.stored_expression(text, &scope, "check constraints")?;
+        if value.ty != super::scalar::BOOL {
+            let message = format!(
+                "argument of CHECK must be type boolean, not type {}",
+                self.type_name(value.ty)
+            );
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        Ok(())
+    }
+
+    fn new_columns(&mut self, table: &str, columns: &[Column]) -> Result<Scope<'static>> {
+        let columns = columns.iter().map(|column| {
+            SourceColumn::new(
+                column.name.to_string(),
+                self.new_column(),
+                column.ty,
+                column.modifier,
+            )
+        });
+        let columns = columns.collect();
+        let mut scope = Scope::default();
+        scope.add(Source {
+            name: Some(table.to_owned()),
+            schema: None,
+            columns,
+            table: None,
+        })?;
+        Ok(scope)
+    }
+
+    /// What a column has where a statement gives nothing.
+    pub(super) fn default_of(&mut self, column: &Column) -> Result<Expression> {
+        let value = match &column.default {
+            Some(stored) => self.stored_expression(&stored.text, &Scope::default(), "DEFAULT")?,
+            None => Expression::null(column.ty),
+        };
+        self.assigned(value, column, None)
+    }
+
+    /// A value as it is stored in a column: of its type, cut and rounded as that says.
+    pub(super) fn assigned(
+        &mut self,
+        value: Expression,
+        column: &Column,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        self.assign(value, column.ty, column.modifier, &column.name, position)
+    }
+
+    /// A position among a table's columns by name.
+    pub(super) fn column_of(&self, table: &Table, ident: &ast::Ident) -> Result<usize> {
+        let folded = name::fold(ident);
+        table.column(&folded).map(|(at, _)| at).ok_or_else(|| {
+            let message = format!(
+                "column \"{folded}\" of relation \"{}\" does not exist",
+                table.name
+            );
+            place(
+                SqlError::new(SqlState::UNDEFINED_COLUMN, message),
+                self.at(ident.span),
+            )
+        })
+    }
+
+    /// What `SET column = value, ...` says, as positions and values over the scope.
+    pub(super) fn assignments(
+        &mut self,
+        table: &Arc<Table>,
+        assignments: &[ast::Assignment],
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Vec<(usize, Expression)>> {
+        let mut bound = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            match &assignment.target {
+                ast::AssignmentTarget::ColumnName(name) => {
+                    let at = self.assigned_column(table, name)?;
+                    let value = self.new_value(table, at, &assignment.value, scope, clause)?;
+                    bound.push((at, value));
+                }
+                ast::AssignmentTarget::Tuple(names) => {
+                    let values = match &assignment.value {
+                        ast::Expr::Tuple(values) => values.as_slice(),
+                        ast::Expr::Nested(single) => std::slice::from_ref(&**single),
+                        ast::Expr::Subquery(_) => {
+                            return Err(SqlError::unsupported("UPDATE (columns) = (subquery)")
+                                .hint("Assign each column by a subquery of its own, or use UPDATE ... FROM."));
+                        }
+                        _ => {
+                            let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+                            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                        }
+                    };
+                    if values.len() != names.len() {
+                        let message = "number of columns does not match number of values";
+                        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                    }
+                    for (name, value) in names.iter().zip(values) {
+                        let at = self.assigned_column(table, name)?;
+                        bound.push((at, self.new_value(table, at, value, scope, clause)?));
+                    }
+                }
+            }
+        }
+        for (done, (at, _)) in bound.iter().enumerate() {
+            if bound[..done].iter().any(|(other, _)| other == at) {
+                let message = format!(
+                    "multiple assignments to same column \"{}\"",
+                    table.columns[*at].name
+                );
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
+        }
+        Ok(bound)
+    }
+
+    fn assigned_column(&self, table: &Table, name: &ast::ObjectName) -> Result<usize> {
+        let parts = name::parts(name)?;
+        match parts.as_slice() {
+            [column] => self.column_of(table, column),
+            _ => {
+                let message = format!(
+                    "column \"{}\" of relation \"{}\" does not exist",
+                    name, table.name
+                );
+                let error = SqlError::new(SqlState::UNDEFINED_COLUMN, message);
+                Err(place(
+                    error,
+                    parts.first().and_then(|part| self.at(part.span)),
+                ))
+            }
+        }
+    }
+
+    /// The value that a statement gives a column; `DEFAULT` is the column's own.
+    pub(super) fn new_value(
+        &mut self,
+        table: &Arc<Table>,
+        at: usize,
+        value: &ast::Expr,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let column = &table.columns[at];
+        if is_default(value) {
+            return self.default_of(column);
+        }
+        self.writable_column(column, self.position(value))?;
+        let bound = self.scalar_for(value, column.ty, scope, clause)?;
+        self.assigned(bound, column, self.position(value))
+    }
+
+    /// Whether a statement may give a column a value of its own.
+    pub(super) fn writable_column(&self, column: &Column, position: Option<u32>) -> Result<()> {
+        let why = match column.generation {
+            Some(Generation::Stored(_)) => {
+                format!("Column \"{}\" is a generated column.", column.name)
+            }
+            Some(Generation::Identity {
+                mode: IdentityMode::Always,
+                ..
+            }) => {
+                format!(
+                    "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                    column.name
+                )
+            }
+            _ => return Ok(()),
+        };
+        let message = format!(
+            "cannot insert a non-DEFAULT value into column \"{}\"",
+            column.name
+        );
+        Err(place(
+            SqlError::new(SqlState::GENERATED_ALWAYS, message).detail(why),
+            position,
+        ))
+    }
+
+    /// What RETURNING gives, over rows that have the scope's columns.
+    pub(super) fn returning(
+        &mut self,
+        relation: Relation,
+        returning: Option<&[SelectItem]>,
+        scope: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        let Some(returning) = returning else {
+            return Ok((relation, Vec::new()));
+        };
+        let mut clause = Clause::plain("RETURNING");
+        let mut items = Vec::new();
+        for item in returning {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let value = self.typed(expr, scope, &mut clause)?;
+                    items.push(Item {
+                        name: self.output_name(expr),
+                        value,
+                    });
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let value = self.typed(expr, scope, &mut clause)?;
+                    items.push(Item {
+                        name: name::fold(alias),
+                        value,
+                    });
+                }
+                SelectItem::Wildcard(_) => items.extend(scope.all_columns().map(item_of)),
+                SelectItem::QualifiedWildcard(
+                    ast::SelectItemQualifiedWildcardKind::ObjectName(name),
+                    _,
+                ) => {
+                    items.extend(self.columns_of(name, scope)?.iter().map(item_of));
+                }
+                _ => return Err(SqlError::unsupported(format_args!("{item} in RETURNING"))),
+            }
+        }
+        let relation = super::select::applied(relation, clause.subqueries);
+        let (columns, outputs) = self.outputs(items, scope);
+        Ok((super::query::computed(relation, columns), outputs))
+    }
+}
+
+fn item_of(column: &SourceColumn) -> Item {
+    Item {
+        name: column.name.clone(),
+        value: column.value.clone(),
+    }
+}
+
+/// The parser takes `DEFAULT` for a name.
+pub(super) fn is_default(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}

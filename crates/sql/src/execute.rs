@@ -1,0 +1,161 @@
+//! Executing plans: operators that hand batches of rows upwards, when they are asked.
+//!
+//! An [`Operator`] is the running side of a [`Plan`]. It is asked for some rows, adds them to a
+//! batch of the asker's, and waits for whatever it has to: reads of the engine are leaves that the
+//! worker resumes directly, however deep in operators they are. Nothing runs ahead of the asker,
+//! so who takes no rows makes no work.
+//!
+//! | operators | file |
+//! | --- | --- |
+//! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
+//! | filters, computed columns | `simple.rs` |
+//! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
+//! | subqueries; shared relations | `apply.rs`; `shared.rs` |
+//! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
+//! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
+
+mod aggregate;
+mod apply;
+mod change;
+mod distinct;
+mod errors;
+mod functions;
+mod hash_join;
+mod index_join;
+mod insert;
+mod key;
+mod limit;
+mod loop_join;
+mod merge;
+mod new_row;
+mod open;
+mod partners;
+mod row_numbers;
+mod scan;
+mod set;
+mod shared;
+mod simple;
+mod sort;
+mod window;
+
+use std::{future::Future, pin::Pin};
+
+use ::functions::{Context, Environment, Patterns};
+use engine::Transaction;
+use types::{Result, Scratch, Settings, Value};
+
+use crate::{program::Machine, rows::Rows};
+
+pub(crate) use self::{
+    open::{open, width},
+    row_numbers::RowNumbers,
+    shared::SharedRows,
+};
+
+/// Rows that operators hand over at once, as a rule.
+pub(crate) const BATCH_ROWS: usize = 256;
+
+/// What an execution has besides its operators.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'r> {
+    pub(crate) transaction: &'r Transaction,
+    pub(crate) settings: &'r Settings,
+    pub(crate) environment: &'r dyn Environment,
+    pub(crate) patterns: &'r Patterns,
+    /// One row: the client's parameters, then values of the rows around a subquery.
+    pub(crate) parameters: &'r Rows,
+    pub(crate) shared: &'r SharedRows,
+    /// Keys for rows of tables without a primary key.
+    pub(crate) row_numbers: &'r RowNumbers,
+}
+
+impl Run<'_> {
+    pub(crate) fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
+        Context {
+            scratch,
+            settings: self.settings,
+            environment: self.environment,
+            patterns: self.patterns,
+            argument_types: &[],
+        }
+    }
+
+    /// What programs run in, keeping what they make in `scratch`.
+    pub(crate) fn machine<'a>(&'a self, scratch: &'a Scratch) -> Machine<'a> {
+        Machine::new(self.context(scratch), self.parameters.row(0))
+    }
+
+    /// The same with other parameters.
+    pub(crate) fn with<'a>(&'a self, parameters: &'a Rows) -> Run<'a> {
+        Run {
+            parameters,
+            ..*self
+        }
+    }
+
+    /// These parameters and some values of a row: what a query within it is asked with.
+    pub(crate) fn extended(&self, row: &[Value<'_>], positions: &[usize]) -> Rows {
+        let own = self.parameters.row(0);
+        let mut extended = Rows::new(own.len() + positions.len());
+        extended.push(
+            own.iter()
+                .copied()
+                .chain(positions.iter().map(|at| row[*at])),
+        );
+        extended
+    }
+}
+
+/// An answer to come.
+pub(crate) type Step<'f> = Pin<Box<dyn Future<Output = Result<bool>> + 'f>>;
+
+/// A plan while it runs.
+pub(crate) trait Operator {
+    /// Adds rows to `out`, around [`BATCH_ROWS`] at most; false, and no rows, at the end. `out` is
+    /// empty when it is called.
+    ///
+    /// # Errors
+    /// Those of expressions and of the engine. The execution is over then.
+    ///
+    /// # Cancellation
+    /// Dropping the future ends the execution; its transaction can go on from a savepoint.
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f>;
+
+    /// Begins again, perhaps with other parameters.
+    fn rewind(&mut self);
+}
+
+/// An operator that is read, and the batch that it gave last.
+pub(crate) struct Input<'p> {
+    operator: Box<dyn Operator + 'p>,
+    pub(crate) batch: Rows,
+    /// Rows of the batch that were looked at.
+    pub(crate) taken: usize,
+}
+
+impl<'p> Input<'p> {
+    pub(crate) fn new(operator: Box<dyn Operator + 'p>, width: usize) -> Self {
+        Self {
+            operator,
+            batch: Rows::new(width),
+            taken: 0,
+        }
+    }
+
+    /// Whether there are rows that were not looked at; gets some if needed.
+    pub(crate) async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
+        if self.taken < self.batch.len() {
+            return Ok(true);
+        }
+        self.batch.clear();
+        self.taken = 0;
+        self.operator.next(run, &mut self.batch).await
+    }
+
+    pub(crate) fn rewind(&mut self) {
+        self.operator.rewind();
+        self.batch.clear();
+        self.taken = 0;
+    }
+}

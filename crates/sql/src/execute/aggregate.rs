@@ -1,0 +1,300 @@
+//! Groups and aggregates over them, by hash.
+
+use functions::{Aggregate as Definition, Body, State};
+use types::{Result, Scratch, SqlError, SqlState, Value};
+
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, partners::Partners, sort::compare_keys,
+};
+use crate::{
+    plan::{Aggregate, AggregateCall},
+    rows::Rows,
+};
+
+pub(super) struct Aggregating<'p> {
+    plan: &'p Aggregate,
+    input: Input<'p>,
+    definitions: Vec<&'static Definition>,
+    /// A table of groups for each grouping set; keys that are not in the set are NULL.
+    sets: Vec<Groups>,
+    is_read: bool,
+    /// The set, and the group of it, that come next.
+    next: (usize, usize),
+    scratch: Scratch,
+}
+
+struct Groups {
+    /// Groups by their keys.
+    keys: Partners,
+    /// Of each group, one after the other: as many as there are calls.
+    states: Vec<Call>,
+}
+
+/// An aggregate of a group.
+enum Call {
+    Running(State),
+    /// Values that were seen are left out.
+    Distinct(State, Box<Seen>),
+    /// What is to be accumulated in an order: arguments, then sort keys.
+    Ordered(Rows),
+}
+
+impl<'p> Aggregating<'p> {
+    /// # Errors
+    /// XX000 if a function is none that aggregates.
+    pub(super) fn new(plan: &'p Aggregate, input: Input<'p>) -> Result<Self> {
+        let definitions = plan.calls.iter().map(|call| match call.function.0.body {
+            Body::Aggregate(definition) => Ok(definition),
+            _ => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not an aggregate")),
+        });
+        let definitions = definitions.collect::<Result<Vec<_>>>()?;
+        let sets = plan.sets.iter().map(|_| Groups {
+            keys: Partners::new(0, &plan.key_types),
+            states: Vec::new(),
+        });
+        let sets = sets.collect();
+        Ok(Self {
+            plan,
+            input,
+            definitions,
+            sets,
+            is_read: false,
+            next: (0, 0),
+            scratch: Scratch::new(),
+        })
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.is_read {
+            while self.input.more(run).await? {
+                self.accumulate(run)?;
+                self.input.taken = self.input.batch.len();
+            }
+            // Without keys there is a group though there be no rows.
+            for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
+                if set.is_empty() && groups.keys.rows.is_empty() {
+                    let nulls = vec![Value::Null; self.plan.keys.len()];
+                    new_group(self.plan, &self.definitions, groups, &nulls)?;
+                }
+            }
+            self.is_read = true;
+        }
+        self.hand_over(run, out)?;
+        Ok(!out.is_empty())
+    }
+
+    fn accumulate(&mut self, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        let mut machine = run.machine(&self.scratch);
+        let mut keys = Vec::with_capacity(self.plan.keys.len());
+        let mut own = Vec::with_capacity(self.plan.keys.len());
+        let mut arguments = Vec::new();
+        for at in 0..self.input.batch.len() {
+            let row = self.input.batch.row(at);
+            keys.clear();
+            for key in &self.plan.keys {
+                keys.push(key.run(&mut machine, row)?);
+            }
+            for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
+                own.clear();
+                own.extend(
+                    keys.iter()
+                        .enumerate()
+                        .map(|(at, key)| if set.contains(&at) { *key } else { Value::Null }),
+                );
+                let group = group(self.plan, &self.definitions, groups, &own)?;
+                let count = self.plan.calls.len();
+                let states = &mut groups.states[group * count..(group + 1) * count];
+                for ((call, definition), state) in
+                    self.plan.calls.iter().zip(&self.definitions).zip(states)
+                {
+                    if let Some(filter) = &call.filter
+                        && !filter.holds(&mut machine, row)?
+                    {
+                        continue;
+                    }
+                    arguments.clear();
+                    for argument in &call.arguments {
+                        arguments.push(argument.run(&mut machine, row)?);
+                    }
+                    take(call, definition, state, &mut machine, row, &mut arguments)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<()> {
+        let count = self.plan.calls.len();
+        while self.next.0 < self.sets.len() && out.len() < BATCH_ROWS {
+            let (set, group) = self.next;
+            let groups = &mut self.sets[set];
+            if group >= groups.keys.rows.len() {
+                self.next = (set + 1, 0);
+                continue;
+            }
+            self.scratch.reset();
+            let context = run.context(&self.scratch);
+            let mut row: Vec<Value<'_>> = groups.keys.rows.row(group).to_vec();
+            if self.plan.with_set_number {
+                row.push(Value::Int4(i32::try_from(set + 1).unwrap_or(i32::MAX)));
+            }
+            let states = &groups.states[group * count..(group + 1) * count];
+            for ((call, definition), state) in
+                self.plan.calls.iter().zip(&self.definitions).zip(states)
+            {
+                row.push(result(call, definition, state, context)?);
+            }
+            out.push(row);
+            self.next.1 += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The number of the group with these keys; it is made if it is not there.
+fn group(
+    plan: &Aggregate,
+    definitions: &[&'static Definition],
+    groups: &mut Groups,
+    keys: &[Value<'_>],
+) -> Result<usize> {
+    if keys.is_empty() && !groups.keys.rows.is_empty() {
+        return Ok(0);
+    }
+    let hash = groups.keys.hash(keys);
+    let mut found = None;
+    let mut candidates: Vec<u32> = groups.keys.unsettled(hash).collect();
+    groups
+        .keys
+        .find(&[hash], |_, number| candidates.push(number));
+    for number in candidates {
+        if groups.keys.has_keys(number, keys) {
+            found = Some(number as usize);
+        }
+    }
+    match found {
+        Some(group) => Ok(group),
+        None => new_group(plan, definitions, groups, keys),
+    }
+}
+
+fn new_group(
+    plan: &Aggregate,
+    definitions: &[&'static Definition],
+    groups: &mut Groups,
+    keys: &[Value<'_>],
+) -> Result<usize> {
+    let hash = groups.keys.hash(keys);
+    let number = groups.keys.push(keys.iter().copied(), hash)?;
+    if groups.keys.waiting() >= 32 {
+        groups.keys.settle()?;
+    }
+    for (call, definition) in plan.calls.iter().zip(definitions) {
+        groups.states.push(if !call.order.is_empty() {
+            Call::Ordered(Rows::new(call.arguments.len() + call.order.len()))
+        } else if call.distinct {
+            Call::Distinct(
+                (definition.start)(),
+                Box::new(Seen::new(&call.argument_types)),
+            )
+        } else {
+            Call::Running((definition.start)())
+        });
+    }
+    Ok(number as usize)
+}
+
+/// Takes a row's arguments into account.
+fn take<'a>(
+    call: &'a AggregateCall,
+    definition: &Definition,
+    state: &mut Call,
+    machine: &mut crate::program::Machine<'a>,
+    row: &[Value<'a>],
+    arguments: &mut Vec<Value<'a>>,
+) -> Result<()> {
+    // Direct arguments do not vary from row to row.
+    let direct = definition.direct.unwrap_or(0);
+    if call.function.0.strict && arguments[direct..].iter().any(Value::is_null) {
+        return Ok(());
+    }
+    let mut context = machine.context;
+    context.argument_types = &call.argument_types;
+    match state {
+        Call::Running(state) => (definition.accumulate)(&context, state, arguments),
+        Call::Distinct(state, seen) => {
+            if seen.is_new(arguments)? {
+                (definition.accumulate)(&context, state, arguments)?;
+            }
+            Ok(())
+        }
+        Call::Ordered(rows) => {
+            for key in &call.order {
+                arguments.push(key.value.run(machine, row)?);
+            }
+            rows.push(arguments.iter().copied());
+            Ok(())
+        }
+    }
+}
+
+/// What an aggregate comes to.
+fn result<'a>(
+    call: &'a AggregateCall,
+    definition: &Definition,
+    state: &'a Call,
+    mut context: functions::Context<'a>,
+) -> Result<Value<'a>> {
+    context.argument_types = &call.argument_types;
+    let rows = match state {
+        Call::Running(state) | Call::Distinct(state, _) => {
+            return (definition.finish)(&context, state, &[]);
+        }
+        Call::Ordered(rows) => rows,
+    };
+    let width = call.arguments.len();
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|left, right| {
+        compare_keys(
+            &call.order,
+            &rows.row(*left)[width..],
+            &rows.row(*right)[width..],
+        )
+    });
+    let direct = definition.direct.unwrap_or(0);
+    let mut state = (definition.start)();
+    let mut seen = call
+        .distinct
+        .then(|| Seen::new(&call.argument_types[direct..]));
+    for at in &order {
+        let arguments = &rows.row(*at)[direct..width];
+        if let Some(seen) = &mut seen
+            && !seen.is_new(arguments)?
+        {
+            continue;
+        }
+        (definition.accumulate)(&context, &mut state, arguments)?;
+    }
+    let direct: &[Value<'a>] = match order.first() {
+        Some(first) => &rows.row(*first)[..direct],
+        None => &[],
+    };
+    (definition.finish)(&context, &state, direct)
+}
+
+impl Operator for Aggregating<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        for groups in &mut self.sets {
+            groups.keys.clear();
+            groups.states.clear();
+        }
+        self.is_read = false;
+        self.next = (0, 0);
+    }
+}

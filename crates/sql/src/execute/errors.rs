@@ -1,0 +1,112 @@
+//! The engine's errors, with what is known about the table.
+
+use engine::Error;
+use types::{SqlError, SqlState, Value};
+
+use super::{Run, new_row::shown};
+use crate::catalog::{self, RowKey, Table};
+
+/// An error of reading a table.
+pub(super) fn of_engine(error: Error, table: &Table) -> SqlError {
+    match error {
+        Error::Locked => {
+            let message = format!(
+                "could not obtain lock on row in relation \"{}\"",
+                table.name
+            );
+            SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message)
+        }
+        other => catalog::from_engine(other),
+    }
+}
+
+/// An error of writing a row.
+pub(super) fn of_write(error: Error, table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> SqlError {
+    match conflict(&error, table) {
+        Some(conflict) => conflict.error(table, run, row),
+        None => match error {
+            Error::IndexKeyTooLong { index } => {
+                let name = index_of(table, index).map_or("?", |index| &index.name);
+                too_long(name, engine::KEY_BYTES_MAX)
+            }
+            Error::KeyTooLong { .. } => too_long(&table.name, engine::KEY_BYTES_MAX),
+            other => of_engine(other, table),
+        },
+    }
+}
+
+fn too_long(name: &str, bytes: usize) -> SqlError {
+    let message = format!("index row size exceeds maximum {bytes} for index \"{name}\"");
+    SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+        .hint("Values of this size cannot be indexed. Consider an index over a hash of the value.")
+}
+
+/// Which unique key another row has already: that of the rows themselves, or an index by position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Conflict(pub(super) Option<usize>);
+
+/// The conflict that an error tells of, if it does.
+pub(super) fn conflict(error: &Error, table: &Table) -> Option<Conflict> {
+    match error {
+        Error::DuplicateKey => Some(Conflict(None)),
+        Error::DuplicateIndexKey { index } => {
+            let is = |candidate: &catalog::Index| {
+                candidate
+                    .handle
+                    .as_ref()
+                    .is_some_and(|handle| handle.number() as usize == *index)
+            };
+            Some(Conflict(Some(table.indexes.iter().position(is)?)))
+        }
+        _ => None,
+    }
+}
+
+fn index_of(table: &Table, number: usize) -> Option<&catalog::Index> {
+    table.indexes.iter().find(|index| {
+        index
+            .handle
+            .as_ref()
+            .is_some_and(|handle| handle.number() as usize == number)
+    })
+}
+
+impl Conflict {
+    fn error(self, table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> SqlError {
+        let (name, columns): (&str, Vec<usize>) = match self.0 {
+            None => {
+                let name = table
+                    .primary_key
+                    .as_ref()
+                    .map_or("primary key", |key| &key.name);
+                let columns = match &table.row_key {
+                    RowKey::Columns(columns) => columns.iter().map(|at| usize::from(*at)).collect(),
+                    RowKey::Hidden => Vec::new(),
+                };
+                (name, columns)
+            }
+            Some(at) => {
+                let index = &table.indexes[at];
+                let columns = index.key_columns().unwrap_or_default();
+                (&index.name, columns.into_iter().map(usize::from).collect())
+            }
+        };
+        let message = format!("duplicate key value violates unique constraint \"{name}\"");
+        let error = SqlError::new(SqlState::UNIQUE_VIOLATION, message)
+            .table(&table.name)
+            .constraint(name);
+        if columns.is_empty() {
+            return error;
+        }
+        let names: Vec<&str> = columns.iter().map(|at| &*table.columns[*at].name).collect();
+        let values: Vec<String> = columns
+            .iter()
+            .map(|at| shown(run, row[*at], table.columns[*at].ty))
+            .collect();
+        error.detail(format!(
+            "Key ({})=({}) already exists.",
+            names.join(", "),
+            values.join(", ")
+        ))
+    }
+}

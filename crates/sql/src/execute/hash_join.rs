@@ -1,0 +1,214 @@
+//! Joins by hash: one side is read into a table, the other looked up in it, batch by batch.
+
+use types::{Result, Scratch, Value};
+
+use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
+use crate::{plan::HashJoin, relation::JoinKind, rows::Rows};
+
+pub(super) struct HashJoining<'p> {
+    join: &'p HashJoin,
+    probe: Input<'p>,
+    build: Input<'p>,
+    partners: Partners,
+    is_built: bool,
+    /// Rows of the build side that had a partner, for a full join.
+    matched: Vec<bool>,
+    /// Pairs of the probe's batch that were found and not handed over: its row, and the partner's.
+    pairs: Vec<(u32, u32)>,
+    next: usize,
+    /// Rows of the build side without a partner were handed over up to here.
+    rest: usize,
+    scratch: Scratch,
+}
+
+/// Stands for no partner.
+const NONE: u32 = u32::MAX;
+
+impl<'p> HashJoining<'p> {
+    pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, build: Input<'p>) -> Self {
+        Self {
+            join,
+            probe,
+            build,
+            partners: Partners::new(join.build_width, &join.key_types),
+            is_built: false,
+            matched: Vec::new(),
+            pairs: Vec::new(),
+            next: 0,
+            rest: 0,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.is_built {
+            self.build(run).await?;
+            self.is_built = true;
+        }
+        loop {
+            self.hand_over(out);
+            if !out.is_empty() {
+                return Ok(true);
+            }
+            if self.probe.more(run).await? {
+                self.look_up(run)?;
+                continue;
+            }
+            if self.join.kind == JoinKind::Full {
+                self.without_partner(out);
+            }
+            return Ok(!out.is_empty());
+        }
+    }
+
+    async fn build(&mut self, run: &Run<'_>) -> Result<()> {
+        while self.build.more(run).await? {
+            self.scratch.reset();
+            let mut machine = run.machine(&self.scratch);
+            let mut keys = Vec::with_capacity(self.join.build_keys.len());
+            for at in 0..self.build.batch.len() {
+                let row = self.build.batch.row(at);
+                keys.clear();
+                for program in &self.join.build_keys {
+                    keys.push(program.run(&mut machine, row)?);
+                }
+                // NULL is equal to nothing.
+                if keys.iter().any(Value::is_null) && self.join.kind != JoinKind::Full {
+                    continue;
+                }
+                let hash = self.partners.hash(&keys);
+                self.partners
+                    .push(row.iter().copied().chain(keys.iter().copied()), hash)?;
+            }
+            self.build.taken = self.build.batch.len();
+        }
+        self.partners.settle()?;
+        if self.join.kind == JoinKind::Full {
+            self.matched = vec![false; self.partners.rows.len()];
+        }
+        Ok(())
+    }
+
+    /// Finds the partners of a batch of the probe side.
+    fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        self.pairs.clear();
+        self.next = 0;
+        let batch = &self.probe.batch;
+        let mut machine = run.machine(&self.scratch);
+        let width = self.join.probe_keys.len();
+        let mut keys = Vec::with_capacity(batch.len() * width);
+        let mut hashes = Vec::with_capacity(batch.len());
+        let mut rows = Vec::with_capacity(batch.len());
+        for at in 0..batch.len() {
+            let row = batch.row(at);
+            let first = keys.len();
+            for program in &self.join.probe_keys {
+                keys.push(program.run(&mut machine, row)?);
+            }
+            if !keys[first..].iter().any(Value::is_null) {
+                hashes.push(self.partners.hash(&keys[first..]));
+                rows.push(at);
+            }
+        }
+        let mut candidates = Vec::with_capacity(hashes.len());
+        self.partners.find(&hashes, |place, number| {
+            candidates.push((rows[place], number))
+        });
+        // In the order of the rows, and of the partners among them.
+        candidates.sort_unstable();
+        let mut candidates = candidates.into_iter().peekable();
+        let mut both = Vec::with_capacity(self.join.probe_width + self.join.build_width);
+        for at in 0..batch.len() {
+            let row = batch.row(at);
+            let mut found = false;
+            while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
+                let kind = self.join.kind;
+                if found && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+                    continue;
+                }
+                if !self
+                    .partners
+                    .has_keys(number, &keys[at * width..(at + 1) * width])
+                {
+                    continue;
+                }
+                if let Some(residual) = &self.join.residual {
+                    both.clear();
+                    both.extend_from_slice(row);
+                    both.extend_from_slice(
+                        &self.partners.rows.row(number as usize)[..self.join.build_width],
+                    );
+                    if !residual.holds(&mut machine, &both)? {
+                        continue;
+                    }
+                }
+                found = true;
+                if let Some(matched) = self.matched.get_mut(number as usize) {
+                    *matched = true;
+                }
+                if !matches!(kind, JoinKind::Anti | JoinKind::Semi) {
+                    self.pairs.push((at as u32, number));
+                }
+            }
+            let alone = match self.join.kind {
+                JoinKind::Left | JoinKind::Full | JoinKind::Anti => !found,
+                JoinKind::Semi => found,
+                JoinKind::Inner | JoinKind::Right => false,
+            };
+            if alone {
+                self.pairs.push((at as u32, NONE));
+            }
+        }
+        self.probe.taken = self.probe.batch.len();
+        Ok(())
+    }
+
+    fn hand_over(&mut self, out: &mut Rows) {
+        let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
+        let width = if filters { 0 } else { self.join.build_width };
+        for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
+            let row = self.probe.batch.row(at as usize).iter().copied();
+            if number == NONE {
+                out.push(row.chain(std::iter::repeat_n(Value::Null, width)));
+            } else {
+                out.push(
+                    row.chain(
+                        self.partners.rows.row(number as usize)[..width]
+                            .iter()
+                            .copied(),
+                    ),
+                );
+            }
+        }
+        self.next += out.len();
+    }
+
+    fn without_partner(&mut self, out: &mut Rows) {
+        while self.rest < self.matched.len() && out.len() < BATCH_ROWS {
+            if !self.matched[self.rest] {
+                let row = &self.partners.rows.row(self.rest)[..self.join.build_width];
+                let nulls = std::iter::repeat_n(Value::Null, self.join.probe_width);
+                out.push(nulls.chain(row.iter().copied()));
+            }
+            self.rest += 1;
+        }
+    }
+}
+
+impl Operator for HashJoining<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.probe.rewind();
+        self.build.rewind();
+        self.partners.clear();
+        self.is_built = false;
+        self.matched.clear();
+        self.pairs.clear();
+        self.next = 0;
+        self.rest = 0;
+    }
+}

@@ -1,0 +1,244 @@
+//! Joins by lookup: the keys of a batch of rows are looked up in a table together, so that their
+//! cache misses overlap (paper 003).
+
+use engine::Direction;
+use interleave::Interleaved;
+use std::ops::{Bound, ControlFlow};
+use types::{Result, Scratch, Value};
+
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    errors::of_engine,
+    scan::{Reader, index_of},
+};
+use crate::{
+    plan::{Access, IndexJoin, KeyRange},
+    relation::JoinKind,
+    rows::Rows,
+};
+
+pub(super) struct IndexJoining<'p> {
+    join: &'p IndexJoin,
+    outer: Input<'p>,
+    /// Rows of the table that were found for the batch.
+    found: Rows,
+    /// Pairs to be handed over: a row of the batch, and one that was found.
+    pairs: Vec<(u32, u32)>,
+    next: usize,
+    scratch: Scratch,
+}
+
+/// Stands for no partner.
+const NONE: u32 = u32::MAX;
+
+impl<'p> IndexJoining<'p> {
+    pub(super) fn new(join: &'p IndexJoin, outer: Input<'p>) -> Self {
+        let width = join.scan.columns.len() + usize::from(join.scan.with_key);
+        Self {
+            join,
+            outer,
+            found: Rows::new(width),
+            pairs: Vec::new(),
+            next: 0,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        loop {
+            self.hand_over(out);
+            if !out.is_empty() {
+                return Ok(true);
+            }
+            if !self.outer.more(run).await? {
+                return Ok(false);
+            }
+            self.look_up(run).await?;
+        }
+    }
+
+    async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        self.pairs.clear();
+        self.found.clear();
+        self.next = 0;
+        let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(self.outer.batch.len());
+        match &self.join.scan.access {
+            Access::Key(range) if range.is_point => {
+                self.points(range, run, &mut candidates).await?
+            }
+            Access::Key(range) => self.ranges(range, None, run, &mut candidates).await?,
+            Access::Index { index, range } => {
+                self.ranges(range, Some(*index), run, &mut candidates)
+                    .await?
+            }
+            Access::Full => {}
+        }
+        candidates.sort_unstable();
+        self.pair(run, &candidates)?;
+        self.outer.taken = self.outer.batch.len();
+        Ok(())
+    }
+
+    /// One record at most for each row.
+    async fn points(
+        &mut self,
+        range: &KeyRange,
+        run: &Run<'_>,
+        candidates: &mut Vec<(u32, u32)>,
+    ) -> Result<()> {
+        let scan = &self.join.scan;
+        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(self.outer.batch.len());
+        let mut rows = Vec::with_capacity(self.outer.batch.len());
+        {
+            let mut machine = run.machine(&self.scratch);
+            for at in 0..self.outer.batch.len() {
+                if let Some(key) = range.point(&mut machine, self.outer.batch.row(at))? {
+                    keys.push(key);
+                    rows.push(at as u32);
+                }
+            }
+        }
+        let reader = Reader::of(scan);
+        let (scratch, found) = (&self.scratch, &mut self.found);
+        let mut failure = None;
+        let read = run.transaction.multi_get::<Interleaved, _>(
+            scan.table.storage(),
+            keys.iter(),
+            |place, record| {
+                let mut values = Vec::with_capacity(found.width());
+                match reader.read(run, scratch, &keys[place], record, &mut values) {
+                    Ok(true) => {
+                        candidates.push((rows[place], found.len() as u32));
+                        found.push(values);
+                    }
+                    Ok(false) => {}
+                    Err(error) => {
+                        failure.get_or_insert(error);
+                    }
+                }
+            },
+        );
+        read.await.map_err(|error| of_engine(error, &scan.table))?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Any number of records for each row.
+    async fn ranges(
+        &mut self,
+        range: &KeyRange,
+        index: Option<usize>,
+        run: &Run<'_>,
+        candidates: &mut Vec<(u32, u32)>,
+    ) -> Result<()> {
+        let scan = &self.join.scan;
+        let reader = Reader::of(scan);
+        for at in 0..self.outer.batch.len() {
+            let keys = range.keys(&mut run.machine(&self.scratch), self.outer.batch.row(at))?;
+            let Some(keys) = keys else {
+                continue;
+            };
+            let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (
+                keys.from.as_ref().map(Vec::as_slice),
+                keys.to.as_ref().map(Vec::as_slice),
+            );
+            let (scratch, found) = (&self.scratch, &mut self.found);
+            let mut failure = None;
+            let mut visit = |key: &[u8], record: &[u8]| {
+                let mut values = Vec::with_capacity(found.width());
+                match reader.read(run, scratch, key, record, &mut values) {
+                    Ok(true) => {
+                        candidates.push((at as u32, found.len() as u32));
+                        found.push(values);
+                        ControlFlow::Continue(())
+                    }
+                    Ok(false) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        failure = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            };
+            let scanned = match index {
+                None => {
+                    let table = scan.table.storage();
+                    run.transaction
+                        .scan::<Interleaved>(table, bounds, Direction::Forward, visit)
+                        .await
+                }
+                Some(index) => {
+                    let handle = index_of(&scan.table, index)?;
+                    let visit = |_: &[u8], key: &[u8], record: &[u8]| visit(key, record);
+                    run.transaction
+                        .scan_by::<Interleaved>(handle, bounds, Direction::Forward, visit)
+                        .await
+                }
+            };
+            scanned.map_err(|error| of_engine(error, &scan.table))?;
+            if let Some(error) = failure {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, run: &Run<'_>, candidates: &[(u32, u32)]) -> Result<()> {
+        let mut machine = run.machine(&self.scratch);
+        let mut candidates = candidates.iter().copied().peekable();
+        let mut both = Vec::with_capacity(self.join.outer_width + self.found.width());
+        for at in 0..self.outer.batch.len() as u32 {
+            let row = self.outer.batch.row(at as usize);
+            let mut any = false;
+            while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
+                if let Some(residual) = &self.join.residual {
+                    both.clear();
+                    both.extend_from_slice(row);
+                    both.extend_from_slice(self.found.row(number as usize));
+                    if !residual.holds(&mut machine, &both)? {
+                        continue;
+                    }
+                }
+                any = true;
+                if matches!(self.join.kind, JoinKind::Inner | JoinKind::Left) {
+                    self.pairs.push((at, number));
+                }
+            }
+            let alone = match self.join.kind {
+                JoinKind::Left | JoinKind::Anti => !any,
+                JoinKind::Semi => any,
+                JoinKind::Inner | JoinKind::Right | JoinKind::Full => false,
+            };
+            if alone {
+                self.pairs.push((at, NONE));
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self, out: &mut Rows) {
+        let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
+        let width = if filters { 0 } else { self.found.width() };
+        for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
+            let row = self.outer.batch.row(at as usize).iter().copied();
+            if number == NONE {
+                out.push(row.chain(std::iter::repeat_n(Value::Null, width)));
+            } else {
+                out.push(row.chain(self.found.row(number as usize)[..width].iter().copied()));
+            }
+        }
+        self.next += out.len();
+    }
+}
+
+impl Operator for IndexJoining<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.outer.rewind();
+        self.pairs.clear();
+        self.found.clear();
+        self.next = 0;
+    }
+}

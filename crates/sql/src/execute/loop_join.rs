@@ -1,0 +1,188 @@
+//! Joins without a key: each row of the outer side with each of the inner, which is read once, or
+//! for each outer row if it refers to that.
+
+use types::{Result, Scratch, Value};
+
+use super::{BATCH_ROWS, Input, Operator, Run, Step};
+use crate::{plan::LoopJoin, relation::JoinKind, rows::Rows};
+
+pub(super) struct LoopJoining<'p> {
+    join: &'p LoopJoin,
+    outer: Input<'p>,
+    inner: Input<'p>,
+    /// All rows of the inner side, if it is read once.
+    kept: Option<Rows>,
+    /// Rows of the kept ones that had a partner, for a full join.
+    matched: Vec<bool>,
+    /// Of the outer row at hand: the next inner row, whether it had a partner.
+    next: usize,
+    found: bool,
+    /// What the inner side is asked with for the outer row at hand.
+    parameters: Option<Rows>,
+    /// Inner rows without a partner were handed over up to here.
+    rest: usize,
+    scratch: Scratch,
+}
+
+impl<'p> LoopJoining<'p> {
+    pub(super) fn new(join: &'p LoopJoin, outer: Input<'p>, inner: Input<'p>) -> Self {
+        Self {
+            join,
+            outer,
+            inner,
+            kept: None,
+            matched: Vec::new(),
+            next: 0,
+            found: false,
+            parameters: None,
+            rest: 0,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if self.join.correlated.is_empty() {
+            return self.over_kept(run, out).await;
+        }
+        while out.is_empty() && self.outer.more(run).await? {
+            let row = self.outer.batch.row(self.outer.taken);
+            if self.parameters.is_none() {
+                self.parameters = Some(run.extended(row, &self.join.correlated));
+                self.inner.rewind();
+                self.found = false;
+            }
+            let Some(parameters) = &self.parameters else {
+                return Ok(false);
+            };
+            let inside = run.with(parameters);
+            if self.decided() || !self.inner.more(&inside).await? {
+                self.alone(out);
+                self.parameters = None;
+                self.outer.taken += 1;
+                continue;
+            }
+            self.scratch.reset();
+            let mut machine = run.machine(&self.scratch);
+            for at in 0..self.inner.batch.len() {
+                let inner = self.inner.batch.row(at);
+                if holds(self.join, &mut machine, row, inner)? {
+                    self.found = true;
+                    if gives_pairs(self.join.kind) {
+                        out.push(row.iter().chain(inner).copied());
+                    }
+                }
+            }
+            self.inner.taken = self.inner.batch.len();
+        }
+        Ok(!out.is_empty())
+    }
+
+    async fn over_kept(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if self.kept.is_none() {
+            let mut kept = Rows::new(self.join.inner_width);
+            while self.inner.more(run).await? {
+                self.inner
+                    .batch
+                    .iter()
+                    .for_each(|row| kept.push(row.iter().copied()));
+                self.inner.taken = self.inner.batch.len();
+            }
+            self.matched = vec![false; kept.len()];
+            self.kept = Some(kept);
+        }
+        while out.is_empty() && self.outer.more(run).await? {
+            let Some(kept) = &self.kept else {
+                return Ok(false);
+            };
+            self.scratch.reset();
+            let mut machine = run.machine(&self.scratch);
+            let row = self.outer.batch.row(self.outer.taken);
+            while self.next < kept.len() && out.len() < BATCH_ROWS && !self.decided() {
+                let inner = kept.row(self.next);
+                if holds(self.join, &mut machine, row, inner)? {
+                    self.found = true;
+                    self.matched[self.next] = true;
+                    if gives_pairs(self.join.kind) {
+                        out.push(row.iter().chain(inner).copied());
+                    }
+                }
+                self.next += 1;
+            }
+            if self.next >= kept.len() || self.decided() {
+                self.alone(out);
+                self.outer.taken += 1;
+                self.next = 0;
+                self.found = false;
+            }
+        }
+        if out.is_empty() && self.join.kind == JoinKind::Full {
+            self.without_partner(out);
+        }
+        Ok(!out.is_empty())
+    }
+
+    /// Whether further inner rows make no difference to the outer one.
+    fn decided(&self) -> bool {
+        self.found && !gives_pairs(self.join.kind)
+    }
+
+    /// Hands the outer row over by itself, if the kind of join says so.
+    fn alone(&self, out: &mut Rows) {
+        let row = self.outer.batch.row(self.outer.taken).iter().copied();
+        match (self.join.kind, self.found) {
+            (JoinKind::Semi, true) | (JoinKind::Anti, false) => out.push(row),
+            (JoinKind::Left | JoinKind::Full, false) => {
+                out.push(row.chain(std::iter::repeat_n(Value::Null, self.join.inner_width)));
+            }
+            _ => {}
+        }
+    }
+
+    fn without_partner(&mut self, out: &mut Rows) {
+        let Some(kept) = &self.kept else {
+            return;
+        };
+        while self.rest < kept.len() && out.len() < BATCH_ROWS {
+            if !self.matched[self.rest] {
+                let nulls = std::iter::repeat_n(Value::Null, self.join.outer_width);
+                out.push(nulls.chain(kept.row(self.rest).iter().copied()));
+            }
+            self.rest += 1;
+        }
+    }
+}
+
+fn gives_pairs(kind: JoinKind) -> bool {
+    !matches!(kind, JoinKind::Semi | JoinKind::Anti)
+}
+
+fn holds<'a>(
+    join: &'a LoopJoin,
+    machine: &mut crate::program::Machine<'a>,
+    outer: &[Value<'a>],
+    inner: &[Value<'a>],
+) -> Result<bool> {
+    match &join.on {
+        None => Ok(true),
+        Some(on) => {
+            let both: Vec<Value<'a>> = outer.iter().chain(inner).copied().collect();
+            on.holds(machine, &both)
+        }
+    }
+}
+
+impl Operator for LoopJoining<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.outer.rewind();
+        self.inner.rewind();
+        self.kept = None;
+        self.next = 0;
+        self.found = false;
+        self.parameters = None;
+        self.rest = 0;
+    }
+}

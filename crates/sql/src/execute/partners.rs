@@ -1,0 +1,118 @@
+//! Rows found by the values of their keys, for hash joins, grouping and sets.
+//!
+//! Hashes are looked up in batches, so that their cache misses overlap (paper 003); what has an
+//! equal hash is compared.
+
+use index::hash::{ChainedTable, Refused};
+use interleave::{Execution, Interleaver};
+use types::{
+    Result, SqlError, SqlState, Type, Value,
+    compare::{compare_as, hash_values},
+};
+
+use crate::rows::Rows;
+
+/// Buckets of entries that are put in together.
+const BUILT_TOGETHER: usize = 16;
+
+/// Rows by their keys, which are the last columns of each.
+pub(super) struct Partners {
+    /// Each row, followed by its keys.
+    pub(super) rows: Rows,
+    types: Vec<Type>,
+    table: ChainedTable<u64, u32>,
+    /// Rows that are not in the table yet.
+    pending: Vec<(u64, u32)>,
+    interleaver: Interleaver,
+}
+
+impl Partners {
+    /// For rows of a width without their keys, which are of these types.
+    pub(super) fn new(width: usize, types: &[Type]) -> Self {
+        Self {
+            rows: Rows::new(width + types.len()),
+            types: types.to_vec(),
+            table: ChainedTable::new(),
+            pending: Vec::new(),
+            interleaver: Interleaver::auto(),
+        }
+    }
+
+    /// Columns before the keys.
+    pub(super) fn width(&self) -> usize {
+        self.rows.width() - self.types.len()
+    }
+
+    pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
+        hash_values(&self.types, keys, 0)
+    }
+
+    /// Adds a row; its number. It is found after [`Partners::settle`].
+    pub(super) fn push<'v>(
+        &mut self,
+        row: impl IntoIterator<Item = Value<'v>>,
+        hash: u64,
+    ) -> Result<u32> {
+        let number = u32::try_from(self.rows.len()).map_err(|_| too_many())?;
+        self.rows.push(row);
+        self.pending.push((hash, number));
+        Ok(number)
+    }
+
+    /// Has all rows found from now on.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        let built = self
+            .table
+            .insert_all(&pending, Execution::in_flight(BUILT_TOGETHER));
+        built.map_err(|refused| match refused {
+            Refused::Memory(_) => {
+                SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory for a hash table")
+            }
+            _ => too_many(),
+        })
+    }
+
+    /// Calls `found` with the place of each hash and the numbers of the rows that have it, in no
+    /// order.
+    pub(super) fn find(&mut self, hashes: &[u64], found: impl FnMut(usize, u32)) {
+        if !self.table.is_empty() {
+            self.table.find_all(&mut self.interleaver, hashes, found);
+        }
+    }
+
+    /// Rows that wait to be settled.
+    pub(super) fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The rows that wait to be settled and have a hash.
+    pub(super) fn unsettled(&self, hash: u64) -> impl Iterator<Item = u32> {
+        self.pending
+            .iter()
+            .filter(move |(other, _)| *other == hash)
+            .map(|(_, number)| *number)
+    }
+
+    /// Whether a row has these keys. NULLs are equal to each other here.
+    pub(super) fn has_keys(&self, number: u32, keys: &[Value<'_>]) -> bool {
+        let own = &self.rows.row(number as usize)[self.width()..];
+        own.iter()
+            .zip(keys)
+            .zip(&self.types)
+            .all(|((own, key), ty)| compare_as(*ty, *own, *key).is_eq())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.table = ChainedTable::new();
+        self.pending.clear();
+    }
+}
+
+fn too_many() -> SqlError {
+    SqlError::new(
+        SqlState::PROGRAM_LIMIT_EXCEEDED,
+        "too many rows for a hash table",
+    )
+}

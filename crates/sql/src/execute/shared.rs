@@ -1,0 +1,212 @@
+//! WITH: relations that are asked once and read in several places, and those that read themselves.
+
+use std::{cell::RefCell, rc::Rc};
+
+use types::Result;
+
+use super::{BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen};
+use crate::{plan::SharedBody, rows::Rows};
+
+/// The rows of the shared relations of an execution, by number.
+#[derive(Default)]
+pub(crate) struct SharedRows(RefCell<Vec<Option<Rc<Rows>>>>);
+
+impl SharedRows {
+    fn put(&self, number: usize, rows: Option<Rc<Rows>>) {
+        let mut all = self.0.borrow_mut();
+        if all.len() <= number {
+            all.resize(number + 1, None);
+        }
+        all[number] = rows;
+    }
+
+    fn get(&self, number: usize) -> Option<Rc<Rows>> {
+        self.0.borrow().get(number).cloned().flatten()
+    }
+}
+
+/// A definition that runs.
+pub(super) enum Body<'p> {
+    Query(Input<'p>),
+    Recursive {
+        initial: Input<'p>,
+        step: Input<'p>,
+        distinct: Option<&'p [types::Type]>,
+    },
+}
+
+/// A query with definitions.
+pub(super) struct With<'p> {
+    definitions: Vec<(usize, usize, Body<'p>)>,
+    body: Box<dyn Operator + 'p>,
+    is_ready: bool,
+}
+
+impl<'p> With<'p> {
+    /// Number, width and body of each definition.
+    pub(super) fn new(
+        definitions: Vec<(usize, usize, Body<'p>)>,
+        body: Box<dyn Operator + 'p>,
+    ) -> Self {
+        Self {
+            definitions,
+            body,
+            is_ready: false,
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.is_ready {
+            for (number, width, body) in &mut self.definitions {
+                let rows = match body {
+                    Body::Query(input) => all(input, run).await?,
+                    Body::Recursive {
+                        initial,
+                        step,
+                        distinct,
+                    } => recursive(*number, *width, initial, step, *distinct, run).await?,
+                };
+                run.shared.put(*number, Some(Rc::new(rows)));
+            }
+            self.is_ready = true;
+        }
+        self.body.next(run, out).await
+    }
+}
+
+async fn all(input: &mut Input<'_>, run: &Run<'_>) -> Result<Rows> {
+    let mut rows = Rows::new(input.batch.width());
+    while input.more(run).await? {
+        input
+            .batch
+            .iter()
+            .for_each(|row| rows.push(row.iter().copied()));
+        input.taken = input.batch.len();
+    }
+    Ok(rows)
+}
+
+/// `initial`, then `step` over what the step before has added, until it adds nothing.
+async fn recursive(
+    number: usize,
+    width: usize,
+    initial: &mut Input<'_>,
+    step: &mut Input<'_>,
+    distinct: Option<&[types::Type]>,
+    run: &Run<'_>,
+) -> Result<Rows> {
+    let mut result = Rows::new(width);
+    let mut seen = distinct.map(Seen::new);
+    let mut added = all(initial, run).await?;
+    loop {
+        if let Some(seen) = &mut seen {
+            let mut fresh = Rows::new(width);
+            for row in added.iter() {
+                if seen.is_new(row)? {
+                    fresh.push(row.iter().copied());
+                }
+            }
+            added = fresh;
+        }
+        if added.is_empty() {
+            return Ok(result);
+        }
+        added
+            .iter()
+            .for_each(|row| result.push(row.iter().copied()));
+        run.shared.put(number, Some(Rc::new(added)));
+        step.rewind();
+        added = all(step, run).await?;
+    }
+}
+
+impl Operator for With<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        for (_, _, body) in &mut self.definitions {
+            match body {
+                Body::Query(input) => input.rewind(),
+                Body::Recursive { initial, step, .. } => {
+                    initial.rewind();
+                    step.rewind();
+                }
+            }
+        }
+        self.body.rewind();
+        self.is_ready = false;
+    }
+}
+
+/// Reads the rows of a shared relation.
+pub(super) struct Reading<'p> {
+    number: usize,
+    columns: &'p [usize],
+    rows: Option<Rc<Rows>>,
+    next: usize,
+}
+
+impl<'p> Reading<'p> {
+    pub(super) fn new(number: usize, columns: &'p [usize]) -> Self {
+        Self {
+            number,
+            columns,
+            rows: None,
+            next: 0,
+        }
+    }
+
+    fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        let (number, columns) = (self.number, self.columns);
+        let missing = || {
+            types::SqlError::new(
+                types::SqlState::INTERNAL_ERROR,
+                "a WITH query was not asked",
+            )
+        };
+        if self.rows.is_none() {
+            self.rows = Some(run.shared.get(number).ok_or_else(missing)?);
+        }
+        if let Some(rows) = &self.rows {
+            let until = rows.len().min(self.next + BATCH_ROWS);
+            for at in self.next..until {
+                let row = rows.row(at);
+                out.push(columns.iter().map(|column| row[*column]));
+            }
+            self.next = until;
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for Reading<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(std::future::ready(self.advance(run, out)))
+    }
+
+    fn rewind(&mut self) {
+        self.rows = None;
+        self.next = 0;
+    }
+}
+
+/// What a plan says of a definition, and its running inputs.
+pub(super) fn body<'p>(
+    plan: &'p SharedBody,
+    mut open: impl FnMut(&'p crate::plan::Plan) -> Input<'p>,
+) -> Body<'p> {
+    match plan {
+        SharedBody::Query(query) => Body::Query(open(query)),
+        SharedBody::Recursive {
+            initial,
+            step,
+            distinct,
+        } => Body::Recursive {
+            initial: open(initial),
+            step: open(step),
+            distinct: distinct.as_deref(),
+        },
+    }
+}

@@ -1,0 +1,86 @@
+//! Names as SQL writes them: folded to lower case unless quoted, with or without a schema.
+
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use types::{Result, SqlError, SqlState};
+
+/// Bytes of the longest name; longer ones are cut, as PostgreSQL does.
+const NAME_BYTES_MAX: usize = 63;
+
+/// A name, folded and cut.
+pub(crate) fn fold(ident: &Ident) -> String {
+    let mut name = match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_lowercase(),
+    };
+    if name.len() > NAME_BYTES_MAX {
+        let mut end = NAME_BYTES_MAX;
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        name.truncate(end);
+    }
+    name
+}
+
+/// The name of something that lies in a schema.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct QualifiedName {
+    /// As written; the search path says where to look for those without.
+    pub(crate) schema: Option<String>,
+    /// The name itself.
+    pub(crate) name: String,
+}
+
+impl std::fmt::Display for QualifiedName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.schema {
+            Some(schema) => write!(formatter, "{schema}.{}", self.name),
+            None => formatter.write_str(&self.name),
+        }
+    }
+}
+
+/// The parts of a dotted name.
+///
+/// # Errors
+/// 42601 for what is not a name.
+pub(crate) fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
+    let ident = |part: &'_ ObjectNamePart| match part {
+        ObjectNamePart::Identifier(_) => Ok(()),
+        ObjectNamePart::Function(_) => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("\"{name}\" is not a name"),
+        )),
+    };
+    name.0.iter().try_for_each(ident)?;
+    Ok(name.0.iter().filter_map(ObjectNamePart::as_ident).collect())
+}
+
+/// A name with at most a schema before it. The database's may stand before that.
+///
+/// # Errors
+/// 42601 for more parts, 0A000 for another database.
+pub(crate) fn qualified(name: &ObjectName, database: &str) -> Result<QualifiedName> {
+    match parts(name)?.as_slice() {
+        [name] => Ok(QualifiedName {
+            schema: None,
+            name: fold(name),
+        }),
+        [schema, name] => Ok(QualifiedName {
+            schema: Some(fold(schema)),
+            name: fold(name),
+        }),
+        [catalog, schema, name] if fold(catalog) == database => Ok(QualifiedName {
+            schema: Some(fold(schema)),
+            name: fold(name),
+        }),
+        [_, _, _] => Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("cross-database references are not implemented: \"{name}\""),
+        )),
+        _ => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("improper qualified name (too many dotted names): {name}"),
+        )),
+    }
+}

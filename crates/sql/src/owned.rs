@@ -1,0 +1,62 @@
+//! A single value with the memory that it borrows, for plans.
+
+use types::{Result, Scratch, Type, Value};
+
+use crate::rows::Rows;
+
+/// A value that borrows from nobody else.
+pub(crate) struct OwnedValue(Rows);
+
+// SAFETY: nothing is changed in a value once it is made, and its arena is reached through it only.
+unsafe impl Sync for OwnedValue {}
+
+impl OwnedValue {
+    /// A copy of a value.
+    pub(crate) fn new(value: Value<'_>) -> Self {
+        let mut rows = Rows::new(1);
+        rows.push([value]);
+        Self(rows)
+    }
+
+    pub(crate) fn text(text: &str) -> Self {
+        Self::new(Value::Text(text))
+    }
+
+    /// The value that a text has in a type, under default settings.
+    ///
+    /// # Errors
+    /// 22P02 and the like.
+    pub(crate) fn parse(text: &str, ty: Type) -> Result<Self> {
+        let scratch = Scratch::new();
+        let settings = types::Settings::default();
+        let context = types::Context {
+            settings: &settings,
+            names: &types::NoNames,
+            now: 0,
+        };
+        types::text::read(text, ty, &context, &scratch).map(Self::new)
+    }
+
+    pub(crate) fn value(&self) -> Value<'_> {
+        self.0.row(0)[0]
+    }
+}
+
+impl Clone for OwnedValue {
+    fn clone(&self) -> Self {
+        Self::new(self.value())
+    }
+}
+
+/// Two values are the same if nothing could tell them apart, so `1.0` and `1.00` are not.
+impl PartialEq for OwnedValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.value().is_same(&other.value())
+    }
+}
+
+impl std::fmt::Debug for OwnedValue {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.value().fmt(formatter)
+    }
+}

@@ -1,0 +1,229 @@
+//! From text to syntax trees: `sqlparser`'s, with PostgreSQL's errors and positions.
+//!
+//! A text is cut into tokens once. They are divided at semicolons, so that each statement has its
+//! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
+//! plan can be found again by.
+
+pub(crate) mod position;
+pub(crate) mod shape;
+
+use std::ops::Range;
+
+use sqlparser::{
+    ast,
+    dialect::PostgreSqlDialect,
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError},
+};
+use types::{Result, SqlError, SqlState};
+
+use self::position::Lines;
+
+/// Expressions within expressions, and queries within queries, up to here.
+const DEPTH_MAX: usize = 256;
+
+/// A statement as the client sent it, not yet parsed.
+pub(crate) struct Source<'t> {
+    text: &'t str,
+    /// Of the statement, without the semicolon.
+    bytes: Range<usize>,
+    tokens: Vec<TokenWithSpan>,
+}
+
+/// Cuts a text into statements. Empty ones are left out.
+///
+/// # Errors
+/// 42601 if something cannot be a token, as a string that does not end.
+pub(crate) fn split(text: &str) -> Result<Vec<Source<'_>>> {
+    let lines = Lines::new(text);
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+        .tokenize_with_location()
+        .map_err(|error| unfinished(&error, &lines))?;
+    let mut statements = Vec::new();
+    let mut current = Vec::new();
+    for token in tokens {
+        match token.token {
+            Token::SemiColon => {
+                statements.extend(source(text, &lines, std::mem::take(&mut current)))
+            }
+            Token::EOF => {}
+            _ => current.push(token),
+        }
+    }
+    statements.extend(source(text, &lines, current));
+    Ok(statements)
+}
+
+fn source<'t>(
+    text: &'t str,
+    lines: &Lines<'_>,
+    mut tokens: Vec<TokenWithSpan>,
+) -> Option<Source<'t>> {
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    let (first, last) = (tokens.first()?, tokens.last()?);
+    let bytes = lines.byte(first.span.start)..lines.byte(last.span.end);
+    Some(Source {
+        text,
+        bytes,
+        tokens,
+    })
+}
+
+impl<'t> Source<'t> {
+    /// The statement alone.
+    pub(crate) fn text(&self) -> &'t str {
+        &self.text[self.bytes.clone()]
+    }
+
+    /// The statement with what comes before it, which positions of errors are counted from.
+    pub(crate) fn whole(&self) -> &'t str {
+        self.text
+    }
+
+    /// Whether it begins as statements do that read or change rows.
+    pub(crate) fn may_have_plan(&self) -> bool {
+        let words = [
+            "select", "insert", "update", "delete", "merge", "with", "values", "table",
+        ];
+        match self.tokens.first().map(|token| &token.token) {
+            Some(Token::Word(word)) => words
+                .iter()
+                .any(|known| word.value.eq_ignore_ascii_case(known)),
+            Some(Token::LParen) => true,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn tokens(&self) -> &[TokenWithSpan] {
+        &self.tokens
+    }
+
+    /// Its syntax tree.
+    ///
+    /// # Errors
+    /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
+    pub(crate) fn parse(&self) -> Result<ast::Statement> {
+        parse_tokens(self.text, self.tokens.clone())
+    }
+}
+
+/// The syntax tree of the one statement that these tokens are; locations are those of `text`.
+pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
+    strengthen_locks(&mut tokens);
+    let mut parser = Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(DEPTH_MAX)
+        .with_tokens_with_locations(tokens);
+    let statement = parser.parse_statement();
+    match statement {
+        Ok(statement) if parser.peek_token_ref().token == Token::EOF => Ok(statement),
+        Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
+        Err(ParserError::RecursionLimitExceeded) => Err(SqlError::new(
+            SqlState::STATEMENT_TOO_COMPLEX,
+            "the statement is nested too deeply",
+        )
+        .hint(format!(
+            "Use at most {DEPTH_MAX} levels of parentheses and subqueries."
+        ))),
+        Err(ParserError::ParserError(message) | ParserError::TokenizerError(message)) => {
+            Err(refused(text, &message, &parser))
+        }
+    }
+}
+
+/// Parses an expression, such as a column's default in the catalog.
+///
+/// # Errors
+/// 42601.
+pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
+    let lines = Lines::new(text);
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+        .tokenize_with_location()
+        .map_err(|error| unfinished(&error, &lines))?;
+    let mut parser = Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(DEPTH_MAX)
+        .with_tokens_with_locations(tokens);
+    let expression = parser.parse_expr();
+    match expression {
+        Ok(expression) if parser.peek_token_ref().token == Token::EOF => Ok(expression),
+        Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
+        Err(error) => Err(refused(text, &error.to_string(), &parser)),
+    }
+}
+
+/// `FOR NO KEY UPDATE` and `FOR KEY SHARE` are taken for the stronger locks that the parser
+/// knows: they exclude a few more.
+fn strengthen_locks(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |token: Option<&TokenWithSpan>, keyword| matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.keyword == keyword);
+    let mut at = 0;
+    while at < tokens.len() {
+        if is(tokens.get(at), Keyword::FOR) {
+            if is(tokens.get(at + 1), Keyword::NO) && is(tokens.get(at + 2), Keyword::KEY) {
+                tokens.drain(at + 1..at + 3);
+            } else if is(tokens.get(at + 1), Keyword::KEY) && is(tokens.get(at + 2), Keyword::SHARE)
+            {
+                tokens.remove(at + 1);
+            }
+        }
+        at += 1;
+    }
+}
+
+fn unexpected(text: &str, token: &TokenWithSpan) -> SqlError {
+    if token.token == Token::EOF {
+        let end = text.trim_end().chars().count() + 1;
+        let end = u32::try_from(end).unwrap_or(u32::MAX);
+        return SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(end);
+    }
+    let lines = Lines::new(text);
+    let bytes = lines.byte(token.span.start)..lines.byte(token.span.end);
+    let shown = text.get(bytes).unwrap_or_default();
+    SqlError::new(
+        SqlState::SYNTAX_ERROR,
+        format!("syntax error at or near \"{shown}\""),
+    )
+    .at(lines.position(token.span.start))
+}
+
+/// What the parser says, as PostgreSQL would. The parser names the place in its sentence; where it
+/// does not, it is where it had come to.
+fn refused(text: &str, message: &str, parser: &Parser<'_>) -> SqlError {
+    let message = message
+        .strip_prefix("sql parser error: ")
+        .unwrap_or(message);
+    let lines = Lines::new(text);
+    let Some((expected, location)) = position::in_sentence(message) else {
+        let token = parser.peek_token_ref();
+        return unexpected(text, token).detail(format!("{message}."));
+    };
+    let shown = lines.token_at(location);
+    let error = if shown.is_empty() {
+        unexpected(text, &TokenWithSpan::wrap(Token::EOF))
+    } else {
+        SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("syntax error at or near \"{shown}\""),
+        )
+        .at(lines.position(location))
+    };
+    match expected {
+        Some(expected) => error.detail(format!("Expected here: {expected}.")),
+        None => error,
+    }
+}
+
+fn unfinished(error: &TokenizerError, lines: &Lines<'_>) -> SqlError {
+    let message = error.message.as_str();
+    let what = if message.contains("Unterminated string") {
+        "unterminated quoted string".to_owned()
+    } else if message.contains("multi-line comment") {
+        "unterminated /* comment".to_owned()
+    } else if message.contains("close delimiter") {
+        "unterminated quoted identifier".to_owned()
+    } else if message.contains("Unterminated dollar-quoted") {
+        "unterminated dollar-quoted string".to_owned()
+    } else {
+        message.to_lowercase()
+    };
+    SqlError::new(SqlState::SYNTAX_ERROR, what).at(lines.position(error.location))
+}

@@ -1,0 +1,350 @@
+//! Joins: by lookup in a key, by hash, or by nesting.
+
+use std::collections::BTreeSet;
+
+use types::{Result, Type};
+
+use super::{
+    Access, HashJoin, IndexJoin, LoopJoin, Plan, Scan, estimate,
+    lower::{Lowering, Node, row_layout, with},
+};
+use crate::{
+    expression::{ColumnId, Expression, Kind},
+    program::{Layout, comparison},
+    relation::{self, Join, JoinKind, Relation},
+};
+
+impl Lowering {
+    pub(super) fn join(&mut self, join: Join, needed: &BTreeSet<ColumnId>) -> Result<Node> {
+        if join.lateral {
+            return self.loop_join(join, needed);
+        }
+        let join = match join.kind {
+            JoinKind::Right => Join {
+                kind: JoinKind::Left,
+                left: join.right,
+                right: join.left,
+                ..join
+            },
+            // The smaller side is the one that is built, or looked up in.
+            JoinKind::Inner
+                if estimate::rows(&join.left) < estimate::rows(&join.right)
+                    && !is_lookup(&join.right, &join.on) =>
+            {
+                Join {
+                    left: join.right,
+                    right: join.left,
+                    ..join
+                }
+            }
+            _ => join,
+        };
+        let left_columns: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+        let right_columns: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
+        let (keys, residual): (Vec<_>, Vec<_>) = join
+            .on
+            .into_iter()
+            .map(|condition| key(condition, &left_columns, &right_columns))
+            .fold((Vec::new(), Vec::new()), |(mut keys, mut rest), found| {
+                match found {
+                    Ok(pair) => keys.push(pair),
+                    Err(condition) => rest.push(condition),
+                }
+                (keys, rest)
+            });
+        if keys.is_empty() {
+            return self.loop_join(
+                Join {
+                    on: residual,
+                    ..join_of(join.kind, join.left, join.right)
+                },
+                needed,
+            );
+        }
+        if let Some(node) =
+            self.index_join(join.kind, &join.left, &join.right, &keys, &residual, needed)?
+        {
+            return Ok(node);
+        }
+        let conditions = keys
+            .iter()
+            .flat_map(|key| [&key.left, &key.right])
+            .chain(&residual);
+        let wanted = with(needed, conditions);
+        let left = self.lower(*join.left, &wanted)?;
+        let right = self.lower(*join.right, &wanted)?;
+        let probe_keys = self.programs(keys.iter().map(|key| &key.left), &left.layout)?;
+        let build_keys = self.programs(keys.iter().map(|key| &key.right), &right.layout)?;
+        let both = left.layout.followed_by(&right.layout);
+        let residual = self.conjunction(residual, &both)?;
+        let layout = if is_filter(join.kind) {
+            left.layout.clone()
+        } else {
+            both
+        };
+        let plan = Plan::HashJoin(HashJoin {
+            kind: join.kind,
+            probe_width: left.layout.width(),
+            build_width: right.layout.width(),
+            probe: Box::new(left.plan),
+            build: Box::new(right.plan),
+            probe_keys,
+            build_keys,
+            key_types: keys.iter().map(|key| key.left.ty).collect(),
+            residual,
+        });
+        Ok(Node { plan, layout })
+    }
+
+    /// A join that looks up in the right side, if that is a table with a key for it.
+    fn index_join(
+        &mut self,
+        kind: JoinKind,
+        left: &Relation,
+        right: &Relation,
+        keys: &[JoinKey],
+        residual: &[Expression],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Option<Node>> {
+        if kind == JoinKind::Full {
+            return Ok(None);
+        }
+        let (scan, mut conditions) = match right {
+            Relation::Scan(scan) => (scan.clone(), Vec::new()),
+            Relation::Filter { input, predicate } => match &**input {
+                Relation::Scan(scan) => (scan.clone(), predicate.clone().into_conjuncts()),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        // Many rows are better joined by reading the table once.
+        if estimate::rows(left) > estimate::rows(right) * 0.5 {
+            return Ok(None);
+        }
+        let own = conditions.len();
+        conditions.extend(keys.iter().map(|key| key.condition.clone()));
+        let wanted = with(needed, conditions.iter().chain(residual));
+        let left_columns = left.columns();
+        // What the lookup would be, without its side effects on what is lowered.
+        let trial = Layout::new(left_columns.iter().copied());
+        let found = self.access(&scan, &conditions, &trial)?;
+        if !matches!(found.access, Access::Key(_) | Access::Index { .. })
+            || !found.covered.iter().any(|at| *at >= own)
+        {
+            return Ok(None);
+        }
+        let outer = self.lower(left.clone(), &wanted)?;
+        let (scan, inner) = self.scan_for_join(scan, conditions, &wanted, &outer.layout)?;
+        let both = outer.layout.followed_by(&inner);
+        let mut residual = residual.to_vec();
+        residual.extend(scan.1);
+        let residual = self.conjunction(residual, &both)?;
+        let layout = if is_filter(kind) {
+            outer.layout.clone()
+        } else {
+            both
+        };
+        let outer_width = outer.layout.width();
+        let plan = Plan::IndexJoin(IndexJoin {
+            kind,
+            outer: Box::new(outer.plan),
+            outer_width,
+            scan: scan.0,
+            residual,
+        });
+        Ok(Some(Node { plan, layout }))
+    }
+
+    /// A scan whose key comes from rows of another layout; conditions over both are handed back.
+    fn scan_for_join(
+        &mut self,
+        scan: relation::Scan,
+        conditions: Vec<Expression>,
+        needed: &BTreeSet<ColumnId>,
+        values: &Layout,
+    ) -> Result<((Scan, Vec<Expression>), Layout)> {
+        let found = self.access(&scan, &conditions, values)?;
+        let own: BTreeSet<ColumnId> = scan
+            .columns
+            .iter()
+            .map(|(id, _)| *id)
+            .chain([scan.key])
+            .collect();
+        let rest = conditions
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| !found.covered.contains(at));
+        let (mine, both): (Vec<_>, Vec<_>) =
+            rest.map(|(_, condition)| condition).partition(|condition| {
+                condition
+                    .columns()
+                    .iter()
+                    .all(|id| own.contains(id) || values.position(*id).is_none())
+            });
+        let needed = with(needed, mine.iter().chain(&both));
+        let columns: Vec<_> = scan
+            .columns
+            .iter()
+            .filter(|(id, _)| needed.contains(id))
+            .copied()
+            .collect();
+        let with_key = needed.contains(&scan.key);
+        let layout = Layout::new(
+            columns
+                .iter()
+                .map(|(id, _)| *id)
+                .chain(with_key.then_some(scan.key)),
+        );
+        let filter = self.conjunction(mine, &layout)?;
+        let scan = Scan {
+            rows: row_layout(&scan.table)?,
+            table: scan.table,
+            access: found.access,
+            descending: false,
+            columns: columns.iter().map(|(_, attribute)| *attribute).collect(),
+            with_key,
+            filter,
+        };
+        Ok(((scan, both), layout))
+    }
+
+    pub(super) fn loop_join(&mut self, join: Join, needed: &BTreeSet<ColumnId>) -> Result<Node> {
+        let wanted = with(needed, &join.on);
+        let refers: Vec<ColumnId> = {
+            let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+            join.right
+                .outer_columns()
+                .intersection(&left)
+                .copied()
+                .collect()
+        };
+        let wanted_left: BTreeSet<ColumnId> = wanted.iter().chain(&refers).copied().collect();
+        let outer = self.lower(*join.left, &wanted_left)?;
+        let correlated = refers
+            .iter()
+            .map(|id| outer.at(*id))
+            .collect::<Result<Vec<_>>>()?;
+        let inner = self.lower_within(*join.right, &refers, &wanted)?;
+        let both = outer.layout.followed_by(&inner.layout);
+        let on = self.conjunction(join.on, &both)?;
+        let layout = if is_filter(join.kind) {
+            outer.layout.clone()
+        } else {
+            both
+        };
+        let plan = Plan::LoopJoin(LoopJoin {
+            kind: join.kind,
+            outer_width: outer.layout.width(),
+            inner_width: inner.layout.width(),
+            outer: Box::new(outer.plan),
+            inner: Box::new(inner.plan),
+            on,
+            correlated,
+        });
+        Ok(Node { plan, layout })
+    }
+}
+
+/// An equality between the two sides of a join.
+struct JoinKey {
+    left: Expression,
+    right: Expression,
+    condition: Expression,
+}
+
+fn key(
+    condition: Expression,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> std::result::Result<JoinKey, Expression> {
+    let side = |expression: &Expression| {
+        let columns = expression.columns();
+        let of = |side: &BTreeSet<ColumnId>| columns.iter().any(|id| side.contains(id));
+        (of(left), of(right))
+    };
+    let found = match comparison(&condition) {
+        // Both sides have to hash alike.
+        Some((functions::Comparison::Equal, one, two)) if is_hashable(one.ty, two.ty) => {
+            match (side(one), side(two)) {
+                ((true, false), (false, true)) => Some((one.clone(), two.clone())),
+                ((false, true), (true, false)) => Some((two.clone(), one.clone())),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    match found {
+        Some((left, right)) => Ok(JoinKey {
+            left,
+            right,
+            condition,
+        }),
+        None => Err(condition),
+    }
+}
+
+/// Whether equal values of the two types have equal hashes.
+fn is_hashable(one: Type, two: Type) -> bool {
+    use types::Scalar::{Float4, Float8, Int2, Int4, Int8, Name, Text, Varchar};
+    let family = |ty| match ty {
+        Type::Scalar(Int2 | Int4 | Int8) => 0,
+        Type::Scalar(Float4 | Float8) => 1,
+        Type::Scalar(Text | Varchar | Name) => 2,
+        _ => 3,
+    };
+    one == two || family(one) != 3 && family(one) == family(two)
+}
+
+/// Whether the right side of a join is a table that has a key for one of the conditions.
+fn is_lookup(right: &Relation, on: &[Expression]) -> bool {
+    let scan = match right {
+        Relation::Scan(scan) => scan,
+        Relation::Filter { input, .. } => match &**input {
+            Relation::Scan(scan) => scan,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let first_of_key = |attribute: usize| {
+        let key = match &scan.table.row_key {
+            crate::catalog::RowKey::Columns(key) => key.first().copied().map(usize::from),
+            crate::catalog::RowKey::Hidden => None,
+        };
+        let indexes =
+            scan.table
+                .indexes
+                .iter()
+                .filter_map(|index| match index.columns.first()?.key {
+                    crate::catalog::IndexKey::Column(at) => Some(usize::from(at)),
+                    crate::catalog::IndexKey::Expression(_) => None,
+                });
+        key.into_iter().chain(indexes).any(|at| at == attribute)
+    };
+    on.iter().any(|condition| match comparison(condition) {
+        Some((functions::Comparison::Equal, left, right)) => {
+            [left, right].iter().any(|side| match side.kind {
+                Kind::Column(id) => scan
+                    .columns
+                    .iter()
+                    .any(|(column, at)| *column == id && first_of_key(*at)),
+                _ => false,
+            })
+        }
+        _ => false,
+    })
+}
+
+fn join_of(kind: JoinKind, left: Box<Relation>, right: Box<Relation>) -> Join {
+    Join {
+        kind,
+        left,
+        right,
+        on: Vec::new(),
+        lateral: false,
+    }
+}
+
+/// Whether only columns of the left side come out.
+fn is_filter(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Semi | JoinKind::Anti)
+}

@@ -1,0 +1,404 @@
+//! Plans of statements that change or lock rows.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use types::Result;
+
+use super::{
+    Check, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeKind, NewRow, OnConflict, Plan,
+    RowLock, Target, Update,
+    lower::{Lowering, Node, row_layout, with},
+};
+use crate::{
+    catalog::{ObjectId, Table},
+    expression::{ColumnId, Expression},
+    program::{Layout, Program},
+    relation::{self, ChangeKind, JoinKind, Relation},
+};
+
+impl Lowering {
+    pub(super) fn insert(&mut self, insert: relation::Insert) -> Result<Node> {
+        let reads_target = reads(&insert.input, insert.table.id);
+        let needed = with(&BTreeSet::new(), &insert.values);
+        let input = self.lower(insert.input, &needed)?;
+        let values = self.programs(&insert.values, &input.layout)?;
+        let new = self.new_row(
+            &insert.table,
+            &insert.new,
+            &insert.checks,
+            &insert.generated,
+        )?;
+        let on_conflict = insert
+            .on_conflict
+            .map(|conflict| self.on_conflict(conflict))
+            .transpose()?;
+        let layout = input.layout.followed_by(&Layout::new(insert.new));
+        let plan = Insert {
+            input: input.plan,
+            reads_target,
+            values,
+            new,
+            on_conflict,
+        };
+        Ok(Node {
+            plan: Plan::Insert(Box::new(plan)),
+            layout,
+        })
+    }
+
+    fn on_conflict(&self, conflict: relation::OnConflict) -> Result<OnConflict> {
+        let update = match conflict.update {
+            None => None,
+            Some(update) => {
+                let both = Layout::new(update.old).followed_by(&Layout::new(update.excluded));
+                Some(ConflictUpdate {
+                    assignments: self.assignments(&update.assignments, &both)?,
+                    predicate: update
+                        .predicate
+                        .as_ref()
+                        .map(|predicate| self.program(predicate, &both))
+                        .transpose()?,
+                })
+            }
+        };
+        Ok(OnConflict {
+            arbiters: conflict.arbiters,
+            update,
+        })
+    }
+
+    fn new_row(
+        &self,
+        table: &Arc<Table>,
+        columns: &[ColumnId],
+        checks: &[relation::Check],
+        generated: &[(usize, Expression)],
+    ) -> Result<NewRow> {
+        let layout = Layout::new(columns.iter().copied());
+        let checks = checks.iter().map(|check| {
+            Ok(Check {
+                name: check.name.clone(),
+                predicate: self.program(&check.predicate, &layout)?,
+            })
+        });
+        Ok(NewRow {
+            table: table.clone(),
+            rows: row_layout(table)?,
+            generated: self.assignments(generated, &layout)?,
+            checks: checks.collect::<Result<_>>()?,
+        })
+    }
+
+    fn assignments(
+        &self,
+        assignments: &[(usize, Expression)],
+        layout: &Layout,
+    ) -> Result<Vec<(usize, Program)>> {
+        assignments
+            .iter()
+            .map(|(at, value)| Ok((*at, self.program(value, layout)?)))
+            .collect()
+    }
+
+    pub(super) fn change(
+        &mut self,
+        change: relation::Change,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let values: Vec<&Expression> = match &change.kind {
+            ChangeKind::Update { assignments, .. } => {
+                assignments.iter().map(|(_, value)| value).collect()
+            }
+            ChangeKind::Delete => Vec::new(),
+        };
+        let recheck = conditions_on(&change.input, &change.old);
+        let mut wanted = with(needed, values.into_iter().chain(&recheck));
+        wanted.insert(change.key);
+        // An updated row is written whole.
+        if matches!(change.kind, ChangeKind::Update { .. }) {
+            wanted.extend(
+                change
+                    .input
+                    .columns()
+                    .iter()
+                    .filter(|id| change.old.contains(id)),
+            );
+        }
+        let reads_others = count_reads(&change.input, change.table.id) > 1;
+        let input = self.lower(change.input, &wanted)?;
+        let target = self.target(
+            &change.table,
+            change.key,
+            &change.old,
+            recheck,
+            &input,
+            reads_others,
+        )?;
+        match change.kind {
+            ChangeKind::Delete => {
+                let plan = Delete {
+                    input: input.plan,
+                    target,
+                };
+                Ok(Node {
+                    plan: Plan::Delete(Box::new(plan)),
+                    layout: input.layout,
+                })
+            }
+            ChangeKind::Update {
+                assignments,
+                new,
+                checks,
+                generated,
+            } => {
+                let assignments = self.assignments(&assignments, &input.layout)?;
+                let layout = input.layout.followed_by(&Layout::new(new.iter().copied()));
+                let new = self.new_row(&change.table, &new, &checks, &generated)?;
+                let plan = Update {
+                    input: input.plan,
+                    target,
+                    assignments,
+                    new,
+                };
+                Ok(Node {
+                    plan: Plan::Update(Box::new(plan)),
+                    layout,
+                })
+            }
+        }
+    }
+
+    fn target(
+        &self,
+        table: &Arc<Table>,
+        key: ColumnId,
+        old: &[ColumnId],
+        recheck: Vec<Expression>,
+        input: &Node,
+        reads_others: bool,
+    ) -> Result<Target> {
+        let columns = old
+            .iter()
+            .enumerate()
+            .filter_map(|(attribute, id)| Some((input.layout.position(*id)?, attribute)));
+        Ok(Target {
+            table: table.clone(),
+            rows: row_layout(table)?,
+            key: input.at(key)?,
+            columns: columns.collect(),
+            recheck: self.conjunction(recheck, &input.layout)?,
+            // A scan must not meet what the statement has written.
+            read_first: reads_others || !is_point(&input.plan),
+        })
+    }
+
+    pub(super) fn merge(&mut self, merge: relation::Merge) -> Result<Node> {
+        let mut used: Vec<&Expression> = Vec::new();
+        for action in &merge.actions {
+            used.extend(&action.predicate);
+            match &action.kind {
+                relation::MergeKind::Insert(values) => used.extend(values),
+                relation::MergeKind::Update(assignments) => {
+                    used.extend(assignments.iter().map(|(_, value)| value))
+                }
+                relation::MergeKind::Delete => {}
+            }
+        }
+        let mut wanted = with(&BTreeSet::new(), used);
+        wanted.insert(merge.key);
+        wanted.extend(
+            merge
+                .input
+                .columns()
+                .iter()
+                .filter(|id| merge.old.contains(id)),
+        );
+        let input = self.lower(merge.input, &wanted)?;
+        let target = self.target(
+            &merge.table,
+            merge.key,
+            &merge.old,
+            Vec::new(),
+            &input,
+            true,
+        )?;
+        let mut actions = Vec::with_capacity(merge.actions.len());
+        for action in &merge.actions {
+            let predicate = action
+                .predicate
+                .as_ref()
+                .map(|predicate| self.program(predicate, &input.layout))
+                .transpose()?;
+            let kind = match &action.kind {
+                relation::MergeKind::Insert(values) => {
+                    MergeKind::Insert(self.programs(values, &input.layout)?)
+                }
+                relation::MergeKind::Update(assignments) => {
+                    MergeKind::Update(self.assignments(assignments, &input.layout)?)
+                }
+                relation::MergeKind::Delete => MergeKind::Delete,
+            };
+            actions.push(MergeAction {
+                matched: action.matched,
+                predicate,
+                kind,
+            });
+        }
+        let new = self.new_row(&merge.table, &merge.new, &merge.checks, &merge.generated)?;
+        let plan = Merge {
+            input: input.plan,
+            target,
+            new,
+            actions,
+        };
+        Ok(Node {
+            plan: Plan::Merge(Box::new(plan)),
+            layout: Layout::default(),
+        })
+    }
+
+    pub(super) fn lock(
+        &mut self,
+        input: Relation,
+        locks: &[relation::RowLock],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let mut wanted = needed.clone();
+        let mut rechecks = Vec::with_capacity(locks.len());
+        for lock in locks {
+            wanted.insert(lock.key);
+            let own = scan_columns(&input, lock.scan);
+            let ids: Vec<ColumnId> = own.iter().map(|(id, _)| *id).collect();
+            let recheck = conditions_on(&input, &ids);
+            wanted = with(&wanted, &recheck);
+            rechecks.push((own, recheck));
+        }
+        let node = self.lower(input, &wanted)?;
+        let mut lowered = Vec::with_capacity(locks.len());
+        for (lock, (own, recheck)) in locks.iter().zip(rechecks) {
+            let columns = own
+                .iter()
+                .filter_map(|(id, attribute)| Some((node.layout.position(*id)?, *attribute)));
+            lowered.push(RowLock {
+                table: lock.table.clone(),
+                rows: row_layout(&lock.table)?,
+                key: node.at(lock.key)?,
+                exclusive: lock.exclusive,
+                if_locked: lock.if_locked,
+                columns: columns.collect(),
+                recheck: self.conjunction(recheck, &node.layout)?,
+            });
+        }
+        let plan = Plan::Lock {
+            input: Box::new(node.plan),
+            locks: lowered,
+        };
+        Ok(Node {
+            plan,
+            layout: node.layout,
+        })
+    }
+}
+
+/// The conditions of a relation that say something of these columns, as far as each row that
+/// comes out satisfies them.
+fn conditions_on(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
+    let mut found = Vec::new();
+    collect(relation, columns, &mut found);
+    found
+}
+
+fn collect(relation: &Relation, columns: &[ColumnId], found: &mut Vec<Expression>) {
+    let mut add = |conditions: Vec<Expression>| {
+        let concerns =
+            |condition: &Expression| condition.columns().iter().any(|id| columns.contains(id));
+        found.extend(conditions.into_iter().filter(concerns));
+    };
+    match relation {
+        Relation::Filter { input, predicate } => {
+            add(predicate.clone().into_conjuncts());
+            collect(input, columns, found);
+        }
+        Relation::Compute { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Sort { input, .. } => {
+            collect(input, columns, found);
+        }
+        Relation::Join(join) if join.kind == JoinKind::Inner => {
+            add(join.on.clone());
+            collect(&join.left, columns, found);
+            collect(&join.right, columns, found);
+        }
+        Relation::Join(join) if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) => {
+            collect(&join.left, columns, found);
+        }
+        _ => {}
+    }
+}
+
+/// The tables that a statement uses, and whether it writes them.
+pub(crate) fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
+    let mut tables = Vec::new();
+    collect_tables(&mut relation.clone(), &mut tables);
+    tables.sort_unstable();
+    // What is written is locked for that alone.
+    tables.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 |= same && next.1;
+        same
+    });
+    tables
+}
+
+fn collect_tables(relation: &mut Relation, tables: &mut Vec<(ObjectId, bool)>) {
+    match relation {
+        Relation::Scan(scan) => tables.push((scan.table.id, false)),
+        Relation::Insert(insert) => tables.push((insert.table.id, true)),
+        Relation::Change(change) => tables.push((change.table.id, true)),
+        Relation::Merge(merge) => tables.push((merge.table.id, true)),
+        _ => {}
+    }
+    relation.for_each_input_mut(&mut |input| collect_tables(input, tables));
+}
+
+/// The columns of a scan within a relation.
+fn scan_columns(relation: &Relation, scan: relation::ScanId) -> Vec<(ColumnId, usize)> {
+    let mut found = Vec::new();
+    for_each_scan(&mut relation.clone(), &mut |other| {
+        if other.id == scan {
+            found.clone_from(&other.columns);
+        }
+    });
+    found
+}
+
+fn count_reads(relation: &Relation, table: ObjectId) -> usize {
+    let mut count = 0;
+    for_each_scan(&mut relation.clone(), &mut |scan| {
+        count += usize::from(scan.table.id == table)
+    });
+    count
+}
+
+fn reads(relation: &Relation, table: ObjectId) -> bool {
+    count_reads(relation, table) > 0
+}
+
+fn for_each_scan(relation: &mut Relation, visit: &mut impl FnMut(&relation::Scan)) {
+    if let Relation::Scan(scan) = relation {
+        visit(scan);
+    }
+    relation.for_each_input_mut(&mut |input| for_each_scan(input, visit));
+}
+
+/// Whether a plan gives one row at most, found by its key.
+fn is_point(plan: &Plan) -> bool {
+    match plan {
+        Plan::Scan(scan) => match &scan.access {
+            super::Access::Key(range) | super::Access::Index { range, .. } => range.is_point,
+            super::Access::Full => false,
+        },
+        Plan::Filter { input, .. } | Plan::Project { input, .. } => is_point(input),
+        _ => false,
+    }
+}

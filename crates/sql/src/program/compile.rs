@@ -1,0 +1,519 @@
+//! From expressions to programs.
+
+use functions::{Body, Comparison};
+use types::{Result, Scalar, SqlError, SqlState, Type, Value};
+
+use super::{Instruction, Label, Operand, Program};
+use crate::{
+    expression::{ColumnId, Expression, Function, Kind},
+    owned::OwnedValue,
+};
+
+/// Where columns lie in the rows that a program is given.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Layout {
+    width: usize,
+    /// A column may have several names, and a position no column.
+    positions: Vec<(ColumnId, usize)>,
+}
+
+impl Layout {
+    pub(crate) fn new(columns: impl IntoIterator<Item = ColumnId>) -> Self {
+        let positions: Vec<_> = columns
+            .into_iter()
+            .enumerate()
+            .map(|(at, id)| (id, at))
+            .collect();
+        Self {
+            width: positions.len(),
+            positions,
+        }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn position(&self, column: ColumnId) -> Option<usize> {
+        self.positions
+            .iter()
+            .find(|(other, _)| *other == column)
+            .map(|(_, at)| *at)
+    }
+
+    /// Adds a column behind the others.
+    pub(crate) fn push(&mut self, column: ColumnId) {
+        self.positions.push((column, self.width));
+        self.width += 1;
+    }
+
+    /// Gives a position another name.
+    pub(crate) fn alias(&mut self, column: ColumnId, position: usize) {
+        self.positions.push((column, position));
+    }
+
+    /// This and then the other.
+    pub(crate) fn followed_by(&self, other: &Layout) -> Layout {
+        let others = other
+            .positions
+            .iter()
+            .map(|(id, at)| (*id, at + self.width));
+        Layout {
+            width: self.width + other.width,
+            positions: self.positions.iter().copied().chain(others).collect(),
+        }
+    }
+}
+
+/// Columns of queries around this one, which are parameters from a number on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outer {
+    /// The parameters that the client has given.
+    pub(crate) parameters: usize,
+    pub(crate) columns: Vec<ColumnId>,
+}
+
+/// The program that computes an expression from rows of a layout.
+///
+/// # Errors
+/// XX000 if a column is not there, which is a mistake of the planner's; 54001 if it is too large.
+pub(crate) fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Result<Program> {
+    let mut compiler = Compiler {
+        layout,
+        outer,
+        code: Vec::new(),
+        registers: 0,
+        constants: Vec::new(),
+        types: Vec::new(),
+    };
+    let result = compiler.operand(expression)?;
+    Ok(Program {
+        code: compiler.code,
+        result,
+        registers: compiler.registers,
+        constants: compiler.constants,
+        types: compiler.types,
+    })
+}
+
+struct Compiler<'l> {
+    layout: &'l Layout,
+    outer: &'l Outer,
+    code: Vec<Instruction>,
+    registers: u16,
+    constants: Vec<OwnedValue>,
+    types: Vec<Vec<Type>>,
+}
+
+impl Compiler<'_> {
+    /// Where the value of an expression is, once what was emitted so far has run.
+    fn operand(&mut self, expression: &Expression) -> Result<Operand> {
+        match &expression.kind {
+            Kind::Constant(value) => self.constant((**value).clone()),
+            Kind::Parameter(number) => Ok(Operand::Parameter(narrow(*number as usize)?)),
+            Kind::Column(id) => self.column(*id),
+            _ => {
+                let to = self.register(1)?;
+                self.compute_into(expression, to)?;
+                Ok(Operand::Register(to))
+            }
+        }
+    }
+
+    fn column(&self, id: ColumnId) -> Result<Operand> {
+        if let Some(at) = self.layout.position(id) {
+            return Ok(Operand::Column(narrow(at)?));
+        }
+        match self.outer.columns.iter().rposition(|other| *other == id) {
+            Some(at) => Ok(Operand::Parameter(narrow(self.outer.parameters + at)?)),
+            None => Err(SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                format!("column {} is not there", id.0),
+            )),
+        }
+    }
+
+    fn constant(&mut self, value: OwnedValue) -> Result<Operand> {
+        self.constants.push(value);
+        Ok(Operand::Constant(narrow(self.constants.len() - 1)?))
+    }
+
+    fn register(&mut self, count: usize) -> Result<u16> {
+        let first = self.registers;
+        let next = usize::from(first) + count;
+        self.registers = narrow(next)?;
+        Ok(first)
+    }
+
+    /// Computes expressions into consecutive registers.
+    fn registers<'e>(
+        &mut self,
+        expressions: impl ExactSizeIterator<Item = &'e Expression>,
+    ) -> Result<(u16, u16)> {
+        let count = expressions.len();
+        let first = self.register(count)?;
+        for (at, expression) in (first..).zip(expressions) {
+            self.compute_into(expression, at)?;
+        }
+        Ok((first, narrow(count)?))
+    }
+
+    fn here(&self) -> Label {
+        Label::try_from(self.code.len()).unwrap_or(Label::MAX)
+    }
+
+    /// Has jumps that were emitted at `jumps` end here.
+    fn land(&mut self, jumps: &[usize]) {
+        let here = self.here();
+        for &at in jumps {
+            match &mut self.code[at] {
+                Instruction::Jump(target)
+                | Instruction::JumpUnlessTrue { target, .. }
+                | Instruction::JumpUnlessNull { target, .. }
+                | Instruction::AndThen { target, .. }
+                | Instruction::OrElse { target, .. } => *target = here,
+                other => unreachable!("{other:?} is no jump"),
+            }
+        }
+    }
+
+    fn emit(&mut self, instruction: Instruction) -> usize {
+        self.code.push(instruction);
+        self.code.len() - 1
+    }
+
+    fn compute_into(&mut self, expression: &Expression, to: u16) -> Result<()> {
+        match &expression.kind {
+            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) => {
+                let from = self.operand(expression)?;
+                self.emit(Instruction::Load { from, to });
+            }
+            Kind::Call {
+                function,
+                arguments,
+            } => self.call(*function, arguments, to)?,
+            Kind::Convert {
+                operand,
+                conversion,
+            } => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::Convert {
+                    operand,
+                    cast: conversion.0,
+                    to,
+                });
+            }
+            Kind::Fit {
+                operand,
+                modifier,
+                coercion,
+            } => {
+                let operand = self.operand(operand)?;
+                let (modifier, coercion) = (*modifier, *coercion);
+                self.emit(Instruction::Fit {
+                    operand,
+                    ty: expression.ty,
+                    modifier,
+                    coercion,
+                    to,
+                });
+            }
+            Kind::And(parts) => self.connected(parts, true, to)?,
+            Kind::Or(parts) => self.connected(parts, false, to)?,
+            Kind::Not(operand) => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::Not { operand, to });
+            }
+            Kind::IsNull { operand, negated } => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::IsNull {
+                    operand,
+                    negated: *negated,
+                    to,
+                });
+            }
+            Kind::Is {
+                operand,
+                value,
+                negated,
+            } => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::Is {
+                    operand,
+                    value: *value,
+                    negated: *negated,
+                    to,
+                });
+            }
+            Kind::Distinct {
+                equals,
+                left,
+                right,
+                negated,
+            } => {
+                let function = scalar(*equals)?;
+                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                self.emit(Instruction::Distinct {
+                    function,
+                    left,
+                    right,
+                    negated: *negated,
+                    to,
+                });
+            }
+            Kind::Case {
+                branches,
+                otherwise,
+            } => self.case(branches, otherwise, to)?,
+            Kind::Coalesce(items) => self.coalesce(items, to)?,
+            Kind::Extreme { greatest, items } => {
+                let null = self.constant(OwnedValue::new(Value::Null))?;
+                self.emit(Instruction::Load { from: null, to });
+                for item in items {
+                    let operand = self.operand(item)?;
+                    self.emit(Instruction::Extreme {
+                        greatest: *greatest,
+                        operand,
+                        to,
+                    });
+                }
+            }
+            Kind::Quantified {
+                left,
+                operator,
+                array,
+                all,
+            } => {
+                let function = scalar(*operator)?;
+                let (left, array) = (self.operand(left)?, self.operand(array)?);
+                self.emit(Instruction::Quantified {
+                    function,
+                    left,
+                    array,
+                    all: *all,
+                    to,
+                });
+            }
+            Kind::Array(items) => {
+                let element = expression.ty.element().unwrap_or(Scalar::Text);
+                let (first, count) = self.registers(items.iter())?;
+                self.emit(Instruction::Array {
+                    element,
+                    first,
+                    count,
+                    to,
+                });
+            }
+            Kind::Row(items) => {
+                let (first, count) = self.registers(items.iter())?;
+                self.emit(Instruction::Row { first, count, to });
+            }
+            Kind::Element { array, indexes } => {
+                let array = self.operand(array)?;
+                let (first, count) = self.registers(indexes.iter())?;
+                self.emit(Instruction::Element {
+                    array,
+                    first,
+                    count,
+                    to,
+                });
+            }
+            Kind::Slice { array, bounds } => self.slice(array, bounds, to)?,
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Expression], to: u16) -> Result<()> {
+        let body = scalar(function)?;
+        if let ([left, right], true, false) = (arguments, function.0.strict, function.0.typed) {
+            let kind = function
+                .0
+                .comparison
+                .and_then(|comparison| Some((comparison, compared(left.ty, right.ty)?)));
+            let (left, right) = (self.operand(left)?, self.operand(right)?);
+            self.emit(match kind {
+                Some((comparison, Compared::Integers)) => Instruction::CompareIntegers {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                },
+                Some((comparison, Compared::Texts)) => Instruction::CompareTexts {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                },
+                None => Instruction::Call2 {
+                    function: body,
+                    left,
+                    right,
+                    to,
+                },
+            });
+            return Ok(());
+        }
+        let types = if function.0.typed {
+            self.types
+                .push(arguments.iter().map(|argument| argument.ty).collect());
+            Some(narrow(self.types.len() - 1)?)
+        } else {
+            None
+        };
+        let (first, count) = self.registers(arguments.iter())?;
+        self.emit(Instruction::Call {
+            function: body,
+            strict: function.0.strict,
+            first,
+            count,
+            types,
+            to,
+        });
+        Ok(())
+    }
+
+    fn connected(&mut self, parts: &[Expression], all: bool, to: u16) -> Result<()> {
+        let neutral = self.constant(OwnedValue::new(Value::Bool(all)))?;
+        // Parts may use the register's neighbours, never itself.
+        self.emit(Instruction::Load { from: neutral, to });
+        let mut jumps = Vec::with_capacity(parts.len());
+        for part in parts {
+            let part = self.operand(part)?;
+            let target = Label::MAX;
+            jumps.push(self.emit(if all {
+                Instruction::AndThen { part, to, target }
+            } else {
+                Instruction::OrElse { part, to, target }
+            }));
+        }
+        self.land(&jumps);
+        Ok(())
+    }
+
+    fn case(
+        &mut self,
+        branches: &[(Expression, Expression)],
+        otherwise: &Expression,
+        to: u16,
+    ) -> Result<()> {
+        let mut ends = Vec::with_capacity(branches.len());
+        for (condition, result) in branches {
+            let condition = self.operand(condition)?;
+            let skip = self.emit(Instruction::JumpUnlessTrue {
+                condition,
+                target: Label::MAX,
+            });
+            self.compute_into(result, to)?;
+            ends.push(self.emit(Instruction::Jump(Label::MAX)));
+            self.land(&[skip]);
+        }
+        self.compute_into(otherwise, to)?;
+        self.land(&ends);
+        Ok(())
+    }
+
+    fn coalesce(&mut self, items: &[Expression], to: u16) -> Result<()> {
+        let mut ends = Vec::with_capacity(items.len());
+        for item in items {
+            self.compute_into(item, to)?;
+            ends.push(self.emit(Instruction::JumpUnlessNull {
+                operand: Operand::Register(to),
+                target: Label::MAX,
+            }));
+        }
+        self.land(&ends);
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        array: &Expression,
+        bounds: &[(Option<Expression>, Option<Expression>)],
+        to: u16,
+    ) -> Result<()> {
+        let array = self.operand(array)?;
+        let null = self.constant(OwnedValue::new(Value::Null))?;
+        let first = self.register(bounds.len() * 2)?;
+        let mut absent = 0;
+        let all = bounds.iter().flat_map(|(lower, upper)| [lower, upper]);
+        for (at, bound) in all.enumerate() {
+            let register = first + narrow(at)?;
+            match bound {
+                Some(bound) => self.compute_into(bound, register)?,
+                None => {
+                    absent |= 1 << at;
+                    self.emit(Instruction::Load {
+                        from: null,
+                        to: register,
+                    });
+                }
+            }
+        }
+        self.emit(Instruction::Slice {
+            array,
+            first,
+            count: narrow(bounds.len() * 2)?,
+            absent,
+            to,
+        });
+        Ok(())
+    }
+}
+
+enum Compared {
+    Integers,
+    Texts,
+}
+
+/// Comparisons that have instructions of their own.
+fn compared(left: Type, right: Type) -> Option<Compared> {
+    let kind = |ty| match ty {
+        Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8) => Some(true),
+        Type::Scalar(Scalar::Text | Scalar::Varchar | Scalar::Name) => Some(false),
+        _ => None,
+    };
+    match (kind(left)?, kind(right)?) {
+        (true, true) => Some(Compared::Integers),
+        (false, false) => Some(Compared::Texts),
+        _ => None,
+    }
+}
+
+fn scalar(function: Function) -> Result<functions::ScalarFunction> {
+    match function.0.body {
+        Body::Scalar(body) => Ok(body),
+        _ => {
+            let message = format!(
+                "{} was compiled as if it were a plain function",
+                function.0.name
+            );
+            Err(SqlError::new(SqlState::INTERNAL_ERROR, message))
+        }
+    }
+}
+
+fn narrow(number: usize) -> Result<u16> {
+    u16::try_from(number).map_err(|_| {
+        SqlError::new(
+            SqlState::STATEMENT_TOO_COMPLEX,
+            "an expression is too large",
+        )
+        .hint("Use = ANY (array) instead of a long list, or several statements.")
+    })
+}
+
+/// A comparison by what it is, for those who look for keys in conditions.
+pub(crate) fn comparison(
+    expression: &Expression,
+) -> Option<(Comparison, &Expression, &Expression)> {
+    match &expression.kind {
+        Kind::Call {
+            function,
+            arguments,
+        } => match (function.0.comparison, arguments.as_slice()) {
+            (Some(comparison), [left, right]) => Some((comparison, left, right)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

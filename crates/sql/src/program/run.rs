@@ -1,0 +1,440 @@
+//! Running programs.
+
+use std::cmp::Ordering;
+
+use functions::{Comparison, Context};
+use types::{Result, SqlError, SqlState, Value};
+
+use super::{Instruction, Operand, Program};
+
+/// What programs run in: one for a batch of rows, whose arena is not reset meanwhile.
+pub(crate) struct Machine<'a> {
+    pub(crate) context: Context<'a>,
+    pub(crate) parameters: &'a [Value<'a>],
+    registers: Vec<Value<'a>>,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(context: Context<'a>, parameters: &'a [Value<'a>]) -> Self {
+        Self {
+            context,
+            parameters,
+            registers: Vec::new(),
+        }
+    }
+}
+
+impl Program {
+    /// Whether the result is true; NULL is not.
+    ///
+    /// # Errors
+    /// Those of the functions.
+    #[inline]
+    pub(crate) fn holds<'a>(
+        &'a self,
+        machine: &mut Machine<'a>,
+        row: &[Value<'a>],
+    ) -> Result<bool> {
+        Ok(matches!(self.run(machine, row)?, Value::Bool(true)))
+    }
+
+    /// The result for a row.
+    ///
+    /// # Errors
+    /// Those of the functions.
+    pub(crate) fn run<'a>(
+        &'a self,
+        machine: &mut Machine<'a>,
+        row: &[Value<'a>],
+    ) -> Result<Value<'a>> {
+        if !self.code.is_empty() {
+            self.step_through(machine, row)?;
+        }
+        Ok(self.read(self.result, machine, row))
+    }
+
+    #[inline]
+    fn read<'a>(&'a self, operand: Operand, machine: &Machine<'a>, row: &[Value<'a>]) -> Value<'a> {
+        match operand {
+            Operand::Register(at) => machine.registers[usize::from(at)],
+            Operand::Column(at) => row[usize::from(at)],
+            Operand::Parameter(at) => machine.parameters[usize::from(at)],
+            Operand::Constant(at) => self.constants[usize::from(at)].value(),
+        }
+    }
+
+    fn step_through<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<()> {
+        if machine.registers.len() < usize::from(self.registers) {
+            machine
+                .registers
+                .resize(usize::from(self.registers), Value::Null);
+        }
+        let mut at = 0;
+        while let Some(&instruction) = self.code.get(at) {
+            at += 1;
+            let (to, value) = match instruction {
+                Instruction::Load { from, to } => (to, self.read(from, machine, row)),
+                Instruction::Call {
+                    function,
+                    strict,
+                    first,
+                    count,
+                    types,
+                    to,
+                } => {
+                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    let arguments = &machine.registers[range];
+                    let value = if strict && arguments.iter().any(Value::is_null) {
+                        Value::Null
+                    } else {
+                        let mut context = machine.context;
+                        if let Some(types) = types {
+                            context.argument_types = &self.types[usize::from(types)];
+                        }
+                        function(&context, arguments)?
+                    };
+                    (to, value)
+                }
+                Instruction::Call2 {
+                    function,
+                    left,
+                    right,
+                    to,
+                } => {
+                    let arguments = [
+                        self.read(left, machine, row),
+                        self.read(right, machine, row),
+                    ];
+                    let value = if arguments.iter().any(Value::is_null) {
+                        Value::Null
+                    } else {
+                        function(&machine.context, &arguments)?
+                    };
+                    (to, value)
+                }
+                Instruction::Convert { operand, cast, to } => (
+                    to,
+                    cast.apply(&machine.context, self.read(operand, machine, row))?,
+                ),
+                Instruction::Fit {
+                    operand,
+                    ty,
+                    modifier,
+                    coercion,
+                    to,
+                } => {
+                    let value = self.read(operand, machine, row);
+                    (
+                        to,
+                        modifier.apply(value, ty, coercion, machine.context.scratch)?,
+                    )
+                }
+                Instruction::CompareIntegers {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                } => {
+                    let sides = (
+                        integer(self.read(left, machine, row)),
+                        integer(self.read(right, machine, row)),
+                    );
+                    let value = match sides {
+                        (Some(left), Some(right)) => {
+                            Value::Bool(agrees(comparison, left.cmp(&right)))
+                        }
+                        _ => Value::Null,
+                    };
+                    (to, value)
+                }
+                Instruction::CompareTexts {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                } => {
+                    let value = match (
+                        self.read(left, machine, row),
+                        self.read(right, machine, row),
+                    ) {
+                        (Value::Text(left), Value::Text(right)) => {
+                            Value::Bool(agrees(comparison, left.as_bytes().cmp(right.as_bytes())))
+                        }
+                        _ => Value::Null,
+                    };
+                    (to, value)
+                }
+                Instruction::Jump(target) => {
+                    at = target as usize;
+                    continue;
+                }
+                Instruction::JumpUnlessTrue { condition, target } => {
+                    if !matches!(self.read(condition, machine, row), Value::Bool(true)) {
+                        at = target as usize;
+                    }
+                    continue;
+                }
+                Instruction::JumpUnlessNull { operand, target } => {
+                    if !self.read(operand, machine, row).is_null() {
+                        at = target as usize;
+                    }
+                    continue;
+                }
+                Instruction::AndThen { part, to, target } => match self.read(part, machine, row) {
+                    Value::Bool(true) => continue,
+                    Value::Bool(false) => {
+                        at = target as usize;
+                        (to, Value::Bool(false))
+                    }
+                    _ => (to, Value::Null),
+                },
+                Instruction::OrElse { part, to, target } => match self.read(part, machine, row) {
+                    Value::Bool(false) => continue,
+                    Value::Bool(true) => {
+                        at = target as usize;
+                        (to, Value::Bool(true))
+                    }
+                    _ => (to, Value::Null),
+                },
+                Instruction::Not { operand, to } => {
+                    let value = match self.read(operand, machine, row) {
+                        Value::Bool(value) => Value::Bool(!value),
+                        _ => Value::Null,
+                    };
+                    (to, value)
+                }
+                Instruction::IsNull {
+                    operand,
+                    negated,
+                    to,
+                } => (
+                    to,
+                    Value::Bool(is_null(self.read(operand, machine, row), negated)),
+                ),
+                Instruction::Is {
+                    operand,
+                    value,
+                    negated,
+                    to,
+                } => {
+                    let is = matches!(self.read(operand, machine, row), Value::Bool(found) if found == value);
+                    (to, Value::Bool(is != negated))
+                }
+                Instruction::Distinct {
+                    function,
+                    left,
+                    right,
+                    negated,
+                    to,
+                } => {
+                    let (left, right) = (
+                        self.read(left, machine, row),
+                        self.read(right, machine, row),
+                    );
+                    let distinct = match (left.is_null(), right.is_null()) {
+                        (true, true) => false,
+                        (false, false) => !matches!(
+                            function(&machine.context, &[left, right])?,
+                            Value::Bool(true)
+                        ),
+                        _ => true,
+                    };
+                    (to, Value::Bool(distinct != negated))
+                }
+                Instruction::Extreme {
+                    greatest,
+                    operand,
+                    to,
+                } => {
+                    let best = machine.registers[usize::from(to)];
+                    let value = self.read(operand, machine, row);
+                    let better = match (best.is_null(), value.is_null()) {
+                        (_, true) => false,
+                        (true, false) => true,
+                        (false, false) => {
+                            let order = types::compare::compare(value, best);
+                            order
+                                == if greatest {
+                                    Ordering::Greater
+                                } else {
+                                    Ordering::Less
+                                }
+                        }
+                    };
+                    (to, if better { value } else { best })
+                }
+                Instruction::Quantified {
+                    function,
+                    left,
+                    array,
+                    all,
+                    to,
+                } => {
+                    let (left, array) = (
+                        self.read(left, machine, row),
+                        self.read(array, machine, row),
+                    );
+                    (to, quantified(machine, function, left, array, all)?)
+                }
+                Instruction::Array {
+                    element,
+                    first,
+                    count,
+                    to,
+                } => {
+                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    let items = &machine.registers[range];
+                    (
+                        to,
+                        Value::Array(types::Array::of(element, items, machine.context.scratch)?),
+                    )
+                }
+                Instruction::Row { first, count, to } => {
+                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    let items = machine
+                        .context
+                        .scratch
+                        .alloc_slice_copy(&machine.registers[range]);
+                    (to, Value::Record(items))
+                }
+                Instruction::Element {
+                    array,
+                    first,
+                    count,
+                    to,
+                } => {
+                    let array = self.read(array, machine, row);
+                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    (to, element(array, &machine.registers[range])?)
+                }
+                Instruction::Slice {
+                    array,
+                    first,
+                    count,
+                    absent,
+                    to,
+                } => {
+                    let array = self.read(array, machine, row);
+                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    (to, slice(machine, array, range, absent)?)
+                }
+            };
+            machine.registers[usize::from(to)] = value;
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn integer(value: Value<'_>) -> Option<i64> {
+    match value {
+        Value::Int4(value) => Some(value.into()),
+        Value::Int8(value) => Some(value),
+        Value::Int2(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+#[inline]
+fn agrees(comparison: Comparison, order: Ordering) -> bool {
+    match comparison {
+        Comparison::Equal => order.is_eq(),
+        Comparison::NotEqual => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    }
+}
+
+/// A row is NULL if all of it is, and not NULL if nothing of it is.
+fn is_null(value: Value<'_>, negated: bool) -> bool {
+    match value {
+        Value::Record(items) => items.iter().all(|item| item.is_null() != negated),
+        value => value.is_null() != negated,
+    }
+}
+
+fn quantified<'a>(
+    machine: &Machine<'a>,
+    function: functions::ScalarFunction,
+    left: Value<'a>,
+    array: Value<'a>,
+    all: bool,
+) -> Result<Value<'a>> {
+    let Value::Array(array) = array else {
+        return Ok(Value::Null);
+    };
+    if array.is_empty() {
+        return Ok(Value::Bool(all));
+    }
+    if left.is_null() {
+        return Ok(Value::Null);
+    }
+    let mut unknown = false;
+    for item in array.iter() {
+        let item = item?;
+        let found = if item.is_null() {
+            Value::Null
+        } else {
+            function(&machine.context, &[left, item])?
+        };
+        match found {
+            Value::Bool(found) if found != all => return Ok(Value::Bool(found)),
+            Value::Bool(_) => {}
+            _ => unknown = true,
+        }
+    }
+    Ok(if unknown {
+        Value::Null
+    } else {
+        Value::Bool(all)
+    })
+}
+
+fn element<'a>(array: Value<'a>, indexes: &[Value<'a>]) -> Result<Value<'a>> {
+    let Value::Array(array) = array else {
+        return Ok(Value::Null);
+    };
+    let mut subscripts = [0_i32; 6];
+    if indexes.len() > subscripts.len() {
+        return Err(SqlError::new(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            "an array has at most 6 dimensions",
+        ));
+    }
+    for (subscript, index) in subscripts.iter_mut().zip(indexes) {
+        match index {
+            Value::Int4(index) => *subscript = *index,
+            _ => return Ok(Value::Null),
+        }
+    }
+    Ok(array
+        .at(&subscripts[..indexes.len()])?
+        .unwrap_or(Value::Null))
+}
+
+fn slice<'a>(
+    machine: &Machine<'a>,
+    array: Value<'a>,
+    bounds: std::ops::Range<usize>,
+    absent: u32,
+) -> Result<Value<'a>> {
+    let Value::Array(array) = array else {
+        return Ok(Value::Null);
+    };
+    let mut pairs = Vec::with_capacity(bounds.len() / 2);
+    for (at, pair) in machine.registers[bounds].chunks_exact(2).enumerate() {
+        let bound = |value: Value<'_>, bit: usize| match value {
+            Value::Int4(value) => Some(Some(value)),
+            _ if absent >> bit & 1 == 1 => Some(None),
+            _ => None,
+        };
+        match (bound(pair[0], 2 * at), bound(pair[1], 2 * at + 1)) {
+            (Some(lower), Some(upper)) => pairs.push((lower, upper)),
+            // A bound that is NULL makes the slice NULL.
+            _ => return Ok(Value::Null),
+        }
+    }
+    Ok(Value::Array(array.slice(&pairs, machine.context.scratch)?))
+}

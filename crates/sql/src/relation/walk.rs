@@ -1,0 +1,287 @@
+//! Over the parts of relations: their expressions, inputs and columns.
+
+use std::collections::BTreeSet;
+
+use super::{
+    ChangeKind, FrameBound, MergeKind, Relation, Shared, SharedBody, SortKey, Subquery,
+    SubqueryKind, WindowCall,
+};
+use crate::expression::{ColumnId, Expression, Kind};
+
+impl Relation {
+    /// Calls `visit` with each expression of this relation and of all within it.
+    pub(crate) fn for_each_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
+        self.for_each_own_expression_mut(visit);
+        self.for_each_input_mut(&mut |input| input.for_each_expression_mut(visit));
+    }
+
+    /// Calls `visit` with what this relation is made of directly, subqueries included.
+    pub(crate) fn for_each_input_mut<'r>(&'r mut self, visit: &mut impl FnMut(&'r mut Relation)) {
+        match self {
+            Relation::Rows { .. }
+            | Relation::Scan(_)
+            | Relation::Functions { .. }
+            | Relation::Shared { .. } => {}
+            Relation::Filter { input, .. }
+            | Relation::Compute { input, .. }
+            | Relation::Expand { input, .. }
+            | Relation::Window { input, .. }
+            | Relation::Distinct { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Limit { input, .. }
+            | Relation::Lock { input, .. } => visit(input),
+            Relation::Join(join) => {
+                visit(&mut join.left);
+                visit(&mut join.right);
+            }
+            Relation::Apply { input, subquery } => {
+                visit(input);
+                visit(&mut subquery.relation);
+            }
+            Relation::Aggregate(aggregate) => visit(&mut aggregate.input),
+            Relation::Set(set) => {
+                visit(&mut set.left);
+                visit(&mut set.right);
+            }
+            Relation::With { definitions, body } => {
+                for Shared { body, .. } in definitions {
+                    match body {
+                        SharedBody::Query(query) => visit(query),
+                        SharedBody::Recursive { initial, step, .. } => {
+                            visit(initial);
+                            visit(step);
+                        }
+                    }
+                }
+                visit(body);
+            }
+            Relation::Insert(insert) => visit(&mut insert.input),
+            Relation::Change(change) => visit(&mut change.input),
+            Relation::Merge(merge) => visit(&mut merge.input),
+        }
+    }
+
+    fn for_each_own_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
+        match self {
+            Relation::Scan(_)
+            | Relation::Shared { .. }
+            | Relation::Set(_)
+            | Relation::With { .. }
+            | Relation::Lock { .. } => {}
+            Relation::Rows { rows, .. } => rows.iter_mut().flatten().for_each(visit),
+            Relation::Functions { calls, .. } => {
+                calls
+                    .iter_mut()
+                    .flat_map(|call| &mut call.arguments)
+                    .for_each(visit);
+            }
+            Relation::Filter { predicate, .. } => visit(predicate),
+            Relation::Compute { columns, .. } => {
+                columns.iter_mut().map(|(_, value)| value).for_each(visit)
+            }
+            Relation::Expand { calls, .. } => {
+                calls
+                    .iter_mut()
+                    .flat_map(|call| &mut call.arguments)
+                    .for_each(visit);
+            }
+            Relation::Join(join) => join.on.iter_mut().for_each(visit),
+            Relation::Apply { subquery, .. } => {
+                if let SubqueryKind::Any(tests) = &mut subquery.kind {
+                    tests.iter_mut().for_each(visit);
+                }
+            }
+            Relation::Aggregate(aggregate) => {
+                aggregate.keys.iter_mut().for_each(|(_, key)| visit(key));
+                for call in &mut aggregate.calls {
+                    call.arguments.iter_mut().for_each(&mut *visit);
+                    keys(&mut call.order, visit);
+                    call.filter.iter_mut().for_each(&mut *visit);
+                }
+            }
+            Relation::Window { calls, .. } => calls
+                .iter_mut()
+                .for_each(|call| call.for_each_expression_mut(visit)),
+            Relation::Distinct { on, .. } => on.iter_mut().for_each(visit),
+            Relation::Sort { keys: sort, .. } => keys(sort, visit),
+            Relation::Limit {
+                limit,
+                offset,
+                with_ties,
+                ..
+            } => {
+                limit.iter_mut().chain(offset).for_each(&mut *visit);
+                with_ties.iter_mut().for_each(|sort| keys(sort, visit));
+            }
+            Relation::Insert(insert) => {
+                insert.values.iter_mut().for_each(&mut *visit);
+                if let Some(update) = insert
+                    .on_conflict
+                    .as_mut()
+                    .and_then(|conflict| conflict.update.as_mut())
+                {
+                    update
+                        .assignments
+                        .iter_mut()
+                        .for_each(|(_, value)| visit(value));
+                    update.predicate.iter_mut().for_each(&mut *visit);
+                }
+            }
+            Relation::Change(change) => {
+                if let ChangeKind::Update { assignments, .. } = &mut change.kind {
+                    assignments.iter_mut().for_each(|(_, value)| visit(value));
+                }
+            }
+            Relation::Merge(merge) => {
+                for action in &mut merge.actions {
+                    action.predicate.iter_mut().for_each(&mut *visit);
+                    match &mut action.kind {
+                        MergeKind::Insert(values) => values.iter_mut().for_each(&mut *visit),
+                        MergeKind::Update(assignments) => {
+                            assignments.iter_mut().for_each(|(_, value)| visit(value));
+                        }
+                        MergeKind::Delete => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// The columns that its rows have.
+    pub(crate) fn columns(&self) -> Vec<ColumnId> {
+        match self {
+            Relation::Rows { columns, .. } => columns.clone(),
+            Relation::Scan(scan) => scan
+                .columns
+                .iter()
+                .map(|(id, _)| *id)
+                .chain([scan.key])
+                .collect(),
+            Relation::Functions { calls, ordinality } => calls
+                .iter()
+                .flat_map(|call| call.columns.iter().copied())
+                .chain(*ordinality)
+                .collect(),
+            Relation::Shared { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
+            Relation::Filter { input, .. }
+            | Relation::Distinct { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Limit { input, .. }
+            | Relation::Lock { input, .. } => input.columns(),
+            Relation::Compute { input, columns } => input
+                .columns()
+                .into_iter()
+                .chain(columns.iter().map(|(id, _)| *id))
+                .collect(),
+            Relation::Expand { input, calls } => {
+                let added = calls.iter().flat_map(|call| call.columns.iter().copied());
+                input.columns().into_iter().chain(added).collect()
+            }
+            Relation::Join(join) => {
+                let mut columns = join.left.columns();
+                if !matches!(join.kind, super::JoinKind::Semi | super::JoinKind::Anti) {
+                    columns.extend(join.right.columns());
+                }
+                columns
+            }
+            Relation::Apply { input, subquery } => input
+                .columns()
+                .into_iter()
+                .chain([subquery.column])
+                .collect(),
+            Relation::Aggregate(aggregate) => {
+                let keys = aggregate.keys.iter().map(|(id, _)| *id);
+                keys.chain(aggregate.set_number)
+                    .chain(aggregate.calls.iter().map(|call| call.column))
+                    .collect()
+            }
+            Relation::Window { input, calls } => input
+                .columns()
+                .into_iter()
+                .chain(calls.iter().map(|call| call.column))
+                .collect(),
+            Relation::Set(set) => set.columns.iter().map(|(id, _, _)| *id).collect(),
+            Relation::With { body, .. } => body.columns(),
+            Relation::Insert(insert) => insert
+                .input
+                .columns()
+                .into_iter()
+                .chain(insert.new.iter().copied())
+                .collect(),
+            Relation::Change(change) => {
+                let mut columns = change.input.columns();
+                if let ChangeKind::Update { new, .. } = &change.kind {
+                    columns.extend(new);
+                }
+                columns
+            }
+            Relation::Merge(_) => Vec::new(),
+        }
+    }
+
+    /// Columns that are used within it, but not there: those of queries around it.
+    pub(crate) fn outer_columns(&self) -> BTreeSet<ColumnId> {
+        let mut used = BTreeSet::new();
+        let mut made = BTreeSet::new();
+        // Nothing is changed; there is but one way to walk.
+        self.clone().walk(&mut |relation| {
+            made.extend(relation.columns());
+            match relation {
+                Relation::Insert(insert) => {
+                    if let Some(update) = insert
+                        .on_conflict
+                        .as_ref()
+                        .and_then(|conflict| conflict.update.as_ref())
+                    {
+                        made.extend(update.old.iter().chain(&update.excluded));
+                    }
+                }
+                Relation::Apply { subquery, .. } => made.extend(subquery.relation.columns()),
+                Relation::Join(join) => made.extend(join.right.columns()),
+                _ => {}
+            }
+            relation.for_each_own_expression_mut(&mut |expression| {
+                expression.walk(&mut |part| {
+                    if let Kind::Column(id) = part.kind {
+                        used.insert(id);
+                    }
+                });
+            });
+        });
+        used.difference(&made).copied().collect()
+    }
+
+    fn walk(&mut self, visit: &mut impl FnMut(&mut Relation)) {
+        visit(self);
+        self.for_each_input_mut(&mut |input| input.walk(visit));
+    }
+}
+
+impl Subquery {
+    /// Calls `visit` with each expression within it.
+    pub(crate) fn for_each_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
+        if let SubqueryKind::Any(tests) = &mut self.kind {
+            tests.iter_mut().for_each(&mut *visit);
+        }
+        self.relation.for_each_expression_mut(visit);
+    }
+}
+
+impl WindowCall {
+    /// Calls `visit` with each expression of it.
+    pub(crate) fn for_each_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
+        self.arguments.iter_mut().for_each(&mut *visit);
+        self.filter.iter_mut().for_each(&mut *visit);
+        self.window.partition.iter_mut().for_each(&mut *visit);
+        keys(&mut self.window.order, visit);
+        for bound in [&mut self.window.frame.start, &mut self.window.frame.end] {
+            if let FrameBound::Preceding(distance) | FrameBound::Following(distance) = bound {
+                visit(distance);
+            }
+        }
+    }
+}
+
+fn keys(keys: &mut [SortKey], visit: &mut impl FnMut(&mut Expression)) {
+    keys.iter_mut().for_each(|key| visit(&mut key.expression));
+}

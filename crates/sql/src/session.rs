@@ -1,0 +1,190 @@
+//! One client's side of a database: its transaction, its settings, its statements.
+//!
+//! A session lives on a worker's thread. Statements that read and change rows are bound and
+//! planned, or found among the plans that the session has made before; then they run as operators
+//! of the same task. Before they do, their tables are locked as PostgreSQL does it, so that the
+//! definitions that a plan relies on stay in force until the transaction ends.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
+//! | plans and their execution | `query.rs` |
+//! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | what functions ask about the session | `environment.rs` |
+
+mod block;
+mod define;
+mod environment;
+mod new_table;
+mod query;
+
+use std::{cell::RefCell, collections::HashMap, rc::Rc, sync::Arc};
+
+use engine::Transaction;
+use functions::Patterns;
+use sqlparser::ast::Statement;
+use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
+
+use self::{block::Block, environment::Surrounding, query::Planned};
+use crate::{
+    catalog::{Changes, SearchPath},
+    database::Database,
+    parse::{self, Source},
+};
+
+pub use self::block::Status;
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// What is attached to the type.
+    pub modifier: TypeModifier,
+    /// The table's number and the column's there, from 1, where it is one of a table's.
+    pub origin: Option<(u32, u16)>,
+}
+
+/// Takes what statements give.
+pub trait Sink {
+    /// The columns of the rows to come.
+    ///
+    /// # Errors
+    /// Whatever ends the statement. So of the others.
+    fn fields(&mut self, fields: &[Field]) -> Result<()>;
+
+    /// A row.
+    ///
+    /// # Errors
+    /// As above.
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()>;
+
+    /// A statement has ended: `INSERT 0 3`, `CREATE TABLE`.
+    ///
+    /// # Errors
+    /// As above.
+    fn complete(&mut self, tag: &str) -> Result<()>;
+}
+
+/// One client's side of a database.
+pub struct Session {
+    database: Arc<Database>,
+    engine: Rc<engine::Session>,
+    settings: Settings,
+    search_path: SearchPath,
+    changes: Changes,
+    block: Block,
+    transaction: Option<Transaction>,
+    surrounding: Surrounding,
+    patterns: Patterns,
+    /// Plans by the text, or the shape, of their statements.
+    plans: RefCell<HashMap<String, Rc<Planned>>>,
+}
+
+impl Session {
+    /// A session of a user, within a session of the engine's.
+    pub fn new(database: &Arc<Database>, engine: &Rc<engine::Session>, user: &str) -> Session {
+        Session {
+            database: database.clone(),
+            engine: engine.clone(),
+            settings: Settings::default(),
+            search_path: SearchPath::default(),
+            changes: Changes::new(&database.catalogs),
+            block: Block::default(),
+            transaction: None,
+            surrounding: Surrounding::new(user, &database.name),
+            patterns: Patterns::default(),
+            plans: RefCell::default(),
+        }
+    }
+
+    /// Whether a transaction is open, and whether it has failed.
+    pub fn status(&self) -> Status {
+        self.block.status()
+    }
+
+    /// Carries out all statements of a text, as PostgreSQL's simple protocol has it: if no
+    /// transaction is open they are one, which ends with the text.
+    ///
+    /// # Errors
+    /// Of the first statement that fails; those after it are not carried out. A transaction that
+    /// is open has failed then.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the transaction as it was in the midst of the statement: the
+    /// session has to be told [`Session::failed`].
+    pub async fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
+        let outcome = self.all(text, sink).await;
+        match outcome {
+            Ok(()) => self.end_implicit().await,
+            Err(error) => {
+                self.failed();
+                Err(error)
+            }
+        }
+    }
+
+    async fn all(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
+        for source in parse::split(text)? {
+            self.statement(&source, sink).await?;
+        }
+        Ok(())
+    }
+
+    /// A statement has failed: so has its transaction. One that was not begun explicitly is
+    /// rolled back.
+    pub fn failed(&mut self) {
+        match self.block.fail() {
+            true => {}
+            false => self.roll_back(),
+        }
+    }
+
+    async fn statement(&mut self, source: &Source<'_>, sink: &mut dyn Sink) -> Result<()> {
+        if self.block.status() != Status::Failed && self.planned(source, sink).await? {
+            return Ok(());
+        }
+        let statement = source.parse()?;
+        self.block.check(&statement)?;
+        match &statement {
+            Statement::StartTransaction { .. }
+            | Statement::Commit { .. }
+            | Statement::Rollback { .. }
+            | Statement::Savepoint { .. }
+            | Statement::ReleaseSavepoint { .. } => self.control(&statement, sink).await,
+            Statement::CreateTable(_)
+            | Statement::CreateIndex(_)
+            | Statement::CreateView(_)
+            | Statement::CreateSchema { .. }
+            | Statement::Drop { .. }
+            | Statement::Truncate(_) => self.define(&statement, sink).await,
+            Statement::Analyze(_) => sink.complete("ANALYZE"),
+            Statement::Vacuum(_) => sink.complete("VACUUM"),
+            other => {
+                let text = other.to_string();
+                let words: Vec<&str> = text.split_whitespace().take(2).collect();
+                Err(SqlError::unsupported(words.join(" ")))
+            }
+        }
+    }
+
+    /// The transaction that statements run in; begun if there is none.
+    fn begin(&mut self) -> Result<&Transaction> {
+        if self.transaction.is_none() {
+            let options = self.block.options();
+            let transaction = self
+                .engine
+                .begin(options)
+                .map_err(crate::catalog::from_engine)?;
+            transaction.set_on_conflict(engine::OnConflict::Wait);
+            self.changes.clear();
+            self.surrounding.begin_transaction();
+            self.transaction = Some(transaction);
+        }
+        self.transaction
+            .as_ref()
+            .ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
+    }
+}

@@ -1,0 +1,323 @@
+//! CREATE, DROP, TRUNCATE: from syntax to the catalog's operations. Tables: `new_table.rs`.
+
+use sqlparser::ast::{self, CreateIndex, ObjectType, Statement};
+use types::{Result, SqlError, SqlState};
+
+use super::{Session, Sink};
+use crate::{
+    bind::{Binder, Parameters, Surroundings},
+    catalog::{
+        Behavior, Catalog, Ddl, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation,
+        Target, View, ViewColumn,
+    },
+    name,
+};
+
+impl Session {
+    pub(super) async fn define(
+        &mut self,
+        statement: &Statement,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        self.begin()?;
+        match statement {
+            Statement::CreateTable(create) => {
+                self.create_table(create).await?;
+                sink.complete("CREATE TABLE")
+            }
+            Statement::CreateIndex(create) => {
+                self.create_index(create).await?;
+                sink.complete("CREATE INDEX")
+            }
+            Statement::CreateView(create) => {
+                self.create_view(create).await?;
+                sink.complete("CREATE VIEW")
+            }
+            Statement::CreateSchema {
+                schema_name,
+                if_not_exists,
+                ..
+            } => {
+                let ast::SchemaName::Simple(name) = schema_name else {
+                    return Err(SqlError::unsupported("AUTHORIZATION"));
+                };
+                let name = name::qualified(name, &self.database.name)?.name;
+                let catalog = self.changes.catalog();
+                if catalog.schema_named(&name).is_none() || !if_not_exists {
+                    self.ddl()?.create_schema(&name).await?;
+                }
+                sink.complete("CREATE SCHEMA")
+            }
+            Statement::Drop {
+                object_type,
+                if_exists,
+                names,
+                cascade,
+                ..
+            } => {
+                self.drop(*object_type, names, *if_exists, *cascade).await?;
+                sink.complete(&format!("DROP {object_type}"))
+            }
+            Statement::Truncate(truncate) => {
+                self.truncate(truncate).await?;
+                sink.complete("TRUNCATE TABLE")
+            }
+            _ => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not a definition")),
+        }
+    }
+
+    pub(super) fn ddl(&self) -> Result<Ddl<'_>> {
+        let transaction = self.transaction.as_ref();
+        let transaction =
+            transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
+        Ok(Ddl::new(transaction, &self.changes))
+    }
+
+    /// The schema and the name of something to be created.
+    pub(super) fn place(
+        &self,
+        catalog: &Catalog,
+        written: &ast::ObjectName,
+    ) -> Result<(ObjectId, String)> {
+        let qualified = name::qualified(written, &self.database.name)?;
+        let schema = match &qualified.schema {
+            Some(schema) => catalog.expect_schema(schema)?.id,
+            None => catalog.creation_schema(&self.search_path)?.id,
+        };
+        Ok((schema, qualified.name))
+    }
+
+    pub(super) fn surroundings<'s>(&'s self, catalog: &'s Catalog) -> Surroundings<'s> {
+        Surroundings {
+            catalog,
+            settings: &self.settings,
+            database: &self.database.name,
+            search_path: &self.search_path,
+            now: self.surrounding.transaction_time(),
+        }
+    }
+
+    async fn create_index(&self, create: &CreateIndex) -> Result<()> {
+        if create.concurrently {
+            return Err(SqlError::unsupported("CREATE INDEX CONCURRENTLY"));
+        }
+        if create.predicate.is_some() {
+            return Err(SqlError::unsupported("a partial index"));
+        }
+        if !create.include.is_empty() {
+            return Err(SqlError::unsupported("INCLUDE"));
+        }
+        let catalog = self.changes.catalog();
+        let written = name::qualified(&create.table_name, &self.database.name)?;
+        let table = match catalog.expect_relation(
+            &self.search_path,
+            written.schema.as_deref(),
+            &written.name,
+        )? {
+            Relation::Table(table) => table.clone(),
+            _ => {
+                let message = format!("cannot create index on relation \"{}\"", written.name);
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+        };
+        let mut columns = Vec::with_capacity(create.columns.len());
+        let mut names = Vec::with_capacity(create.columns.len());
+        for column in &create.columns {
+            let ast::Expr::Identifier(ident) = &column.column.expr else {
+                return Err(SqlError::unsupported("an index over an expression"));
+            };
+            let folded = name::fold(ident);
+            let Some((at, found)) = table.column(&folded) else {
+                let message = format!("column \"{folded}\" does not exist");
+                return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+            };
+            if found.missing.is_some() {
+                return Err(SqlError::unsupported(
+                    "an index over a column that was added with a default",
+                ));
+            }
+            let descending = column.column.options.asc == Some(false);
+            columns.push(IndexColumn {
+                key: IndexKey::Column(u16::try_from(at).unwrap_or(u16::MAX)),
+                ty: found.ty,
+                descending,
+                nulls_first: column.column.options.nulls_first.unwrap_or(descending),
+            });
+            names.push(folded);
+        }
+        let name = match &create.name {
+            Some(name) => name::qualified(name, &self.database.name)?.name,
+            None => format!("{}_{}_idx", table.name, names.join("_")),
+        };
+        if create.if_not_exists
+            && catalog
+                .named(NameClass::Relation, table.schema, &name)
+                .is_some()
+        {
+            return Ok(());
+        }
+        let nulls_not_distinct = create.nulls_distinct == Some(false);
+        let new = NewIndex {
+            name,
+            unique: create.unique,
+            nulls_not_distinct,
+            columns,
+            ..NewIndex::default()
+        };
+        self.ddl()?.create_index(table.id, new).await.map(drop)
+    }
+
+    async fn create_view(&self, create: &ast::CreateView) -> Result<()> {
+        if create.materialized || create.or_replace || create.temporary {
+            return Err(SqlError::unsupported("this kind of view"));
+        }
+        let catalog = self.changes.catalog();
+        let (schema, name) = self.place(&catalog, &create.name)?;
+        let text = create.query.to_string();
+        let statement = Statement::Query(create.query.clone());
+        let mut parameters = Parameters::default();
+        let bound = Binder::bind(
+            &self.surroundings(&catalog),
+            &text,
+            &statement,
+            &mut parameters,
+        )?;
+        let mut columns: Vec<ViewColumn> = bound
+            .outputs
+            .iter()
+            .map(|output| ViewColumn {
+                name: output.name.as_str().into(),
+                ty: output.ty,
+                modifier: output.modifier,
+            })
+            .collect();
+        for (column, renamed) in columns.iter_mut().zip(&create.columns) {
+            column.name = name::fold(&renamed.name).into();
+        }
+        let tables = crate::plan::tables(&bound.relation);
+        let dependencies = tables
+            .into_iter()
+            .map(|(id, _)| crate::catalog::Dependency::on(id));
+        let view = View {
+            id: ObjectId::default(),
+            schema,
+            name: name.into(),
+            text: text.into(),
+            columns: columns.into(),
+            dependencies: dependencies.collect(),
+        };
+        self.ddl()?.create_view(view).await.map(drop)
+    }
+
+    async fn drop(
+        &self,
+        object_type: ObjectType,
+        names: &[ast::ObjectName],
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let mut targets = Vec::with_capacity(names.len());
+        for written in names {
+            let qualified = name::qualified(written, &self.database.name)?;
+            let found = self.dropped(&catalog, object_type, &qualified)?;
+            match found {
+                Some(target) => targets.push(target),
+                None if if_exists => {}
+                None => {
+                    let what = object_type.to_string().to_lowercase();
+                    let state = match object_type {
+                        ObjectType::Table | ObjectType::View | ObjectType::Sequence => {
+                            SqlState::UNDEFINED_TABLE
+                        }
+                        ObjectType::Schema => SqlState::INVALID_SCHEMA_NAME,
+                        _ => SqlState::UNDEFINED_OBJECT,
+                    };
+                    return Err(SqlError::new(
+                        state,
+                        format!("{what} \"{}\" does not exist", qualified.name),
+                    ));
+                }
+            }
+        }
+        let behavior = if cascade {
+            Behavior::Cascade
+        } else {
+            Behavior::Restrict
+        };
+        if targets.is_empty() {
+            return Ok(());
+        }
+        self.ddl()?.drop(&targets, behavior).await.map(drop)
+    }
+
+    fn dropped(
+        &self,
+        catalog: &Catalog,
+        object_type: ObjectType,
+        written: &name::QualifiedName,
+    ) -> Result<Option<Target>> {
+        if object_type == ObjectType::Schema {
+            return Ok(catalog
+                .schema_named(&written.name)
+                .map(|schema| Target::Object(schema.id)));
+        }
+        let found =
+            catalog.find_relation(&self.search_path, written.schema.as_deref(), &written.name);
+        let target = match (object_type, found) {
+            (_, None) => return Ok(None),
+            (ObjectType::Table, Some(Relation::Table(table))) => Target::Object(table.id),
+            (ObjectType::View, Some(Relation::View(view))) => Target::Object(view.id),
+            (ObjectType::Sequence, Some(Relation::Sequence(sequence))) => {
+                Target::Object(sequence.id)
+            }
+            (ObjectType::Index, Some(Relation::Index(table, index))) => {
+                Target::Index(table.id, index.id)
+            }
+            (
+                ObjectType::Table | ObjectType::View | ObjectType::Sequence | ObjectType::Index,
+                Some(_),
+            ) => {
+                let message = format!(
+                    "\"{}\" is not a {}",
+                    written.name,
+                    object_type.to_string().to_lowercase()
+                );
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            _ => return Err(SqlError::unsupported(format_args!("DROP {object_type}"))),
+        };
+        Ok(Some(target))
+    }
+
+    async fn truncate(&self, truncate: &ast::Truncate) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let mut tables = Vec::with_capacity(truncate.table_names.len());
+        for target in &truncate.table_names {
+            let written = name::qualified(&target.name, &self.database.name)?;
+            match catalog.expect_relation(
+                &self.search_path,
+                written.schema.as_deref(),
+                &written.name,
+            )? {
+                Relation::Table(table) => tables.push(table.id),
+                _ => {
+                    let message = format!("\"{}\" is not a table", written.name);
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+            }
+        }
+        let restarts = matches!(
+            truncate.identity,
+            Some(ast::TruncateIdentityOption::Restart)
+        );
+        let behavior = match truncate.cascade {
+            Some(ast::CascadeOption::Cascade) => Behavior::Cascade,
+            _ => Behavior::Restrict,
+        };
+        self.ddl()?
+            .truncate(&tables, restarts, behavior)
+            .await
+            .map(drop)
+    }
+}

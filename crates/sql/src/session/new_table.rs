@@ -1,0 +1,236 @@
+//! CREATE TABLE: columns and constraints from syntax.
+
+use sqlparser::ast::{self, ColumnOption, CreateTable, GeneratedAs, TableConstraint};
+use types::{Result, SqlError, SqlState};
+
+use super::Session;
+use crate::{
+    bind::{Binder, Parameters},
+    catalog::{
+        Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, StoredExpression,
+    },
+    data_type, name,
+};
+
+impl Session {
+    pub(super) async fn create_table(&self, create: &CreateTable) -> Result<()> {
+        refuse_foreign(create)?;
+        let catalog = self.changes.catalog();
+        let (schema, name) = self.place(&catalog, &create.name)?;
+        if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
+            return Ok(());
+        }
+        let mut new = NewTable {
+            schema,
+            name,
+            ..NewTable::default()
+        };
+        for column in &create.columns {
+            self.column(&catalog, column, &mut new)?;
+        }
+        for constraint in &create.constraints {
+            self.constraint(constraint, &mut new)?;
+        }
+        self.check_expressions(&catalog, &new)?;
+        self.ddl()?.create_table(new).await.map(drop)
+    }
+
+    pub(super) fn column(
+        &self,
+        catalog: &Catalog,
+        definition: &ast::ColumnDef,
+        new: &mut NewTable,
+    ) -> Result<()> {
+        let (ty, modifier) = data_type::resolve(&definition.data_type, catalog, &self.search_path)?;
+        let written = definition.data_type.to_string().to_lowercase();
+        if written.ends_with("serial") || written.starts_with("serial") {
+            return Err(SqlError::unsupported(format_args!("type {written}"))
+                .hint("Give the column its values, or use a default."));
+        }
+        let name = name::fold(&definition.name);
+        let at = u16::try_from(new.columns.len()).unwrap_or(u16::MAX);
+        let mut column = Column {
+            name: name.as_str().into(),
+            ty,
+            modifier,
+            not_null: false,
+            default: None,
+            generation: None,
+            dropped: false,
+            missing: None,
+        };
+        for option in &definition.options {
+            let constraint = option.name.as_ref().map(name::fold);
+            match &option.option {
+                ColumnOption::Null => {}
+                ColumnOption::NotNull => column.not_null = true,
+                ColumnOption::Default(value) => column.default = Some(stored(value)),
+                ColumnOption::PrimaryKey(_) => {
+                    let constraint = constraint.unwrap_or_else(|| format!("{}_pkey", new.name));
+                    set_primary_key(new, constraint, vec![at])?;
+                }
+                ColumnOption::Unique(_) => {
+                    let constraint =
+                        constraint.unwrap_or_else(|| format!("{}_{name}_key", new.name));
+                    new.uniques.push(NewUnique {
+                        name: constraint,
+                        columns: vec![at],
+                        nulls_not_distinct: false,
+                    });
+                }
+                ColumnOption::Check(check) => {
+                    let constraint = constraint
+                        .unwrap_or_else(|| free_name(new, &format!("{}_{name}_check", new.name)));
+                    new.checks.push(NewCheck {
+                        name: constraint,
+                        expression: stored(&check.expr),
+                        is_valid: true,
+                    });
+                }
+                ColumnOption::Generated {
+                    generated_as: GeneratedAs::ExpStored,
+                    generation_expr: Some(value),
+                    ..
+                } => {
+                    column.generation = Some(Generation::Stored(stored(value)));
+                }
+                ColumnOption::Collation(_) => {}
+                other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
+            }
+        }
+        new.columns.push(column);
+        Ok(())
+    }
+
+    pub(super) fn constraint(
+        &self,
+        constraint: &TableConstraint,
+        new: &mut NewTable,
+    ) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                let columns = positions(new, &key.columns)?;
+                let name = key
+                    .name
+                    .as_ref()
+                    .map_or_else(|| format!("{}_pkey", new.name), name::fold);
+                set_primary_key(new, name, columns)
+            }
+            TableConstraint::Unique(unique) => {
+                let columns = positions(new, &unique.columns)?;
+                let names: Vec<&str> = columns
+                    .iter()
+                    .map(|at| &*new.columns[usize::from(*at)].name)
+                    .collect();
+                let name = unique.name.as_ref().map_or_else(
+                    || format!("{}_{}_key", new.name, names.join("_")),
+                    name::fold,
+                );
+                let nulls_not_distinct =
+                    unique.nulls_distinct == ast::NullsDistinctOption::NotDistinct;
+                new.uniques.push(NewUnique {
+                    name,
+                    columns,
+                    nulls_not_distinct,
+                });
+                Ok(())
+            }
+            TableConstraint::Check(check) => {
+                let name = check.name.as_ref().map_or_else(
+                    || free_name(new, &format!("{}_check", new.name)),
+                    name::fold,
+                );
+                new.checks.push(NewCheck {
+                    name,
+                    expression: stored(&check.expr),
+                    is_valid: true,
+                });
+                Ok(())
+            }
+            TableConstraint::ForeignKey(_) => Err(SqlError::unsupported("FOREIGN KEY")),
+            other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
+        }
+    }
+
+    /// Defaults, checks and generated values have to be what can be bound.
+    pub(super) fn check_expressions(&self, catalog: &Catalog, new: &NewTable) -> Result<()> {
+        let surroundings = self.surroundings(catalog);
+        let mut parameters = Parameters::default();
+        let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+        for column in &new.columns {
+            binder.check_column(&new.name, &new.columns, column)?;
+        }
+        for check in &new.checks {
+            binder.check_condition(&new.name, &new.columns, &check.expression.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// An expression as the catalog keeps it.
+fn stored(expr: &ast::Expr) -> StoredExpression {
+    StoredExpression {
+        text: expr.to_string().into(),
+        dependencies: [].into(),
+    }
+}
+
+fn set_primary_key(new: &mut NewTable, name: String, columns: Vec<u16>) -> Result<()> {
+    if new.primary_key.is_some() {
+        let message = format!(
+            "multiple primary keys for table \"{}\" are not allowed",
+            new.name
+        );
+        return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+    }
+    new.primary_key = Some((name, columns));
+    Ok(())
+}
+
+fn free_name(new: &NewTable, wanted: &str) -> String {
+    let taken = |name: &str| new.checks.iter().any(|check| check.name == name);
+    if !taken(wanted) {
+        return wanted.to_owned();
+    }
+    let mut numbered = (1..).map(|number| format!("{wanted}{number}"));
+    numbered.find(|name| !taken(name)).unwrap_or_default()
+}
+
+fn positions(new: &NewTable, columns: &[ast::IndexColumn]) -> Result<Vec<u16>> {
+    let mut found = Vec::with_capacity(columns.len());
+    for column in columns {
+        let ast::Expr::Identifier(ident) = &column.column.expr else {
+            return Err(SqlError::unsupported("a key over an expression"));
+        };
+        let folded = name::fold(ident);
+        let Some(at) = new
+            .columns
+            .iter()
+            .position(|column| *column.name == *folded)
+        else {
+            let message = format!("column \"{folded}\" named in key does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        found.push(u16::try_from(at).unwrap_or(u16::MAX));
+    }
+    Ok(found)
+}
+
+fn refuse_foreign(create: &CreateTable) -> Result<()> {
+    let foreign = [
+        (create.query.is_some(), "CREATE TABLE AS"),
+        (create.like.is_some(), "LIKE"),
+        (create.inherits.is_some(), "INHERITS"),
+        (
+            create.partition_by.is_some() || create.partition_of.is_some(),
+            "partitioning",
+        ),
+        (create.temporary, "a temporary table"),
+        (create.or_replace, "OR REPLACE"),
+        (create.external, "an external table"),
+    ];
+    match foreign.iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(SqlError::unsupported(what)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,287 @@
+//! Plans, and their execution.
+
+use std::{rc::Rc, sync::Arc};
+
+use engine::{IfLocked, TableLockMode};
+use sqlparser::ast::Statement;
+use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+
+use super::{Field, Session, Sink, environment::During};
+use crate::{
+    bind::{Binder, Parameters, Surroundings},
+    catalog::{Catalog, ObjectId},
+    execute::{Run, SharedRows, open, width},
+    parse::{
+        Source, parse_tokens,
+        shape::{Literal, Shape},
+    },
+    plan,
+    rows::Rows,
+};
+
+/// More plans than this a session does not keep.
+const PLANS_MAX: usize = 256;
+
+/// A statement that can be run at once, as long as its catalog is in force.
+pub(super) struct Planned {
+    plan: plan::Planned,
+    fields: Vec<Field>,
+    /// The types that parameters are read as, those of literals.
+    parameters: Vec<Type>,
+    kind: Kind,
+    /// Tables, and whether they are written.
+    tables: Vec<(ObjectId, bool)>,
+    catalog: Arc<Catalog>,
+}
+
+/// What is told at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Select,
+    Insert,
+    Update,
+    Delete,
+    Merge,
+}
+
+impl Session {
+    /// Carries a statement out if it is one that has a plan; whether it is.
+    pub(super) async fn planned(
+        &mut self,
+        source: &Source<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<bool> {
+        if !source.may_have_plan() {
+            return Ok(false);
+        }
+        loop {
+            self.begin()?;
+            let Some((planned, literals)) = self.plan(source)? else {
+                return Ok(false);
+            };
+            if self.lock(&planned).await? {
+                self.run(&planned, &literals, sink).await?;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The plan of a statement, and the literals that were taken out of it.
+    fn plan(&self, source: &Source<'_>) -> Result<Option<(Rc<Planned>, Vec<Literal>)>> {
+        let catalog = self.changes.catalog();
+        let is_current = |planned: &Planned| Arc::ptr_eq(&planned.catalog, &catalog);
+        let shape = Shape::of(source);
+        if let Some(shape) = &shape {
+            let known = self.plans.borrow().get(&shape.key).cloned();
+            if let Some(planned) = known.filter(|planned| is_current(planned)) {
+                return Ok(Some((planned, shape.literals.clone())));
+            }
+        }
+        let known = self.plans.borrow().get(source.text()).cloned();
+        if let Some(planned) = known.filter(|planned| is_current(planned)) {
+            return Ok(Some((planned, Vec::new())));
+        }
+        // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
+        // which is told about the text and not about parameters.
+        if let Some(shape) = shape
+            && let Ok(planned) = self.shaped(source, &shape, &catalog)
+        {
+            return Ok(Some((self.remember(shape.key, planned), shape.literals)));
+        }
+        let statement = source.parse()?;
+        if kind_of(&statement).is_none() {
+            return Ok(None);
+        }
+        let planned = self.bound(source, &statement, &mut Parameters::default(), &catalog)?;
+        Ok(Some((
+            self.remember(source.text().to_owned(), planned),
+            Vec::new(),
+        )))
+    }
+
+    /// The plan of all statements of a shape.
+    fn shaped(
+        &self,
+        source: &Source<'_>,
+        shape: &Shape,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Planned> {
+        let statement = parse_tokens(source.whole(), shape.tokens.clone())?;
+        let types = shape.literals.iter().map(type_of).collect();
+        self.bound(
+            source,
+            &statement,
+            &mut Parameters::literals(types),
+            catalog,
+        )
+    }
+
+    fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
+        let planned = Rc::new(planned);
+        let mut plans = self.plans.borrow_mut();
+        // Whoever sends so many different ones is not helped by keeping them.
+        if plans.len() >= PLANS_MAX {
+            plans.clear();
+        }
+        plans.insert(key, planned.clone());
+        planned
+    }
+
+    fn bound(
+        &self,
+        source: &Source<'_>,
+        statement: &Statement,
+        parameters: &mut Parameters,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Planned> {
+        let Some(kind) = kind_of(statement) else {
+            return Err(SqlError::unsupported("this statement"));
+        };
+        let surroundings = Surroundings {
+            catalog,
+            settings: &self.settings,
+            database: &self.database.name,
+            search_path: &self.search_path,
+            now: self.surrounding.transaction_time(),
+        };
+        let bound = Binder::bind(&surroundings, source.whole(), statement, parameters)?;
+        let types = parameters.types()?;
+        let fields = bound.outputs.iter().map(|output| Field {
+            name: output.name.clone(),
+            ty: output.ty,
+            modifier: output.modifier,
+            origin: output.origin,
+        });
+        let fields = fields.collect();
+        let tables = plan::tables(&bound.relation);
+        let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
+        let plan = plan::plan(bound.relation, &columns, types.len())?;
+        Ok(Planned {
+            plan,
+            fields,
+            parameters: types,
+            kind,
+            tables,
+            catalog: catalog.clone(),
+        })
+    }
+
+    /// Locks the tables of a plan; false if one of them has changed since it was made.
+    async fn lock(&self, planned: &Planned) -> Result<bool> {
+        let Some(transaction) = &self.transaction else {
+            return Ok(false);
+        };
+        for (table, writes) in &planned.tables {
+            let mode = if *writes {
+                TableLockMode::RowExclusive
+            } else {
+                TableLockMode::AccessShare
+            };
+            self.changes
+                .lock_table(transaction, *table, mode, IfLocked::Wait)
+                .await?;
+        }
+        Ok(self.changes.is_current(&planned.catalog))
+    }
+
+    async fn run(
+        &self,
+        planned: &Planned,
+        literals: &[Literal],
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let Some(transaction) = &self.transaction else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
+        };
+        self.surrounding.begin_statement();
+        let parameters = self.parameters(planned, literals)?;
+        let environment = During {
+            surrounding: &self.surrounding,
+            catalog: &planned.catalog,
+        };
+        let shared = SharedRows::default();
+        let run = Run {
+            transaction,
+            settings: &self.settings,
+            environment: &environment,
+            patterns: &self.patterns,
+            parameters: &parameters,
+            shared: &shared,
+            row_numbers: &self.database.row_numbers,
+        };
+        let mut operator = open(&planned.plan.plan)?;
+        let mut batch = Rows::new(width(&planned.plan.plan));
+        let shows_rows = planned.kind == Kind::Select || !planned.fields.is_empty();
+        if shows_rows {
+            sink.fields(&planned.fields)?;
+        }
+        let mut count = 0_u64;
+        let mut values = Vec::with_capacity(planned.plan.outputs.len());
+        while operator.next(&run, &mut batch).await? {
+            count += batch.len() as u64;
+            if shows_rows {
+                for row in batch.iter() {
+                    values.clear();
+                    values.extend(planned.plan.outputs.iter().map(|at| row[*at]));
+                    sink.row(&values)?;
+                }
+            }
+            values = Vec::with_capacity(planned.plan.outputs.len());
+            batch.clear();
+        }
+        let tag = match planned.kind {
+            Kind::Select => format!("SELECT {count}"),
+            Kind::Insert => format!("INSERT 0 {count}"),
+            Kind::Update => format!("UPDATE {count}"),
+            Kind::Delete => format!("DELETE {count}"),
+            Kind::Merge => format!("MERGE {count}"),
+        };
+        sink.complete(&tag)
+    }
+
+    /// The values of parameters that stand for literals.
+    fn parameters(&self, planned: &Planned, literals: &[Literal]) -> Result<Rows> {
+        let mut parameters = Rows::new(planned.parameters.len());
+        let scratch = Scratch::new();
+        let context = types::Context {
+            settings: &self.settings,
+            names: &*planned.catalog,
+            now: self.surrounding.transaction_time(),
+        };
+        let values = literals
+            .iter()
+            .zip(&planned.parameters)
+            .map(|(literal, ty)| {
+                let (Literal::Number(text) | Literal::Text(text)) = literal;
+                types::text::read(text, *ty, &context, &scratch)
+            });
+        let values: Vec<Value<'_>> = values.collect::<Result<_>>()?;
+        parameters.push(values);
+        Ok(parameters)
+    }
+}
+
+fn kind_of(statement: &Statement) -> Option<Kind> {
+    Some(match statement {
+        Statement::Query(_) => Kind::Select,
+        Statement::Insert(_) => Kind::Insert,
+        Statement::Update(_) => Kind::Update,
+        Statement::Delete(_) => Kind::Delete,
+        Statement::Merge(_) => Kind::Merge,
+        _ => return None,
+    })
+}
+
+/// The type that a literal has by itself; a string takes it from its use.
+fn type_of(literal: &Literal) -> Option<Type> {
+    match literal {
+        Literal::Text(_) => None,
+        Literal::Number(digits) => Some(Type::Scalar(if digits.parse::<i32>().is_ok() {
+            Scalar::Int4
+        } else if digits.parse::<i64>().is_ok() {
+            Scalar::Int8
+        } else {
+            Scalar::Numeric
+        })),
+    }
+}

@@ -1,0 +1,160 @@
+//! A database in memory with one session, for tests that send statements and look at answers.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::{rc::Rc, sync::Arc};
+
+use async_channel::{Receiver, Sender};
+use engine::{Database, DatabaseConfig};
+use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
+use sql::{Field, Session, Sink};
+use types::{Result, SqlError, Value};
+
+/// What a text has given.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Answer {
+    /// Of the last statement with rows.
+    pub(crate) fields: Vec<Field>,
+    /// As text; `NULL` for that.
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) tags: Vec<String>,
+}
+
+impl Sink for Answer {
+    fn fields(&mut self, fields: &[Field]) -> Result<()> {
+        self.fields = fields.to_vec();
+        self.rows.clear();
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        let settings = types::Settings::default();
+        let context = types::Context {
+            settings: &settings,
+            names: &types::NoNames,
+            now: 0,
+        };
+        let mut row = Vec::with_capacity(values.len());
+        for (value, field) in values.iter().zip(&self.fields) {
+            let mut text = Vec::new();
+            if value.is_null() {
+                text.extend_from_slice(b"NULL");
+            } else {
+                types::text::write(*value, field.ty, &context, &mut text)?;
+            }
+            row.push(String::from_utf8(text).expect("text is UTF-8"));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    fn complete(&mut self, tag: &str) -> Result<()> {
+        self.tags.push(tag.to_owned());
+        Ok(())
+    }
+}
+
+type Reply = std::result::Result<Answer, SqlError>;
+
+/// See the module text.
+pub(crate) struct Bed {
+    worker: Worker<engine::Session>,
+    database: Arc<sql::Database>,
+    first: Client,
+}
+
+/// One session.
+pub(crate) struct Client {
+    statements: Sender<String>,
+    replies: Receiver<Reply>,
+    /// Dropping it would end the session.
+    _task: JoinHandle<(), engine::Session>,
+}
+
+impl Bed {
+    pub(crate) fn new() -> Bed {
+        let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
+        let session = engine::Session::new(&database).unwrap();
+        let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+        let task = worker.handle().submit(|session: &Rc<engine::Session>| {
+            let session = session.clone();
+            async move { sql::Database::open(&session, "weft", "weft").await }
+        });
+        let database = worker.run_until(task).unwrap().unwrap();
+        let first = client(&worker, &database);
+        Bed {
+            worker,
+            database,
+            first,
+        }
+    }
+
+    /// Another session of the same database.
+    pub(crate) fn client(&mut self) -> Client {
+        client(&self.worker, &self.database)
+    }
+
+    pub(crate) fn run(&mut self, text: &str) -> Reply {
+        self.first.statements.try_send(text.to_owned()).unwrap();
+        let replies = self.first.replies.clone();
+        self.receive(replies)
+    }
+
+    /// In another session.
+    pub(crate) fn run_in(&mut self, client: &Client, text: &str) -> Reply {
+        self.send_to(client, text);
+        self.reply_of(client)
+    }
+
+    /// Without waiting for the answer, which [`Bed::reply_of`] does.
+    pub(crate) fn send_to(&mut self, client: &Client, text: &str) {
+        client.statements.try_send(text.to_owned()).unwrap();
+    }
+
+    pub(crate) fn reply_of(&mut self, client: &Client) -> Reply {
+        self.receive(client.replies.clone())
+    }
+
+    fn receive(&mut self, replies: Receiver<Reply>) -> Reply {
+        let task = self
+            .worker
+            .handle()
+            .submit(move |_| async move { replies.recv().await });
+        self.worker.run_until(task).unwrap().unwrap()
+    }
+
+    /// Whether an answer has come by now, once nothing moves any more.
+    pub(crate) fn is_waiting(&mut self, client: &Client) -> bool {
+        for _ in 0..1000 {
+            let turn = self.worker.handle().submit(|_| std::future::ready(()));
+            self.worker.run_until(turn).unwrap();
+        }
+        client.replies.is_empty()
+    }
+}
+
+fn client(worker: &Worker<engine::Session>, database: &Arc<sql::Database>) -> Client {
+    let (statements, requests) = async_channel::unbounded::<String>();
+    let (answers, replies) = async_channel::unbounded::<Reply>();
+    let database = database.clone();
+    let task = worker
+        .handle()
+        .submit(move |session: &Rc<engine::Session>| {
+            let session = session.clone();
+            async move {
+                let mut session = Session::new(&database, &session, "weft");
+                while let Ok(text) = requests.recv().await {
+                    let mut answer = Answer::default();
+                    let reply = session.execute(&text, &mut answer).await.map(|()| answer);
+                    if answers.send(reply).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+    Client {
+        statements,
+        replies,
+        _task: task,
+    }
+}

@@ -1,0 +1,243 @@
+//! Several statements of one session, and several sessions beside each other.
+
+#[path = "common/bed.rs"]
+mod bed;
+
+use bed::{Bed, Client};
+
+fn one(bed: &mut Bed, text: &str) -> String {
+    let answer = bed.run(text).unwrap();
+    let rows: Vec<String> = answer.rows.iter().map(|row| row.join(",")).collect();
+    rows.join(";")
+}
+
+fn one_in(bed: &mut Bed, client: &Client, text: &str) -> String {
+    let answer = bed.run_in(client, text).unwrap();
+    let rows: Vec<String> = answer.rows.iter().map(|row| row.join(",")).collect();
+    rows.join(";")
+}
+
+fn state(bed: &mut Bed, text: &str) -> String {
+    bed.run(text).unwrap_err().state().code().to_owned()
+}
+
+fn accounts() -> Bed {
+    let mut bed = Bed::new();
+    bed.run("create table account (id int primary key, balance int not null)")
+        .unwrap();
+    bed.run("insert into account values (1, 100), (2, 200)")
+        .unwrap();
+    bed
+}
+
+#[test]
+fn a_failed_statement_fails_its_transaction_until_it_is_rolled_back() {
+    let mut bed = accounts();
+    let tags = bed
+        .run("begin; update account set balance = 0 where id = 1")
+        .unwrap()
+        .tags;
+    assert_eq!(tags, ["BEGIN", "UPDATE 1"]);
+    assert_eq!(state(&mut bed, "select 1 / 0"), "22012");
+    assert_eq!(state(&mut bed, "select 1"), "25P02");
+    assert_eq!(bed.run("commit").unwrap().tags, ["ROLLBACK"]);
+    assert_eq!(
+        one(&mut bed, "select balance from account where id = 1"),
+        "100"
+    );
+}
+
+#[test]
+fn savepoints_take_back_what_came_after_them_and_heal_a_failed_transaction() {
+    let mut bed = accounts();
+    bed.run("begin; savepoint a; delete from account; savepoint b")
+        .unwrap();
+    assert_eq!(state(&mut bed, "select nope"), "42703");
+    bed.run("rollback to a").unwrap();
+    assert_eq!(one(&mut bed, "select count(*) from account"), "2");
+    assert_eq!(state(&mut bed, "rollback to b"), "3B001");
+    bed.run("rollback").unwrap();
+    assert_eq!(state(&mut bed, "savepoint a"), "25P01");
+}
+
+#[test]
+fn several_statements_of_one_text_are_one_transaction() {
+    let mut bed = accounts();
+    let failed = bed.run("delete from account; insert into account values (1, null)");
+    assert_eq!(failed.unwrap_err().state().code(), "23502");
+    assert_eq!(one(&mut bed, "select count(*) from account"), "2");
+}
+
+#[test]
+fn a_writer_waits_for_the_other_and_then_sees_what_it_has_done() {
+    let mut bed = accounts();
+    let other = bed.client();
+    bed.run("begin; update account set balance = balance + 1 where id = 1")
+        .unwrap();
+    bed.send_to(
+        &other,
+        "update account set balance = balance * 2 where id = 1 returning balance",
+    );
+    assert!(bed.is_waiting(&other));
+    bed.run("commit").unwrap();
+    assert_eq!(bed.reply_of(&other).unwrap().rows, [["202"]]);
+    // Conditions are looked at again: the row that satisfied them does no longer.
+    bed.run("begin; update account set balance = 0 where id = 2")
+        .unwrap();
+    bed.send_to(
+        &other,
+        "delete from account where balance = 200 returning id",
+    );
+    assert!(bed.is_waiting(&other));
+    bed.run("commit").unwrap();
+    assert!(bed.reply_of(&other).unwrap().rows.is_empty());
+}
+
+#[test]
+fn who_closes_a_circle_of_waiting_is_told_of_a_deadlock() {
+    let mut bed = accounts();
+    let other = bed.client();
+    bed.run("begin; update account set balance = 1 where id = 1")
+        .unwrap();
+    bed.run_in(&other, "begin; update account set balance = 2 where id = 2")
+        .unwrap();
+    bed.send_to(&other, "update account set balance = 2 where id = 1");
+    assert!(bed.is_waiting(&other));
+    let mine = bed.run("update account set balance = 1 where id = 2");
+    let theirs = match &mine {
+        Err(_) => {
+            bed.run("rollback").unwrap();
+            bed.reply_of(&other)
+        }
+        Ok(_) => bed.reply_of(&other),
+    };
+    let failed: Vec<String> = [mine, theirs]
+        .into_iter()
+        .filter_map(|reply| Some(reply.err()?.state().code().to_owned()))
+        .collect();
+    assert_eq!(failed, ["40P01"]);
+}
+
+#[test]
+fn a_snapshot_stays_as_it_was_and_refuses_to_overwrite_what_is_newer() {
+    let mut bed = accounts();
+    let other = bed.client();
+    bed.run("begin isolation level repeatable read; select * from account")
+        .unwrap();
+    bed.run_in(&other, "update account set balance = 7 where id = 1")
+        .unwrap();
+    assert_eq!(
+        one(&mut bed, "select balance from account where id = 1"),
+        "100"
+    );
+    assert_eq!(
+        state(&mut bed, "update account set balance = 8 where id = 1"),
+        "40001"
+    );
+    bed.run("rollback").unwrap();
+    assert_eq!(
+        one_in(&mut bed, &other, "select balance from account where id = 1"),
+        "7"
+    );
+}
+
+#[test]
+fn rows_are_locked_passed_over_or_refused() {
+    let mut bed = accounts();
+    let other = bed.client();
+    assert_eq!(
+        one(
+            &mut bed,
+            "begin; select id from account where id = 1 for update"
+        ),
+        "1"
+    );
+    let skipped = "select id from account order by id for update skip locked";
+    assert_eq!(one_in(&mut bed, &other, skipped), "2");
+    let refused = bed.run_in(
+        &other,
+        "select id from account where id = 1 for update nowait",
+    );
+    assert_eq!(refused.unwrap_err().state().code(), "55P03");
+    bed.send_to(&other, "select balance from account where id = 1 for share");
+    assert!(bed.is_waiting(&other));
+    bed.run("update account set balance = 5 where id = 1; commit")
+        .unwrap();
+    assert_eq!(bed.reply_of(&other).unwrap().rows, [["5"]]);
+}
+
+#[test]
+fn definitions_are_rolled_back_with_the_rows() {
+    let mut bed = accounts();
+    bed.run("begin; create table made (a int); insert into made values (1); drop table account")
+        .unwrap();
+    assert_eq!(one(&mut bed, "select a from made"), "1");
+    assert_eq!(state(&mut bed, "select * from account"), "42P01");
+    bed.run("rollback").unwrap();
+    assert_eq!(state(&mut bed, "select a from made"), "42P01");
+    assert_eq!(one(&mut bed, "select count(*) from account"), "2");
+}
+
+#[test]
+fn a_plan_does_not_outlive_its_table() {
+    let mut bed = accounts();
+    let other = bed.client();
+    let asked = "select count(*) from account where balance > 0";
+    assert_eq!(one(&mut bed, asked), "2");
+    bed.run_in(
+        &other,
+        "drop table account; create table account (balance text)",
+    )
+    .unwrap();
+    assert_eq!(state(&mut bed, asked), "42883");
+    bed.run_in(
+        &other,
+        "drop table account; create table account (balance bigint)",
+    )
+    .unwrap();
+    assert_eq!(one(&mut bed, asked), "0");
+    bed.run_in(&other, "insert into account values (5), (-5)")
+        .unwrap();
+    assert_eq!(one(&mut bed, asked), "1");
+}
+
+#[test]
+fn a_definition_waits_for_who_uses_the_table() {
+    let mut bed = accounts();
+    let other = bed.client();
+    bed.run("begin; select * from account").unwrap();
+    bed.send_to(&other, "drop table account");
+    assert!(bed.is_waiting(&other));
+    bed.run("insert into account values (3, 3); commit")
+        .unwrap();
+    bed.reply_of(&other).unwrap();
+    assert_eq!(state(&mut bed, "select * from account"), "42P01");
+}
+
+#[test]
+fn statements_that_differ_in_literals_only_are_answered_each_by_its_own() {
+    let mut bed = accounts();
+    for (id, balance) in [(1, "100"), (2, "200"), (3, "")] {
+        let asked = format!("select balance from account where id = {id}");
+        assert_eq!(one(&mut bed, &asked), balance);
+    }
+    assert_eq!(
+        one(&mut bed, "select 'a', 1 from account order by 2, 1 limit 1"),
+        "a,1"
+    );
+    assert_eq!(
+        one(&mut bed, "select 'b', 2 from account order by 2, 1 limit 2"),
+        "b,2;b,2"
+    );
+    assert_eq!(
+        one(&mut bed, "select id from account where id = 3000000000"),
+        ""
+    );
+    assert_eq!(
+        one(
+            &mut bed,
+            "select id from account where id < 3000000000 order by id"
+        ),
+        "1;2"
+    );
+}
