@@ -30,6 +30,7 @@ mod paper;
 mod recovery;
 mod salvage;
 mod series;
+mod serve;
 mod smallbank;
 mod tatp;
 mod tpcc;
@@ -53,6 +54,7 @@ enum Command {
     Backup(backup::Backup),
     Restore(backup::Restore),
     Salvage(salvage::Arguments),
+    Serve(serve::Arguments),
     #[command(subcommand)]
     Log(log::Command),
 }
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Backup(arguments) => arguments.run(),
         Command::Restore(arguments) => arguments.run(),
         Command::Salvage(arguments) => arguments.run(),
+        Command::Serve(arguments) => arguments.run(),
         Command::Log(command) => command.run(),
     };
     match result {

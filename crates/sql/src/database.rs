@@ -2,7 +2,7 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use types::Result;
+use types::{Result, SqlError, SqlState};
 
 use crate::{catalog::Catalogs, execute::RowNumbers, index_keys::RowKeys};
 
@@ -14,6 +14,25 @@ pub struct Database {
 }
 
 impl Database {
+    /// The name by which clients ask for it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is kept of a user's password, in PostgreSQL's form.
+    ///
+    /// # Errors
+    /// 28000 if there is no such user.
+    pub fn verifier(&self, user: &str) -> Result<Option<Arc<str>>> {
+        let catalog = self.catalogs.current();
+        let role = catalog.role_named(user).filter(|role| role.can_login);
+        let role = role.ok_or_else(|| {
+            let message = format!("role \"{user}\" does not exist");
+            SqlError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
+        })?;
+        Ok(role.verifier.clone())
+    }
+
     /// Opens the SQL side of a database of the engine's, made if there is none. `user` is the role
     /// that a new one has. To be called once, before others use the database.
     ///

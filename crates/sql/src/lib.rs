@@ -20,5 +20,5 @@ mod session;
 
 pub use self::{
     database::Database,
-    session::{Field, Session, Sink, Status},
+    session::{Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag},
 };

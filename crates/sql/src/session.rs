@@ -10,29 +10,36 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans and their execution | `query.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | SET and SHOW | `settings.rs` |
+//! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
 mod block;
 mod define;
 mod environment;
 mod new_table;
+mod prepared;
 mod query;
+mod settings;
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
 
 use engine::Transaction;
 use functions::Patterns;
 use sqlparser::ast::Statement;
 use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
-use self::{block::Block, environment::Surrounding, query::Planned};
+use self::{block::Block, environment::Surrounding, query::Planned, settings::Values};
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
     parse::{self, Source},
 };
 
-pub use self::block::Status;
+pub use self::{
+    block::Status,
+    prepared::{Portal, Prepared, Progress},
+};
 
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,9 +54,44 @@ pub struct Field {
     pub origin: Option<(u32, u16)>,
 }
 
+/// How a statement has ended, as `INSERT 0 3`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// Its name says all.
+    Word(&'static str),
+    /// With a number of rows.
+    Rows(&'static str, u64),
+    /// `INSERT 0` and the number of rows.
+    Insert(u64),
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tag::Word(word) => formatter.write_str(word),
+            Tag::Rows(word, rows) => write!(formatter, "{word} {rows}"),
+            Tag::Insert(rows) => write!(formatter, "INSERT 0 {rows}"),
+        }
+    }
+}
+
+/// A row of a result, and how its values are written.
+pub struct ResultRow<'r> {
+    /// The columns.
+    pub fields: &'r [Field],
+    /// Their values.
+    pub values: &'r [Value<'r>],
+    /// The session's settings, and the names of what users have made.
+    pub context: types::Context<'r>,
+}
+
 /// Takes what statements give.
+#[expect(
+    async_fn_in_trait,
+    reason = "sessions and their sinks stay on one thread"
+)]
 pub trait Sink {
-    /// The columns of the rows to come.
+    /// The columns of the rows to come. Not told of statements that were prepared.
     ///
     /// # Errors
     /// Whatever ends the statement. So of the others.
@@ -59,13 +101,24 @@ pub trait Sink {
     ///
     /// # Errors
     /// As above.
-    fn row(&mut self, values: &[Value<'_>]) -> Result<()>;
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()>;
 
-    /// A statement has ended: `INSERT 0 3`, `CREATE TABLE`.
+    /// A statement has ended.
     ///
     /// # Errors
     /// As above.
-    fn complete(&mut self, tag: &str) -> Result<()>;
+    fn complete(&mut self, tag: Tag) -> Result<()>;
+
+    /// There was no statement in the text.
+    fn empty(&mut self) {}
+
+    /// Waits until more rows can be taken. Called between batches.
+    ///
+    /// # Errors
+    /// As above.
+    async fn drain(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// One client's side of a database.
@@ -73,6 +126,8 @@ pub struct Session {
     database: Arc<Database>,
     engine: Rc<engine::Session>,
     settings: Settings,
+    /// As they were set, by name.
+    values: Values,
     search_path: SearchPath,
     changes: Changes,
     block: Block,
@@ -90,6 +145,7 @@ impl Session {
             database: database.clone(),
             engine: engine.clone(),
             settings: Settings::default(),
+            values: Values::default(),
             search_path: SearchPath::default(),
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
@@ -115,7 +171,7 @@ impl Session {
     /// # Cancellation
     /// Dropping the future leaves the transaction as it was in the midst of the statement: the
     /// session has to be told [`Session::failed`].
-    pub async fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
+    pub async fn execute(&mut self, text: &str, sink: &mut impl Sink) -> Result<()> {
         let outcome = self.all(text, sink).await;
         match outcome {
             Ok(()) => self.end_implicit().await,
@@ -126,8 +182,12 @@ impl Session {
         }
     }
 
-    async fn all(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
-        for source in parse::split(text)? {
+    async fn all(&mut self, text: &str, sink: &mut impl Sink) -> Result<()> {
+        let sources = parse::split(text)?;
+        if sources.is_empty() {
+            sink.empty();
+        }
+        for source in sources {
             self.statement(&source, sink).await?;
         }
         Ok(())
@@ -142,7 +202,7 @@ impl Session {
         }
     }
 
-    async fn statement(&mut self, source: &Source<'_>, sink: &mut dyn Sink) -> Result<()> {
+    async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
         }
@@ -160,8 +220,11 @@ impl Session {
             | Statement::CreateSchema { .. }
             | Statement::Drop { .. }
             | Statement::Truncate(_) => self.define(&statement, sink).await,
-            Statement::Analyze(_) => sink.complete("ANALYZE"),
-            Statement::Vacuum(_) => sink.complete("VACUUM"),
+            Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
+                self.setting(&statement, sink).await
+            }
+            Statement::Analyze(_) => sink.complete(Tag::Word("ANALYZE")),
+            Statement::Vacuum(_) => sink.complete(Tag::Word("VACUUM")),
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();

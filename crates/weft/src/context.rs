@@ -211,6 +211,11 @@ pub struct Context {
 }
 
 impl Context {
+    /// The engine's side of the worker, for layers that are built on the engine itself: SQL.
+    pub fn engine_session(&self) -> &Rc<Session> {
+        &self.state.session
+    }
+
     /// Begins a transaction, without retries. It must be committed, or it is
     /// rolled back.
     ///

@@ -15,6 +15,14 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
+    /// With types that the client has told; others follow from their use.
+    pub(crate) fn declared(types: Vec<Option<Type>>) -> Self {
+        Self {
+            types,
+            from_literals: false,
+        }
+    }
+
     /// Of literals: numbers have their types, strings take them from their use.
     pub(crate) fn literals(types: Vec<Option<Type>>) -> Self {
         Self {

@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink};
+use super::{Session, Sink, Tag};
 use crate::{
     catalog::{Mark, from_engine},
     name,
@@ -85,7 +85,7 @@ impl Session {
     pub(super) async fn control(
         &mut self,
         statement: &Statement,
-        sink: &mut dyn Sink,
+        sink: &mut impl Sink,
     ) -> Result<()> {
         match statement {
             Statement::StartTransaction { modes, .. } => {
@@ -97,18 +97,18 @@ impl Session {
                     };
                     self.set_modes(modes)?;
                 }
-                sink.complete("BEGIN")
+                sink.complete(Tag::Word("BEGIN"))
             }
             Statement::Commit { .. } => {
                 let failed = self.block.is_failed;
                 self.end(!failed).await?;
-                sink.complete(if failed { "ROLLBACK" } else { "COMMIT" })
+                sink.complete(Tag::Word(if failed { "ROLLBACK" } else { "COMMIT" }))
             }
             Statement::Rollback {
                 savepoint: None, ..
             } => {
                 self.end(false).await?;
-                sink.complete("ROLLBACK")
+                sink.complete(Tag::Word("ROLLBACK"))
             }
             Statement::Rollback {
                 savepoint: Some(name),
@@ -122,7 +122,7 @@ impl Session {
                     self.changes.return_to(transaction, mark)?;
                 }
                 self.block.is_failed = false;
-                sink.complete("ROLLBACK")
+                sink.complete(Tag::Word("ROLLBACK"))
             }
             Statement::Savepoint { name } => {
                 self.in_block("SAVEPOINT")?;
@@ -131,7 +131,7 @@ impl Session {
                     let mark = self.changes.mark(transaction)?;
                     self.block.savepoints.push((name::fold(name), mark));
                 }
-                sink.complete("SAVEPOINT")
+                sink.complete(Tag::Word("SAVEPOINT"))
             }
             Statement::ReleaseSavepoint { name } => {
                 self.in_block("RELEASE SAVEPOINT")?;
@@ -142,7 +142,7 @@ impl Session {
                     self.changes.release(transaction, mark)?;
                 }
                 self.block.savepoints.truncate(at);
-                sink.complete("RELEASE")
+                sink.complete(Tag::Word("RELEASE"))
             }
             _ => Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
@@ -159,7 +159,7 @@ impl Session {
         Err(SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message))
     }
 
-    fn set_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
+    pub(super) fn set_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
         for mode in modes {
             match mode {
                 TransactionMode::AccessMode(access) => {
@@ -179,8 +179,11 @@ impl Session {
         Ok(())
     }
 
-    /// Commits a transaction that no BEGIN has opened.
-    pub(super) async fn end_implicit(&mut self) -> Result<()> {
+    /// Commits what no BEGIN has opened: the end of a series of prepared statements.
+    ///
+    /// # Errors
+    /// 40001 and the like: it could not be committed.
+    pub async fn end_implicit(&mut self) -> Result<()> {
         if self.block.is_explicit {
             return Ok(());
         }

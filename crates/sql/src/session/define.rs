@@ -3,7 +3,7 @@
 use sqlparser::ast::{self, CreateIndex, ObjectType, Statement};
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink};
+use super::{Session, Sink, Tag};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{
@@ -17,21 +17,21 @@ impl Session {
     pub(super) async fn define(
         &mut self,
         statement: &Statement,
-        sink: &mut dyn Sink,
+        sink: &mut impl Sink,
     ) -> Result<()> {
         self.begin()?;
         match statement {
             Statement::CreateTable(create) => {
                 self.create_table(create).await?;
-                sink.complete("CREATE TABLE")
+                sink.complete(Tag::Word("CREATE TABLE"))
             }
             Statement::CreateIndex(create) => {
                 self.create_index(create).await?;
-                sink.complete("CREATE INDEX")
+                sink.complete(Tag::Word("CREATE INDEX"))
             }
             Statement::CreateView(create) => {
                 self.create_view(create).await?;
-                sink.complete("CREATE VIEW")
+                sink.complete(Tag::Word("CREATE VIEW"))
             }
             Statement::CreateSchema {
                 schema_name,
@@ -46,7 +46,7 @@ impl Session {
                 if catalog.schema_named(&name).is_none() || !if_not_exists {
                     self.ddl()?.create_schema(&name).await?;
                 }
-                sink.complete("CREATE SCHEMA")
+                sink.complete(Tag::Word("CREATE SCHEMA"))
             }
             Statement::Drop {
                 object_type,
@@ -56,11 +56,17 @@ impl Session {
                 ..
             } => {
                 self.drop(*object_type, names, *if_exists, *cascade).await?;
-                sink.complete(&format!("DROP {object_type}"))
+                sink.complete(Tag::Word(match object_type {
+                    ObjectType::View => "DROP VIEW",
+                    ObjectType::Index => "DROP INDEX",
+                    ObjectType::Schema => "DROP SCHEMA",
+                    ObjectType::Sequence => "DROP SEQUENCE",
+                    _ => "DROP TABLE",
+                }))
             }
             Statement::Truncate(truncate) => {
                 self.truncate(truncate).await?;
-                sink.complete("TRUNCATE TABLE")
+                sink.complete(Tag::Word("TRUNCATE TABLE"))
             }
             _ => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not a definition")),
         }

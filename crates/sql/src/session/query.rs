@@ -6,7 +6,7 @@ use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
-use super::{Field, Session, Sink, environment::During};
+use super::{Field, ResultRow, Session, Sink, Tag, environment::During};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{Catalog, ObjectId},
@@ -25,18 +25,18 @@ const PLANS_MAX: usize = 256;
 /// A statement that can be run at once, as long as its catalog is in force.
 pub(super) struct Planned {
     plan: plan::Planned,
-    fields: Vec<Field>,
+    pub(super) fields: Vec<Field>,
     /// The types that parameters are read as, those of literals.
-    parameters: Vec<Type>,
+    pub(super) parameters: Vec<Type>,
     kind: Kind,
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
-    catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<Catalog>,
 }
 
 /// What is told at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Select,
     Insert,
     Update,
@@ -44,12 +44,19 @@ enum Kind {
     Merge,
 }
 
+impl Planned {
+    /// Whether a client is shown rows.
+    pub(super) fn shows_rows(&self) -> bool {
+        self.kind == Kind::Select || !self.fields.is_empty()
+    }
+}
+
 impl Session {
     /// Carries a statement out if it is one that has a plan; whether it is.
     pub(super) async fn planned(
         &mut self,
         source: &Source<'_>,
-        sink: &mut dyn Sink,
+        sink: &mut impl Sink,
     ) -> Result<bool> {
         if !source.may_have_plan() {
             return Ok(false);
@@ -60,7 +67,11 @@ impl Session {
                 return Ok(false);
             };
             if self.lock(&planned).await? {
-                self.run(&planned, &literals, sink).await?;
+                let parameters = self.literals(&planned, &literals)?;
+                if planned.shows_rows() {
+                    sink.fields(&planned.fields)?;
+                }
+                self.run(&planned, &parameters, sink).await?;
                 return Ok(true);
             }
         }
@@ -127,7 +138,7 @@ impl Session {
         planned
     }
 
-    fn bound(
+    pub(super) fn bound(
         &self,
         source: &Source<'_>,
         statement: &Statement,
@@ -167,7 +178,7 @@ impl Session {
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
-    async fn lock(&self, planned: &Planned) -> Result<bool> {
+    pub(super) async fn lock(&self, planned: &Planned) -> Result<bool> {
         let Some(transaction) = &self.transaction else {
             return Ok(false);
         };
@@ -184,17 +195,17 @@ impl Session {
         Ok(self.changes.is_current(&planned.catalog))
     }
 
-    async fn run(
+    /// Runs a plan whose tables are locked.
+    pub(super) async fn run(
         &self,
         planned: &Planned,
-        literals: &[Literal],
-        sink: &mut dyn Sink,
+        parameters: &Rows,
+        sink: &mut impl Sink,
     ) -> Result<()> {
         let Some(transaction) = &self.transaction else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
         self.surrounding.begin_statement();
-        let parameters = self.parameters(planned, literals)?;
         let environment = During {
             surrounding: &self.surrounding,
             catalog: &planned.catalog,
@@ -205,49 +216,54 @@ impl Session {
             settings: &self.settings,
             environment: &environment,
             patterns: &self.patterns,
-            parameters: &parameters,
+            parameters,
             shared: &shared,
             row_numbers: &self.database.row_numbers,
         };
         let mut operator = open(&planned.plan.plan)?;
         let mut batch = Rows::new(width(&planned.plan.plan));
-        let shows_rows = planned.kind == Kind::Select || !planned.fields.is_empty();
-        if shows_rows {
-            sink.fields(&planned.fields)?;
-        }
+        let shows_rows = planned.shows_rows();
         let mut count = 0_u64;
-        let mut values = Vec::with_capacity(planned.plan.outputs.len());
         while operator.next(&run, &mut batch).await? {
             count += batch.len() as u64;
             if shows_rows {
+                let mut values = Vec::with_capacity(planned.plan.outputs.len());
                 for row in batch.iter() {
                     values.clear();
                     values.extend(planned.plan.outputs.iter().map(|at| row[*at]));
-                    sink.row(&values)?;
+                    sink.row(&ResultRow {
+                        fields: &planned.fields,
+                        values: &values,
+                        context: self.context(&planned.catalog),
+                    })?;
                 }
             }
-            values = Vec::with_capacity(planned.plan.outputs.len());
             batch.clear();
+            sink.drain().await?;
         }
-        let tag = match planned.kind {
-            Kind::Select => format!("SELECT {count}"),
-            Kind::Insert => format!("INSERT 0 {count}"),
-            Kind::Update => format!("UPDATE {count}"),
-            Kind::Delete => format!("DELETE {count}"),
-            Kind::Merge => format!("MERGE {count}"),
-        };
-        sink.complete(&tag)
+        sink.complete(match planned.kind {
+            Kind::Select => Tag::Rows("SELECT", count),
+            Kind::Insert => Tag::Insert(count),
+            Kind::Update => Tag::Rows("UPDATE", count),
+            Kind::Delete => Tag::Rows("DELETE", count),
+            Kind::Merge => Tag::Rows("MERGE", count),
+        })
+    }
+
+    /// How values are read and written.
+    pub(super) fn context<'s>(&'s self, catalog: &'s Catalog) -> types::Context<'s> {
+        types::Context {
+            settings: &self.settings,
+            names: catalog,
+            now: self.surrounding.transaction_time(),
+        }
     }
 
     /// The values of parameters that stand for literals.
-    fn parameters(&self, planned: &Planned, literals: &[Literal]) -> Result<Rows> {
+    fn literals(&self, planned: &Planned, literals: &[Literal]) -> Result<Rows> {
         let mut parameters = Rows::new(planned.parameters.len());
         let scratch = Scratch::new();
-        let context = types::Context {
-            settings: &self.settings,
-            names: &*planned.catalog,
-            now: self.surrounding.transaction_time(),
-        };
+        let context = self.context(&planned.catalog);
         let values = literals
             .iter()
             .zip(&planned.parameters)
@@ -261,7 +277,7 @@ impl Session {
     }
 }
 
-fn kind_of(statement: &Statement) -> Option<Kind> {
+pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
     Some(match statement {
         Statement::Query(_) => Kind::Select,
         Statement::Insert(_) => Kind::Insert,

@@ -7,8 +7,8 @@ use std::{rc::Rc, sync::Arc};
 use async_channel::{Receiver, Sender};
 use engine::{Database, DatabaseConfig};
 use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
-use sql::{Field, Session, Sink};
-use types::{Result, SqlError, Value};
+use sql::{Field, ResultRow, Session, Sink, Tag};
+use types::{Result, SqlError};
 
 /// What a text has given.
 #[derive(Debug, Default, Clone)]
@@ -27,29 +27,23 @@ impl Sink for Answer {
         Ok(())
     }
 
-    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let settings = types::Settings::default();
-        let context = types::Context {
-            settings: &settings,
-            names: &types::NoNames,
-            now: 0,
-        };
-        let mut row = Vec::with_capacity(values.len());
-        for (value, field) in values.iter().zip(&self.fields) {
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        let mut shown = Vec::with_capacity(row.values.len());
+        for (value, field) in row.values.iter().zip(row.fields) {
             let mut text = Vec::new();
             if value.is_null() {
                 text.extend_from_slice(b"NULL");
             } else {
-                types::text::write(*value, field.ty, &context, &mut text)?;
+                types::text::write(*value, field.ty, &row.context, &mut text)?;
             }
-            row.push(String::from_utf8(text).expect("text is UTF-8"));
+            shown.push(String::from_utf8(text).expect("text is UTF-8"));
         }
-        self.rows.push(row);
+        self.rows.push(shown);
         Ok(())
     }
 
-    fn complete(&mut self, tag: &str) -> Result<()> {
-        self.tags.push(tag.to_owned());
+    fn complete(&mut self, tag: Tag) -> Result<()> {
+        self.tags.push(tag.to_string());
         Ok(())
     }
 }

@@ -1,0 +1,138 @@
+//! `weft serve`: a database for PostgreSQL's clients.
+
+mod connection;
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use bench::progress::Progress;
+use server::{Config, Reactor, Server};
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    iterator::Signals,
+};
+use weft::{Database, Options, Outside};
+
+use self::connection::Served;
+use crate::directory::Showing;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft serve
+  weft serve --data-dir /var/lib/weft --listen 127.0.0.1:5433
+  psql -h 127.0.0.1 -p 5432 -U weft weft
+
+What statements there are, and which are missing: see docs/design/sql.md. A statement that is not
+supported says so by name (SQLSTATE 0A000).";
+
+/// Serves a database to PostgreSQL's clients until it is told to end (SIGINT, SIGTERM).
+///
+/// The database is durable: what was acknowledged outlives a crash. It is made if there is none.
+/// Its name and that of its user are `weft`, and no password is asked for; so it listens on this
+/// machine only.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Where the database is kept.
+    #[arg(long, value_name = "DIR", default_value = "weft-data")]
+    data_dir: PathBuf,
+    /// Keeps everything in memory, and nothing when it ends.
+    #[arg(long, conflicts_with = "data_dir")]
+    in_memory: bool,
+    /// Where it listens; several times for several addresses. Port 0: any that is free.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5432")]
+    listen: Vec<SocketAddr>,
+    /// Threads, each with its share of the connections; one for each core if not given.
+    #[arg(long, value_name = "NUMBER")]
+    workers: Option<usize>,
+}
+
+/// How long statements may take to end when the server does.
+const GRACE: Duration = Duration::from_secs(10);
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        let failed = |error: &dyn std::fmt::Display| bench::Error::run(error.to_string());
+        if let Some(address) = self
+            .listen
+            .iter()
+            .find(|address| !address.ip().is_loopback())
+        {
+            return Err(bench::Error::input(format!(
+                "{address} can be reached from elsewhere, and passwords cannot be set yet; listen \
+                 on 127.0.0.1 or [::1]"
+            )));
+        }
+        // Blocked before there are threads, which inherit that.
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| failed(&error))?;
+        let listeners = self.listeners()?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = self.workers.unwrap_or(cores).max(1);
+        let reactors = (0..workers).map(|_| Reactor::new());
+        let reactors: Vec<Arc<Reactor>> = reactors
+            .collect::<std::io::Result<_>>()
+            .map_err(|error| failed(&error))?;
+        let outsides = reactors
+            .iter()
+            .map(|reactor| reactor.clone() as Arc<dyn Outside>);
+        let options = Options {
+            data_dir: (!self.in_memory).then(|| self.data_dir.clone()),
+            // A worker sleeps until a client, the device or a timer wakes it.
+            idle_spin_us: 0,
+            ..Options::default()
+        };
+        let mut showing = Showing::new("loading");
+        let workers = Database::open_beside(options, outsides.collect(), |progress| {
+            showing.show(progress.bytes_done, progress.bytes_total);
+        });
+        drop(showing);
+        let workers = workers.map_err(|error| failed(&error))?;
+        let database = open(&workers)?;
+        let backend = Arc::new(Served {
+            workers: workers.clone(),
+            database,
+        });
+        let server = Server::start(backend, reactors, listeners, Config::default());
+        let server = server.map_err(|error| failed(&error))?;
+        for address in server.addresses() {
+            crate::write_results(&format!("listening on {address}\n"))?;
+        }
+        signals.forever().next();
+        Progress::stderr().note("ending: statements that run have ten seconds");
+        server.stop(GRACE);
+        workers.close();
+        Ok(())
+    }
+
+    fn listeners(&self) -> bench::Result<Vec<TcpListener>> {
+        let listen = self.listen.iter().map(|address| {
+            TcpListener::bind(address).map_err(|error| {
+                bench::Error::run(format!(
+                    "cannot listen on {address}: {error}; choose another --listen ADDR:PORT"
+                ))
+            })
+        });
+        listen.collect()
+    }
+}
+
+/// Opens the SQL side of a database, on one of its workers.
+fn open(workers: &Database) -> bench::Result<Arc<sql::Database>> {
+    let (answer, answers) = mpsc::channel();
+    workers.workers()[0].spawn(move |context| async move {
+        let opened = sql::Database::open(context.engine_session(), "weft", "weft").await;
+        // Nobody is there to hear it if the database is being closed.
+        let _ = answer.send(opened);
+    });
+    match answers.recv() {
+        Ok(Ok(database)) => Ok(database),
+        Ok(Err(error)) => Err(bench::Error::run(error.to_string())),
+        Err(_) => Err(bench::Error::run(
+            "the database was closed while it was opened".to_owned(),
+        )),
+    }
+}

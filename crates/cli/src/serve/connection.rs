@@ -1,0 +1,241 @@
+//! SQL sessions behind the PostgreSQL protocol.
+
+use std::{num::NonZeroU32, rc::Rc, sync::Arc};
+
+use server::{
+    Backend, Client, CommandTag, Execution, Format, Named, ParameterTypes, Parameters, Startup,
+    Task, TransactionStatus, Verifier,
+};
+use sql::{Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag};
+use types::{Result, SqlError, SqlState, Type};
+use weft::Context;
+
+/// What clients are told as soon as they are connected.
+const TOLD: &[&str] = &[
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "integer_datetimes",
+    "IntervalStyle",
+    "is_superuser",
+    "server_encoding",
+    "server_version",
+    "standard_conforming_strings",
+    "TimeZone",
+];
+
+/// A database and its workers.
+pub(super) struct Served {
+    pub(super) workers: weft::Database,
+    pub(super) database: Arc<sql::Database>,
+}
+
+impl Backend for Served {
+    type Context = Context;
+    type Session = Connection;
+
+    fn spawn(&self, worker: usize, task: Task<Context>) {
+        self.workers.workers()[worker].spawn(task);
+    }
+
+    async fn verifier(&self, _: &Context, user: &str) -> Result<Option<Verifier>> {
+        let Some(kept) = self.database.verifier(user)? else {
+            return Ok(None);
+        };
+        let verifier = kept.parse::<Verifier>().map_err(|error| {
+            SqlError::new(
+                SqlState::DATA_CORRUPTED,
+                format!("the password of role \"{user}\": {error}"),
+            )
+        })?;
+        Ok(Some(verifier))
+    }
+
+    async fn open(&self, context: Context, startup: Startup) -> Result<Connection> {
+        if startup.database != self.database.name() {
+            let message = format!("database \"{}\" does not exist", startup.database);
+            return Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, message)
+                .hint(format!("There is one: \"{}\".", self.database.name())));
+        }
+        // A role may be there that was dropped since it was asked for its password.
+        self.database.verifier(&startup.user)?;
+        let mut session = Session::new(&self.database, context.engine_session(), &startup.user);
+        for (name, value) in &startup.settings {
+            session.set(name, value)?;
+        }
+        Ok(Connection {
+            session,
+            statements: Named::default(),
+        })
+    }
+}
+
+/// One client.
+pub(super) struct Connection {
+    session: Session,
+    statements: Named<Statement>,
+}
+
+/// A prepared statement, as the protocol describes it.
+#[derive(Clone)]
+pub(super) struct Statement(Rc<Described>);
+
+struct Described {
+    prepared: Rc<Prepared>,
+    parameters: Vec<u32>,
+    fields: Option<Vec<server::Field>>,
+}
+
+impl server::Statement for Statement {
+    fn parameter_types(&self) -> &[u32] {
+        &self.0.parameters
+    }
+
+    fn fields(&self) -> Option<&[server::Field]> {
+        self.0.fields.as_deref()
+    }
+}
+
+impl server::Session for Connection {
+    type Statement = Statement;
+    type Portal = Portal;
+
+    fn parameters(&self, tell: &mut dyn FnMut(&str, &str)) {
+        for name in TOLD {
+            if let Ok(value) = self.session.shows(name) {
+                tell(name, &value);
+            }
+        }
+    }
+
+    fn status(&self) -> TransactionStatus {
+        match self.session.status() {
+            Status::Idle => TransactionStatus::Idle,
+            Status::Open => TransactionStatus::InTransaction,
+            Status::Failed => TransactionStatus::Failed,
+        }
+    }
+
+    fn statements(&mut self) -> &mut Named<Statement> {
+        &mut self.statements
+    }
+
+    async fn simple(&mut self, text: &str, client: &mut Client<'_>) -> Result<()> {
+        self.session.execute(text, &mut ToClient(client)).await
+    }
+
+    async fn parse(&mut self, text: &str, types: ParameterTypes<'_>) -> Result<Statement> {
+        let types = types.iter().map(|oid| match oid {
+            None => Ok(None),
+            Some(oid) => match Type::from_oid(oid) {
+                Some(Type::Unknown) => Ok(None),
+                Some(ty) => Ok(Some(ty)),
+                None => {
+                    let message = format!("type with OID {oid} does not exist");
+                    Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
+                }
+            },
+        });
+        let types = types.collect::<Result<Vec<_>>>()?;
+        let prepared = self.session.prepare(text, &types)?;
+        let fields = prepared.fields();
+        Ok(Statement(Rc::new(Described {
+            parameters: prepared
+                .parameter_types()
+                .iter()
+                .map(|ty| ty.oid())
+                .collect(),
+            fields: fields.map(|fields| fields.iter().map(described).collect()),
+            prepared: Rc::new(prepared),
+        })))
+    }
+
+    async fn bind(&mut self, statement: &Statement, parameters: Parameters<'_>) -> Result<Portal> {
+        let values: Vec<(bool, Option<&[u8]>)> = parameters
+            .iter()
+            .map(|(format, bytes)| (format == Format::Binary, bytes))
+            .collect();
+        self.session.bind(&statement.0.prepared, values.into_iter())
+    }
+
+    async fn execute(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: Option<NonZeroU32>,
+        client: &mut Client<'_>,
+    ) -> Result<Execution> {
+        let rows_max = rows_max.map(|most| most.get() as usize);
+        let progress = self
+            .session
+            .run_portal(portal, rows_max, &mut ToClient(client))
+            .await?;
+        Ok(match progress {
+            Progress::Complete(tag) => Execution::Complete(tag_of(tag)),
+            Progress::Suspended => Execution::Suspended,
+            Progress::Empty => Execution::Empty,
+        })
+    }
+
+    fn failed(&mut self) {
+        self.session.failed();
+    }
+
+    async fn sync(&mut self) -> Result<()> {
+        self.session.end_implicit().await
+    }
+}
+
+/// Results on their way to a client.
+struct ToClient<'c, 'w>(&'c mut Client<'w>);
+
+impl Sink for ToClient<'_, '_> {
+    fn fields(&mut self, fields: &[Field]) -> Result<()> {
+        let fields: Vec<_> = fields.iter().map(described).collect();
+        self.0.fields(&fields)
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        self.0.values(row.values, |column, value, format, bytes| {
+            let ty = row.fields[column].ty;
+            match format {
+                Format::Text => types::text::write(*value, ty, &row.context, bytes),
+                Format::Binary => types::binary::write(*value, ty, &row.context, bytes),
+            }
+        })
+    }
+
+    fn complete(&mut self, tag: Tag) -> Result<()> {
+        self.0.complete(tag_of(tag));
+        Ok(())
+    }
+
+    fn empty(&mut self) {
+        self.0.empty_query();
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        self.0.control().check()?;
+        self.0.room().await
+    }
+}
+
+fn tag_of(tag: Tag) -> CommandTag {
+    match tag {
+        Tag::Word(word) => CommandTag::Word(word),
+        Tag::Rows(word, rows) => CommandTag::Rows(word, rows),
+        Tag::Insert(rows) => CommandTag::Insert(rows),
+    }
+}
+
+fn described(field: &Field) -> server::Field {
+    let (table, column) = field.origin.unwrap_or_default();
+    server::Field {
+        name: field.name.as_str().into(),
+        table,
+        column: i16::try_from(column).unwrap_or(0),
+        type_oid: field.ty.oid(),
+        type_size: field.ty.length(),
+        type_modifier: field.modifier.0,
+    }
+}

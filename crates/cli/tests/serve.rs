@@ -1,0 +1,216 @@
+//! `weft serve`, asked by a client of another make.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use postgres::{Client, NoTls, SimpleQueryMessage, error::SqlState};
+
+/// A server that runs, and ends with this.
+struct Served {
+    child: Child,
+    port: u16,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Served {
+        let mut command = Command::cargo_bin("weft").unwrap();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--workers", "2"]);
+        let mut child = command
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let output = child.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
+        Served { child, port }
+    }
+
+    fn connect(&self) -> Client {
+        let to = format!("host=127.0.0.1 port={} user=weft dbname=weft", self.port);
+        Client::connect(&to, NoTls).unwrap()
+    }
+
+    /// As the system does when it has enough of a process.
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn code(error: &postgres::Error) -> &SqlState {
+    error.code().expect("the server's error")
+}
+
+#[test]
+fn statements_are_prepared_and_values_travel_in_binary_form() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    client
+        .batch_execute(
+            "create table item (id int primary key, name text, price float8, seen timestamp)",
+        )
+        .unwrap();
+    let put = client
+        .prepare("insert into item values ($1, $2, $3, now()::timestamp)")
+        .unwrap();
+    for id in 0..100_i32 {
+        let name = (id % 3 > 0).then(|| format!("item {id}"));
+        let count = client.execute(&put, &[&id, &name, &f64::from(id)]).unwrap();
+        assert_eq!(count, 1);
+    }
+    let rows = client
+        .query(
+            "select id, name, price from item where id >= $1 order by id",
+            &[&97_i32],
+        )
+        .unwrap();
+    let found: Vec<(i32, Option<String>, f64)> = rows
+        .iter()
+        .map(|row| (row.get(0), row.get(1), row.get(2)))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (97, Some("item 97".to_owned()), 97.0),
+            (98, Some("item 98".to_owned()), 98.0),
+            (99, None, 99.0)
+        ]
+    );
+    let count: i64 = client
+        .query_one("select count(*) from item", &[])
+        .unwrap()
+        .get(0);
+    assert_eq!(count, 100);
+    let error = client.execute(&put, &[&1_i32, &"again", &0.0]).unwrap_err();
+    assert_eq!(code(&error), &SqlState::UNIQUE_VIOLATION);
+    let error = client.query("select nope from item", &[]).unwrap_err();
+    assert_eq!(code(&error), &SqlState::UNDEFINED_COLUMN);
+}
+
+#[test]
+fn transactions_end_as_the_client_says() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    client.batch_execute("create table t (a int)").unwrap();
+    let mut transaction = client.transaction().unwrap();
+    transaction
+        .execute("insert into t values (1)", &[])
+        .unwrap();
+    let mut inner = transaction.savepoint("inner").unwrap();
+    inner.execute("insert into t values (2)", &[]).unwrap();
+    inner.rollback().unwrap();
+    transaction.commit().unwrap();
+    let mut dropped = client.transaction().unwrap();
+    dropped.execute("insert into t values (3)", &[]).unwrap();
+    drop(dropped);
+    let answers = client
+        .simple_query("select a from t; select 1 / 0")
+        .unwrap_err();
+    assert_eq!(code(&answers), &SqlState::DIVISION_BY_ZERO);
+    let answers = client.simple_query("select a from t order by a").unwrap();
+    let rows: Vec<&str> = answers
+        .iter()
+        .filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(rows, ["1"]);
+}
+
+#[test]
+fn rows_are_taken_some_at_a_time() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    client
+        .batch_execute("create table t (a int primary key)")
+        .unwrap();
+    for a in 0..25_i32 {
+        client.execute("insert into t values ($1)", &[&a]).unwrap();
+    }
+    let mut transaction = client.transaction().unwrap();
+    let portal = transaction.bind("select a from t order by a", &[]).unwrap();
+    let mut sizes = Vec::new();
+    let mut sum = 0;
+    loop {
+        let rows = transaction.query_portal(&portal, 10).unwrap();
+        sizes.push(rows.len());
+        sum += rows.iter().map(|row| row.get::<_, i32>(0)).sum::<i32>();
+        if rows.len() < 10 {
+            break;
+        }
+    }
+    assert_eq!((sizes, sum), (vec![10, 10, 5], 300));
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_kill() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("data");
+    let arguments = ["--data-dir", directory.to_str().unwrap()];
+    let served = Served::start(&arguments);
+    let mut client = served.connect();
+    client
+        .batch_execute(
+            "create table account (id int primary key, owner text unique, balance numeric not null);
+             create index rich on account (balance);
+             insert into account values (1, 'ann', 10), (2, 'bob', 20.5)",
+        )
+        .unwrap();
+    client
+        .batch_execute("begin; update account set balance = 0")
+        .unwrap();
+    served.kill();
+    let served = Served::start(&arguments);
+    let mut client = served.connect();
+    let rows = client
+        .simple_query("select owner, balance from account where balance > 5 order by balance")
+        .unwrap();
+    let rows: Vec<(&str, &str)> = rows
+        .iter()
+        .filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some((row.get(0)?, row.get(1)?)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(rows, [("ann", "10"), ("bob", "20.5")]);
+    let error = client
+        .execute("insert into account values (3, 'bob', 1)", &[])
+        .unwrap_err();
+    assert_eq!(code(&error), &SqlState::UNIQUE_VIOLATION);
+}
+
+#[test]
+fn who_is_not_known_and_what_is_not_there_is_told() {
+    let served = Served::start(&["--in-memory"]);
+    for (user, database, expected) in [
+        (
+            "nobody",
+            "weft",
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        ),
+        ("weft", "nowhere", SqlState::INVALID_CATALOG_NAME),
+    ] {
+        let to = format!(
+            "host=127.0.0.1 port={} user={user} dbname={database}",
+            served.port
+        );
+        let error = Client::connect(&to, NoTls).err().unwrap();
+        assert_eq!(code(&error), &expected);
+    }
+    let mut client = served.connect();
+    let error = client.batch_execute("listen channel").unwrap_err();
+    assert_eq!(code(&error), &SqlState::FEATURE_NOT_SUPPORTED);
+}

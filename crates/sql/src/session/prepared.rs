@@ -1,0 +1,297 @@
+//! Statements that a client prepares, and runs with parameters.
+//!
+//! A statement is planned when it is prepared, and again when a table that it uses has changed.
+//! Its parameters and its columns stay those that the client was told.
+
+use std::{cell::RefCell, rc::Rc};
+
+use sqlparser::ast::Statement;
+use types::{Result, Scratch, SqlError, SqlState, Type, Value};
+
+use super::{
+    Field, ResultRow, Session, Sink, Tag,
+    query::{Planned, kind_of},
+};
+use crate::{bind::Parameters, parse, rows::Rows};
+
+/// A statement that was prepared.
+pub struct Prepared {
+    text: Box<str>,
+    types: Vec<Type>,
+    fields: Option<Vec<Field>>,
+    kind: Kind,
+}
+
+enum Kind {
+    Empty,
+    /// With the newest plan.
+    Planned(Box<Statement>, RefCell<Rc<Planned>>),
+    Other,
+}
+
+impl Prepared {
+    /// The types of its parameters.
+    pub fn parameter_types(&self) -> &[Type] {
+        &self.types
+    }
+
+    /// The columns of its rows, if it gives any.
+    pub fn fields(&self) -> Option<&[Field]> {
+        self.fields.as_deref()
+    }
+}
+
+/// A statement with its parameters, and how far its rows were taken.
+pub struct Portal {
+    prepared: Rc<Prepared>,
+    parameters: Rows,
+    /// Rows that are left, where the client takes so many at a time, and how it ends.
+    rest: Option<Rest>,
+}
+
+struct Rest {
+    rows: Rows,
+    next: usize,
+    tag: Option<Tag>,
+}
+
+impl Portal {
+    /// The statement.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+}
+
+/// How far a portal has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// To its end.
+    Complete(Tag),
+    /// There are rows left.
+    Suspended,
+    /// There was no statement in the text.
+    Empty,
+}
+
+impl Session {
+    /// Prepares the one statement of a text; types that are not told follow from their use.
+    ///
+    /// # Errors
+    /// 42601 for several statements; those of binding.
+    pub fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
+        let sources = parse::split(text)?;
+        let source = match sources.as_slice() {
+            [] => {
+                return Ok(Prepared {
+                    text: "".into(),
+                    types: Vec::new(),
+                    fields: None,
+                    kind: Kind::Empty,
+                });
+            }
+            [source] => source,
+            _ => {
+                let message = "cannot insert multiple commands into a prepared statement";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
+        };
+        let statement = source.parse()?;
+        self.block.check(&statement)?;
+        if kind_of(&statement).is_none() {
+            return Ok(Prepared {
+                text: text.into(),
+                types: Vec::new(),
+                fields: self.shown(&statement),
+                kind: Kind::Other,
+            });
+        }
+        let catalog = self.changes.catalog();
+        let mut parameters = Parameters::declared(types.to_vec());
+        let planned = Rc::new(self.bound(source, &statement, &mut parameters, &catalog)?);
+        Ok(Prepared {
+            text: text.into(),
+            types: planned.parameters.clone(),
+            fields: planned.shows_rows().then(|| planned.fields.clone()),
+            kind: Kind::Planned(Box::new(statement), RefCell::new(planned)),
+        })
+    }
+
+    /// Gives a statement its parameters, each as text or in binary form; `None` is NULL.
+    ///
+    /// # Errors
+    /// 08P01 if there are too many or too few; 22P02, 22P03 and the like if a value is none of its
+    /// type.
+    pub fn bind<'b>(
+        &self,
+        prepared: &Rc<Prepared>,
+        values: impl ExactSizeIterator<Item = (bool, Option<&'b [u8]>)>,
+    ) -> Result<Portal> {
+        if values.len() != prepared.types.len() {
+            let message = format!(
+                "bind message supplies {} parameters, but prepared statement requires {}",
+                values.len(),
+                prepared.types.len()
+            );
+            return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, message));
+        }
+        let catalog = self.changes.catalog();
+        let context = self.context(&catalog);
+        let scratch = Scratch::new();
+        let read = values
+            .zip(&prepared.types)
+            .map(|((is_binary, bytes), ty)| match bytes {
+                None => Ok(Value::Null),
+                Some(bytes) if is_binary => types::binary::read(bytes, *ty, &context, &scratch),
+                Some(bytes) => {
+                    let text = std::str::from_utf8(bytes).map_err(|_| {
+                        let message = "invalid byte sequence for encoding \"UTF8\"";
+                        SqlError::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, message)
+                    })?;
+                    types::text::read(text, *ty, &context, &scratch)
+                }
+            });
+        let read: Vec<Value<'_>> = read.collect::<Result<_>>()?;
+        let mut parameters = Rows::new(prepared.types.len());
+        parameters.push(read);
+        Ok(Portal {
+            prepared: prepared.clone(),
+            parameters,
+            rest: None,
+        })
+    }
+
+    /// Runs a portal on: all rows that are left, or so many. Where a client takes them bit by bit,
+    /// all are computed at once and kept.
+    ///
+    /// # Errors
+    /// Those of the statement. The session has to be told ([`Session::failed`]).
+    pub async fn run_portal(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<Progress> {
+        let prepared = portal.prepared.clone();
+        if portal.rest.is_none() {
+            if let Kind::Empty = prepared.kind {
+                return Ok(Progress::Empty);
+            }
+            let mut kept = Kept {
+                inner: sink,
+                rows: rows_max.map(|_| Rows::new(prepared.fields.as_ref().map_or(0, Vec::len))),
+                tag: None,
+            };
+            self.run_prepared(&prepared, &portal.parameters, &mut kept)
+                .await?;
+            let Kept { rows, tag, .. } = kept;
+            portal.rest = Some(Rest {
+                rows: rows.unwrap_or_default(),
+                next: 0,
+                tag,
+            });
+        }
+        let Some(rest) = &mut portal.rest else {
+            return Ok(Progress::Empty);
+        };
+        let until = rows_max.map_or(rest.rows.len(), |most| {
+            rest.rows.len().min(rest.next + most)
+        });
+        let catalog = self.changes.catalog();
+        for at in rest.next..until {
+            sink.row(&ResultRow {
+                fields: prepared.fields.as_deref().unwrap_or_default(),
+                values: rest.rows.row(at),
+                context: self.context(&catalog),
+            })?;
+            if at % crate::execute::BATCH_ROWS == 0 {
+                sink.drain().await?;
+            }
+        }
+        rest.next = until;
+        if until < rest.rows.len() {
+            return Ok(Progress::Suspended);
+        }
+        Ok(rest.tag.map_or(Progress::Empty, Progress::Complete))
+    }
+
+    async fn run_prepared(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &Rows,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let Kind::Planned(statement, newest) = &prepared.kind else {
+            let sources = parse::split(&prepared.text)?;
+            for source in &sources {
+                self.statement(source, sink).await?;
+            }
+            return Ok(());
+        };
+        self.block.check(statement)?;
+        loop {
+            self.begin()?;
+            let planned = newest.borrow().clone();
+            if !self.changes.is_current(&planned.catalog) {
+                let renewed = Rc::new(self.again(prepared, statement)?);
+                newest.replace(renewed);
+                continue;
+            }
+            if self.lock(&planned).await? {
+                return self.run(&planned, parameters, sink).await;
+            }
+        }
+    }
+
+    /// A new plan for a statement whose tables may have changed.
+    fn again(&self, prepared: &Prepared, statement: &Statement) -> Result<Planned> {
+        let catalog = self.changes.catalog();
+        let declared = prepared.types.iter().map(|ty| Some(*ty)).collect();
+        let sources = parse::split(&prepared.text)?;
+        let [source] = sources.as_slice() else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
+        };
+        let mut parameters = Parameters::declared(declared);
+        let planned = self.bound(source, statement, &mut parameters, &catalog)?;
+        let fields = planned.shows_rows().then_some(&planned.fields);
+        if fields != prepared.fields.as_ref() {
+            let message = "cached plan must not change result type";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        Ok(planned)
+    }
+}
+
+/// Keeps the rows that a client has not asked for yet, and how the statement ends.
+struct Kept<'s, S> {
+    inner: &'s mut S,
+    rows: Option<Rows>,
+    tag: Option<Tag>,
+}
+
+impl<S: Sink> Sink for Kept<'_, S> {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        match &mut self.rows {
+            Some(rows) => {
+                rows.push(row.values.iter().copied());
+                Ok(())
+            }
+            None => self.inner.row(row),
+        }
+    }
+
+    fn complete(&mut self, tag: Tag) -> Result<()> {
+        self.tag = Some(tag);
+        Ok(())
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        match self.rows {
+            Some(_) => Ok(()),
+            None => self.inner.drain().await,
+        }
+    }
+}
