@@ -22,15 +22,15 @@ pub(super) fn of_engine(error: Error, table: &Table) -> SqlError {
 
 /// An error of writing a row.
 pub(super) fn of_write(error: Error, table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> SqlError {
-    match conflict(&error, table) {
-        Some(conflict) => conflict.error(table, run, row),
-        None => match error {
-            Error::IndexKeyTooLong { index } => {
-                let name = index_of(table, index).map_or("?", |index| &index.name);
-                too_long(name, engine::KEY_BYTES_MAX)
-            }
-            Error::KeyTooLong { .. } => too_long(&table.name, engine::KEY_BYTES_MAX),
-            other => of_engine(other, table),
+    match error {
+        Error::IndexKeyTooLong { index } => {
+            let name = index_of(table, index).map_or("?", |at| &table.indexes[at].name);
+            too_long(name, engine::KEY_BYTES_MAX)
+        }
+        Error::KeyTooLong { .. } => too_long(&table.name, engine::KEY_BYTES_MAX),
+        error => match conflict(&error, table) {
+            Some(met) => met.explained(catalog::write_failed(table, error), table, run, row),
+            None => of_engine(error, table),
         },
     }
 }
@@ -49,52 +49,36 @@ pub(super) struct Conflict(pub(super) Option<usize>);
 pub(super) fn conflict(error: &Error, table: &Table) -> Option<Conflict> {
     match error {
         Error::DuplicateKey => Some(Conflict(None)),
-        Error::DuplicateIndexKey { index } => {
-            let is = |candidate: &catalog::Index| {
-                candidate
-                    .handle
-                    .as_ref()
-                    .is_some_and(|handle| handle.number() as usize == *index)
-            };
-            Some(Conflict(Some(table.indexes.iter().position(is)?)))
-        }
+        Error::DuplicateIndexKey { index } => Some(Conflict(Some(index_of(table, *index)?))),
         _ => None,
     }
 }
 
-fn index_of(table: &Table, number: usize) -> Option<&catalog::Index> {
-    table.indexes.iter().find(|index| {
-        index
-            .handle
-            .as_ref()
-            .is_some_and(|handle| handle.number() as usize == number)
+/// The position of the index that has a number in the engine.
+fn index_of(table: &Table, number: usize) -> Option<usize> {
+    table.indexes.iter().position(|index| {
+        let handle = index.handle.as_ref();
+        handle.is_some_and(|handle| handle.number() as usize == number)
     })
 }
 
 impl Conflict {
-    fn error(self, table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> SqlError {
-        let (name, columns): (&str, Vec<usize>) = match self.0 {
-            None => {
-                let name = table
-                    .primary_key
-                    .as_ref()
-                    .map_or("primary key", |key| &key.name);
-                let columns = match &table.row_key {
-                    RowKey::Columns(columns) => columns.iter().map(|at| usize::from(*at)).collect(),
-                    RowKey::Hidden => Vec::new(),
-                };
-                (name, columns)
-            }
-            Some(at) => {
-                let index = &table.indexes[at];
-                let columns = index.key_columns().unwrap_or_default();
-                (&index.name, columns.into_iter().map(usize::from).collect())
+    /// The error with the values that are there already.
+    fn explained(
+        self,
+        error: SqlError,
+        table: &Table,
+        run: &Run<'_>,
+        row: &[Value<'_>],
+    ) -> SqlError {
+        let columns: Vec<usize> = match (self.0, &table.row_key) {
+            (None, RowKey::Columns(columns)) => columns.iter().map(|at| usize::from(*at)).collect(),
+            (None, RowKey::Hidden) => Vec::new(),
+            (Some(at), _) => {
+                let columns = table.indexes[at].key_columns().unwrap_or_default();
+                columns.into_iter().map(usize::from).collect()
             }
         };
-        let message = format!("duplicate key value violates unique constraint \"{name}\"");
-        let error = SqlError::new(SqlState::UNIQUE_VIOLATION, message)
-            .table(&table.name)
-            .constraint(name);
         if columns.is_empty() {
             return error;
         }

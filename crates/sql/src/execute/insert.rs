@@ -120,15 +120,26 @@ pub(super) async fn put(
     run: &Run<'_>,
     row: &[Value<'_>],
 ) -> Result<std::result::Result<(), engine::Error>> {
-    let mut key = Vec::new();
-    if !new.key(row, &mut key)? {
-        key.extend(run.row_numbers.next().to_be_bytes());
-    }
     let mut record = Vec::new();
     new.record(row, &mut record)?;
+    let storage = new.table.storage();
+    let mut key = Vec::new();
+    if !new.key(row, &mut key)? {
+        loop {
+            let number = run.row_numbers.next().to_be_bytes();
+            let put = run
+                .transaction
+                .insert::<Interleaved>(storage, &number, &record);
+            match put.await {
+                // The clock was turned back to where there are rows already.
+                Err(engine::Error::DuplicateKey) => {}
+                other => return Ok(other),
+            }
+        }
+    }
     Ok(run
         .transaction
-        .insert::<Interleaved>(new.table.storage(), &key, &record)
+        .insert::<Interleaved>(storage, &key, &record)
         .await)
 }
 

@@ -134,7 +134,7 @@ impl Lowering {
             return Ok(None);
         }
         let outer = self.lower(left.clone(), &wanted)?;
-        let (scan, inner) = self.scan_for_join(scan, conditions, &wanted, &outer.layout)?;
+        let (scan, inner) = self.restricted(scan, conditions, &wanted, &outer.layout)?;
         let both = outer.layout.followed_by(&inner);
         let mut residual = residual.to_vec();
         residual.extend(scan.1);
@@ -155,8 +155,9 @@ impl Lowering {
         Ok(Some(Node { plan, layout }))
     }
 
-    /// A scan whose key comes from rows of another layout; conditions over both are handed back.
-    fn scan_for_join(
+    /// A scan with its access path, whose key may come from rows of another layout; conditions over
+    /// both are handed back.
+    pub(super) fn restricted(
         &mut self,
         scan: relation::Scan,
         conditions: Vec<Expression>,

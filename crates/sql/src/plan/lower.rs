@@ -7,7 +7,7 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Call, Plan, Scan, Shared, SharedBody};
+use super::{Apply, ApplyKind, Call, Plan, Shared, SharedBody};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -213,53 +213,13 @@ impl Lowering {
         conditions: Vec<Expression>,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
-        let (scan, layout) = self.scan_for(scan, conditions, needed, &Layout::default())?;
+        // Nothing comes from rows of others, so no condition is left over.
+        let nothing = Layout::default();
+        let ((scan, _), layout) = self.restricted(scan, conditions, needed, &nothing)?;
         Ok(Node {
             plan: Plan::Scan(scan),
             layout,
         })
-    }
-
-    /// A scan that is restricted by conditions, some by values of rows of another layout.
-    fn scan_for(
-        &mut self,
-        scan: relation::Scan,
-        conditions: Vec<Expression>,
-        needed: &BTreeSet<ColumnId>,
-        values: &Layout,
-    ) -> Result<(Scan, Layout)> {
-        let found = self.access(&scan, &conditions, values)?;
-        let rest: Vec<Expression> = conditions
-            .into_iter()
-            .enumerate()
-            .filter(|(at, _)| !found.covered.contains(at))
-            .map(|(_, condition)| condition)
-            .collect();
-        let needed = with(needed, &rest);
-        let columns: Vec<_> = scan
-            .columns
-            .iter()
-            .filter(|(id, _)| needed.contains(id))
-            .copied()
-            .collect();
-        let with_key = needed.contains(&scan.key);
-        let layout = Layout::new(
-            columns
-                .iter()
-                .map(|(id, _)| *id)
-                .chain(with_key.then_some(scan.key)),
-        );
-        let filter = self.conjunction(rest, &layout)?;
-        let scan = Scan {
-            rows: row_layout(&scan.table)?,
-            table: scan.table,
-            access: found.access,
-            descending: false,
-            columns: columns.iter().map(|(_, attribute)| *attribute).collect(),
-            with_key,
-            filter,
-        };
-        Ok((scan, layout))
     }
 
     fn shared(&mut self, number: SharedId, columns: &[(ColumnId, ColumnId)]) -> Result<Node> {
