@@ -153,6 +153,25 @@ impl<'p> Input<'p> {
         self.operator.next(run, &mut self.batch).await
     }
 
+    /// All rows that are left.
+    pub(crate) async fn all(&mut self, run: &Run<'_>) -> Result<Rows> {
+        let mut rows = Rows::new(self.batch.width());
+        while self.more(run).await? {
+            for at in self.taken..self.batch.len() {
+                rows.push(self.batch.row(at).iter().copied());
+            }
+            self.taken = self.batch.len();
+        }
+        Ok(rows)
+    }
+
+    /// Has all rows in the batch before the first is looked at.
+    pub(crate) async fn read_all(&mut self, run: &Run<'_>) -> Result<()> {
+        self.batch = self.all(run).await?;
+        self.taken = 0;
+        Ok(())
+    }
+
     pub(crate) fn rewind(&mut self) {
         self.operator.rewind();
         self.batch.clear();

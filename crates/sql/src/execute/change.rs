@@ -24,21 +24,6 @@ use crate::{
     rows::Rows,
 };
 
-/// Reads all rows of an input, before anything is changed.
-pub(super) async fn read_all(input: &mut Input<'_>, run: &Run<'_>) -> Result<()> {
-    let mut kept = Rows::new(input.batch.width());
-    while input.more(run).await? {
-        input
-            .batch
-            .iter()
-            .for_each(|row| kept.push(row.iter().copied()));
-        input.taken = input.batch.len();
-    }
-    input.batch = kept;
-    input.taken = 0;
-    Ok(())
-}
-
 /// The key of the record in a row.
 fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
     match row[at] {
@@ -98,7 +83,7 @@ impl<'p> Updating<'p> {
 
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if self.plan.target.read_first && !self.is_read {
-            read_all(&mut self.input, run).await?;
+            self.input.read_all(run).await?;
             self.is_read = true;
         }
         while out.is_empty() && self.input.more(run).await? {
@@ -315,7 +300,7 @@ impl<'p> Deleting<'p> {
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         let target = &self.plan.target;
         if target.read_first && !self.is_read {
-            read_all(&mut self.input, run).await?;
+            self.input.read_all(run).await?;
             self.is_read = true;
         }
         while out.is_empty() && self.input.more(run).await? {

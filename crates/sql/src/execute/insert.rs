@@ -19,8 +19,7 @@ use crate::{
 pub(super) struct Inserting<'p> {
     plan: &'p Insert,
     input: Input<'p>,
-    /// All rows of an input that reads the table.
-    kept: Option<Rows>,
+    is_read: bool,
     scratch: Scratch,
 }
 
@@ -29,24 +28,15 @@ impl<'p> Inserting<'p> {
         Self {
             plan,
             input,
-            kept: None,
+            is_read: false,
             scratch: Scratch::new(),
         }
     }
 
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        if self.plan.reads_target && self.kept.is_none() {
-            let mut kept = Rows::new(self.input.batch.width());
-            while self.input.more(run).await? {
-                self.input
-                    .batch
-                    .iter()
-                    .for_each(|row| kept.push(row.iter().copied()));
-                self.input.taken = self.input.batch.len();
-            }
-            self.input.batch = kept;
-            self.input.taken = 0;
-            self.kept = Some(Rows::new(0));
+        if self.plan.reads_target && !self.is_read {
+            self.input.read_all(run).await?;
+            self.is_read = true;
         }
         while out.is_empty() && self.input.more(run).await? {
             while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
@@ -264,6 +254,6 @@ impl Operator for Inserting<'_> {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.kept = None;
+        self.is_read = false;
     }
 }

@@ -79,14 +79,7 @@ impl<'p> LoopJoining<'p> {
 
     async fn over_kept(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if self.kept.is_none() {
-            let mut kept = Rows::new(self.join.inner_width);
-            while self.inner.more(run).await? {
-                self.inner
-                    .batch
-                    .iter()
-                    .for_each(|row| kept.push(row.iter().copied()));
-                self.inner.taken = self.inner.batch.len();
-            }
+            let kept = self.inner.all(run).await?;
             self.matched = vec![false; kept.len()];
             self.kept = Some(kept);
         }

@@ -6,7 +6,7 @@ use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     Input, Operator, Run, Step,
-    change::{delete, read_all, update},
+    change::{delete, update},
     errors::of_write,
     insert::put,
 };
@@ -37,7 +37,7 @@ impl<'p> Merging<'p> {
 
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
-            read_all(&mut self.input, run).await?;
+            self.input.read_all(run).await?;
             self.is_read = true;
         }
         while out.is_empty() && self.input.more(run).await? {

@@ -59,7 +59,7 @@ impl<'p> With<'p> {
         if !self.is_ready {
             for (number, width, body) in &mut self.definitions {
                 let rows = match body {
-                    Body::Query(input) => all(input, run).await?,
+                    Body::Query(input) => input.all(run).await?,
                     Body::Recursive {
                         initial,
                         step,
@@ -74,18 +74,6 @@ impl<'p> With<'p> {
     }
 }
 
-async fn all(input: &mut Input<'_>, run: &Run<'_>) -> Result<Rows> {
-    let mut rows = Rows::new(input.batch.width());
-    while input.more(run).await? {
-        input
-            .batch
-            .iter()
-            .for_each(|row| rows.push(row.iter().copied()));
-        input.taken = input.batch.len();
-    }
-    Ok(rows)
-}
-
 /// `initial`, then `step` over what the step before has added, until it adds nothing.
 async fn recursive(
     number: usize,
@@ -97,7 +85,7 @@ async fn recursive(
 ) -> Result<Rows> {
     let mut result = Rows::new(width);
     let mut seen = distinct.map(Seen::new);
-    let mut added = all(initial, run).await?;
+    let mut added = initial.all(run).await?;
     loop {
         if let Some(seen) = &mut seen {
             let mut fresh = Rows::new(width);
@@ -116,7 +104,7 @@ async fn recursive(
             .for_each(|row| result.push(row.iter().copied()));
         run.shared.put(number, Some(Rc::new(added)));
         step.rewind();
-        added = all(step, run).await?;
+        added = step.all(run).await?;
     }
 }
 
