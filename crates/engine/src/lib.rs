@@ -67,7 +67,9 @@ pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
-pub use transaction::{Commit, Isolation, Savepoint, Transaction, TransactionOptions};
+pub use transaction::{
+    Commit, Isolation, Savepoint, Seeing, StatementSnapshot, Transaction, TransactionOptions,
+};
 pub use ttl::{TableOptions, WallClock, WallTime};
 
 /// Bytes of the longest key.
