@@ -68,7 +68,8 @@ pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{
-    Commit, Isolation, Savepoint, Seeing, StatementSnapshot, Transaction, TransactionOptions,
+    Commit, Isolation, Savepoint, ScanPosition, Seeing, StatementSnapshot, Transaction,
+    TransactionOptions, Unordered,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 

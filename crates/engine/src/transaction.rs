@@ -7,7 +7,7 @@
 //! | which version is visible | `visibility.rs` |
 //! | point reads | `read.rs` |
 //! | insert, update, upsert, delete | `write.rs` |
-//! | ordered scans | `scan.rs` |
+//! | ordered scans; whole tables in no order | `scan.rs`; `unordered_scan.rs` |
 //! | one snapshot for several operations under read committed | `statement_snapshot.rs` |
 //! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs`, `table_lock.rs` |
 //! | a snapshot that moves instead of a conflict | `refresh.rs` |
@@ -51,6 +51,7 @@ mod statement_snapshot;
 mod survey;
 mod table_lock;
 mod undo;
+mod unordered_scan;
 mod visibility;
 mod write;
 
@@ -64,6 +65,7 @@ pub use self::{
     commit::Commit,
     savepoint::Savepoint,
     statement_snapshot::{Seeing, StatementSnapshot},
+    unordered_scan::{ScanPosition, Unordered},
 };
 pub(crate) use self::{
     maintain::Claimed,
