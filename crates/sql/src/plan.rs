@@ -17,6 +17,7 @@ mod write;
 
 use std::sync::Arc;
 
+use functions::Comparison;
 use types::{Type, key::KeyColumn, row::RowLayout};
 
 use crate::{
@@ -119,12 +120,28 @@ pub(crate) struct Scan {
     pub(crate) table: Arc<Table>,
     pub(crate) rows: Arc<RowLayout>,
     pub(crate) access: Access,
+    /// Somebody relies on the rows' order.
+    pub(crate) ordered: bool,
     pub(crate) descending: bool,
     /// The table's columns that are given, by position, in order.
     pub(crate) columns: Vec<usize>,
     /// The record's key comes last.
     pub(crate) with_key: bool,
+    /// What is looked at before a record is decoded.
+    pub(crate) tests: Vec<ColumnTest>,
+    /// The other conditions.
     pub(crate) filter: Option<Program>,
+}
+
+/// A comparison of a column with a value that is the same for all records, of values that are
+/// stored and ordered as integers (`types::row::integer_of`).
+#[derive(Debug)]
+pub(crate) struct ColumnTest {
+    /// The column's position in the table.
+    pub(crate) attribute: usize,
+    pub(crate) comparison: Comparison,
+    /// Needs no row.
+    pub(crate) value: Program,
 }
 
 /// How records are found.

@@ -83,31 +83,42 @@ impl<'p> Aggregating<'p> {
         Ok(!out.is_empty())
     }
 
+    /// Takes the rows of a batch into account: finds the groups of all, then goes through them call
+    /// by call.
     fn accumulate(&mut self, run: &Run<'_>) -> Result<()> {
         self.scratch.reset();
         let mut machine = run.machine(&self.scratch);
-        let mut keys = Vec::with_capacity(self.plan.keys.len());
-        let mut own = Vec::with_capacity(self.plan.keys.len());
-        let mut arguments = Vec::new();
-        for at in 0..self.input.batch.len() {
-            let row = self.input.batch.row(at);
-            keys.clear();
+        let batch = &self.input.batch;
+        let width = self.plan.keys.len();
+        let mut keys = Vec::with_capacity(batch.len() * width);
+        for row in batch.iter() {
             for key in &self.plan.keys {
                 keys.push(key.run(&mut machine, row)?);
             }
-            for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
-                own.clear();
-                own.extend(
-                    keys.iter()
-                        .enumerate()
-                        .map(|(at, key)| if set.contains(&at) { *key } else { Value::Null }),
-                );
-                let group = group(self.plan, &self.definitions, groups, &own)?;
-                let count = self.plan.calls.len();
-                let states = &mut groups.states[group * count..(group + 1) * count];
-                for ((call, definition), state) in
-                    self.plan.calls.iter().zip(&self.definitions).zip(states)
-                {
+        }
+        let mut arguments = Vec::new();
+        let mut of_set = Vec::new();
+        for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
+            // Keys that are not in the set are NULL.
+            let own = if set.len() == width {
+                &keys
+            } else {
+                of_set.clear();
+                of_set.extend(keys.iter().enumerate().map(|(at, key)| {
+                    if set.contains(&(at % width)) {
+                        *key
+                    } else {
+                        Value::Null
+                    }
+                }));
+                &of_set
+            };
+            let found = groups_of(self.plan, &self.definitions, groups, own, batch.len())?;
+            let count = self.plan.calls.len();
+            for (at, (call, definition)) in
+                self.plan.calls.iter().zip(&self.definitions).enumerate()
+            {
+                for (row, group) in batch.iter().zip(&found) {
                     if let Some(filter) = &call.filter
                         && !filter.holds(&mut machine, row)?
                     {
@@ -117,6 +128,7 @@ impl<'p> Aggregating<'p> {
                     for argument in &call.arguments {
                         arguments.push(argument.run(&mut machine, row)?);
                     }
+                    let state = &mut groups.states[*group as usize * count + at];
                     take(call, definition, state, &mut machine, row, &mut arguments)?;
                 }
             }
@@ -152,31 +164,63 @@ impl<'p> Aggregating<'p> {
     }
 }
 
+/// The numbers of the groups of so many rows, whose keys come one after the other; those that are
+/// not there are made.
+fn groups_of(
+    plan: &Aggregate,
+    definitions: &[&'static Definition],
+    groups: &mut Groups,
+    keys: &[Value<'_>],
+    rows: usize,
+) -> Result<Vec<u32>> {
+    let width = plan.keys.len();
+    if width == 0 {
+        if groups.keys.rows.is_empty() {
+            new_group(plan, definitions, groups, keys)?;
+        }
+        return Ok(vec![0; rows]);
+    }
+    let keys_of = |row: usize| &keys[row * width..(row + 1) * width];
+    let hashes: Vec<u64> = (0..rows)
+        .map(|row| groups.keys.hash(keys_of(row)))
+        .collect();
+    let mut candidates = Vec::with_capacity(rows);
+    groups
+        .keys
+        .find(&hashes, |row, number| candidates.push((row, number)));
+    let mut found = vec![u32::MAX; rows];
+    for (row, number) in candidates {
+        if groups.keys.has_keys(number, keys_of(row)) {
+            found[row] = number;
+        }
+    }
+    for (row, found) in found.iter_mut().enumerate() {
+        if *found == u32::MAX {
+            *found = group(plan, definitions, groups, keys_of(row), hashes[row])?;
+        }
+    }
+    Ok(found)
+}
+
 /// The number of the group with these keys; it is made if it is not there.
 fn group(
     plan: &Aggregate,
     definitions: &[&'static Definition],
     groups: &mut Groups,
     keys: &[Value<'_>],
-) -> Result<usize> {
-    if keys.is_empty() && !groups.keys.rows.is_empty() {
-        return Ok(0);
-    }
-    let hash = groups.keys.hash(keys);
-    let mut found = None;
+    hash: u64,
+) -> Result<u32> {
+    // It may have been made for another row of the batch.
     let mut candidates: Vec<u32> = groups.keys.unsettled(hash).collect();
     groups
         .keys
         .find(&[hash], |_, number| candidates.push(number));
     for number in candidates {
         if groups.keys.has_keys(number, keys) {
-            found = Some(number as usize);
+            return Ok(number);
         }
     }
-    match found {
-        Some(group) => Ok(group),
-        None => new_group(plan, definitions, groups, keys),
-    }
+    new_group(plan, definitions, groups, keys)
 }
 
 fn new_group(
@@ -184,7 +228,7 @@ fn new_group(
     definitions: &[&'static Definition],
     groups: &mut Groups,
     keys: &[Value<'_>],
-) -> Result<usize> {
+) -> Result<u32> {
     let hash = groups.keys.hash(keys);
     let number = groups.keys.push(keys.iter().copied(), hash)?;
     if groups.keys.waiting() >= 32 {
@@ -202,7 +246,7 @@ fn new_group(
             Call::Running((definition.start)())
         });
     }
-    Ok(number as usize)
+    Ok(number)
 }
 
 /// Takes a row's arguments into account.

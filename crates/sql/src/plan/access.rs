@@ -4,9 +4,10 @@ use functions::Comparison;
 use types::{
     Result, Scalar, Type,
     key::{KeyColumn, Nulls},
+    row::is_integer,
 };
 
-use super::{Access, KeyRange, lower::Lowering};
+use super::{Access, ColumnTest, KeyRange, lower::Lowering};
 use crate::{
     catalog::{IndexKey, RowKey, Table},
     expression::{ColumnId, Expression, Kind},
@@ -176,6 +177,34 @@ impl Lowering {
             covered,
             rank,
         )))
+    }
+}
+
+impl Lowering {
+    /// Takes out the conditions that can be looked at in a record as it is stored.
+    pub(super) fn tests(
+        &self,
+        scan: &Scan,
+        conditions: Vec<Expression>,
+    ) -> Result<(Vec<ColumnTest>, Vec<Expression>)> {
+        let mut tests = Vec::new();
+        let mut tested = Vec::new();
+        let nothing = Layout::default();
+        for bound in bounds(scan, &conditions) {
+            let ty = scan.table.columns[bound.attribute].ty;
+            let is_alone = bound.value.columns().is_empty();
+            if is_integer(ty) && is_integer(bound.value.ty) && is_alone {
+                tests.push(ColumnTest {
+                    attribute: bound.attribute,
+                    comparison: bound.comparison,
+                    value: self.program(bound.value, &nothing)?,
+                });
+                tested.push(bound.condition);
+            }
+        }
+        let rest = conditions.into_iter().enumerate();
+        let rest = rest.filter(|(at, _)| !tested.contains(at));
+        Ok((tests, rest.map(|(_, condition)| condition).collect()))
     }
 }
 

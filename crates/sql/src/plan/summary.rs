@@ -141,6 +141,7 @@ impl Lowering {
         if let Some(descending) = scan_order(&node, keys)
             && let Plan::Scan(scan) = &mut node.plan
         {
+            scan.ordered = true;
             scan.descending = descending;
             return Ok(node);
         }
