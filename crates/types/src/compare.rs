@@ -104,6 +104,7 @@ fn compare_numbers(one: Value<'_>, two: Value<'_>) -> Ordering {
 }
 
 /// An integer of any width.
+#[inline]
 fn integer(value: Value<'_>) -> Option<i64> {
     match value {
         Value::Int2(value) => Some(value.into()),

@@ -205,7 +205,7 @@ impl<'l, 'a> Row<'l, 'a> {
     ///
     /// # Errors
     /// `XX001` if what is stored is damaged.
-    #[inline]
+    #[inline(always)]
     pub fn value(&self, column: usize) -> Result<Option<Value<'a>>> {
         if column >= self.columns {
             return Ok(None);

@@ -23,9 +23,18 @@ pub(super) struct Aggregating<'p> {
     scratch: Scratch,
 }
 
+/// Stands for no group.
+const NONE: u32 = u32::MAX;
+
+/// Groups that are kept apart as found lately.
+const RECENT: usize = 256;
+
 struct Groups {
     /// Groups by their keys.
     keys: Partners,
+    /// Groups that were found lately, with the hash of their keys, by its last bits: where there
+    /// are few groups, this is all that is asked.
+    recent: Vec<(u64, u32)>,
     /// Of each group, one after the other: as many as there are calls.
     states: Vec<Call>,
 }
@@ -50,6 +59,7 @@ impl<'p> Aggregating<'p> {
         let definitions = definitions.collect::<Result<Vec<_>>>()?;
         let sets = plan.sets.iter().map(|_| Groups {
             keys: Partners::new(0, &plan.key_types),
+            recent: vec![(0, NONE); RECENT],
             states: Vec::new(),
         });
         let sets = sets.collect();
@@ -181,23 +191,33 @@ fn groups_of(
         return Ok(vec![0; rows]);
     }
     let keys_of = |row: usize| &keys[row * width..(row + 1) * width];
-    let hashes: Vec<u64> = (0..rows)
-        .map(|row| groups.keys.hash(keys_of(row)))
-        .collect();
-    let mut candidates = Vec::with_capacity(rows);
+    let mut found = vec![NONE; rows];
+    let mut others = Vec::new();
+    let mut hashes = Vec::new();
+    for (row, found) in found.iter_mut().enumerate() {
+        let hash = groups.keys.hash(keys_of(row));
+        let (of, number) = groups.recent[hash as usize % RECENT];
+        if of == hash && number != NONE && groups.keys.has_keys(number, keys_of(row)) {
+            *found = number;
+        } else {
+            others.push(row);
+            hashes.push(hash);
+        }
+    }
+    let mut candidates = Vec::with_capacity(others.len());
     groups
         .keys
-        .find(&hashes, |row, number| candidates.push((row, number)));
-    let mut found = vec![u32::MAX; rows];
+        .find(&hashes, |at, number| candidates.push((others[at], number)));
     for (row, number) in candidates {
         if groups.keys.has_keys(number, keys_of(row)) {
             found[row] = number;
         }
     }
-    for (row, found) in found.iter_mut().enumerate() {
-        if *found == u32::MAX {
-            *found = group(plan, definitions, groups, keys_of(row), hashes[row])?;
+    for (row, hash) in others.into_iter().zip(hashes) {
+        if found[row] == NONE {
+            found[row] = group(plan, definitions, groups, keys_of(row), hash)?;
         }
+        groups.recent[hash as usize % RECENT] = (hash, found[row]);
     }
     Ok(found)
 }
@@ -336,6 +356,7 @@ impl Operator for Aggregating<'_> {
         self.input.rewind();
         for groups in &mut self.sets {
             groups.keys.clear();
+            groups.recent.fill((0, NONE));
             groups.states.clear();
         }
         self.is_read = false;

@@ -111,6 +111,7 @@ fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
 }
 
 /// The value of a column; a row that is older than the column has what the catalog says.
+#[inline(always)]
 pub(super) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
     match row.value(at)? {
         Some(value) => Ok(value),
@@ -118,6 +119,7 @@ pub(super) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Resu
     }
 }
 
+#[cold]
 fn missing(table: &Table, at: usize) -> Result<Value<'_>> {
     let column = &table.columns[at];
     let Some(bytes) = &column.missing else {
