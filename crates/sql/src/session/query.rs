@@ -2,13 +2,13 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use engine::{IfLocked, TableLockMode};
+use engine::{IfLocked, TableLockMode, Transaction};
 use sqlparser::ast::Statement;
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{Field, ResultRow, Session, Sink, Tag, environment::During};
 use crate::{
-    bind::{Binder, Parameters, Surroundings},
+    bind::{Binder, Bound, Parameters},
     catalog::{Catalog, ObjectId},
     execute::{Run, SharedRows, open, width},
     parse::{
@@ -24,7 +24,7 @@ const PLANS_MAX: usize = 256;
 
 /// A statement that can be run at once, as long as its catalog is in force.
 pub(super) struct Planned {
-    plan: plan::Planned,
+    pub(super) plan: plan::Planned,
     pub(super) fields: Vec<Field>,
     /// The types that parameters are read as, those of literals.
     pub(super) parameters: Vec<Type>,
@@ -148,15 +148,23 @@ impl Session {
         let Some(kind) = kind_of(statement) else {
             return Err(SqlError::unsupported("this statement"));
         };
-        let surroundings = Surroundings {
-            catalog,
-            settings: &self.settings,
-            database: &self.database.name,
-            search_path: &self.search_path,
-            now: self.surrounding.transaction_time(),
-        };
-        let bound = Binder::bind(&surroundings, source.whole(), statement, parameters)?;
-        let types = parameters.types()?;
+        let bound = Binder::bind(
+            &self.surroundings(catalog),
+            source.whole(),
+            statement,
+            parameters,
+        )?;
+        self.lowered(bound, kind, parameters.types()?, catalog)
+    }
+
+    /// The plan of what has been bound.
+    pub(super) fn lowered(
+        &self,
+        bound: Bound,
+        kind: Kind,
+        types: Vec<Type>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Planned> {
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,
@@ -211,15 +219,7 @@ impl Session {
             catalog: &planned.catalog,
         };
         let shared = SharedRows::default();
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            patterns: &self.patterns,
-            parameters,
-            shared: &shared,
-            row_numbers: &self.database.row_numbers,
-        };
+        let run = self.execution(transaction, &environment, parameters, &shared);
         let mut operator = open(&planned.plan.plan)?;
         let mut batch = Rows::new(width(&planned.plan.plan));
         let shows_rows = planned.shows_rows();
@@ -248,6 +248,25 @@ impl Session {
             Kind::Delete => Tag::Rows("DELETE", count),
             Kind::Merge => Tag::Rows("MERGE", count),
         })
+    }
+
+    /// What operators have besides themselves.
+    pub(super) fn execution<'r>(
+        &'r self,
+        transaction: &'r Transaction,
+        environment: &'r During<'r>,
+        parameters: &'r Rows,
+        shared: &'r SharedRows,
+    ) -> Run<'r> {
+        Run {
+            transaction,
+            settings: &self.settings,
+            environment,
+            patterns: &self.patterns,
+            parameters,
+            shared,
+            row_numbers: &self.database.row_numbers,
+        }
     }
 
     /// How values are read and written.
