@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans and their execution | `query.rs` |
+//! | plans; their execution | `query.rs`; `execution.rs` |
 //! | COPY | `copy.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | SET and SHOW | `settings.rs` |
@@ -19,6 +19,7 @@ mod block;
 mod copy;
 mod define;
 mod environment;
+mod execution;
 mod new_table;
 mod prepared;
 mod query;

@@ -5,7 +5,7 @@
 //! data is taken as it comes and not asked for while rows are put in, and a client that does not
 //! take its rows keeps the query waiting.
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use sqlparser::ast::{Ident, ObjectName};
 use types::{Context, Result, SqlError, SqlState};
@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     bind::{Binder, CopiedColumns, Parameters},
-    catalog::Table,
+    catalog::{Table, from_engine},
     copy::{Column, Decoder, Encoder, Format, Options},
-    execute::{BATCH_ROWS, Operator, Run, SharedRows, open, width},
+    execute::{BATCH_ROWS, Opened, Run, SharedRows},
     parse::{
         self, Source,
         copy::{Copied, Copy, Target},
@@ -109,21 +109,24 @@ impl Session {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
         self.surrounding.begin_statement();
+        // All of it sees one moment: what the defaults and keys of its rows refer to.
+        let _snapshot = transaction.statement_snapshot().map_err(from_engine)?;
         let environment = During {
             surrounding: &self.surrounding,
             catalog: &planned.catalog,
         };
         let (shared, parameters) = (SharedRows::default(), no_parameters());
-        let run = self.execution(transaction, &environment, &parameters, &shared);
+        let run = self.run_within(transaction, &environment, &parameters, &shared);
         let decoder = Decoder::new(&copied.table, described(&copied), options)?;
         let (form, columns) = (decoder.format().into(), decoder.columns());
+        let opened = Opened::new(planned.plan.plan.clone())?;
         let mut loading = Loading {
             batch: Rows::new(columns),
             decoder,
-            operator: open(&planned.plan.plan)?,
+            out: Rows::new(opened.width()),
+            opened,
             run: &run,
             context: self.context(&planned.catalog),
-            out: Rows::new(width(&planned.plan.plan)),
             count: 0,
         };
         sink.copy_in(form, columns, &mut loading).await?;
@@ -155,7 +158,9 @@ impl Session {
                 sink,
             };
             unloading.begin()?;
-            return self.run(&planned, &no_parameters(), &mut unloading).await;
+            return self
+                .run(&Rc::new(planned), &no_parameters(), &mut unloading)
+                .await;
         }
     }
 
@@ -234,7 +239,7 @@ fn no_parameters() -> Rows {
 struct Loading<'l, 'r> {
     decoder: Decoder,
     batch: Rows,
-    operator: Box<dyn Operator + 'l>,
+    opened: Opened,
     run: &'l Run<'r>,
     context: Context<'l>,
     /// What the INSERT gives, which nobody wants.
@@ -259,10 +264,10 @@ impl Loading<'_, '_> {
         let received = &self.run.shared.received;
         self.count += self.batch.len() as u64;
         received.hand_over(&mut self.batch);
-        self.operator.rewind();
+        self.opened.rewind();
         loop {
             self.out.clear();
-            match self.operator.next(self.run, &mut self.out).await {
+            match self.opened.next(self.run, &mut self.out).await {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) => {
