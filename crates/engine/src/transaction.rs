@@ -44,6 +44,7 @@ mod phantoms;
 mod read;
 mod refresh;
 mod restart;
+mod sample;
 mod savepoint;
 mod scan;
 mod survey;
