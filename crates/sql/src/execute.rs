@@ -50,6 +50,7 @@ use crate::{program::Machine, rows::Rows};
 pub(crate) use self::{
     open::{open, width},
     row_numbers::RowNumbers,
+    scan::column,
     shared::SharedRows,
 };
 
