@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans and their execution | `query.rs` |
+//! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
@@ -18,6 +18,7 @@
 mod block;
 mod define;
 mod environment;
+mod execution;
 mod maintenance;
 mod new_table;
 mod prepared;
