@@ -19,6 +19,7 @@
 mod block;
 mod copy;
 mod define;
+mod enumeration;
 mod environment;
 mod execution;
 mod maintenance;
@@ -264,6 +265,8 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
+            | Statement::CreateType { .. }
+            | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::Truncate(_) => self.define(&statement, sink).await,
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
