@@ -13,6 +13,7 @@
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | subqueries; shared relations | `apply.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
 
@@ -33,6 +34,7 @@ mod new_row;
 mod open;
 mod opened;
 mod partners;
+mod received;
 mod row_numbers;
 mod scan;
 mod set;
@@ -49,7 +51,7 @@ use types::{Result, Scratch, Settings, Value};
 
 use crate::{program::Machine, rows::Rows};
 
-pub(crate) use self::{opened::Opened, row_numbers::RowNumbers, shared::SharedRows};
+pub(crate) use self::{opened::Opened, row_numbers::RowNumbers, scan::column, shared::SharedRows};
 
 /// Rows that operators hand over at once, as a rule.
 pub(crate) const BATCH_ROWS: usize = 256;
