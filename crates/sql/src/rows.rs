@@ -54,6 +54,22 @@ impl Rows {
         self.count_row(before);
     }
 
+    /// Adds a row of two parts.
+    ///
+    /// # Panics
+    /// As [`Rows::push`].
+    #[inline]
+    pub(crate) fn push_both(&mut self, left: &[Value<'_>], right: &[Value<'_>]) {
+        let before = self.values.len();
+        let arena = &self.arena;
+        self.values.reserve(left.len() + right.len());
+        for part in [left, right] {
+            self.values
+                .extend(part.iter().map(|value| kept(*value, arena)));
+        }
+        self.count_row(before);
+    }
+
     /// Adds a row whose values may be errors; then it is not added.
     ///
     /// # Errors

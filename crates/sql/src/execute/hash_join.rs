@@ -185,17 +185,12 @@ impl<'p> HashJoining<'p> {
         let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
         let width = if filters { 0 } else { self.join.build_width };
         for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
-            let row = self.probe.batch.row(at as usize).iter().copied();
+            let row = self.probe.batch.row(at as usize);
             if number == NONE {
-                out.push(row.chain(std::iter::repeat_n(Value::Null, width)));
+                let nulls = std::iter::repeat_n(Value::Null, width);
+                out.push(row.iter().copied().chain(nulls));
             } else {
-                out.push(
-                    row.chain(
-                        self.partners.rows.row(number as usize)[..width]
-                            .iter()
-                            .copied(),
-                    ),
-                );
+                out.push_both(row, &self.partners.rows.row(number as usize)[..width]);
             }
         }
         self.next += out.len();

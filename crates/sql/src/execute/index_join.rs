@@ -216,11 +216,12 @@ impl<'p> IndexJoining<'p> {
         let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
         let width = if filters { 0 } else { self.found.width() };
         for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
-            let row = self.outer.batch.row(at as usize).iter().copied();
+            let row = self.outer.batch.row(at as usize);
             if number == NONE {
-                out.push(row.chain(std::iter::repeat_n(Value::Null, width)));
+                let nulls = std::iter::repeat_n(Value::Null, width);
+                out.push(row.iter().copied().chain(nulls));
             } else {
-                out.push(row.chain(self.found.row(number as usize)[..width].iter().copied()));
+                out.push_both(row, &self.found.row(number as usize)[..width]);
             }
         }
         self.next += out.len();

@@ -80,17 +80,20 @@ impl<'p> Reader<'p> {
             }
         }
         let columns = scan.columns.iter();
-        let decoded = columns
-            .map(|at| column(&scan.table, &row, *at))
-            .chain(scan.with_key.then_some(Ok(Value::Bytea(key))));
+        let decoded = columns.map(|at| column(&scan.table, &row, *at));
+        let key = scan.with_key.then_some(Value::Bytea(key));
         let Some(filter) = &scan.filter else {
-            out.try_push(decoded)?;
+            match key {
+                None => out.try_push(decoded)?,
+                Some(key) => out.try_push(decoded.chain([Ok(key)]))?,
+            }
             return Ok(true);
         };
         let mut values: Vec<Value<'_>> = std::mem::take(&mut self.values);
         for value in decoded {
             values.push(value?);
         }
+        values.extend(key);
         let registers = std::mem::take(&mut self.registers);
         let mut machine = run.machine(scratch).with_registers(registers);
         let holds = filter.holds(&mut machine, &values)?;
