@@ -16,6 +16,7 @@
 //! | undo, whole or in part | `undo.rs`, `savepoint.rs` |
 //! | what a write does to indexes | `maintain.rs` |
 //! | reads by index | `by_index.rs` |
+//! | reads of the present beside a snapshot | `present.rs` |
 //!
 //! Every operation has one body, generic over the suspension policy, and runs as
 //! a leaf of the coroutine runtime. All of them take `&self`, so several may be
@@ -41,6 +42,7 @@ mod lock;
 mod maintain;
 mod multi_get;
 mod phantoms;
+mod present;
 mod read;
 mod refresh;
 mod restart;
@@ -58,7 +60,7 @@ use std::{
     rc::Rc,
 };
 
-pub use self::{commit::Commit, savepoint::Savepoint};
+pub use self::{commit::Commit, present::Present, savepoint::Savepoint};
 pub(crate) use self::{
     maintain::Claimed,
     read::INDEX_POINT,

@@ -14,6 +14,7 @@
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
+//! | what foreign keys have to hear of; many keys at once | `key_changes.rs`; `lock_rows.rs` |
 
 mod aggregate;
 mod apply;
@@ -25,7 +26,9 @@ mod hash_join;
 mod index_join;
 mod insert;
 mod key;
+mod key_changes;
 mod limit;
+mod lock_rows;
 mod loop_join;
 mod merge;
 mod new_row;
@@ -48,6 +51,8 @@ use types::{Result, Scratch, Settings, Value};
 use crate::{program::Machine, rows::Rows};
 
 pub(crate) use self::{
+    key_changes::{Happened, KeyChanges, Noted, Reference},
+    lock_rows::lock_rows,
     open::{open, width},
     row_numbers::RowNumbers,
     shared::SharedRows,
@@ -60,6 +65,8 @@ pub(crate) const BATCH_ROWS: usize = 256;
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'r> {
     pub(crate) transaction: &'r Transaction,
+    /// What reads: the transaction, or one that sees the present beside it.
+    pub(crate) reads: &'r Transaction,
     pub(crate) settings: &'r Settings,
     pub(crate) environment: &'r dyn Environment,
     pub(crate) patterns: &'r Patterns,
@@ -68,6 +75,7 @@ pub(crate) struct Run<'r> {
     pub(crate) shared: &'r SharedRows,
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
+    pub(crate) key_changes: &'r KeyChanges<'r>,
 }
 
 impl Run<'_> {

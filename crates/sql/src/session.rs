@@ -8,18 +8,25 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans and their execution | `query.rs` |
-//! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | plans and their execution | `query.rs`, `execution.rs` |
+//! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
+//! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
+mod alter_table;
 mod block;
+mod deferred;
 mod define;
 mod environment;
+mod execution;
+mod foreign_key;
 mod new_table;
 mod prepared;
 mod query;
+mod references;
+mod set_constraints;
 mod settings;
 
 use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
@@ -29,11 +36,13 @@ use functions::Patterns;
 use sqlparser::ast::Statement;
 use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
-use self::{block::Block, environment::Surrounding, query::Planned, settings::Values};
+use self::{
+    block::Block, deferred::Deferred, environment::Surrounding, query::Planned, settings::Values,
+};
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source},
+    parse::{self, Source, constraints::SetConstraints},
 };
 
 pub use self::{
@@ -132,6 +141,7 @@ pub struct Session {
     changes: Changes,
     block: Block,
     transaction: Option<Transaction>,
+    deferred: Deferred,
     surrounding: Surrounding,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
@@ -150,6 +160,7 @@ impl Session {
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
             transaction: None,
+            deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
             patterns: Patterns::default(),
             plans: RefCell::default(),
@@ -206,6 +217,10 @@ impl Session {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
         }
+        if let Some(set) = SetConstraints::read(source)? {
+            self.block.refuse_if_failed()?;
+            return self.set_constraints(&set, sink).await;
+        }
         let statement = source.parse()?;
         self.block.check(&statement)?;
         match &statement {
@@ -219,6 +234,7 @@ impl Session {
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
             | Statement::Drop { .. }
+            | Statement::AlterTable(_)
             | Statement::Truncate(_) => self.define(&statement, sink).await,
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await

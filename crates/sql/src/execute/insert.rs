@@ -90,7 +90,8 @@ async fn insert(
         };
         match change(plan, update, run, scratch, met, &new).await? {
             Changed::Row(changed) => {
-                out.push(row.iter().copied().chain(changed.row(0).iter().copied()));
+                let new = &changed.row(0)[table.columns.len()..];
+                out.push(row.iter().copied().chain(new.iter().copied()));
                 return Ok(());
             }
             Changed::Nothing => return Ok(()),
@@ -123,17 +124,31 @@ pub(super) async fn put(
             match put.await {
                 // The clock was turned back to where there are rows already.
                 Err(engine::Error::DuplicateKey) => {}
-                other => return Ok(other),
+                other => return noted(other, new, run, row),
             }
         }
     }
-    Ok(run
+    let put = run
         .transaction
-        .insert::<Interleaved>(storage, &key, &record)
-        .await)
+        .insert::<Interleaved>(storage, &key, &record);
+    noted(put.await, new, run, row)
+}
+
+/// Tells of a row that was put in.
+fn noted(
+    put: std::result::Result<(), engine::Error>,
+    new: &NewRow,
+    run: &Run<'_>,
+    row: &[Value<'_>],
+) -> Result<std::result::Result<(), engine::Error>> {
+    if put.is_ok() {
+        run.key_changes.inserted(&new.table, row)?;
+    }
+    Ok(put)
 }
 
 enum Changed {
+    /// As it was, and as it is.
     Row(Rows),
     /// `WHERE` did not hold.
     Nothing,
@@ -194,6 +209,11 @@ async fn change(
         .map_err(|error| of_write(error, table, run, excluded))?;
     match outcome? {
         Changed::Row(_) if !there => Ok(Changed::Gone),
+        Changed::Row(changed) => {
+            let (old, new) = changed.row(0).split_at(table.columns.len());
+            run.key_changes.updated(table, || old.to_vec(), new)?;
+            Ok(Changed::Row(changed))
+        }
         other => Ok(other),
     }
 }
@@ -231,8 +251,9 @@ fn changed_row(
         ));
     }
     plan.new.record(&new, record)?;
-    let mut kept = Rows::new(new.len());
-    kept.push(new);
+    let mut kept = Rows::new(2 * new.len());
+    let old = both[..new.len()].iter().copied();
+    kept.push(old.chain(new));
     Ok(Changed::Row(kept))
 }
 

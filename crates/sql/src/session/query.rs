@@ -6,11 +6,11 @@ use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag, environment::During};
+use super::{Field, ResultRow, Session, Sink, Tag};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{Catalog, ObjectId},
-    execute::{Run, SharedRows, open, width},
+    execute::{KeyChanges, open, width},
     parse::{
         Source, parse_tokens,
         shape::{Literal, Shape},
@@ -24,7 +24,7 @@ const PLANS_MAX: usize = 256;
 
 /// A statement that can be run at once, as long as its catalog is in force.
 pub(super) struct Planned {
-    plan: plan::Planned,
+    pub(super) plan: plan::Planned,
     pub(super) fields: Vec<Field>,
     /// The types that parameters are read as, those of literals.
     pub(super) parameters: Vec<Type>,
@@ -45,6 +45,11 @@ pub(super) enum Kind {
 }
 
 impl Planned {
+    /// Where the values that a client is shown are in the plan's rows.
+    pub(super) fn outputs(&self) -> &[usize] {
+        &self.plan.outputs
+    }
+
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
@@ -127,7 +132,7 @@ impl Session {
         )
     }
 
-    fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
+    pub(super) fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
         let mut plans = self.plans.borrow_mut();
         // Whoever sends so many different ones is not helped by keeping them.
@@ -206,20 +211,9 @@ impl Session {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
         self.surrounding.begin_statement();
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-        };
-        let shared = SharedRows::default();
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            patterns: &self.patterns,
-            parameters,
-            shared: &shared,
-            row_numbers: &self.database.row_numbers,
-        };
+        let execution = self.execution(planned);
+        let key_changes = KeyChanges::new(&planned.catalog);
+        let run = execution.run(transaction, transaction, parameters, &key_changes);
         let mut operator = open(&planned.plan.plan)?;
         let mut batch = Rows::new(width(&planned.plan.plan));
         let shows_rows = planned.shows_rows();
@@ -241,6 +235,7 @@ impl Session {
             batch.clear();
             sink.drain().await?;
         }
+        self.keep_references(&key_changes).await?;
         sink.complete(match planned.kind {
             Kind::Select => Tag::Rows("SELECT", count),
             Kind::Insert => Tag::Insert(count),
