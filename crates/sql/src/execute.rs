@@ -7,6 +7,7 @@
 //!
 //! | operators | file |
 //! | --- | --- |
+//! | from plans to operators; both as one | `open.rs`; `opened.rs` |
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
@@ -33,6 +34,7 @@ mod loop_join;
 mod merge;
 mod new_row;
 mod open;
+mod opened;
 mod partners;
 mod row_numbers;
 mod scan;
@@ -53,7 +55,7 @@ use crate::{program::Machine, rows::Rows};
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
     lock_rows::lock_rows,
-    open::{open, width},
+    opened::Opened,
     row_numbers::RowNumbers,
     shared::SharedRows,
 };

@@ -28,6 +28,14 @@ impl Rows {
         }
     }
 
+    /// One row without values.
+    pub(crate) fn of_nothing() -> Self {
+        Self {
+            rows: 1,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.rows
     }

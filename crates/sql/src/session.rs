@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans and their execution | `query.rs`, `execution.rs` |
+//! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | SET and SHOW | `settings.rs` |
@@ -43,6 +43,7 @@ use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
     parse::{self, Source, constraints::SetConstraints},
+    rows::Rows,
 };
 
 pub use self::{
@@ -146,6 +147,8 @@ pub struct Session {
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
     plans: RefCell<HashMap<String, Rc<Planned>>>,
+    /// One row of no values.
+    no_parameters: Rows,
 }
 
 impl Session {
@@ -164,6 +167,7 @@ impl Session {
             surrounding: Surrounding::new(user, &database.name),
             patterns: Patterns::default(),
             plans: RefCell::default(),
+            no_parameters: Rows::of_nothing(),
         }
     }
 

@@ -1,54 +1,163 @@
-//! What a plan runs in: the session's side of an execution.
+//! A statement that runs: its operators, and how far its rows were handed over.
+//!
+//! It stays open between the calls of a client that takes its rows bit by bit, and computes no
+//! more than it is asked for. All that it reads is of one moment, also under read committed
+//! (`engine/transaction/statement_snapshot.rs`).
 
-use engine::Transaction;
+use std::rc::Rc;
 
-use super::{Session, environment::During, query::Planned};
+use engine::{Seeing, Transaction};
+use types::{Result, SqlError, SqlState, Value};
+
+use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
-    execute::{KeyChanges, Run, SharedRows},
+    catalog::from_engine,
+    execute::{KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
 };
 
-/// Of one plan. Operators are given what [`Execution::run`] makes of it.
-pub(super) struct Execution<'s> {
-    session: &'s Session,
-    environment: During<'s>,
+/// A statement under way.
+pub(super) struct Execution {
+    planned: Rc<Planned>,
+    opened: Opened,
+    batch: Rows,
+    /// Rows of the batch that were handed over.
+    taken: usize,
     shared: SharedRows,
+    /// What it saw, once it has been left open.
+    seeing: Option<Seeing>,
+    is_over: bool,
 }
 
-impl Session {
-    /// For a plan whose tables are locked.
-    pub(super) fn execution<'s>(&'s self, planned: &'s Planned) -> Execution<'s> {
-        Execution {
-            session: self,
-            environment: During {
-                surrounding: &self.surrounding,
-                catalog: &planned.catalog,
-            },
+impl Execution {
+    /// # Errors
+    /// XX000 for a plan that no operator can run.
+    pub(super) fn new(planned: &Rc<Planned>) -> Result<Self> {
+        let opened = Opened::new(planned.plan.plan.clone())?;
+        Ok(Self {
+            batch: Rows::new(opened.width()),
+            planned: planned.clone(),
+            opened,
+            taken: 0,
             shared: SharedRows::default(),
-        }
+            seeing: None,
+            is_over: false,
+        })
     }
 }
 
-impl Execution<'_> {
-    /// With what changes rows, what reads them (the same, but for checks in the present), one row of
-    /// parameters, and where changes of keys are noted.
-    pub(super) fn run<'r>(
+impl Session {
+    /// Runs a statement on, in the session's transaction: to its end, or until so many rows are
+    /// handed over; how many rows that were, or were written.
+    ///
+    /// # Errors
+    /// Those of the statement, and of `sink`. 34000 if its transaction has ended.
+    pub(super) async fn run_on(
+        &self,
+        execution: &mut Execution,
+        parameters: &Rows,
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<u64> {
+        let Some(transaction) = &self.transaction else {
+            return Err(ended());
+        };
+        let snapshot = match execution.seeing {
+            None => {
+                self.surrounding.begin_statement();
+                transaction.statement_snapshot().map_err(from_engine)?
+            }
+            Some(seeing) => transaction
+                .statement_snapshot_at(seeing)
+                .map_err(|_| ended())?,
+        };
+        let planned = &*execution.planned;
+        let environment = During {
+            surrounding: &self.surrounding,
+            catalog: &planned.catalog,
+        };
+        let key_changes = KeyChanges::new(&planned.catalog);
+        let run = Run {
+            parameters,
+            ..self.running(transaction, &environment, &execution.shared, &key_changes)
+        };
+        let outputs = &planned.plan.outputs;
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
+        let mut count = 0_u64;
+        let most = rows_max.map_or(u64::MAX, |most| most as u64);
+        let batch = &mut execution.batch;
+        while count < most {
+            if execution.taken == batch.len() {
+                // Its values are of the batch that goes.
+                values = Vec::with_capacity(outputs.len());
+                batch.clear();
+                execution.taken = 0;
+                if execution.is_over || !execution.opened.next(&run, batch).await? {
+                    execution.is_over = true;
+                    break;
+                }
+            }
+            let rows = (batch.len() - execution.taken).min((most - count) as usize);
+            if planned.shows_rows() {
+                for at in execution.taken..execution.taken + rows {
+                    let row = batch.row(at);
+                    values.clear();
+                    values.extend(outputs.iter().map(|output| row[*output]));
+                    sink.row(&ResultRow {
+                        fields: &planned.fields,
+                        values: &values,
+                        context: self.context(&planned.catalog),
+                    })?;
+                }
+            }
+            count += rows as u64;
+            execution.taken += rows;
+            sink.drain().await?;
+        }
+        if !execution.is_over && execution.seeing.is_none() {
+            execution.seeing = Some(snapshot.keep());
+        }
+        drop(snapshot);
+        self.keep_references(&key_changes).await?;
+        Ok(count)
+    }
+
+    /// What operators are given, but for parameters.
+    pub(super) fn running<'r>(
         &'r self,
         transaction: &'r Transaction,
-        reads: &'r Transaction,
-        parameters: &'r Rows,
+        environment: &'r During<'r>,
+        shared: &'r SharedRows,
         key_changes: &'r KeyChanges<'r>,
     ) -> Run<'r> {
         Run {
             transaction,
-            reads,
-            settings: &self.session.settings,
-            environment: &self.environment,
-            patterns: &self.session.patterns,
-            parameters,
-            shared: &self.shared,
-            row_numbers: &self.session.database.row_numbers,
+            reads: transaction,
+            settings: &self.settings,
+            environment,
+            patterns: &self.patterns,
+            parameters: &self.no_parameters,
+            shared,
+            row_numbers: &self.database.row_numbers,
             key_changes,
         }
     }
+}
+
+impl Execution {
+    /// Whether all rows were handed over. One that has handed over as many as were wanted may not
+    /// know yet that there are no more.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// How a statement is told to have ended.
+    pub(super) fn tag(&self, rows: u64) -> Tag {
+        self.planned.tag(rows)
+    }
+}
+
+fn ended() -> SqlError {
+    let message = "the transaction of this portal has ended";
+    SqlError::new(SqlState::INVALID_CURSOR_NAME, message)
 }

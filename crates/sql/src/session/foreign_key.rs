@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use engine::Isolation;
 use functions::{CastContext, cast};
 use sqlparser::ast::{
     self, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, CreateTable,
@@ -193,21 +192,12 @@ impl Session {
         };
         let transaction = self.open_transaction()?;
         let changes = KeyChanges::new(&planned.catalog);
-        let mut none = Rows::new(0);
-        none.push([]);
-        let found = match transaction.isolation() {
-            Isolation::ReadCommitted => {
-                self.carry_out(&planned, &none, transaction, &changes)
-                    .await?
-            }
-            Isolation::Snapshot | Isolation::Serializable => {
-                let present = transaction.read_present().map_err(from_engine)?;
-                self.carry_out(&planned, &none, &present, &changes).await?
-            }
-        };
-        let mut rows = Rows::new(planned.outputs().len());
+        let present = transaction.read_present().map_err(from_engine)?;
+        let found = self.carry_out(&planned, &self.no_parameters, &present, &changes);
+        let found = found.await?;
+        let mut rows = Rows::new(planned.plan.outputs.len());
         for row in found.iter().take(1) {
-            rows.push(planned.outputs().iter().map(|at| row[*at]));
+            rows.push(planned.plan.outputs.iter().map(|at| row[*at]));
         }
         Ok(rows)
     }

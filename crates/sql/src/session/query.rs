@@ -4,13 +4,12 @@ use std::{rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
-use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+use types::{Result, Scalar, Scratch, SqlError, Type, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag};
+use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{Catalog, ObjectId},
-    execute::{KeyChanges, open, width},
     parse::{
         Source, parse_tokens,
         shape::{Literal, Shape},
@@ -45,14 +44,25 @@ pub(super) enum Kind {
 }
 
 impl Planned {
-    /// Where the values that a client is shown are in the plan's rows.
-    pub(super) fn outputs(&self) -> &[usize] {
-        &self.plan.outputs
-    }
-
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
+    }
+
+    /// Whether nothing depends on it that it runs to its end.
+    pub(super) fn only_reads(&self) -> bool {
+        self.kind == Kind::Select && !self.tables.iter().any(|(_, writes)| *writes)
+    }
+
+    /// How it is told to have ended, with so many rows.
+    pub(super) fn tag(&self, rows: u64) -> Tag {
+        match self.kind {
+            Kind::Select => Tag::Rows("SELECT", rows),
+            Kind::Insert => Tag::Insert(rows),
+            Kind::Update => Tag::Rows("UPDATE", rows),
+            Kind::Delete => Tag::Rows("DELETE", rows),
+            Kind::Merge => Tag::Rows("MERGE", rows),
+        }
     }
 }
 
@@ -200,49 +210,16 @@ impl Session {
         Ok(self.changes.is_current(&planned.catalog))
     }
 
-    /// Runs a plan whose tables are locked.
+    /// Runs a plan whose tables are locked, to its end.
     pub(super) async fn run(
         &self,
-        planned: &Planned,
+        planned: &Rc<Planned>,
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
-        self.surrounding.begin_statement();
-        let execution = self.execution(planned);
-        let key_changes = KeyChanges::new(&planned.catalog);
-        let run = execution.run(transaction, transaction, parameters, &key_changes);
-        let mut operator = open(&planned.plan.plan)?;
-        let mut batch = Rows::new(width(&planned.plan.plan));
-        let shows_rows = planned.shows_rows();
-        let mut count = 0_u64;
-        while operator.next(&run, &mut batch).await? {
-            count += batch.len() as u64;
-            if shows_rows {
-                let mut values = Vec::with_capacity(planned.plan.outputs.len());
-                for row in batch.iter() {
-                    values.clear();
-                    values.extend(planned.plan.outputs.iter().map(|at| row[*at]));
-                    sink.row(&ResultRow {
-                        fields: &planned.fields,
-                        values: &values,
-                        context: self.context(&planned.catalog),
-                    })?;
-                }
-            }
-            batch.clear();
-            sink.drain().await?;
-        }
-        self.keep_references(&key_changes).await?;
-        sink.complete(match planned.kind {
-            Kind::Select => Tag::Rows("SELECT", count),
-            Kind::Insert => Tag::Insert(count),
-            Kind::Update => Tag::Rows("UPDATE", count),
-            Kind::Delete => Tag::Rows("DELETE", count),
-            Kind::Merge => Tag::Rows("MERGE", count),
-        })
+        let mut execution = Execution::new(planned)?;
+        let rows = self.run_on(&mut execution, parameters, None, sink).await?;
+        sink.complete(planned.tag(rows))
     }
 
     /// How values are read and written.

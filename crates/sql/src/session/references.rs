@@ -31,9 +31,12 @@
 //!                          looks in the present: finds child
 //! ```
 //!
+//! The present is that of a reader beside the transaction (`engine::Present`), at every level: a
+//! statement's own snapshot is older than what it waited for.
+//!
 //! *On a snapshot* 1 and the writes of 2 are as they are anyway: a row that was changed since is not
 //! locked or written, the transaction aborts (40001). What `D` looks for may be newer than its
-//! snapshot, so it asks a reader of the present (`engine::Present`). It cannot change what it
+//! snapshot. It cannot change what it
 //! finds there and does not see: if an action has left such rows, it aborts (40001). *Serializable*
 //! transactions also look at their snapshot, so that what they have decided by is certified.
 //!
@@ -60,11 +63,11 @@ pub(super) use self::{
     question::{column, qualified},
     violation::{missing, mixed},
 };
-use super::{Session, query::Planned};
+use super::{Session, environment::During, query::Planned};
 use crate::{
     bind::Parameters,
     catalog::{ObjectId, ReferentialAction, from_engine},
-    execute::{Happened, KeyChanges, Noted, Reference, lock_rows, open, width},
+    execute::{Happened, KeyChanges, Noted, Opened, Reference, Run, SharedRows, lock_rows},
     parse,
     rows::Rows,
 };
@@ -173,11 +176,20 @@ impl Session {
         reads: &Transaction,
         changes: &KeyChanges<'_>,
     ) -> Result<Rows> {
-        let execution = self.execution(planned);
-        let run = execution.run(self.open_transaction()?, reads, parameters, changes);
-        let mut operator = open(&planned.plan.plan)?;
-        let mut batch = Rows::new(width(&planned.plan.plan));
-        while operator.next(&run, &mut batch).await? && !planned.shows_rows() {
+        let environment = During {
+            surrounding: &self.surrounding,
+            catalog: &planned.catalog,
+        };
+        let shared = SharedRows::default();
+        let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
+        let run = Run {
+            reads,
+            parameters,
+            ..self.running(self.open_transaction()?, &environment, &shared, changes)
+        };
+        let mut opened = Opened::new(planned.plan.plan.clone())?;
+        let mut batch = Rows::new(opened.width());
+        while opened.next(&run, &mut batch).await? && !planned.shows_rows() {
             batch.clear();
         }
         Ok(batch)
@@ -203,7 +215,7 @@ impl Keeping<'_> {
         for (at, key) in keys.iter().enumerate() {
             let is_there = match &found {
                 Some(found) => found[at],
-                None => self.asked(Question::Find, key, self.transaction).await?,
+                None => self.asked(Question::Find, key).await?,
             };
             // The row that referred to it may be gone by now.
             if !is_there && self.asked_present(Question::StillRefers, key).await? {
@@ -215,14 +227,14 @@ impl Keeping<'_> {
 
     /// Which of the keys there are, where that can be found out for all at once.
     async fn found(&self, planned: &Planned, keys: &Rows) -> Result<Option<Vec<bool>>> {
-        let parameters = Rows::new(0);
-        let execution = self.session.execution(planned);
-        let run = execution.run(
-            self.transaction,
-            self.transaction,
-            &parameters,
-            self.changes,
-        );
+        let environment = During {
+            surrounding: &self.session.surrounding,
+            catalog: &planned.catalog,
+        };
+        let shared = SharedRows::default();
+        let run = self
+            .session
+            .running(self.transaction, &environment, &shared, self.changes);
         lock_rows(&planned.plan.plan, &run, keys).await
     }
 
@@ -230,14 +242,14 @@ impl Keeping<'_> {
     async fn lost(&self, old: &[Value<'_>], new: &[Value<'_>]) -> Result<()> {
         let key = &self.reference.key;
         let is_deleted = new.is_empty();
-        match if is_deleted {
-            key.on_delete
-        } else {
-            key.on_update
-        } {
+        let action = match is_deleted {
+            true => key.on_delete,
+            false => key.on_update,
+        };
+        match action {
             ReferentialAction::NoAction => {
                 // Another row of the statement may have it now.
-                match self.asked(Question::HasKey, old, self.transaction).await? {
+                match self.asked(Question::HasKey, old).await? {
                     true => Ok(()),
                     false => self.unreferred(old).await,
                 }
@@ -265,10 +277,7 @@ impl Keeping<'_> {
     async fn unreferred(&self, key: &[Value<'_>]) -> Result<()> {
         let refers = match self.transaction.isolation() {
             // Whoever is just deleting such a row is waited for.
-            Isolation::ReadCommitted => {
-                self.asked(Question::RefersLocked, key, self.transaction)
-                    .await?
-            }
+            Isolation::ReadCommitted => self.asked(Question::RefersLocked, key).await?,
             Isolation::Snapshot | Isolation::Serializable => {
                 self.look_back(key).await?;
                 self.asked_present(Question::Refers, key).await?
@@ -283,7 +292,7 @@ impl Keeping<'_> {
     /// Does something to the rows that refer to a key.
     async fn act(&self, action: Question, values: &[Value<'_>], key: &[Value<'_>]) -> Result<()> {
         if self.transaction.isolation() == Isolation::ReadCommitted {
-            return self.asked(action, values, self.transaction).await.map(drop);
+            return self.asked(action, values).await.map(drop);
         }
         self.look_back(key).await?;
         self.asked_present(action, values).await?;
@@ -298,21 +307,28 @@ impl Keeping<'_> {
     /// Has what a serializable transaction decides by among its reads.
     async fn look_back(&self, key: &[Value<'_>]) -> Result<()> {
         if self.transaction.isolation() == Isolation::Serializable {
-            self.asked(Question::Refers, key, self.transaction).await?;
+            self.asked(Question::Refers, key).await?;
         }
         Ok(())
     }
 
-    async fn asked_present(&self, question: Question, values: &[Value<'_>]) -> Result<bool> {
-        if self.transaction.isolation() == Isolation::ReadCommitted {
-            return self.asked(question, values, self.transaction).await;
+    /// Whether there are such rows; as the transaction sees it, read committed in the present.
+    async fn asked(&self, question: Question, values: &[Value<'_>]) -> Result<bool> {
+        match self.transaction.isolation() {
+            Isolation::ReadCommitted => self.asked_present(question, values).await,
+            Isolation::Snapshot | Isolation::Serializable => {
+                self.answered(question, values, self.transaction).await
+            }
         }
-        let present = self.transaction.read_present().map_err(from_engine)?;
-        self.asked(question, values, &present).await
     }
 
-    /// Whether there are such rows.
-    async fn asked(
+    /// The same in the present, also within a statement that sees a moment of the past.
+    async fn asked_present(&self, question: Question, values: &[Value<'_>]) -> Result<bool> {
+        let present = self.transaction.read_present().map_err(from_engine)?;
+        self.answered(question, values, &present).await
+    }
+
+    async fn answered(
         &self,
         question: Question,
         values: &[Value<'_>],
