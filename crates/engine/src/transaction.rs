@@ -47,6 +47,7 @@ mod present;
 mod read;
 mod refresh;
 mod restart;
+mod sample;
 mod savepoint;
 mod scan;
 mod statement_snapshot;

@@ -57,6 +57,7 @@ pub(crate) use self::{
     lock_rows::lock_rows,
     opened::Opened,
     row_numbers::RowNumbers,
+    scan::column,
     shared::SharedRows,
 };
 

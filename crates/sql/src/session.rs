@@ -11,6 +11,7 @@
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
+//! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
@@ -22,6 +23,7 @@ mod define;
 mod environment;
 mod execution;
 mod foreign_key;
+mod maintenance;
 mod new_table;
 mod prepared;
 mod query;
@@ -243,8 +245,7 @@ impl Session {
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await
             }
-            Statement::Analyze(_) => sink.complete(Tag::Word("ANALYZE")),
-            Statement::Vacuum(_) => sink.complete(Tag::Word("VACUUM")),
+            Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();
