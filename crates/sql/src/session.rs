@@ -11,6 +11,7 @@
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
+//! | COPY | `copy.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
@@ -18,8 +19,10 @@
 
 mod alter_table;
 mod block;
+mod copy;
 mod deferred;
 mod define;
+mod enumeration;
 mod environment;
 mod execution;
 mod foreign_key;
@@ -45,11 +48,11 @@ use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
     parse::{self, Source, constraints::SetConstraints},
-    rows::Rows,
 };
 
 pub use self::{
     block::Status,
+    copy::{CopyForm, CopyTarget},
     prepared::{Portal, Prepared, Progress},
 };
 
@@ -131,6 +134,42 @@ pub trait Sink {
     async fn drain(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// Asks for the data of a COPY of so many columns, and hands it to `target` until it ends.
+    ///
+    /// # Errors
+    /// As above; those of the target. 0A000 if there is nobody to be asked.
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        let _ = (form, columns, target);
+        Err(SqlError::unsupported("COPY FROM STDIN here"))
+    }
+
+    /// The data of a COPY of so many columns follow.
+    ///
+    /// # Errors
+    /// As above. 0A000 if there is nobody who takes it.
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        let _ = (form, columns);
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// Data of a COPY: a row, or what stands before or after them. [`Sink::drain`] is called
+    /// between batches.
+    ///
+    /// # Errors
+    /// As above.
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        let _ = data;
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// That was all of it.
+    fn end_copy_out(&mut self) {}
 }
 
 /// One client's side of a database.
@@ -149,8 +188,6 @@ pub struct Session {
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
     plans: RefCell<HashMap<String, Rc<Planned>>>,
-    /// One row of no values.
-    no_parameters: Rows,
 }
 
 impl Session {
@@ -169,7 +206,6 @@ impl Session {
             surrounding: Surrounding::new(user, &database.name),
             patterns: Patterns::default(),
             plans: RefCell::default(),
-            no_parameters: Rows::of_nothing(),
         }
     }
 
@@ -224,8 +260,12 @@ impl Session {
             return Ok(());
         }
         if let Some(set) = SetConstraints::read(source)? {
-            self.block.refuse_if_failed()?;
+            self.block.check_open()?;
             return self.set_constraints(&set, sink).await;
+        }
+        if source.begins_with("copy") {
+            self.block.check_open()?;
+            return self.copy(source, sink).await;
         }
         let statement = source.parse()?;
         self.block.check(&statement)?;
@@ -239,6 +279,8 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
+            | Statement::CreateType { .. }
+            | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::AlterTable(_)
             | Statement::Truncate(_) => self.define(&statement, sink).await,

@@ -77,10 +77,8 @@ impl Session {
             catalog: &planned.catalog,
         };
         let key_changes = KeyChanges::new(&planned.catalog);
-        let run = Run {
-            parameters,
-            ..self.running(transaction, &environment, &execution.shared, &key_changes)
-        };
+        let shared = &execution.shared;
+        let run = self.run_within(transaction, &environment, parameters, shared, &key_changes);
         let outputs = &planned.plan.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
@@ -122,11 +120,12 @@ impl Session {
         Ok(count)
     }
 
-    /// What operators are given, but for parameters.
-    pub(super) fn running<'r>(
+    /// What operators have besides themselves.
+    pub(super) fn run_within<'r>(
         &'r self,
         transaction: &'r Transaction,
         environment: &'r During<'r>,
+        parameters: &'r Rows,
         shared: &'r SharedRows,
         key_changes: &'r KeyChanges<'r>,
     ) -> Run<'r> {
@@ -136,7 +135,7 @@ impl Session {
             settings: &self.settings,
             environment,
             patterns: &self.patterns,
-            parameters: &self.no_parameters,
+            parameters,
             shared,
             row_numbers: &self.database.row_numbers,
             key_changes,

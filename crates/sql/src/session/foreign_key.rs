@@ -12,6 +12,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type};
 
 use super::{
     Session,
+    copy::no_parameters,
     references::{column, missing, mixed, qualified},
 };
 use crate::{
@@ -193,8 +194,8 @@ impl Session {
         let transaction = self.open_transaction()?;
         let changes = KeyChanges::new(&planned.catalog);
         let present = transaction.read_present().map_err(from_engine)?;
-        let found = self.carry_out(&planned, &self.no_parameters, &present, &changes);
-        let found = found.await?;
+        let none = no_parameters();
+        let found = self.carry_out(&planned, &none, &present, &changes).await?;
         let mut rows = Rows::new(planned.plan.outputs.len());
         for row in found.iter().take(1) {
             rows.push(planned.plan.outputs.iter().map(|at| row[*at]));

@@ -63,7 +63,7 @@ pub(super) use self::{
     question::{column, qualified},
     violation::{missing, mixed},
 };
-use super::{Session, environment::During, query::Planned};
+use super::{Session, copy::no_parameters, environment::During, query::Planned};
 use crate::{
     bind::Parameters,
     catalog::{ObjectId, ReferentialAction, from_engine},
@@ -182,10 +182,10 @@ impl Session {
         };
         let shared = SharedRows::default();
         let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
+        let transaction = self.open_transaction()?;
         let run = Run {
             reads,
-            parameters,
-            ..self.running(self.open_transaction()?, &environment, &shared, changes)
+            ..self.run_within(transaction, &environment, parameters, &shared, changes)
         };
         let mut opened = Opened::new(planned.plan.plan.clone())?;
         let mut batch = Rows::new(opened.width());
@@ -232,9 +232,14 @@ impl Keeping<'_> {
             catalog: &planned.catalog,
         };
         let shared = SharedRows::default();
-        let run = self
-            .session
-            .running(self.transaction, &environment, &shared, self.changes);
+        let parameters = no_parameters();
+        let run = self.session.run_within(
+            self.transaction,
+            &environment,
+            &parameters,
+            &shared,
+            self.changes,
+        );
         lock_rows(&planned.plan.plan, &run, keys).await
     }
 
