@@ -191,7 +191,7 @@ impl<'p> Scanning<'p> {
     fn begin(&mut self, run: &Run<'_>) -> Result<()> {
         let scan = self.scan;
         let is_whole = matches!(scan.access, Access::Full) && !scan.ordered && !scan.with_key;
-        if is_whole && run.transaction.unordered().is_some() {
+        if is_whole && run.reads.unordered().is_some() {
             self.progress = Progress::Unordered(ScanPosition::default());
             return Ok(());
         }
@@ -219,11 +219,11 @@ impl<'p> Scanning<'p> {
         };
         let scratch = &self.scratch;
         let mut reader = Reader::new(self.scan, run, scratch)?;
-        let found =
-            run.transaction
-                .get::<Interleaved, _>(self.scan.table.storage(), &key, |record| {
-                    reader.take(run, scratch, &key, record, out)
-                });
+        let found = run
+            .reads
+            .get::<Interleaved, _>(self.scan.table.storage(), &key, |record| {
+                reader.take(run, scratch, &key, record, out)
+            });
         match found
             .await
             .map_err(|error| of_engine(error, &self.scan.table))?
@@ -245,7 +245,7 @@ impl<'p> Scanning<'p> {
         let mut reader = Reader::new(self.scan, run, scratch)?;
         let handle = index_of(&self.scan.table, index)?;
         let found = run
-            .transaction
+            .reads
             .get_by::<Interleaved, _>(handle, &key, |primary, record| {
                 reader.take(run, scratch, primary, record, out)
             });
@@ -316,7 +316,7 @@ async fn piece(
         match &scan.access {
             Access::Full | Access::Key(_) => {
                 let scanned =
-                    run.transaction
+                    run.reads
                         .scan::<Interleaved>(table, range, direction, |key, record| {
                             visit(key, key, record)
                         });
@@ -328,7 +328,7 @@ async fn piece(
                 let handle = index_of(&scan.table, *index)?;
                 // Records with one index key come together: the piece ends behind them.
                 let mut ending: Option<Vec<u8>> = None;
-                let scanned = run.transaction.scan_by::<Interleaved>(
+                let scanned = run.reads.scan_by::<Interleaved>(
                     handle,
                     range,
                     direction,
@@ -373,7 +373,7 @@ async fn unordered_piece(
     wanted: usize,
     out: &mut Rows,
 ) -> Result<bool> {
-    let Some(unordered) = run.transaction.unordered() else {
+    let Some(unordered) = run.reads.unordered() else {
         return Ok(true);
     };
     let mut scratch = Scratch::new();
