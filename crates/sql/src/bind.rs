@@ -10,6 +10,7 @@
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
 //! | queries within expressions | `subquery.rs` |
+//! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 
 mod aggregate;
@@ -21,6 +22,7 @@ mod condition;
 mod convert;
 mod from;
 mod group;
+mod index;
 mod insert;
 mod literal;
 mod order;
@@ -38,7 +40,7 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::parameters::Parameters;
+pub(crate) use self::{index::IndexEntries, parameters::Parameters};
 use crate::{
     catalog::{Catalog, SearchPath},
     expression::ColumnId,

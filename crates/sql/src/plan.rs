@@ -9,8 +9,10 @@
 mod access;
 mod decorrelate;
 mod estimate;
+mod implied;
 mod join;
 mod lower;
+mod ordering;
 mod push;
 mod summary;
 mod write;

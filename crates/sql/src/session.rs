@@ -18,7 +18,9 @@ mod block;
 mod define;
 mod enumeration;
 mod environment;
+mod new_index;
 mod new_table;
+mod new_view;
 mod prepared;
 mod query;
 mod settings;
@@ -209,7 +211,13 @@ impl Session {
         }
         let statement = source.parse()?;
         self.block.check(&statement)?;
+        if source.is_concurrent_drop() {
+            self.not_in_block("DROP INDEX CONCURRENTLY")?;
+        }
         match &statement {
+            Statement::CreateIndex(create) if create.concurrently => {
+                self.create_index_concurrently(create, sink).await
+            }
             Statement::StartTransaction { .. }
             | Statement::Commit { .. }
             | Statement::Rollback { .. }

@@ -1,6 +1,7 @@
 //! From relations to operators.
 
 use std::{
+    cell::Cell,
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
@@ -20,6 +21,9 @@ use crate::{
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
     pub(crate) outputs: Vec<usize>,
+    /// Another plan may be better if parameters that stand for literals are known: an index is
+    /// partial, or over an expression, with constants in it.
+    pub(crate) literals_matter: bool,
 }
 
 /// Plans a statement.
@@ -34,6 +38,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
             columns: Vec::new(),
         },
         shared: HashMap::new(),
+        literals_matter: Cell::new(false),
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let node = lowering.lower(relation, &needed)?;
@@ -44,6 +49,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
     Ok(Planned {
         plan: node.plan,
         outputs,
+        literals_matter: lowering.literals_matter.get(),
     })
 }
 
@@ -69,6 +75,8 @@ pub(super) struct Lowering {
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    /// See [`Planned::literals_matter`].
+    pub(super) literals_matter: Cell<bool>,
 }
 
 impl Lowering {
