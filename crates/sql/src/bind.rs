@@ -42,7 +42,7 @@ use types::{Result, Settings, SqlError, Type, TypeModifier};
 use self::common_table::CommonTable;
 pub(crate) use self::{index::IndexEntries, parameters::Parameters};
 use crate::{
-    catalog::{Catalog, SearchPath},
+    catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,
     relation::{Output, Relation, ScanId, SharedId},
 };
@@ -62,6 +62,8 @@ pub(crate) struct Surroundings<'b> {
 pub(crate) struct Bound {
     pub(crate) relation: Relation,
     pub(crate) outputs: Vec<Output>,
+    /// The views that it names, those within them not counted.
+    pub(crate) views: Vec<ObjectId>,
 }
 
 /// Binds one statement.
@@ -83,6 +85,8 @@ pub(crate) struct Binder<'b> {
     named_windows: Vec<ast::NamedWindowDefinition>,
     /// Views within views.
     depth: u32,
+    /// See [`Bound::views`].
+    views: Vec<ObjectId>,
 }
 
 impl<'b> Binder<'b> {
@@ -105,7 +109,11 @@ impl<'b> Binder<'b> {
             Statement::Merge(merge) => binder.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
-        Ok(Bound { relation, outputs })
+        Ok(Bound {
+            relation,
+            outputs,
+            views: binder.views,
+        })
     }
 
     /// A binder for expressions of definitions.
@@ -131,6 +139,7 @@ impl<'b> Binder<'b> {
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             depth: 0,
+            views: Vec::new(),
         }
     }
 

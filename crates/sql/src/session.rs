@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans and their execution | `query.rs` |
+//! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
@@ -19,6 +19,7 @@ mod define;
 mod enumeration;
 mod environment;
 mod new_index;
+mod execution;
 mod new_table;
 mod new_view;
 mod prepared;

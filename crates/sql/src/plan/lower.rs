@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     collections::{BTreeSet, HashMap},
+    rc::Rc,
     sync::Arc,
 };
 
@@ -19,7 +20,7 @@ use crate::{
 /// A statement's plan and where in its rows the outputs are.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Rc<Plan>,
     pub(crate) outputs: Vec<usize>,
     /// Another plan may be better if parameters that stand for literals are known: an index is
     /// partial, or over an expression, with constants in it.
@@ -47,7 +48,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
         .map(|id| node.at(*id))
         .collect::<Result<_>>()?;
     Ok(Planned {
-        plan: node.plan,
+        plan: Rc::new(node.plan),
         outputs,
         literals_matter: lowering.literals_matter.get(),
     })

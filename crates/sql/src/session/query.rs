@@ -4,18 +4,18 @@ use std::{rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
-use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+use types::{Result, Scalar, Scratch, SqlError, Type, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag, environment::During};
+use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{Catalog, ObjectId},
-    execute::{Run, SharedRows, open, width},
     parse::{
         Source, parse_tokens,
         shape::{Literal, Shape},
     },
     plan,
+    relation::Relation,
     rows::Rows,
 };
 
@@ -24,7 +24,7 @@ const PLANS_MAX: usize = 256;
 
 /// A statement that can be run at once, as long as its catalog is in force.
 pub(super) struct Planned {
-    plan: plan::Planned,
+    pub(super) plan: plan::Planned,
     pub(super) fields: Vec<Field>,
     /// The types that parameters are read as, those of literals.
     pub(super) parameters: Vec<Type>,
@@ -32,6 +32,8 @@ pub(super) struct Planned {
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
     pub(super) catalog: Arc<Catalog>,
+    /// It is good for this transaction alone.
+    hides_indexes: bool,
 }
 
 /// What is told at the end.
@@ -48,6 +50,22 @@ impl Planned {
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
+    }
+
+    /// Whether nothing depends on it that it runs to its end.
+    pub(super) fn only_reads(&self) -> bool {
+        self.kind == Kind::Select && !self.tables.iter().any(|(_, writes)| *writes)
+    }
+
+    /// How it is told to have ended, with so many rows.
+    pub(super) fn tag(&self, rows: u64) -> Tag {
+        match self.kind {
+            Kind::Select => Tag::Rows("SELECT", rows),
+            Kind::Insert => Tag::Insert(rows),
+            Kind::Update => Tag::Rows("UPDATE", rows),
+            Kind::Delete => Tag::Rows("DELETE", rows),
+            Kind::Merge => Tag::Rows("MERGE", rows),
+        }
     }
 }
 
@@ -119,16 +137,20 @@ impl Session {
     ) -> Result<Planned> {
         let statement = parse_tokens(source.whole(), shape.tokens.clone())?;
         let types = shape.literals.iter().map(type_of).collect();
-        self.bound(
-            source,
-            &statement,
-            &mut Parameters::literals(types),
-            catalog,
-        )
+        let mut parameters = Parameters::literals(types);
+        let planned = self.bound(source, &statement, &mut parameters, catalog)?;
+        if planned.plan.literals_matter {
+            let message = "a better plan may depend on the literals";
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
+        }
+        Ok(planned)
     }
 
     fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
+        if planned.hides_indexes {
+            return planned;
+        }
         let mut plans = self.plans.borrow_mut();
         // Whoever sends so many different ones is not helped by keeping them.
         if plans.len() >= PLANS_MAX {
@@ -155,7 +177,8 @@ impl Session {
             search_path: &self.search_path,
             now: self.surrounding.transaction_time(),
         };
-        let bound = Binder::bind(&surroundings, source.whole(), statement, parameters)?;
+        let mut bound = Binder::bind(&surroundings, source.whole(), statement, parameters)?;
+        let hides_indexes = self.hide_indexes(&mut bound.relation);
         let types = parameters.types()?;
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
@@ -174,7 +197,28 @@ impl Session {
             kind,
             tables,
             catalog: catalog.clone(),
+            hides_indexes,
         })
+    }
+
+    /// Takes the indexes from scans that the transaction cannot read by, as they are newer than its
+    /// snapshot; whether there were some. A plan that was made before the transaction began
+    /// needs no second look: its indexes were there then.
+    fn hide_indexes(&self, relation: &mut Relation) -> bool {
+        let Some(transaction) = &self.transaction else {
+            return false;
+        };
+        let mut any = false;
+        relation.for_each_scan_mut(&mut |scan| {
+            let table = &scan.table;
+            scan.indexes.retain(|index| {
+                let handle = table.indexes[index.at].handle.as_ref();
+                let is_readable = handle.is_some_and(|handle| transaction.can_read_by(handle));
+                any |= !is_readable;
+                is_readable
+            });
+        });
+        any
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
@@ -195,59 +239,16 @@ impl Session {
         Ok(self.changes.is_current(&planned.catalog))
     }
 
-    /// Runs a plan whose tables are locked.
+    /// Runs a plan whose tables are locked, to its end.
     pub(super) async fn run(
         &self,
-        planned: &Planned,
+        planned: &Rc<Planned>,
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
-        self.surrounding.begin_statement();
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-        };
-        let shared = SharedRows::default();
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            patterns: &self.patterns,
-            parameters,
-            shared: &shared,
-            row_numbers: &self.database.row_numbers,
-        };
-        let mut operator = open(&planned.plan.plan)?;
-        let mut batch = Rows::new(width(&planned.plan.plan));
-        let shows_rows = planned.shows_rows();
-        let mut count = 0_u64;
-        while operator.next(&run, &mut batch).await? {
-            count += batch.len() as u64;
-            if shows_rows {
-                let mut values = Vec::with_capacity(planned.plan.outputs.len());
-                for row in batch.iter() {
-                    values.clear();
-                    values.extend(planned.plan.outputs.iter().map(|at| row[*at]));
-                    sink.row(&ResultRow {
-                        fields: &planned.fields,
-                        values: &values,
-                        context: self.context(&planned.catalog),
-                    })?;
-                }
-            }
-            batch.clear();
-            sink.drain().await?;
-        }
-        sink.complete(match planned.kind {
-            Kind::Select => Tag::Rows("SELECT", count),
-            Kind::Insert => Tag::Insert(count),
-            Kind::Update => Tag::Rows("UPDATE", count),
-            Kind::Delete => Tag::Rows("DELETE", count),
-            Kind::Merge => Tag::Rows("MERGE", count),
-        })
+        let mut execution = Execution::new(planned)?;
+        let rows = self.run_on(&mut execution, parameters, None, sink).await?;
+        sink.complete(planned.tag(rows))
     }
 
     /// How values are read and written.
