@@ -189,3 +189,6 @@ fn order(one: &Constrained<'_>, two: &Constrained<'_>) -> Option<Ordering> {
     };
     Some(integer(one.value)?.cmp(&integer(two.value)?))
 }
+
+#[cfg(test)]
+mod tests;

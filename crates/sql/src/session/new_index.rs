@@ -1,6 +1,6 @@
 //! CREATE INDEX: from syntax to the catalog's operations.
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::{self, CreateIndex};
@@ -191,7 +191,7 @@ impl Session {
             let planned = self.bound(&source, &statement, &mut parameters, &catalog)?;
             let mut none = Rows::new(0);
             none.push([]);
-            self.run(&planned, &none, &mut Nowhere).await?;
+            self.run(&Rc::new(planned), &none, &mut Nowhere).await?;
         }
         Ok(())
     }
