@@ -10,6 +10,7 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
@@ -18,8 +19,8 @@ mod block;
 mod define;
 mod enumeration;
 mod environment;
-mod new_index;
 mod execution;
+mod new_index;
 mod new_table;
 mod new_view;
 mod prepared;

@@ -53,7 +53,10 @@ fn concurrent_building_is_outside_of_transaction_blocks() {
     );
     bed.run("insert into t values (1001, 0, 'ROW 3')").unwrap();
     assert_eq!(
-        one(&mut bed, "select a from t where lower(c) = 'row 3' and b > 0"),
+        one(
+            &mut bed,
+            "select a from t where lower(c) = 'row 3' and b > 0"
+        ),
         "3"
     );
     bed.run("begin").unwrap();
@@ -134,7 +137,10 @@ fn a_transaction_reads_by_the_index_that_it_has_made() {
     );
     bed.run("rollback").unwrap();
     assert_eq!(
-        one(&mut bed, "select count(*) from t where b + 1 = 42 and a > 10"),
+        one(
+            &mut bed,
+            "select count(*) from t where b + 1 = 42 and a > 10"
+        ),
         "0"
     );
 }

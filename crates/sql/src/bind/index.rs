@@ -55,10 +55,7 @@ impl Binder<'_> {
         }
         if !is_immutable(&bound) {
             let message = "functions in index expression must be marked IMMUTABLE";
-            return Err(SqlError::new(
-                SqlState::INVALID_OBJECT_DEFINITION,
-                message,
-            ));
+            return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
         let ty = bound.ty;
         Ok((
@@ -97,10 +94,7 @@ impl Binder<'_> {
         }
         if !is_immutable(&bound) {
             let message = "functions in index predicate must be marked IMMUTABLE";
-            return Err(SqlError::new(
-                SqlState::INVALID_OBJECT_DEFINITION,
-                message,
-            ));
+            return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
         Ok(kept(written, &bound, table, &columns))
     }
@@ -260,9 +254,7 @@ fn kept(
 ) -> StoredExpression {
     let used = bound.columns().into_iter();
     let used = used.filter_map(|id| u16::try_from(position(columns, id)?).ok());
-    let mut dependencies: Vec<_> = used
-        .map(|at| Dependency::on_column(table.id, at))
-        .collect();
+    let mut dependencies: Vec<_> = used.map(|at| Dependency::on_column(table.id, at)).collect();
     bound.walk(&mut |part| {
         if let Type::Scalar(Scalar::Enum(id)) | Type::Array(Scalar::Enum(id)) = part.ty {
             let on = Dependency::on(ObjectId(id.0));

@@ -60,8 +60,7 @@ pub enum IndexKey {
 impl Index {
     /// Whether entries are more than columns of a row: it has an expression or a predicate.
     pub fn is_computed(&self) -> bool {
-        let is_expression =
-            |column: &IndexColumn| matches!(column.key, IndexKey::Expression(_));
+        let is_expression = |column: &IndexColumn| matches!(column.key, IndexKey::Expression(_));
         self.predicate.is_some() || self.columns.iter().any(is_expression)
     }
 

@@ -194,8 +194,10 @@ impl Lowering {
         }
         let is_point = unique && equal.len() == columns.len();
         let bounded: fn(&Option<(Program, bool)>) -> usize = |side| usize::from(side.is_some());
-        let rank =
-            equal.len() * 8 + bounded(&lower) + bounded(&upper) + if is_point { POINT_RANK } else { 0 };
+        let rank = equal.len() * 8
+            + bounded(&lower)
+            + bounded(&upper)
+            + if is_point { POINT_RANK } else { 0 };
         Ok(Some((
             KeyRange {
                 columns,
@@ -255,9 +257,8 @@ fn may_depend_on_literals(scan: &Scan, conditions: &[Expression]) -> bool {
         let mut all = index.keys.iter().chain(&index.predicate);
         all.any(|part| part.any(&mut |part| matches!(part.kind, Kind::Constant(_))))
     };
-    let has_parameter = |condition: &Expression| {
-        condition.any(&mut |part| matches!(part.kind, Kind::Parameter(_)))
-    };
+    let has_parameter =
+        |condition: &Expression| condition.any(&mut |part| matches!(part.kind, Kind::Parameter(_)));
     scan.indexes.iter().any(has_constant) && conditions.iter().any(has_parameter)
 }
 

@@ -32,9 +32,7 @@ impl Ordering {
             }),
             Relation::Filter { input, predicate } => {
                 let mut found = Self::of(input)?;
-                found
-                    .conditions
-                    .extend(predicate.clone().into_conjuncts());
+                found.conditions.extend(predicate.clone().into_conjuncts());
                 Some(found)
             }
             Relation::Compute { input, .. } => Self::of(input),

@@ -162,9 +162,8 @@ impl Session {
     /// # Errors
     /// Those of its expressions.
     async fn compute_all(&self, table: &Table, create: &CreateIndex) -> Result<()> {
-        let is_plain = |column: &ast::IndexColumn| {
-            matches!(column.column.expr, ast::Expr::Identifier(_))
-        };
+        let is_plain =
+            |column: &ast::IndexColumn| matches!(column.column.expr, ast::Expr::Identifier(_));
         let computed = create.columns.iter().filter(|column| !is_plain(column));
         let counted: Vec<String> = computed
             .map(|column| format!("count({})", column.column.expr))

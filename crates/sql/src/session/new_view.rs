@@ -92,7 +92,10 @@ fn refuse_foreign(create: &ast::CreateView) -> Result<()> {
         (create.materialized, "MATERIALIZED VIEW"),
         (create.temporary, "a temporary view"),
         (create.if_not_exists, "CREATE VIEW IF NOT EXISTS"),
-        (!matches!(create.options, ast::CreateTableOptions::None), "options of a view"),
+        (
+            !matches!(create.options, ast::CreateTableOptions::None),
+            "options of a view",
+        ),
     ];
     match foreign.iter().find(|(is_there, _)| *is_there) {
         Some((_, what)) => Err(SqlError::unsupported(what)),

@@ -125,7 +125,10 @@ fn what_follows_is_found() {
         ("a = 1 or a = 2", "a = 1 or a = 2"),
         ("a in (1, 2)", "a is not null"),
     ] {
-        assert!(is_found(condition, predicate), "{condition} has {predicate}");
+        assert!(
+            is_found(condition, predicate),
+            "{condition} has {predicate}"
+        );
     }
 }
 
@@ -150,6 +153,9 @@ fn what_does_not_follow_is_not() {
         ("a > 5", "a > null"),
         ("a = all ('{}'::int[])", "a is not null"),
     ] {
-        assert!(!is_found(condition, predicate), "{condition} has not {predicate}");
+        assert!(
+            !is_found(condition, predicate),
+            "{condition} has not {predicate}"
+        );
     }
 }
