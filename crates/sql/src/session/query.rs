@@ -4,7 +4,7 @@ use std::{rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
-use types::{Result, Scalar, Scratch, SqlError, Type, Value};
+use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
