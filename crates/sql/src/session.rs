@@ -11,6 +11,7 @@
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
@@ -21,6 +22,7 @@ mod enumeration;
 mod environment;
 mod execution;
 mod new_index;
+mod maintenance;
 mod new_table;
 mod new_view;
 mod prepared;
@@ -236,8 +238,7 @@ impl Session {
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await
             }
-            Statement::Analyze(_) => sink.complete(Tag::Word("ANALYZE")),
-            Statement::Vacuum(_) => sink.complete(Tag::Word("VACUUM")),
+            Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();

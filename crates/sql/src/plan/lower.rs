@@ -9,7 +9,7 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Call, Plan, Shared, SharedBody};
+use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -25,6 +25,7 @@ pub(crate) struct Planned {
     /// Another plan may be better if parameters that stand for literals are known: an index is
     /// partial, or over an expression, with constants in it.
     pub(crate) literals_matter: bool,
+    pub(crate) basis: Basis,
 }
 
 /// Plans a statement.
@@ -40,6 +41,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
         },
         shared: HashMap::new(),
         literals_matter: Cell::new(false),
+        basis: Basis::default(),
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let node = lowering.lower(relation, &needed)?;
@@ -51,6 +53,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
         plan: Rc::new(node.plan),
         outputs,
         literals_matter: lowering.literals_matter.get(),
+        basis: lowering.basis,
     })
 }
 
@@ -78,6 +81,8 @@ pub(super) struct Lowering {
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
     /// See [`Planned::literals_matter`].
     pub(super) literals_matter: Cell<bool>,
+    /// What it depends on.
+    pub(super) basis: Basis,
 }
 
 impl Lowering {
