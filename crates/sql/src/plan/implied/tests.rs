@@ -47,6 +47,7 @@ fn table() -> Table {
         referenced_by: [].into(),
         storage_name: "t".into(),
         storage: OnceLock::new(),
+        statistics: Default::default(),
     }
 }
 
