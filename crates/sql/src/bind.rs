@@ -12,6 +12,7 @@
 //! | queries within expressions | `subquery.rs` |
 //! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
+//! | COPY | `copy.rs` |
 
 mod aggregate;
 mod call;
@@ -20,6 +21,7 @@ mod clause;
 mod common_table;
 mod condition;
 mod convert;
+mod copy;
 mod from;
 mod group;
 mod index;
@@ -40,7 +42,7 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::{index::IndexEntries, parameters::Parameters};
+pub(crate) use self::{copy::CopiedColumns, index::IndexEntries, parameters::Parameters};
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,

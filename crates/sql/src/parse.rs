@@ -4,6 +4,8 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod constraints;
+pub(crate) mod copy;
 pub(crate) mod maintenance;
 pub(crate) mod position;
 pub(crate) mod shape;
@@ -88,10 +90,17 @@ impl<'t> Source<'t> {
             "select", "insert", "update", "delete", "merge", "with", "values", "table",
         ];
         match self.tokens.first().map(|token| &token.token) {
-            Some(Token::Word(word)) => words
-                .iter()
-                .any(|known| word.value.eq_ignore_ascii_case(known)),
             Some(Token::LParen) => true,
+            _ => words.iter().any(|word| self.begins_with(word)),
+        }
+    }
+
+    /// Whether this is its first word.
+    pub(crate) fn begins_with(&self, word: &str) -> bool {
+        match self.tokens.first().map(|token| &token.token) {
+            Some(Token::Word(first)) => {
+                first.quote_style.is_none() && first.value.eq_ignore_ascii_case(word)
+            }
             _ => false,
         }
     }
@@ -109,7 +118,7 @@ impl<'t> Source<'t> {
             maintenance::maintenance(self)?;
             return Ok(maintenance::stand_in());
         }
-        if self.begins_with(&["reindex"]) {
+        if self.has_words(&["reindex"]) {
             let error = SqlError::unsupported("REINDEX");
             return Err(error.hint("Drop the index and create it again."));
         }
@@ -122,10 +131,10 @@ impl<'t> Source<'t> {
 
     /// `DROP INDEX CONCURRENTLY`, which the parser does not know.
     pub(crate) fn is_concurrent_drop(&self) -> bool {
-        self.begins_with(&["drop", "index", "concurrently"])
+        self.has_words(&["drop", "index", "concurrently"])
     }
 
-    fn begins_with(&self, words: &[&str]) -> bool {
+    fn has_words(&self, words: &[&str]) -> bool {
         let is = |(token, known): (&TokenWithSpan, &&str)| {
             matches!(&token.token, Token::Word(word)
                 if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))

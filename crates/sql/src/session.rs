@@ -9,24 +9,32 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
-//! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
+//! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
+//! | COPY | `copy.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
+mod alter_table;
 mod block;
+mod copy;
+mod deferred;
 mod define;
 mod enumeration;
 mod environment;
 mod execution;
+mod foreign_key;
 mod maintenance;
 mod new_index;
 mod new_table;
 mod new_view;
 mod prepared;
 mod query;
+mod references;
+mod set_constraints;
 mod settings;
 
 use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
@@ -36,15 +44,18 @@ use functions::Patterns;
 use sqlparser::ast::Statement;
 use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
-use self::{block::Block, environment::Surrounding, query::Planned, settings::Values};
+use self::{
+    block::Block, deferred::Deferred, environment::Surrounding, query::Planned, settings::Values,
+};
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source},
+    parse::{self, Source, constraints::SetConstraints},
 };
 
 pub use self::{
     block::Status,
+    copy::{CopyForm, CopyTarget},
     prepared::{Portal, Prepared, Progress},
 };
 
@@ -126,6 +137,42 @@ pub trait Sink {
     async fn drain(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// Asks for the data of a COPY of so many columns, and hands it to `target` until it ends.
+    ///
+    /// # Errors
+    /// As above; those of the target. 0A000 if there is nobody to be asked.
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        let _ = (form, columns, target);
+        Err(SqlError::unsupported("COPY FROM STDIN here"))
+    }
+
+    /// The data of a COPY of so many columns follow.
+    ///
+    /// # Errors
+    /// As above. 0A000 if there is nobody who takes it.
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        let _ = (form, columns);
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// Data of a COPY: a row, or what stands before or after them. [`Sink::drain`] is called
+    /// between batches.
+    ///
+    /// # Errors
+    /// As above.
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        let _ = data;
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// That was all of it.
+    fn end_copy_out(&mut self) {}
 }
 
 /// One client's side of a database.
@@ -139,6 +186,7 @@ pub struct Session {
     changes: Changes,
     block: Block,
     transaction: Option<Transaction>,
+    deferred: Deferred,
     surrounding: Surrounding,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
@@ -157,6 +205,7 @@ impl Session {
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
             transaction: None,
+            deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
             patterns: Patterns::default(),
             plans: RefCell::default(),
@@ -213,6 +262,14 @@ impl Session {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
         }
+        if let Some(set) = SetConstraints::read(source)? {
+            self.block.check_open()?;
+            return self.set_constraints(&set, sink).await;
+        }
+        if source.begins_with("copy") {
+            self.block.check_open()?;
+            return self.copy(source, sink).await;
+        }
         let statement = source.parse()?;
         self.block.check(&statement)?;
         if source.is_concurrent_drop() {
@@ -234,6 +291,7 @@ impl Session {
             | Statement::CreateType { .. }
             | Statement::AlterType(_)
             | Statement::Drop { .. }
+            | Statement::AlterTable(_)
             | Statement::Truncate(_) => self.define(&statement, sink).await,
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await

@@ -58,12 +58,18 @@ impl Block {
     /// # Errors
     /// 25P02 for a statement that a failed block refuses.
     pub(super) fn check(&self, statement: &Statement) -> Result<()> {
-        if !self.is_failed
-            || matches!(
-                statement,
-                Statement::Commit { .. } | Statement::Rollback { .. }
-            )
-        {
+        match statement {
+            Statement::Commit { .. } | Statement::Rollback { .. } => Ok(()),
+            _ => self.check_open(),
+        }
+    }
+
+    /// The same for any statement but an end.
+    ///
+    /// # Errors
+    /// 25P02.
+    pub(super) fn check_open(&self) -> Result<()> {
+        if !self.is_failed {
             return Ok(());
         }
         Err(SqlError::new(
@@ -121,6 +127,7 @@ impl Session {
                 {
                     self.changes.return_to(transaction, mark)?;
                 }
+                self.deferred.look_again();
                 self.block.is_failed = false;
                 sink.complete(Tag::Word("ROLLBACK"))
             }
@@ -191,6 +198,11 @@ impl Session {
     }
 
     async fn end(&mut self, commits: bool) -> Result<()> {
+        if commits && let Err(error) = self.keep_deferred(None).await {
+            self.roll_back();
+            return Err(error);
+        }
+        self.deferred.clear();
         self.block = Block::default();
         let Some(transaction) = self.transaction.take() else {
             return Ok(());
@@ -206,6 +218,7 @@ impl Session {
     }
 
     pub(super) fn roll_back(&mut self) {
+        self.deferred.clear();
         self.block = Block::default();
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback();

@@ -8,7 +8,7 @@ use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
-    bind::{Binder, Parameters, Surroundings},
+    bind::{Binder, Bound, Parameters},
     catalog::{Catalog, ObjectId},
     parse::{
         Source, parse_tokens,
@@ -153,7 +153,7 @@ impl Session {
         Ok(planned)
     }
 
-    fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
+    pub(super) fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
         if planned.hides_indexes {
             return planned;
@@ -177,16 +177,24 @@ impl Session {
         let Some(kind) = kind_of(statement) else {
             return Err(SqlError::unsupported("this statement"));
         };
-        let surroundings = Surroundings {
-            catalog,
-            settings: &self.settings,
-            database: &self.database.name,
-            search_path: &self.search_path,
-            now: self.surrounding.transaction_time(),
-        };
-        let mut bound = Binder::bind(&surroundings, source.whole(), statement, parameters)?;
+        let bound = Binder::bind(
+            &self.surroundings(catalog),
+            source.whole(),
+            statement,
+            parameters,
+        )?;
+        self.lowered(bound, kind, parameters.types()?, catalog)
+    }
+
+    /// The plan of what has been bound.
+    pub(super) fn lowered(
+        &self,
+        mut bound: Bound,
+        kind: Kind,
+        types: Vec<Type>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Planned> {
         let hides_indexes = self.hide_indexes(&mut bound.relation);
-        let types = parameters.types()?;
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,
