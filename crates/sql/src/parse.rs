@@ -118,7 +118,28 @@ impl<'t> Source<'t> {
             maintenance::maintenance(self)?;
             return Ok(maintenance::stand_in());
         }
-        parse_tokens(self.text, self.tokens.clone())
+        if self.has_words(&["reindex"]) {
+            let error = SqlError::unsupported("REINDEX");
+            return Err(error.hint("Drop the index and create it again."));
+        }
+        let mut tokens = self.tokens.clone();
+        if self.is_concurrent_drop() {
+            tokens.remove(2);
+        }
+        parse_tokens(self.text, tokens)
+    }
+
+    /// `DROP INDEX CONCURRENTLY`, which the parser does not know.
+    pub(crate) fn is_concurrent_drop(&self) -> bool {
+        self.has_words(&["drop", "index", "concurrently"])
+    }
+
+    fn has_words(&self, words: &[&str]) -> bool {
+        let is = |(token, known): (&TokenWithSpan, &&str)| {
+            matches!(&token.token, Token::Word(word)
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+        };
+        self.tokens.len() >= words.len() && self.tokens.iter().zip(words).all(is)
     }
 }
 
