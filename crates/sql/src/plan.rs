@@ -4,21 +4,24 @@
 //! execution has is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
 //! in two steps: conditions are moved to where they cost least (`push.rs`) and subqueries become
 //! joins where they can (`decorrelate.rs`); then each relation is given its operator (`lower.rs`,
-//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`).
+//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`,
+//! `column_test.rs`).
 
 mod access;
 mod basis;
+mod column_test;
 mod decorrelate;
 mod estimate;
+mod implied;
 mod join;
 mod lower;
+mod ordering;
 mod push;
 mod summary;
 mod write;
 
 use std::sync::Arc;
 
-use functions::Comparison;
 use types::{Type, key::KeyColumn, row::RowLayout};
 
 use crate::{
@@ -31,6 +34,7 @@ use crate::{
 pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,
+    column_test::ColumnTest,
     lower::{Planned, plan, row_layout},
     write::tables,
 };
@@ -137,17 +141,6 @@ pub(crate) struct Scan {
     pub(crate) tests: Vec<ColumnTest>,
     /// The other conditions.
     pub(crate) filter: Option<Program>,
-}
-
-/// A comparison of a column with a value that is the same for all records, of values that are
-/// stored and ordered as integers (`types::row::integer_of`).
-#[derive(Debug)]
-pub(crate) struct ColumnTest {
-    /// The column's position in the table.
-    pub(crate) attribute: usize,
-    pub(crate) comparison: Comparison,
-    /// Needs no row.
-    pub(crate) value: Program,
 }
 
 /// How records are found.
