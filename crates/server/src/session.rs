@@ -18,9 +18,10 @@
 
 use std::{
     collections::BTreeMap, future::Future, net::IpAddr, num::NonZeroU32, pin::Pin, sync::Arc,
+    time::Duration,
 };
 
-use types::Result;
+use types::{Result, SqlError};
 
 use crate::{
     client::Client,
@@ -110,6 +111,14 @@ pub trait Session: 'static {
     /// Tells the settings that clients want to know of as soon as they are connected
     /// (`server_version`, `client_encoding`, `DateStyle`, ...).
     fn parameters(&self, tell: &mut dyn FnMut(&str, &str));
+
+    /// Tells those of them that have changed since they were told last.
+    fn changed_parameters(&mut self, _tell: &mut dyn FnMut(&str, &str)) {}
+
+    /// How long the client may be idle by now, and the error that ends the connection then.
+    fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        None
+    }
 
     /// Whether a transaction is open.
     fn status(&self) -> TransactionStatus;

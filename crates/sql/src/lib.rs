@@ -20,5 +20,8 @@ mod session;
 
 pub use self::{
     database::Database,
-    session::{Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag},
+    session::{
+        Field, Interrupt, Notice, Portal, Prepared, Progress, ResultRow, Session, Severity, Sink,
+        Status, Tag,
+    },
 };

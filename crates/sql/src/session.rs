@@ -10,34 +10,45 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans and their execution | `query.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
-//! | SET and SHOW | `settings.rs` |
+//! | SET and SHOW, and what settings do | `settings.rs` |
+//! | giving a statement up; what is told beside results | `interrupt.rs`, `notice.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
 mod block;
 mod define;
 mod environment;
+mod interrupt;
 mod new_table;
+mod notice;
 mod prepared;
 mod query;
 mod settings;
 
-use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc, time::Duration};
 
 use engine::Transaction;
 use functions::Patterns;
 use sqlparser::ast::Statement;
 use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
-use self::{block::Block, environment::Surrounding, query::Planned, settings::Values};
+use self::{
+    block::Block,
+    environment::Surrounding,
+    interrupt::interruptible,
+    query::Planned,
+    settings::{Effects, Values},
+};
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source},
+    parse::{self, Source, command::Command},
 };
 
 pub use self::{
     block::Status,
+    interrupt::Interrupt,
+    notice::{Notice, Severity},
     prepared::{Portal, Prepared, Progress},
 };
 
@@ -112,6 +123,9 @@ pub trait Sink {
     /// There was no statement in the text.
     fn empty(&mut self) {}
 
+    /// Something to know beside the results.
+    fn notice(&mut self, _: &Notice) {}
+
     /// Waits until more rows can be taken. Called between batches.
     ///
     /// # Errors
@@ -128,6 +142,9 @@ pub struct Session {
     settings: Settings,
     /// As they were set, by name.
     values: Values,
+    /// What they do.
+    effects: Effects,
+    interrupt: Option<Rc<dyn Interrupt>>,
     search_path: SearchPath,
     changes: Changes,
     block: Block,
@@ -146,6 +163,8 @@ impl Session {
             engine: engine.clone(),
             settings: Settings::default(),
             values: Values::default(),
+            effects: Effects::default(),
+            interrupt: None,
             search_path: SearchPath::default(),
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
@@ -154,6 +173,30 @@ impl Session {
             patterns: Patterns::default(),
             plans: RefCell::default(),
         }
+    }
+
+    /// Gives the session the number by which clients know it, and who may want its statements to
+    /// be given up.
+    pub fn attach(&mut self, process_id: i32, interrupt: Rc<dyn Interrupt>) {
+        self.surrounding.set_process_id(process_id);
+        self.interrupt = Some(interrupt);
+    }
+
+    /// How long its client may be idle by now, and the error that ends the connection then.
+    pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        let (limit, state, message) = match self.status() {
+            Status::Idle => (
+                self.effects.idle_limit,
+                SqlState::IDLE_SESSION_TIMEOUT,
+                "terminating connection due to idle-session timeout",
+            ),
+            Status::Open | Status::Failed => (
+                self.effects.idle_in_transaction_limit,
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            ),
+        };
+        Some((limit?, SqlError::new(state, message)))
     }
 
     /// Whether a transaction is open, and whether it has failed.
@@ -203,45 +246,107 @@ impl Session {
     }
 
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
-        if self.block.status() != Status::Failed && self.planned(source, sink).await? {
+        self.enter();
+        if !source.may_have_plan()
+            && let Some(command) = source.command()?
+        {
+            if !command.heals() {
+                self.block.check()?;
+            }
+            return self.command(&command, sink).await;
+        }
+        self.block.check()?;
+        let (interrupt, limit) = self.limits();
+        interruptible(interrupt, limit, self.on_rows(source, sink)).await?;
+        self.set_pending()
+    }
+
+    /// Who may want a statement to be given up, and how long it may take.
+    fn limits(&self) -> (Option<Rc<dyn Interrupt>>, Option<Duration>) {
+        (self.interrupt.clone(), self.effects.statement_limit)
+    }
+
+    /// A statement about the session itself.
+    async fn command(&mut self, command: &Command, sink: &mut impl Sink) -> Result<()> {
+        let word = match command {
+            Command::Begin { .. }
+            | Command::Commit { .. }
+            | Command::Rollback { .. }
+            | Command::Savepoint(_)
+            | Command::Release(_)
+            | Command::RollbackTo(_) => return self.control(command, sink).await,
+            Command::SetTransaction(modes) => {
+                if !self.block.is_explicit() {
+                    self.tell(sink, &Notice::outside_block("SET TRANSACTION"));
+                }
+                self.set_modes(*modes)?;
+                "SET"
+            }
+            Command::SetCharacteristics(modes) => {
+                self.set_characteristics(*modes)?;
+                "SET"
+            }
+            Command::Set { name, scope, value } => {
+                return self.set_statement(name, *scope, value, sink);
+            }
+            Command::Reset(name) => {
+                self.reset(name)?;
+                "RESET"
+            }
+            Command::ResetAll => {
+                self.reset_all()?;
+                "RESET"
+            }
+            Command::Show(_) | Command::ShowAll => return self.show(command, sink),
+            Command::DiscardAll => {
+                self.discard_all()?;
+                "DISCARD ALL"
+            }
+            Command::DiscardPlans => {
+                self.plans.borrow_mut().clear();
+                "DISCARD PLANS"
+            }
+            Command::DiscardSequences => "DISCARD SEQUENCES",
+            Command::DiscardTemporary => "DISCARD TEMP",
+        };
+        sink.complete(Tag::Word(word))
+    }
+
+    /// A statement that reads or changes rows or definitions.
+    async fn on_rows(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
+        if self.planned(source, sink).await? {
             return Ok(());
         }
         let statement = source.parse()?;
-        self.block.check(&statement)?;
         match &statement {
-            Statement::StartTransaction { .. }
-            | Statement::Commit { .. }
-            | Statement::Rollback { .. }
-            | Statement::Savepoint { .. }
-            | Statement::ReleaseSavepoint { .. } => self.control(&statement, sink).await,
             Statement::CreateTable(_)
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
             | Statement::Drop { .. }
-            | Statement::Truncate(_) => self.define(&statement, sink).await,
-            Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
-                self.setting(&statement, sink).await
+            | Statement::Truncate(_) => {
+                self.may_write(&words(&statement))?;
+                self.define(&statement, sink).await
             }
             Statement::Analyze(_) => sink.complete(Tag::Word("ANALYZE")),
             Statement::Vacuum(_) => sink.complete(Tag::Word("VACUUM")),
-            other => {
-                let text = other.to_string();
-                let words: Vec<&str> = text.split_whitespace().take(2).collect();
-                Err(SqlError::unsupported(words.join(" ")))
-            }
+            other => Err(SqlError::unsupported(words(other))),
         }
     }
 
     /// The transaction that statements run in; begun if there is none.
     fn begin(&mut self) -> Result<&Transaction> {
         if self.transaction.is_none() {
-            let options = self.block.options();
+            let options = self.options();
             let transaction = self
                 .engine
                 .begin(options)
                 .map_err(crate::catalog::from_engine)?;
             transaction.set_on_conflict(engine::OnConflict::Wait);
+            transaction.set_lock_timeout(self.effects.lock_limit);
+            if self.effects.is_relaxed {
+                transaction.set_durability(engine::Durability::Relaxed);
+            }
             self.changes.clear();
             self.surrounding.begin_transaction();
             self.transaction = Some(transaction);
@@ -249,5 +354,15 @@ impl Session {
         self.transaction
             .as_ref()
             .ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
+    }
+}
+
+/// The name of a statement: its first two words.
+fn words(statement: &Statement) -> String {
+    let text = statement.to_string();
+    let words: Vec<&str> = text.split_whitespace().take(2).collect();
+    match words.as_slice() {
+        ["TRUNCATE", _] => "TRUNCATE TABLE".to_owned(),
+        words => words.join(" "),
     }
 }

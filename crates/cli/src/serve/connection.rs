@@ -1,29 +1,23 @@
 //! SQL sessions behind the PostgreSQL protocol.
 
-use std::{num::NonZeroU32, rc::Rc, sync::Arc};
+use std::{
+    collections::HashMap,
+    num::NonZeroU32,
+    rc::Rc,
+    sync::Arc,
+    task::{self, Poll},
+    time::Duration,
+};
 
 use server::{
-    Backend, Client, CommandTag, Execution, Format, Named, ParameterTypes, Parameters, Startup,
-    Task, TransactionStatus, Verifier,
+    Backend, Client, CommandTag, Control, Execution, Format, Named, ParameterTypes, Parameters,
+    Severity, Startup, Task, TransactionStatus, Verifier,
 };
-use sql::{Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag};
+use sql::{
+    Field, Interrupt, Notice, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag,
+};
 use types::{Result, SqlError, SqlState, Type};
 use weft::Context;
-
-/// What clients are told as soon as they are connected.
-const TOLD: &[&str] = &[
-    "application_name",
-    "client_encoding",
-    "DateStyle",
-    "default_transaction_read_only",
-    "integer_datetimes",
-    "IntervalStyle",
-    "is_superuser",
-    "server_encoding",
-    "server_version",
-    "standard_conforming_strings",
-    "TimeZone",
-];
 
 /// A database and its workers.
 pub(super) struct Served {
@@ -61,11 +55,19 @@ impl Backend for Served {
         // A role may be there that was dropped since it was asked for its password.
         self.database.verifier(&startup.user)?;
         let mut session = Session::new(&self.database, context.engine_session(), &startup.user);
+        session.attach(
+            startup.control.process(),
+            Rc::new(Cancelled(startup.control.clone())),
+        );
         for (name, value) in &startup.settings {
-            session.set(name, value)?;
+            session.set_initially(name, value)?;
         }
+        // The client is told them next.
+        session.take_reported();
+        let told = session.reported().collect();
         Ok(Connection {
             session,
+            told,
             statements: Named::default(),
         })
     }
@@ -74,7 +76,18 @@ impl Backend for Served {
 /// One client.
 pub(super) struct Connection {
     session: Session,
+    /// The settings that the client knows.
+    told: HashMap<&'static str, String>,
     statements: Named<Statement>,
+}
+
+/// A client's wish to have its statement given up, or the server's.
+struct Cancelled(Arc<Control>);
+
+impl Interrupt for Cancelled {
+    fn poll(&self, context: &mut task::Context<'_>) -> Poll<SqlError> {
+        self.0.poll(context)
+    }
 }
 
 /// A prepared statement, as the protocol describes it.
@@ -102,11 +115,25 @@ impl server::Session for Connection {
     type Portal = Portal;
 
     fn parameters(&self, tell: &mut dyn FnMut(&str, &str)) {
-        for name in TOLD {
-            if let Ok(value) = self.session.shows(name) {
+        for (name, value) in self.session.reported() {
+            tell(name, &value);
+        }
+    }
+
+    fn changed_parameters(&mut self, tell: &mut dyn FnMut(&str, &str)) {
+        if !self.session.take_reported() {
+            return;
+        }
+        for (name, value) in self.session.reported() {
+            if self.told.get(name) != Some(&value) {
                 tell(name, &value);
+                self.told.insert(name, value);
             }
         }
+    }
+
+    fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        self.session.idle_limit()
     }
 
     fn status(&self) -> TransactionStatus {
@@ -212,6 +239,20 @@ impl Sink for ToClient<'_, '_> {
 
     fn empty(&mut self) {
         self.0.empty_query();
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let report = &notice.report;
+        self.0.notice(&server::Notice {
+            severity: match notice.severity {
+                sql::Severity::Notice => Severity::Notice,
+                sql::Severity::Warning | sql::Severity::Error => Severity::Warning,
+            },
+            code: report.state().code().to_owned().into(),
+            message: report.message().to_owned().into(),
+            detail: report.detail_text().map(str::to_owned),
+            hint: report.hint_text().map(|hint| hint.to_owned().into()),
+        });
     }
 
     async fn drain(&mut self) -> Result<()> {

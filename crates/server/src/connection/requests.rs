@@ -8,6 +8,7 @@ use std::{convert::Infallible, num::NonZeroU32};
 
 use types::{Result, SqlError, SqlState};
 
+use super::within;
 use crate::{
     client::Client,
     named::Named,
@@ -39,6 +40,8 @@ pub(super) struct Requests<'a, S: Session> {
     portals: Named<Bound<S>>,
     /// The text of a simple query, kept while more is read from the client.
     text: String,
+    /// The client was told that it can go on, and nothing has come since.
+    is_idle: bool,
 }
 
 impl<'a, S: Session> Requests<'a, S> {
@@ -48,6 +51,7 @@ impl<'a, S: Session> Requests<'a, S> {
             wire,
             portals: Named::default(),
             text: String::new(),
+            is_idle: true,
         }
     }
 
@@ -69,7 +73,7 @@ impl<'a, S: Session> Requests<'a, S> {
                 }
                 Carried::Awaited => {
                     turn = 0;
-                    self.wire.receive().await?;
+                    self.receive().await?;
                     // What was said before was not meant for what comes now.
                     self.wire.control.begin();
                 }
@@ -77,6 +81,16 @@ impl<'a, S: Session> Requests<'a, S> {
             if self.wire.conversation.phase() == Phase::Closed {
                 return Err(Ended::Lost);
             }
+        }
+    }
+
+    /// Waits for bytes, but no longer than an idle client may take.
+    async fn receive(&mut self) -> std::result::Result<(), Ended> {
+        match self.session.idle_limit().filter(|_| self.is_idle) {
+            None => self.wire.receive().await,
+            Some((limit, error)) => within(limit, self.wire.receive())
+                .await
+                .unwrap_or(Err(Ended::Fatal(error))),
         }
     }
 
@@ -96,6 +110,7 @@ impl<'a, S: Session> Requests<'a, S> {
                 return Ok(Carried::Out);
             }
         };
+        self.is_idle = false;
         let done = match request {
             Request::Query(text) => {
                 self.text.clear();
@@ -242,8 +257,12 @@ impl<'a, S: Session> Requests<'a, S> {
         if status == TransactionStatus::Idle {
             self.portals.clear();
         }
-        self.wire.output.ready_for_query(status);
+        let output = &mut self.wire.output;
+        self.session
+            .changed_parameters(&mut |name, value| output.parameter_status(name, value));
+        output.ready_for_query(status);
         self.wire.flushes = true;
+        self.is_idle = true;
     }
 }
 

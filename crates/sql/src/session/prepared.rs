@@ -10,7 +10,9 @@ use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
+    interrupt::interruptible,
     query::{Planned, kind_of},
+    settings::shown_fields,
 };
 use crate::{bind::Parameters, parse, rows::Rows};
 
@@ -95,15 +97,22 @@ impl Session {
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
             }
         };
+        let other = |fields| Prepared {
+            text: text.into(),
+            types: Vec::new(),
+            fields,
+            kind: Kind::Other,
+        };
+        if let Some(command) = source.command()? {
+            if !command.heals() {
+                self.block.check()?;
+            }
+            return Ok(other(shown_fields(&command)));
+        }
+        self.block.check()?;
         let statement = source.parse()?;
-        self.block.check(&statement)?;
         if kind_of(&statement).is_none() {
-            return Ok(Prepared {
-                text: text.into(),
-                types: Vec::new(),
-                fields: self.shown(&statement),
-                kind: Kind::Other,
-            });
+            return Ok(other(None));
         }
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::declared(types.to_vec());
@@ -227,7 +236,22 @@ impl Session {
             }
             return Ok(());
         };
-        self.block.check(statement)?;
+        self.block.check()?;
+        self.enter();
+        let (interrupt, limit) = self.limits();
+        let running = self.run_planned(prepared, statement, newest, parameters, sink);
+        interruptible(interrupt, limit, running).await?;
+        self.set_pending()
+    }
+
+    async fn run_planned(
+        &mut self,
+        prepared: &Prepared,
+        statement: &Statement,
+        newest: &RefCell<Rc<Planned>>,
+        parameters: &Rows,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         loop {
             self.begin()?;
             let planned = newest.borrow().clone();
@@ -236,6 +260,7 @@ impl Session {
                 newest.replace(renewed);
                 continue;
             }
+            planned.may_run(self)?;
             if self.lock(&planned).await? {
                 return self.run(&planned, parameters, sink).await;
             }

@@ -1,6 +1,6 @@
 //! Plans, and their execution.
 
-use std::{rc::Rc, sync::Arc};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
@@ -49,6 +49,21 @@ impl Planned {
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
     }
+
+    /// # Errors
+    /// 25006 if it writes and the transaction does not.
+    pub(super) fn may_run(&self, session: &Session) -> Result<()> {
+        if !self.tables.iter().any(|(_, writes)| *writes) {
+            return Ok(());
+        }
+        session.may_write(match self.kind {
+            Kind::Select => "SELECT FOR UPDATE",
+            Kind::Insert => "INSERT",
+            Kind::Update => "UPDATE",
+            Kind::Delete => "DELETE",
+            Kind::Merge => "MERGE",
+        })
+    }
 }
 
 impl Session {
@@ -66,6 +81,7 @@ impl Session {
             let Some((planned, literals)) = self.plan(source)? else {
                 return Ok(false);
             };
+            planned.may_run(self)?;
             if self.lock(&planned).await? {
                 let parameters = self.literals(&planned, &literals)?;
                 if planned.shows_rows() {
@@ -209,6 +225,8 @@ impl Session {
         let environment = During {
             surrounding: &self.surrounding,
             catalog: &planned.catalog,
+            search_path: &self.search_path,
+            asked: self.asked(),
         };
         let shared = SharedRows::default();
         let run = Run {
@@ -219,6 +237,7 @@ impl Session {
             parameters,
             shared: &shared,
             row_numbers: &self.database.row_numbers,
+            batches: &Cell::new(0),
         };
         let mut operator = open(&planned.plan.plan)?;
         let mut batch = Rows::new(width(&planned.plan.plan));
@@ -240,6 +259,7 @@ impl Session {
             }
             batch.clear();
             sink.drain().await?;
+            run.pause().await;
         }
         sink.complete(match planned.kind {
             Kind::Select => Tag::Rows("SELECT", count),
