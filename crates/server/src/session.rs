@@ -8,7 +8,7 @@
 //! # Whose duty is what
 //! | server | session |
 //! | --- | --- |
-//! | names of portals, forms of columns, skipping after errors | names of statements ([`Session::statements`]): SQL has PREPARE and DEALLOCATE |
+//! | names of portals, forms of columns, skipping after errors | names of statements ([`Session::statement`]): SQL has PREPARE and DEALLOCATE |
 //! | ReadyForQuery, ParseComplete, ..., CommandComplete of Execute | all answers of a simple query, through [`Client`] |
 //! | forms of parameters are two | their values, lengths and types |
 //! | errors as fields | errors as [`SqlError`](types::SqlError), positions included |
@@ -26,7 +26,6 @@ use types::{Result, SqlError};
 use crate::{
     client::Client,
     control::Control,
-    named::Named,
     protocol::{CommandTag, Field, ParameterTypes, Parameters, TransactionStatus},
     scram::Verifier,
 };
@@ -123,8 +122,14 @@ pub trait Session: 'static {
     /// Whether a transaction is open.
     fn status(&self) -> TransactionStatus;
 
-    /// The statements that were prepared.
-    fn statements(&mut self) -> &mut Named<Self::Statement>;
+    /// The statement that was prepared under a name; `""` is the unnamed one.
+    fn statement(&mut self, name: &str) -> Option<Self::Statement>;
+
+    /// Keeps a statement under a name, in place of the one that had it.
+    fn keep_statement(&mut self, name: &str, statement: Self::Statement);
+
+    /// Forgets the statement of a name, if there is one.
+    fn forget_statement(&mut self, name: &str);
 
     /// Carries out all statements of a text and answers: columns, rows and the end of each. If
     /// no transaction is open they are one, which ends with the text.

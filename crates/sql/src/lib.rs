@@ -21,7 +21,7 @@ mod session;
 pub use self::{
     database::Database,
     session::{
-        Field, Interrupt, Notice, Portal, Prepared, Progress, ResultRow, Session, Severity, Sink,
-        Status, Tag,
+        Field, Interrupt, KeepPassword, Notice, Portal, Prepared, Progress, ResultRow, Session,
+        Severity, Sink, Status, Tag,
     },
 };

@@ -29,7 +29,7 @@ use crate::{
 pub(crate) use self::{
     access::{index_columns, row_key_columns},
     lower::{Planned, plan, row_layout},
-    write::tables,
+    write::{locks_rows, tables},
 };
 
 /// A physical operator with its inputs.

@@ -10,19 +10,25 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans and their execution | `query.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
+//! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
 //! | SET and SHOW, and what settings do | `settings.rs` |
 //! | giving a statement up; what is told beside results | `interrupt.rs`, `notice.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
 mod block;
+mod cursor;
 mod define;
 mod environment;
 mod interrupt;
+mod lock;
+mod named;
 mod new_table;
 mod notice;
 mod prepared;
 mod query;
+mod role;
 mod settings;
 
 use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc, time::Duration};
@@ -34,8 +40,10 @@ use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
     block::Block,
+    cursor::Cursor,
     environment::Surrounding,
     interrupt::interruptible,
+    named::Statements,
     query::Planned,
     settings::{Effects, Values},
 };
@@ -135,6 +143,10 @@ pub trait Sink {
     }
 }
 
+/// What is kept of a password, in PostgreSQL's form; a text that is in that form already is kept
+/// as it is.
+pub type KeepPassword = fn(&str) -> Result<String>;
+
 /// One client's side of a database.
 pub struct Session {
     database: Arc<Database>,
@@ -145,11 +157,14 @@ pub struct Session {
     /// What they do.
     effects: Effects,
     interrupt: Option<Rc<dyn Interrupt>>,
+    passwords: Option<KeepPassword>,
     search_path: SearchPath,
     changes: Changes,
     block: Block,
     transaction: Option<Transaction>,
     surrounding: Surrounding,
+    statements: Statements,
+    cursors: Vec<Cursor>,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
     plans: RefCell<HashMap<String, Rc<Planned>>>,
@@ -165,11 +180,14 @@ impl Session {
             values: Values::default(),
             effects: Effects::default(),
             interrupt: None,
+            passwords: None,
             search_path: SearchPath::default(),
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
             transaction: None,
             surrounding: Surrounding::new(user, &database.name),
+            statements: Statements::default(),
+            cursors: Vec::new(),
             patterns: Patterns::default(),
             plans: RefCell::default(),
         }
@@ -180,6 +198,11 @@ impl Session {
     pub fn attach(&mut self, process_id: i32, interrupt: Rc<dyn Interrupt>) {
         self.surrounding.set_process_id(process_id);
         self.interrupt = Some(interrupt);
+    }
+
+    /// Tells the session what is kept of passwords. Until then none can be set.
+    pub fn keep_passwords(&mut self, keep: KeepPassword) {
+        self.passwords = Some(keep);
     }
 
     /// How long its client may be idle by now, and the error that ends the connection then.
@@ -253,7 +276,7 @@ impl Session {
             if !command.heals() {
                 self.block.check()?;
             }
-            return self.command(&command, sink).await;
+            return self.command(&command, source, sink).await;
         }
         self.block.check()?;
         let (interrupt, limit) = self.limits();
@@ -267,7 +290,13 @@ impl Session {
     }
 
     /// A statement about the session itself.
-    async fn command(&mut self, command: &Command, sink: &mut impl Sink) -> Result<()> {
+    async fn command(
+        &mut self,
+        command: &Command,
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let (interrupt, limit) = self.limits();
         let word = match command {
             Command::Begin { .. }
             | Command::Commit { .. }
@@ -308,6 +337,68 @@ impl Session {
             }
             Command::DiscardSequences => "DISCARD SEQUENCES",
             Command::DiscardTemporary => "DISCARD TEMP",
+            Command::Prepare {
+                name,
+                types,
+                begins,
+            } => {
+                self.prepare_named(name, types, &source.part(*begins)?)?;
+                "PREPARE"
+            }
+            Command::Execute { name, arguments } => {
+                return self.execute_named(name, arguments, source, sink).await;
+            }
+            Command::Deallocate(name) => {
+                let tag = self.deallocate(name)?;
+                return sink.complete(tag);
+            }
+            Command::DeallocateAll => {
+                self.forget_all_prepared();
+                "DEALLOCATE ALL"
+            }
+            Command::Declare(declared) => {
+                let query = source.part(declared.begins)?;
+                self.declare(declared, &query).await?;
+                "DECLARE CURSOR"
+            }
+            Command::Fetch {
+                name,
+                direction,
+                is_move,
+            } => return self.fetch(name, *direction, *is_move, sink).await,
+            Command::Close(name) => {
+                self.close(name)?;
+                "CLOSE CURSOR"
+            }
+            Command::CloseAll => {
+                self.cursors.clear();
+                "CLOSE CURSOR ALL"
+            }
+            Command::CreateRole { name, options } => {
+                let creating = self.create_role(name, options, sink);
+                return interruptible(interrupt, limit, creating).await;
+            }
+            Command::AlterRole { role, options } => {
+                let changing = self.alter_role(role, options, sink);
+                return interruptible(interrupt, limit, changing).await;
+            }
+            Command::RenameRole { role, name } => {
+                interruptible(interrupt, limit, self.rename_role(role, name)).await?;
+                "ALTER ROLE"
+            }
+            Command::DropRoles { names, if_exists } => {
+                let dropping = self.drop_roles(names, *if_exists, sink);
+                return interruptible(interrupt, limit, dropping).await;
+            }
+            Command::Lock {
+                tables,
+                mode,
+                waits,
+            } => {
+                let locking = self.lock_tables(tables, *mode, *waits);
+                interruptible(interrupt, limit, locking).await?;
+                "LOCK TABLE"
+            }
         };
         sink.complete(Tag::Word(word))
     }

@@ -59,6 +59,7 @@ impl Backend for Served {
             startup.control.process(),
             Rc::new(Cancelled(startup.control.clone())),
         );
+        session.keep_passwords(super::password::keep);
         for (name, value) in &startup.settings {
             session.set_initially(name, value)?;
         }
@@ -68,7 +69,7 @@ impl Backend for Served {
         Ok(Connection {
             session,
             told,
-            statements: Named::default(),
+            described: Named::default(),
         })
     }
 }
@@ -78,7 +79,8 @@ pub(super) struct Connection {
     session: Session,
     /// The settings that the client knows.
     told: HashMap<&'static str, String>,
-    statements: Named<Statement>,
+    /// How the protocol describes the session's prepared statements, as far as it was asked.
+    described: Named<Statement>,
 }
 
 /// A client's wish to have its statement given up, or the server's.
@@ -98,6 +100,18 @@ struct Described {
     prepared: Rc<Prepared>,
     parameters: Vec<u32>,
     fields: Option<Vec<server::Field>>,
+}
+
+impl Statement {
+    fn new(prepared: Rc<Prepared>) -> Statement {
+        let types = prepared.parameter_types().iter();
+        let fields = prepared.fields();
+        Statement(Rc::new(Described {
+            parameters: types.map(|ty| ty.oid()).collect(),
+            fields: fields.map(|fields| fields.iter().map(described).collect()),
+            prepared,
+        }))
+    }
 }
 
 impl server::Statement for Statement {
@@ -144,8 +158,28 @@ impl server::Session for Connection {
         }
     }
 
-    fn statements(&mut self) -> &mut Named<Statement> {
-        &mut self.statements
+    fn statement(&mut self, name: &str) -> Option<Statement> {
+        let prepared = self.session.prepared(name)?;
+        // SQL's PREPARE and DEALLOCATE change what there is under a name.
+        if let Some(described) = self.described.get(name)
+            && Rc::ptr_eq(&described.0.prepared, prepared)
+        {
+            return Some(described.clone());
+        }
+        let described = Statement::new(prepared.clone());
+        self.described.insert(name, described.clone());
+        Some(described)
+    }
+
+    fn keep_statement(&mut self, name: &str, statement: Statement) {
+        self.session
+            .keep_prepared(name, statement.0.prepared.clone());
+        self.described.insert(name, statement);
+    }
+
+    fn forget_statement(&mut self, name: &str) {
+        self.session.forget_prepared(name);
+        self.described.remove(name);
     }
 
     async fn simple(&mut self, text: &str, client: &mut Client<'_>) -> Result<()> {
@@ -166,16 +200,7 @@ impl server::Session for Connection {
         });
         let types = types.collect::<Result<Vec<_>>>()?;
         let prepared = self.session.prepare(text, &types)?;
-        let fields = prepared.fields();
-        Ok(Statement(Rc::new(Described {
-            parameters: prepared
-                .parameter_types()
-                .iter()
-                .map(|ty| ty.oid())
-                .collect(),
-            fields: fields.map(|fields| fields.iter().map(described).collect()),
-            prepared: Rc::new(prepared),
-        })))
+        Ok(Statement::new(Rc::new(prepared)))
     }
 
     async fn bind(&mut self, statement: &Statement, parameters: Parameters<'_>) -> Result<Portal> {

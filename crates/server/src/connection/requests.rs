@@ -164,7 +164,7 @@ impl<'a, S: Session> Requests<'a, S> {
             // What is not there is closed already.
             Request::Close(target, name) => {
                 match target {
-                    Target::Statement => drop(self.session.statements().remove(name)),
+                    Target::Statement => self.session.forget_statement(name),
                     Target::Portal => drop(self.portals.remove(name)),
                 }
                 self.wire.output.close_complete();
@@ -190,7 +190,7 @@ impl<'a, S: Session> Requests<'a, S> {
     }
 
     async fn query(&mut self) -> std::result::Result<(), Ended> {
-        self.session.statements().remove("");
+        self.session.forget_statement("");
         self.portals.remove("");
         let formats = Formats::All(Format::Text);
         let mut client = Client::new(self.wire, &formats);
@@ -276,15 +276,15 @@ enum Carried {
 async fn parse_into<S: Session>(session: &mut S, parse: Parse<'_>) -> Result<()> {
     let name = parse.name;
     if name.is_empty() {
-        session.statements().remove(name);
-    } else if session.statements().get(name).is_some() {
+        session.forget_statement(name);
+    } else if session.statement(name).is_some() {
         return Err(SqlError::new(
             SqlState::DUPLICATE_PREPARED_STATEMENT,
             format!("prepared statement \"{name}\" already exists"),
         ));
     }
     let statement = session.parse(parse.text, parse.types).await?;
-    session.statements().insert(name, statement);
+    session.keep_statement(name, statement);
     Ok(())
 }
 
@@ -333,7 +333,7 @@ async fn bind_into<S: Session>(
 }
 
 fn find_statement<S: Session>(session: &mut S, name: &str) -> Result<S::Statement> {
-    session.statements().get(name).cloned().ok_or_else(|| {
+    session.statement(name).ok_or_else(|| {
         SqlError::new(
             SqlState::INVALID_SQL_STATEMENT_NAME,
             match name {

@@ -1,19 +1,28 @@
-//! Statements about the session itself: transactions, settings, and what is refused by name.
+//! Statements about the session itself: transactions, settings, prepared statements, cursors,
+//! roles, locks, and what is refused by name.
 //!
 //! They are sequences of words with hardly an expression in them, and `sqlparser` knows a few forms
 //! of each only; so they are read here, in PostgreSQL's whole grammar and with its errors. What
 //! begins as none of them is left to the parser.
 
+mod cursor;
+mod lock;
+mod prepared;
 mod reader;
+mod role;
 mod setting;
 mod transaction;
 
+use engine::TableLockMode;
+use sqlparser::ast;
 use types::{Result, SqlError};
 
 use self::reader::Reader;
 use super::Source;
 
 pub(crate) use self::{
+    cursor::{Declared, Direction, Scroll},
+    role::{Password, RoleName, RoleOptions},
     setting::{Assigned, Scope},
     transaction::{Level, Modes},
 };
@@ -52,6 +61,48 @@ pub(crate) enum Command {
     DiscardPlans,
     DiscardSequences,
     DiscardTemporary,
+    /// The statement begins with this token.
+    Prepare {
+        name: String,
+        types: Vec<ast::DataType>,
+        begins: usize,
+    },
+    Execute {
+        name: String,
+        arguments: Vec<ast::Expr>,
+    },
+    Deallocate(String),
+    DeallocateAll,
+    Declare(Declared),
+    /// FETCH, or MOVE.
+    Fetch {
+        name: String,
+        direction: Direction,
+        is_move: bool,
+    },
+    Close(String),
+    CloseAll,
+    CreateRole {
+        name: String,
+        options: RoleOptions,
+    },
+    AlterRole {
+        role: RoleName,
+        options: RoleOptions,
+    },
+    RenameRole {
+        role: RoleName,
+        name: String,
+    },
+    DropRoles {
+        names: Vec<String>,
+        if_exists: bool,
+    },
+    Lock {
+        tables: Vec<ast::ObjectName>,
+        mode: TableLockMode,
+        waits: bool,
+    },
 }
 
 impl Command {
@@ -76,6 +127,19 @@ impl Source<'_> {
         }
         if let Some(command) = setting::read(&mut reader)? {
             return reader.end().map(|()| Some(command));
+        }
+        // These may end with a statement, of which no more is read here.
+        if let Some(command) = prepared::read(&mut reader)? {
+            return Ok(Some(command));
+        }
+        if let Some(command) = cursor::read(&mut reader)? {
+            return Ok(Some(command));
+        }
+        if let Some(command) = role::read(&mut reader)? {
+            return Ok(Some(command));
+        }
+        if let Some(command) = lock::read(&mut reader)? {
+            return Ok(Some(command));
         }
         refused(&mut reader).map(|()| None)
     }

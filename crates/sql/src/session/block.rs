@@ -86,6 +86,11 @@ impl Block {
         self.is_explicit
     }
 
+    /// How many savepoints are open.
+    pub(super) fn depth(&self) -> usize {
+        self.savepoints.len()
+    }
+
     /// A statement has failed; whether there is a block that goes on until its end.
     pub(super) fn fail(&mut self) -> bool {
         self.is_failed = self.is_explicit;
@@ -199,6 +204,9 @@ impl Session {
                     self.changes.release(transaction, &savepoint.mark)?;
                 }
                 self.block.savepoints.truncate(at);
+                for cursor in &mut self.cursors {
+                    cursor.depth = cursor.depth.min(at);
+                }
                 sink.complete(Tag::Word("RELEASE"))
             }
             _ => Err(SqlError::new(
@@ -211,6 +219,8 @@ impl Session {
     fn return_to(&mut self, name: &str) -> Result<()> {
         let at = self.block.savepoint(name)?;
         self.block.savepoints.truncate(at + 1);
+        // What was declared after it is gone; where others stand is not taken back.
+        self.cursors.retain(|cursor| cursor.depth <= at);
         let Some(savepoint) = self.block.savepoints.last() else {
             return Ok(());
         };
@@ -226,7 +236,7 @@ impl Session {
         Ok(())
     }
 
-    fn in_block(&self, what: &str) -> Result<()> {
+    pub(super) fn in_block(&self, what: &str) -> Result<()> {
         if self.block.is_explicit {
             return Ok(());
         }
@@ -329,6 +339,11 @@ impl Session {
             }
         }
         self.block = Block::default();
+        self.cursors.retain(|cursor| cursor.is_held);
+        for cursor in &mut self.cursors {
+            cursor.depth = 0;
+            cursor.is_committed = true;
+        }
         self.keep_settings();
         Ok(())
     }
@@ -339,6 +354,7 @@ impl Session {
             transaction.rollback();
         }
         self.changes.clear();
+        self.cursors.retain(|cursor| cursor.is_committed);
         if let Some(began) = block.began {
             self.restore(began.settings);
         }

@@ -63,6 +63,11 @@ impl Surrounding {
         self.process_id = process_id;
     }
 
+    /// Who has connected.
+    pub(super) fn login(&self) -> &str {
+        &self.login
+    }
+
     pub(super) fn session_user(&self) -> &str {
         self.session_user.as_ref().unwrap_or(&self.login)
     }
@@ -181,7 +186,7 @@ impl Environment for During<'_> {
                 true => Scope::Local,
                 false => Scope::Session,
             },
-            value: self.asked.check(definition, name, value, self.catalog)?,
+            value: self.asked.check(definition, name, value)?,
         };
         self.surrounding.pending.borrow_mut().push(pending);
         Ok(())

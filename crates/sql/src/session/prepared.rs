@@ -14,7 +14,11 @@ use super::{
     query::{Planned, kind_of},
     settings::shown_fields,
 };
-use crate::{bind::Parameters, parse, rows::Rows};
+use crate::{
+    bind::Parameters,
+    parse::{self, Source, command::Command},
+    rows::Rows,
+};
 
 /// A statement that was prepared.
 pub struct Prepared {
@@ -40,6 +44,16 @@ impl Prepared {
     /// The columns of its rows, if it gives any.
     pub fn fields(&self) -> Option<&[Field]> {
         self.fields.as_deref()
+    }
+
+    /// Whether it is a query.
+    pub(super) fn is_query(&self) -> bool {
+        matches!(&self.kind, Kind::Planned(_, planned) if planned.borrow().is_query())
+    }
+
+    /// Whether it is a query that locks rows.
+    pub(super) fn locks_rows(&self) -> bool {
+        matches!(&self.kind, Kind::Planned(_, planned) if planned.borrow().locks_rows())
     }
 }
 
@@ -82,23 +96,29 @@ impl Session {
     /// 42601 for several statements; those of binding.
     pub fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
         let sources = parse::split(text)?;
-        let source = match sources.as_slice() {
-            [] => {
-                return Ok(Prepared {
-                    text: "".into(),
-                    types: Vec::new(),
-                    fields: None,
-                    kind: Kind::Empty,
-                });
-            }
-            [source] => source,
+        match sources.as_slice() {
+            [] => Ok(Prepared {
+                text: "".into(),
+                types: Vec::new(),
+                fields: None,
+                kind: Kind::Empty,
+            }),
+            [source] => self.prepare_source(source, types),
             _ => {
                 let message = "cannot insert multiple commands into a prepared statement";
-                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
             }
-        };
+        }
+    }
+
+    /// Prepares a statement, of which positions in errors are those of the whole text.
+    pub(super) fn prepare_source(
+        &mut self,
+        source: &Source<'_>,
+        types: &[Option<Type>],
+    ) -> Result<Prepared> {
         let other = |fields| Prepared {
-            text: text.into(),
+            text: source.text().into(),
             types: Vec::new(),
             fields,
             kind: Kind::Other,
@@ -107,7 +127,7 @@ impl Session {
             if !command.heals() {
                 self.block.check()?;
             }
-            return Ok(other(shown_fields(&command)));
+            return Ok(other(self.fields_of(&command)));
         }
         self.block.check()?;
         let statement = source.parse()?;
@@ -118,7 +138,7 @@ impl Session {
         let mut parameters = Parameters::declared(types.to_vec());
         let planned = Rc::new(self.bound(source, &statement, &mut parameters, &catalog)?);
         Ok(Prepared {
-            text: text.into(),
+            text: source.text().into(),
             types: planned.parameters.clone(),
             fields: planned.shows_rows().then(|| planned.fields.clone()),
             kind: Kind::Planned(Box::new(statement), RefCell::new(planned)),
@@ -223,7 +243,21 @@ impl Session {
         Ok(rest.tag.map_or(Progress::Empty, Progress::Complete))
     }
 
-    async fn run_prepared(
+    /// The columns that a statement about the session gives, if it gives any.
+    fn fields_of(&self, command: &Command) -> Option<Vec<Field>> {
+        let fields = match command {
+            Command::Execute { name, .. } => self.prepared(name)?.fields()?,
+            Command::Fetch {
+                name,
+                is_move: false,
+                ..
+            } => self.cursor_fields(name)?,
+            other => return shown_fields(other),
+        };
+        Some(fields.to_vec())
+    }
+
+    pub(super) async fn run_prepared(
         &mut self,
         prepared: &Prepared,
         parameters: &Rows,

@@ -31,6 +31,8 @@ pub(super) struct Planned {
     kind: Kind,
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
+    /// Whether it locks rows that it does not change.
+    locks_rows: bool,
     pub(super) catalog: Arc<Catalog>,
 }
 
@@ -50,10 +52,20 @@ impl Planned {
         self.kind == Kind::Select || !self.fields.is_empty()
     }
 
+    /// Whether it is a query.
+    pub(super) fn is_query(&self) -> bool {
+        self.kind == Kind::Select
+    }
+
+    /// Whether it locks rows that it does not change.
+    pub(super) fn locks_rows(&self) -> bool {
+        self.locks_rows
+    }
+
     /// # Errors
     /// 25006 if it writes and the transaction does not.
     pub(super) fn may_run(&self, session: &Session) -> Result<()> {
-        if !self.tables.iter().any(|(_, writes)| *writes) {
+        if !self.locks_rows && !self.tables.iter().any(|(_, writes)| *writes) {
             return Ok(());
         }
         session.may_write(match self.kind {
@@ -181,6 +193,7 @@ impl Session {
         });
         let fields = fields.collect();
         let tables = plan::tables(&bound.relation);
+        let locks_rows = plan::locks_rows(&bound.relation);
         let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
         let plan = plan::plan(bound.relation, &columns, types.len())?;
         Ok(Planned {
@@ -189,6 +202,7 @@ impl Session {
             parameters: types,
             kind,
             tables,
+            locks_rows,
             catalog: catalog.clone(),
         })
     }
@@ -201,6 +215,8 @@ impl Session {
         for (table, writes) in &planned.tables {
             let mode = if *writes {
                 TableLockMode::RowExclusive
+            } else if planned.locks_rows {
+                TableLockMode::RowShare
             } else {
                 TableLockMode::AccessShare
             };
@@ -226,7 +242,7 @@ impl Session {
             surrounding: &self.surrounding,
             catalog: &planned.catalog,
             search_path: &self.search_path,
-            asked: self.asked(),
+            asked: self.asked(&planned.catalog),
         };
         let shared = SharedRows::default();
         let run = Run {

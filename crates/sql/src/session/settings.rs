@@ -107,7 +107,8 @@ impl Session {
     /// 42704 if there is none of the name.
     pub fn shows(&self, name: &str) -> Result<String> {
         let definition = Definition::expect(name)?;
-        self.asked()
+        let catalog = self.changes.catalog();
+        self.asked(&catalog)
             .get(definition, name)
             .ok_or_else(|| known::unrecognized(name))
     }
@@ -164,7 +165,7 @@ impl Session {
     /// A value that a setting is to have, as it is shown.
     fn check(&self, definition: &Definition, name: &str, value: &str) -> Result<String> {
         let catalog = self.changes.catalog();
-        self.asked().check(definition, name, value, &catalog)
+        self.asked(&catalog).check(definition, name, value)
     }
 
     /// Puts settings back as they were.

@@ -1,9 +1,13 @@
 //! The tokens of a statement, taken one after the other.
 
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::{
+    dialect::PostgreSqlDialect,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan},
+};
 use types::{Result, SqlError};
 
-use super::super::{Source, position, unexpected};
+use super::super::{DEPTH_MAX, Source, position, refused, unexpected};
 use crate::name;
 
 /// The tokens of a statement, and how far they were taken.
@@ -106,6 +110,29 @@ impl<'s, 't> Reader<'s, 't> {
         let number = format!("{sign}{digits}");
         self.at += by + 1;
         Some(number)
+    }
+
+    /// What the parser reads from here.
+    pub(super) fn parsed<T>(
+        &mut self,
+        read: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+    ) -> Result<T> {
+        let rest = self.source.tokens.get(self.at..).unwrap_or_default();
+        let mut parser = Parser::new(&PostgreSqlDialect {})
+            .with_recursion_limit(DEPTH_MAX)
+            .with_tokens_with_locations(rest.to_vec());
+        match read(&mut parser) {
+            Ok(read) => {
+                self.at += parser.index();
+                Ok(read)
+            }
+            Err(error) => Err(refused(self.source.text, &error.to_string(), &parser)),
+        }
+    }
+
+    /// How many tokens were taken.
+    pub(super) fn taken(&self) -> usize {
+        self.at
     }
 
     /// # Errors

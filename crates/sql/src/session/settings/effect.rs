@@ -13,7 +13,7 @@ use super::{
 use crate::{
     catalog::Catalog,
     parse::command::{Level, Modes},
-    session::{Session, block::Characteristics, notice::Severity},
+    session::{Session, block::Characteristics, environment::Surrounding, notice::Severity},
 };
 
 /// See the module text. What is not here is in the session itself: `settings`, `search_path`.
@@ -57,9 +57,8 @@ pub(in crate::session) struct Asked<'s> {
     pub(in crate::session) values: &'s Values,
     /// Of the transaction.
     pub(in crate::session) characteristics: Characteristics,
-    /// Who has connected, or was put in his place.
-    pub(in crate::session) session_user: &'s str,
-    pub(in crate::session) is_superuser: bool,
+    pub(in crate::session) surrounding: &'s Surrounding,
+    pub(in crate::session) catalog: &'s Catalog,
 }
 
 impl Asked<'_> {
@@ -69,8 +68,8 @@ impl Asked<'_> {
         let computed = match definition.name {
             "transaction_isolation" => self.characteristics.level.name(),
             "transaction_read_only" => on(self.characteristics.read_only),
-            "session_authorization" => self.session_user,
-            "is_superuser" => on(self.is_superuser),
+            "session_authorization" => self.surrounding.session_user(),
+            "is_superuser" => on(self.is_superuser(self.surrounding.current_user())),
             _ => return self.values.get(definition, name),
         };
         Some(computed.to_owned())
@@ -85,7 +84,6 @@ impl Asked<'_> {
         definition: &Definition,
         name: &str,
         value: &str,
-        catalog: &Catalog,
     ) -> Result<String> {
         changeable(definition)?;
         match definition.name {
@@ -110,38 +108,58 @@ impl Asked<'_> {
                 None => Err(invalid(definition.name, value).detail("List syntax is invalid.")),
             },
             "role" if value == "none" => Ok(value.to_owned()),
-            "role" | "session_authorization" => match catalog.role_named(value) {
-                Some(role) => Ok(role.name.to_string()),
-                None => Err(SqlError::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("role \"{value}\" does not exist"),
-                )),
-            },
+            "role" => self.check_role(value, self.surrounding.session_user(), "role"),
+            "session_authorization" => {
+                self.check_role(value, self.surrounding.login(), "session authorization")
+            }
             _ => Ok(definition.read(value)?.shown),
         }
+    }
+
+    fn is_superuser(&self, role: &str) -> bool {
+        let role = self.catalog.role_named(role);
+        role.is_some_and(|role| role.is_superuser)
+    }
+
+    /// A role in whose name one may act: any for a superuser, one's own for others.
+    fn check_role(&self, role: &str, own: &str, what: &str) -> Result<String> {
+        if self.catalog.role_named(role).is_none() {
+            let message = format!("role \"{role}\" does not exist");
+            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        if role != own && !self.is_superuser(own) {
+            let message = match what {
+                "role" => format!("permission denied to set role \"{role}\""),
+                what => format!("permission denied to set {what}"),
+            };
+            return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        Ok(role.to_owned())
     }
 }
 
 /// A zone by its name, or by hours east of Greenwich.
 fn zone(value: &str) -> Result<TimeZone> {
-    let Ok(hours) = value.trim().parse::<f64>() else {
-        return TimeZone::named(value);
-    };
-    let minutes = (hours * 60.0).round();
-    if !(minutes.abs() < 168.0 * 60.0) {
-        return Err(invalid("TimeZone", value));
+    let fixed = |minutes: f64| TimeZone::fixed((minutes * 60.0).round() as i32);
+    match value.trim().parse::<f64>() {
+        Ok(hours) if hours.abs() < 168.0 => Ok(fixed(hours * 60.0)),
+        Ok(_) => Err(invalid("TimeZone", value)),
+        // Such a zone, by the name that it was given.
+        Err(_) => match offset(value).map(fixed) {
+            Some(zone) if zone.name() == value => Ok(zone),
+            _ => TimeZone::named(value),
+        },
     }
-    let minutes = minutes as i32;
-    let offset = |east: bool| {
-        let sign = if east == (minutes >= 0) { '+' } else { '-' };
-        let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
-        match rest {
-            0 => format!("{sign}{hours:02}"),
-            rest => format!("{sign}{hours:02}:{rest:02}"),
-        }
-    };
-    // In POSIX's form the number counts westwards.
-    TimeZone::named(&format!("<{}>{}", offset(true), offset(false)))
+}
+
+/// The minutes of `<+05:30>-05:30`.
+fn offset(name: &str) -> Option<f64> {
+    let (shown, _) = name.strip_prefix('<')?.split_once('>')?;
+    let (hours, minutes) = shown.split_once(':').unwrap_or((shown, "0"));
+    let sign = if hours.starts_with('-') { -1.0 } else { 1.0 };
+    let hours: f64 = hours.parse().ok()?;
+    let minutes: f64 = minutes.parse().ok()?;
+    Some(hours * 60.0 + sign * minutes)
 }
 
 /// Encodings of PostgreSQL's that text is never in here.
@@ -203,19 +221,13 @@ fn limit(definition: &Definition, value: &str) -> Option<Duration> {
 
 impl Session {
     /// What can be asked for.
-    pub(in crate::session) fn asked(&self) -> Asked<'_> {
+    pub(in crate::session) fn asked<'s>(&'s self, catalog: &'s Catalog) -> Asked<'s> {
         Asked {
             values: &self.values,
             characteristics: self.characteristics(),
-            session_user: self.surrounding.session_user(),
-            is_superuser: self.is_superuser(),
+            surrounding: &self.surrounding,
+            catalog,
         }
-    }
-
-    fn is_superuser(&self) -> bool {
-        let catalog = self.changes.catalog();
-        let role = catalog.role_named(self.surrounding.current_user());
-        role.is_some_and(|role| role.is_superuser)
     }
 
     /// Has a setting act that was set, or is as it was before.

@@ -120,6 +120,8 @@ impl Session {
         self.reset_all()?;
         self.reset("role")?;
         self.reset("session_authorization")?;
+        self.cursors.clear();
+        self.forget_all_prepared();
         self.plans.borrow_mut().clear();
         Ok(())
     }
