@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans and their execution | `query.rs` |
+//! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
@@ -21,6 +21,7 @@ mod block;
 mod cursor;
 mod define;
 mod environment;
+mod execution;
 mod interrupt;
 mod lock;
 mod named;

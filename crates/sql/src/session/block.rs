@@ -3,7 +3,7 @@
 use engine::{Isolation, TransactionOptions};
 use types::{Result, SqlError, SqlState};
 
-use super::{Notice, Session, Sink, Tag, settings::Values};
+use super::{Notice, Session, Sink, Tag, cursor::Cursor, settings::Values};
 use crate::{
     catalog::{Mark, from_engine},
     parse::command::{Command, Level, Modes},
@@ -330,6 +330,10 @@ impl Session {
             self.roll_back();
             return Ok(());
         }
+        if let Err(error) = self.complete_held_cursors().await {
+            self.roll_back();
+            return Err(error);
+        }
         if let Some(transaction) = self.transaction.take() {
             let committed = transaction.commit().await;
             self.changes.clear();
@@ -340,10 +344,7 @@ impl Session {
         }
         self.block = Block::default();
         self.cursors.retain(|cursor| cursor.is_held);
-        for cursor in &mut self.cursors {
-            cursor.depth = 0;
-            cursor.is_committed = true;
-        }
+        self.cursors.iter_mut().for_each(Cursor::commit);
         self.keep_settings();
         Ok(())
     }
@@ -354,7 +355,7 @@ impl Session {
             transaction.rollback();
         }
         self.changes.clear();
-        self.cursors.retain(|cursor| cursor.is_committed);
+        self.cursors.retain(|cursor| cursor.is_committed());
         if let Some(began) = block.began {
             self.restore(began.settings);
         }

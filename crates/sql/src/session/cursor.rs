@@ -1,12 +1,13 @@
 //! Cursors: DECLARE, FETCH, MOVE and CLOSE.
 //!
-//! A cursor computes all its rows when it is declared and keeps them. So it sees what there was
-//! then, as in PostgreSQL; but an error in a row is told by DECLARE, and FOR UPDATE locks all rows
-//! at once. They are not the portals of the protocol, which have names of their own here.
+//! A cursor is a query that stays open, as a portal of the protocol is (`execution.rs`), and sees what
+//! there was when it was declared. It computes as many rows as it is asked for, and keeps them, since
+//! it may be asked to go back. One that outlives its transaction computes the others when that
+//! commits. Cursors and the portals of the protocol have names apart from each other.
 
 use types::{Result, SqlError, SqlState};
 
-use super::{Field, ResultRow, Session, Sink, Tag};
+use super::{Field, ResultRow, Session, Sink, Tag, execution::Execution, interrupt::interruptible};
 use crate::{
     parse::{
         Source,
@@ -19,14 +20,15 @@ use crate::{
 pub(super) struct Cursor {
     name: String,
     fields: Vec<Field>,
+    /// Those that were computed by now.
     rows: Rows,
     /// 0 before the first row, then the number of the current one, then one more.
     at: usize,
     scroll: Scroll,
     /// It outlives its transaction.
     pub(super) is_held: bool,
-    /// The transaction that declared it has committed.
-    pub(super) is_committed: bool,
+    /// The query, until the transaction that declared it has committed.
+    execution: Option<Execution>,
     /// How many savepoints were open when it was declared.
     pub(super) depth: usize,
 }
@@ -37,11 +39,38 @@ fn missing(name: &str) -> SqlError {
 }
 
 impl Cursor {
+    /// Whether the transaction that declared it has committed.
+    pub(super) fn is_committed(&self) -> bool {
+        self.execution.is_none()
+    }
+
+    /// Its transaction has committed, and all its rows have been computed.
+    pub(super) fn commit(&mut self) {
+        self.execution = None;
+        self.depth = 0;
+    }
+
+    /// How many rows there have to be before it can go there.
+    fn needed(&self, direction: Direction) -> usize {
+        let ahead = |rows: i64| {
+            let rows = usize::try_from(rows).unwrap_or(0);
+            self.at.saturating_add(rows)
+        };
+        match direction {
+            Direction::Forward(i64::MAX) => usize::MAX,
+            Direction::Forward(rows) | Direction::Relative(rows) => ahead(rows),
+            Direction::Backward(rows) => ahead(-rows),
+            Direction::Absolute(number) => usize::try_from(number).unwrap_or(usize::MAX),
+        }
+    }
+
     /// Goes there, and gives the numbers of the rows on the way, from 1: first, last; `None` if
     /// there are none. The first is greater when it goes backwards.
     ///
     /// # Errors
     /// 55000 if it would go backwards and must not.
+    ///
+    /// All rows that are needed have been computed, or there are no more.
     fn go(&mut self, direction: Direction) -> Result<Option<(usize, usize)>> {
         let (before, count) = (self.at, self.rows.len());
         let end = count + 1;
@@ -136,7 +165,7 @@ impl Session {
         if !query.may_have_plan() {
             return Err(query.not_expected());
         }
-        let prepared = std::rc::Rc::new(self.prepare_source(query, &[])?);
+        let prepared = self.prepare_source(query, &[])?;
         if !prepared.is_query() {
             return Err(query.not_expected());
         }
@@ -156,22 +185,54 @@ impl Session {
                 return Err(SqlError::unsupported(kind));
             }
         }
+        let Some(execution) = self.open(&prepared).await? else {
+            return Err(SqlError::unsupported("a cursor over a query that writes"));
+        };
         let fields = prepared.fields().unwrap_or_default().to_vec();
-        let mut kept = Kept(Rows::new(fields.len()));
-        let mut no_parameters = Rows::new(0);
-        no_parameters.push([]);
-        self.run_prepared(&prepared, &no_parameters, &mut kept)
-            .await?;
-        self.cursors.push(Cursor {
+        let mut cursor = Cursor {
             name: name.clone(),
+            rows: Rows::new(fields.len()),
             fields,
-            rows: kept.0,
+            execution: Some(execution),
             at: 0,
             scroll: declared.scroll,
             is_held: declared.is_held,
-            is_committed: false,
             depth: self.block.depth(),
-        });
+        };
+        // From here on it sees what there is now.
+        self.compute(&mut cursor, 0).await?;
+        self.cursors.push(cursor);
+        Ok(())
+    }
+
+    /// Computes rows of a cursor until there are so many, or no more.
+    async fn compute(&mut self, cursor: &mut Cursor, needed: usize) -> Result<()> {
+        let Some(execution) = &mut cursor.execution else {
+            return Ok(());
+        };
+        if execution.is_over() {
+            return Ok(());
+        }
+        let missing = match needed {
+            usize::MAX => None,
+            needed => Some(needed.saturating_sub(cursor.rows.len())),
+        };
+        let mut no_parameters = Rows::new(0);
+        no_parameters.push([]);
+        let (interrupt, limit) = self.limits();
+        let mut kept = Kept(&mut cursor.rows);
+        let running = self.run_on(execution, &no_parameters, missing, &mut kept);
+        interruptible(interrupt, limit, running).await?;
+        self.set_pending()
+    }
+
+    /// Computes what is left of the cursors that outlive the transaction.
+    pub(super) async fn complete_held_cursors(&mut self) -> Result<()> {
+        let mut cursors = std::mem::take(&mut self.cursors);
+        for cursor in cursors.iter_mut().filter(|cursor| cursor.is_held) {
+            self.compute(cursor, usize::MAX).await?;
+        }
+        self.cursors = cursors;
         Ok(())
     }
 
@@ -184,13 +245,25 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let found = self.cursors.iter().position(|cursor| cursor.name == name);
-        let found = found.ok_or_else(|| missing(name))?;
-        let range = self.cursors[found].go(direction)?;
+        // If it cannot go on, it is gone, as its transaction is.
+        let mut cursor = self.cursors.remove(found.ok_or_else(|| missing(name))?);
+        let needed = cursor.needed(direction);
+        self.compute(&mut cursor, needed).await?;
+        let range = cursor.go(direction)?;
         let count = range.map_or(0, |(first, last)| first.abs_diff(last) as u64 + 1);
-        if is_move {
-            return sink.complete(Tag::Rows("MOVE", count));
+        if !is_move {
+            self.send_rows(&cursor, range, sink).await?;
         }
-        let cursor = &self.cursors[found];
+        self.cursors.push(cursor);
+        sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, count))
+    }
+
+    async fn send_rows(
+        &self,
+        cursor: &Cursor,
+        range: Option<(usize, usize)>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         sink.fields(&cursor.fields)?;
         let catalog = self.changes.catalog();
         for (sent, number) in numbers(range).enumerate() {
@@ -203,7 +276,7 @@ impl Session {
                 sink.drain().await?;
             }
         }
-        sink.complete(Tag::Rows("FETCH", count))
+        Ok(())
     }
 
     /// CLOSE.
@@ -215,9 +288,9 @@ impl Session {
 }
 
 /// Keeps rows for a cursor.
-struct Kept(Rows);
+struct Kept<'r>(&'r mut Rows);
 
-impl Sink for Kept {
+impl Sink for Kept<'_> {
     fn fields(&mut self, _: &[Field]) -> Result<()> {
         Ok(())
     }

@@ -43,7 +43,9 @@ impl Session {
                     return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
                 }
             };
-            let transaction = self.begin()?;
+            let Some(transaction) = &self.transaction else {
+                return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
+            };
             let locked = self.changes.lock_table(transaction, id, mode, if_locked);
             if locked.await?.is_none() {
                 let message = format!("relation \"{written}\" does not exist");

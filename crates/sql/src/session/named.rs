@@ -11,7 +11,7 @@ use crate::{
     data_type,
     execute::{Run, SharedRows},
     parse::Source,
-    program::compile::{Layout, Outer, compile},
+    program::{Layout, Outer, compile},
     rows::Rows,
 };
 
@@ -97,7 +97,8 @@ impl Session {
         if let Some(fields) = prepared.fields() {
             sink.fields(fields)?;
         }
-        self.run_prepared(&prepared, &parameters, sink).await
+        // The protocol may have prepared an EXECUTE under this name.
+        Box::pin(self.run_prepared(&prepared, &parameters, sink)).await
     }
 
     /// The values that a statement is given.
