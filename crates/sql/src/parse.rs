@@ -5,6 +5,7 @@
 //! plan can be found again by.
 
 pub(crate) mod command;
+pub(crate) mod maintenance;
 pub(crate) mod position;
 pub(crate) mod shape;
 
@@ -124,6 +125,10 @@ impl<'t> Source<'t> {
     /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
     pub(crate) fn parse(&self) -> Result<ast::Statement> {
         self.refuse_current_of()?;
+        if maintenance::is_maintenance(self) {
+            maintenance::maintenance(self)?;
+            return Ok(maintenance::stand_in());
+        }
         parse_tokens(self.text, self.tokens.clone())
     }
 }

@@ -10,6 +10,7 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
 //! | SET and SHOW, and what settings do | `settings.rs` |
@@ -24,6 +25,7 @@ mod environment;
 mod execution;
 mod interrupt;
 mod lock;
+mod maintenance;
 mod named;
 mod new_table;
 mod notice;
@@ -420,8 +422,7 @@ impl Session {
                 self.may_write(&words(&statement))?;
                 self.define(&statement, sink).await
             }
-            Statement::Analyze(_) => sink.complete(Tag::Word("ANALYZE")),
-            Statement::Vacuum(_) => sink.complete(Tag::Word("VACUUM")),
+            Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => Err(SqlError::unsupported(words(other))),
         }
     }
