@@ -80,7 +80,7 @@ impl Run<'_> {
     pub(crate) async fn pause(&self) {
         let batches = self.batches.get().wrapping_add(1);
         self.batches.set(batches);
-        if batches % BATCHES_PER_TURN == 0 {
+        if batches.is_multiple_of(BATCHES_PER_TURN) {
             interleave::yield_now().await;
         }
     }
