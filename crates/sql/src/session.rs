@@ -21,6 +21,7 @@
 mod block;
 mod cursor;
 mod define;
+mod enumeration;
 mod environment;
 mod execution;
 mod interrupt;
@@ -164,6 +165,8 @@ pub struct Session {
     search_path: SearchPath,
     changes: Changes,
     block: Block,
+    /// The statement is one of several of a text.
+    is_batch: bool,
     transaction: Option<Transaction>,
     surrounding: Surrounding,
     statements: Statements,
@@ -187,6 +190,7 @@ impl Session {
             search_path: SearchPath::default(),
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
+            is_batch: false,
             transaction: None,
             surrounding: Surrounding::new(user, &database.name),
             statements: Statements::default(),
@@ -256,15 +260,18 @@ impl Session {
         if sources.is_empty() {
             sink.empty();
         }
+        self.is_batch = sources.len() > 1;
         for source in sources {
             self.statement(&source, sink).await?;
         }
+        self.is_batch = false;
         Ok(())
     }
 
     /// A statement has failed: so has its transaction. One that was not begun explicitly is
     /// rolled back.
     pub fn failed(&mut self) {
+        self.is_batch = false;
         match self.block.fail() {
             true => {}
             false => self.roll_back(),
@@ -308,7 +315,7 @@ impl Session {
             | Command::Release(_)
             | Command::RollbackTo(_) => return self.control(command, sink).await,
             Command::SetTransaction(modes) => {
-                if !self.block.is_explicit() {
+                if !self.is_in_block() {
                     self.tell(sink, &Notice::outside_block("SET TRANSACTION"));
                 }
                 self.set_modes(*modes)?;
@@ -417,6 +424,8 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
+            | Statement::CreateType { .. }
+            | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::Truncate(_) => {
                 self.may_write(&words(&statement))?;

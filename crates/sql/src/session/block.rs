@@ -236,7 +236,20 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn in_block(&self, what: &str) -> Result<()> {
+    /// Whether what is kept to the end of the transaction is kept beyond the statement: several
+    /// statements of one text are a transaction too.
+    pub(super) fn is_in_block(&self) -> bool {
+        self.block.is_explicit || self.is_batch
+    }
+
+    pub(super) fn needs_block(&self, what: &str) -> Result<()> {
+        match self.is_in_block() {
+            true => Ok(()),
+            false => self.in_block(what),
+        }
+    }
+
+    fn in_block(&self, what: &str) -> Result<()> {
         if self.block.is_explicit {
             return Ok(());
         }

@@ -151,7 +151,7 @@ impl Session {
     pub(super) async fn declare(&mut self, declared: &Declared, query: &Source<'_>) -> Result<()> {
         let name = &declared.name;
         if !declared.is_held {
-            self.in_block("DECLARE CURSOR")?;
+            self.needs_block("DECLARE CURSOR")?;
         }
         if declared.is_binary {
             return Err(SqlError::unsupported("a BINARY cursor"));

@@ -14,7 +14,7 @@ impl Session {
         mode: TableLockMode,
         waits: bool,
     ) -> Result<()> {
-        self.in_block("LOCK TABLE")?;
+        self.needs_block("LOCK TABLE")?;
         let is_reader = matches!(
             mode,
             TableLockMode::AccessShare | TableLockMode::RowShare | TableLockMode::RowExclusive

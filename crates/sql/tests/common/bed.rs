@@ -7,7 +7,7 @@ use std::{rc::Rc, sync::Arc};
 use async_channel::{Receiver, Sender};
 use engine::{Database, DatabaseConfig};
 use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
-use sql::{Field, ResultRow, Session, Sink, Tag};
+use sql::{Field, Notice, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
 
 /// What a text has given.
@@ -18,6 +18,8 @@ pub(crate) struct Answer {
     /// As text; `NULL` for that.
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) tags: Vec<String>,
+    /// With their SQLSTATEs.
+    pub(crate) notices: Vec<String>,
 }
 
 impl Sink for Answer {
@@ -45,6 +47,12 @@ impl Sink for Answer {
     fn complete(&mut self, tag: Tag) -> Result<()> {
         self.tags.push(tag.to_string());
         Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let report = &notice.report;
+        let notice = format!("{} {}", report.state().code(), report.message());
+        self.notices.push(notice);
     }
 }
 

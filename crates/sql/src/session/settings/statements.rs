@@ -70,7 +70,7 @@ impl Session {
         value: &Assigned,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        if scope == Scope::Local && !self.block.is_explicit() {
+        if scope == Scope::Local && !self.is_in_block() {
             self.tell(sink, &Notice::outside_block("SET LOCAL"));
         }
         let value = match value {
