@@ -4,6 +4,7 @@
 
 mod bind;
 pub mod catalog;
+mod copy;
 mod data_type;
 mod database;
 mod execute;
@@ -22,7 +23,7 @@ mod statistics;
 pub use self::{
     database::Database,
     session::{
-        Field, Interrupt, KeepPassword, Notice, Portal, Prepared, Progress, ResultRow, Session,
-        Severity, Sink, Status, Tag,
+        CopyForm, CopyTarget, Field, Interrupt, KeepPassword, Notice, Portal, Prepared, Progress,
+        ResultRow, Session, Severity, Sink, Status, Tag,
     },
 };

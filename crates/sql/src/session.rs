@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | COPY | `copy.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
@@ -19,6 +20,7 @@
 //! | what functions ask about the session | `environment.rs` |
 
 mod block;
+mod copy;
 mod cursor;
 mod define;
 mod enumeration;
@@ -35,7 +37,14 @@ mod query;
 mod role;
 mod settings;
 
-use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    fmt,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 use engine::Transaction;
 use functions::Patterns;
@@ -59,6 +68,7 @@ use crate::{
 
 pub use self::{
     block::Status,
+    copy::{CopyForm, CopyTarget},
     interrupt::Interrupt,
     notice::{Notice, Severity},
     prepared::{Portal, Prepared, Progress},
@@ -145,6 +155,42 @@ pub trait Sink {
     async fn drain(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// Asks for the data of a COPY of so many columns, and hands it to `target` until it ends.
+    ///
+    /// # Errors
+    /// As above; those of the target. 0A000 if there is nobody to be asked.
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        let _ = (form, columns, target);
+        Err(SqlError::unsupported("COPY FROM STDIN here"))
+    }
+
+    /// The data of a COPY of so many columns follow.
+    ///
+    /// # Errors
+    /// As above. 0A000 if there is nobody who takes it.
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        let _ = (form, columns);
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// Data of a COPY: a row, or what stands before or after them. [`Sink::drain`] is called
+    /// between batches.
+    ///
+    /// # Errors
+    /// As above.
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        let _ = data;
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// That was all of it.
+    fn end_copy_out(&mut self) {}
 }
 
 /// What is kept of a password, in PostgreSQL's form; a text that is in that form already is kept
@@ -171,6 +217,8 @@ pub struct Session {
     surrounding: Surrounding,
     statements: Statements,
     cursors: Vec<Cursor>,
+    /// How many batches its statements have handed on, all together.
+    batches: Cell<u32>,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
     plans: RefCell<HashMap<String, Rc<Planned>>>,
@@ -195,6 +243,7 @@ impl Session {
             surrounding: Surrounding::new(user, &database.name),
             statements: Statements::default(),
             cursors: Vec::new(),
+            batches: Cell::new(0),
             patterns: Patterns::default(),
             plans: RefCell::default(),
         }
@@ -417,6 +466,9 @@ impl Session {
     async fn on_rows(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         if self.planned(source, sink).await? {
             return Ok(());
+        }
+        if source.begins_with("copy") {
+            return self.copy(source, sink).await;
         }
         let statement = source.parse()?;
         match &statement {

@@ -4,14 +4,14 @@
 //! more than it is asked for. All that it reads is of one moment, also under read committed
 //! (`engine/transaction/statement_snapshot.rs`).
 
-use std::{cell::Cell, rc::Rc};
+use std::rc::Rc;
 
-use engine::Seeing;
+use engine::{Seeing, Transaction};
 use types::{Result, SqlError, SqlState, Value};
 
 use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
-    catalog::from_engine,
+    catalog::{Catalog, from_engine},
     execute::{Opened, Run, SharedRows},
     rows::Rows,
 };
@@ -24,7 +24,6 @@ pub(super) struct Execution {
     /// Rows of the batch that were handed over.
     taken: usize,
     shared: SharedRows,
-    batches: Cell<u32>,
     /// What it saw, once it has been left open.
     seeing: Option<Seeing>,
     is_over: bool,
@@ -41,7 +40,6 @@ impl Execution {
             opened,
             taken: 0,
             shared: SharedRows::default(),
-            batches: Cell::new(0),
             seeing: None,
             is_over: false,
         })
@@ -74,22 +72,8 @@ impl Session {
                 .map_err(|_| ended())?,
         };
         let planned = &*execution.planned;
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-            search_path: &self.search_path,
-            asked: self.asked(&planned.catalog),
-        };
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            patterns: &self.patterns,
-            parameters,
-            shared: &execution.shared,
-            row_numbers: &self.database.row_numbers,
-            batches: &execution.batches,
-        };
+        let environment = self.during(&planned.catalog);
+        let run = self.run_within(transaction, &environment, parameters, &execution.shared);
         let outputs = &planned.plan.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
@@ -128,6 +112,36 @@ impl Session {
             execution.seeing = Some(snapshot.keep());
         }
         Ok(count)
+    }
+
+    /// What operators have besides themselves.
+    pub(super) fn run_within<'r>(
+        &'r self,
+        transaction: &'r Transaction,
+        environment: &'r During<'r>,
+        parameters: &'r Rows,
+        shared: &'r SharedRows,
+    ) -> Run<'r> {
+        Run {
+            transaction,
+            settings: &self.settings,
+            environment,
+            patterns: &self.patterns,
+            parameters,
+            shared,
+            row_numbers: &self.database.row_numbers,
+            batches: &self.batches,
+        }
+    }
+
+    /// What functions may ask while a statement runs that sees this catalog.
+    pub(super) fn during<'s>(&'s self, catalog: &'s Catalog) -> During<'s> {
+        During {
+            surrounding: &self.surrounding,
+            catalog,
+            search_path: &self.search_path,
+            asked: self.asked(catalog),
+        }
     }
 }
 

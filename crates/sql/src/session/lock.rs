@@ -15,13 +15,6 @@ impl Session {
         waits: bool,
     ) -> Result<()> {
         self.needs_block("LOCK TABLE")?;
-        let is_reader = matches!(
-            mode,
-            TableLockMode::AccessShare | TableLockMode::RowShare | TableLockMode::RowExclusive
-        );
-        if !is_reader {
-            self.may_write("LOCK TABLE")?;
-        }
         self.begin()?;
         let if_locked = match waits {
             true => IfLocked::Wait,

@@ -1,15 +1,15 @@
 //! PREPARE, EXECUTE and DEALLOCATE: prepared statements by name, those of the protocol among them.
 
-use std::{cell::Cell, collections::HashMap, rc::Rc};
+use std::{collections::HashMap, rc::Rc};
 
 use sqlparser::ast;
 use types::{Result, Scratch, SqlError, SqlState};
 
-use super::{Prepared, Session, Sink, Tag, environment::During};
+use super::{Prepared, Session, Sink, Tag};
 use crate::{
     bind::{Binder, Parameters},
     data_type,
-    execute::{Run, SharedRows},
+    execute::SharedRows,
     parse::Source,
     program::{Layout, Outer, compile},
     rows::Rows,
@@ -138,22 +138,9 @@ impl Session {
         };
         let mut no_parameters = Rows::new(0);
         no_parameters.push([]);
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &catalog,
-            search_path: &self.search_path,
-            asked: self.asked(&catalog),
-        };
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            patterns: &self.patterns,
-            parameters: &no_parameters,
-            shared: &SharedRows::default(),
-            row_numbers: &self.database.row_numbers,
-            batches: &Cell::new(0),
-        };
+        let environment = self.during(&catalog);
+        let shared = SharedRows::default();
+        let run = self.run_within(transaction, &environment, &no_parameters, &shared);
         let scratch = Scratch::new();
         let mut machine = run.machine(&scratch);
         let computed = programs

@@ -9,7 +9,7 @@ use sqlparser::ast::Statement;
 use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
-    Field, ResultRow, Session, Sink, Tag,
+    CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     execution::Execution,
     interrupt::interruptible,
     query::{Planned, kind_of},
@@ -139,6 +139,10 @@ impl Session {
             return Ok(other(self.fields_of(&command)));
         }
         self.block.check()?;
+        if source.begins_with("copy") {
+            crate::parse::copy::parse(source)?;
+            return Ok(other(None));
+        }
         let statement = source.parse()?;
         if kind_of(&statement).is_none() {
             return Ok(other(None));
@@ -409,5 +413,26 @@ impl<S: Sink> Sink for Kept<'_, S> {
             Some(_) => Ok(()),
             None => self.inner.drain().await,
         }
+    }
+
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        self.inner.copy_in(form, columns, target).await
+    }
+
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        self.inner.begin_copy_out(form, columns)
+    }
+
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        self.inner.copy_out(data)
+    }
+
+    fn end_copy_out(&mut self) {
+        self.inner.end_copy_out();
     }
 }

@@ -7,7 +7,7 @@ use std::{rc::Rc, sync::Arc};
 use async_channel::{Receiver, Sender};
 use engine::{Database, DatabaseConfig};
 use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
-use sql::{Field, Notice, ResultRow, Session, Sink, Tag};
+use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
 
 /// What a text has given.
@@ -20,6 +20,10 @@ pub(crate) struct Answer {
     pub(crate) tags: Vec<String>,
     /// With their SQLSTATEs.
     pub(crate) notices: Vec<String>,
+    /// What COPY has given, and what it is given, in pieces of so many bytes.
+    pub(crate) copied: Vec<u8>,
+    pub(crate) data: Vec<u8>,
+    pub(crate) piece_bytes: usize,
 }
 
 impl Sink for Answer {
@@ -54,6 +58,22 @@ impl Sink for Answer {
         let notice = format!("{} {}", report.state().code(), report.message());
         self.notices.push(notice);
     }
+
+    async fn copy_in(&mut self, _: CopyForm, _: usize, target: &mut impl CopyTarget) -> Result<()> {
+        for piece in self.data.chunks(self.piece_bytes.max(1)) {
+            target.take(piece).await?;
+        }
+        Ok(())
+    }
+
+    fn begin_copy_out(&mut self, _: CopyForm, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        self.copied.extend_from_slice(data);
+        Ok(())
+    }
 }
 
 type Reply = std::result::Result<Answer, SqlError>;
@@ -67,7 +87,7 @@ pub(crate) struct Bed {
 
 /// One session.
 pub(crate) struct Client {
-    statements: Sender<String>,
+    statements: Sender<(String, Answer)>,
     replies: Receiver<Reply>,
     /// Dropping it would end the session.
     _task: JoinHandle<(), engine::Session>,
@@ -97,7 +117,18 @@ impl Bed {
     }
 
     pub(crate) fn run(&mut self, text: &str) -> Reply {
-        self.first.statements.try_send(text.to_owned()).unwrap();
+        self.run_with(text, &[], 1)
+    }
+
+    /// With data for a COPY, in pieces of so many bytes.
+    pub(crate) fn run_with(&mut self, text: &str, data: &[u8], piece_bytes: usize) -> Reply {
+        let answer = Answer {
+            data: data.to_vec(),
+            piece_bytes,
+            ..Answer::default()
+        };
+        let request = (text.to_owned(), answer);
+        self.first.statements.try_send(request).unwrap();
         let replies = self.first.replies.clone();
         self.receive(replies)
     }
@@ -110,7 +141,8 @@ impl Bed {
 
     /// Without waiting for the answer, which [`Bed::reply_of`] does.
     pub(crate) fn send_to(&mut self, client: &Client, text: &str) {
-        client.statements.try_send(text.to_owned()).unwrap();
+        let request = (text.to_owned(), Answer::default());
+        client.statements.try_send(request).unwrap();
     }
 
     pub(crate) fn reply_of(&mut self, client: &Client) -> Reply {
@@ -136,7 +168,7 @@ impl Bed {
 }
 
 fn client(worker: &Worker<engine::Session>, database: &Arc<sql::Database>) -> Client {
-    let (statements, requests) = async_channel::unbounded::<String>();
+    let (statements, requests) = async_channel::unbounded::<(String, Answer)>();
     let (answers, replies) = async_channel::unbounded::<Reply>();
     let database = database.clone();
     let task = worker
@@ -145,8 +177,7 @@ fn client(worker: &Worker<engine::Session>, database: &Arc<sql::Database>) -> Cl
             let session = session.clone();
             async move {
                 let mut session = Session::new(&database, &session, "weft");
-                while let Ok(text) = requests.recv().await {
-                    let mut answer = Answer::default();
+                while let Ok((text, mut answer)) = requests.recv().await {
                     let reply = session.execute(&text, &mut answer).await.map(|()| answer);
                     if answers.send(reply).await.is_err() {
                         break;
