@@ -94,7 +94,8 @@ impl Asked<'_> {
                 Ok(order.style().to_owned())
             }
             "client_encoding" => {
-                let plain = value.replace(['-', '_'], "");
+                // Some clients put it in quotes.
+                let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
                 match plain.to_ascii_lowercase().as_str() {
                     "utf8" | "unicode" => Ok("UTF8".to_owned()),
                     _ if is_encoding(&plain) => Err(SqlError::unsupported(format_args!(
