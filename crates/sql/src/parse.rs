@@ -5,6 +5,7 @@
 //! plan can be found again by.
 
 pub(crate) mod command;
+pub(crate) mod constraints;
 pub(crate) mod copy;
 pub(crate) mod maintenance;
 pub(crate) mod position;

@@ -9,8 +9,9 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
+//! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
-//! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
@@ -19,13 +20,16 @@
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
+mod alter_table;
 mod block;
 mod copy;
 mod cursor;
+mod deferred;
 mod define;
 mod enumeration;
 mod environment;
 mod execution;
+mod foreign_key;
 mod interrupt;
 mod lock;
 mod maintenance;
@@ -34,7 +38,9 @@ mod new_table;
 mod notice;
 mod prepared;
 mod query;
+mod references;
 mod role;
+mod set_constraints;
 mod settings;
 
 use std::{
@@ -54,6 +60,7 @@ use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 use self::{
     block::Block,
     cursor::Cursor,
+    deferred::Deferred,
     environment::Surrounding,
     interrupt::interruptible,
     named::Statements,
@@ -63,7 +70,7 @@ use self::{
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source, command::Command},
+    parse::{self, Source, command::Command, constraints::SetConstraints},
 };
 
 pub use self::{
@@ -214,6 +221,7 @@ pub struct Session {
     /// The statement is one of several of a text.
     is_batch: bool,
     transaction: Option<Transaction>,
+    deferred: Deferred,
     surrounding: Surrounding,
     statements: Statements,
     cursors: Vec<Cursor>,
@@ -240,6 +248,7 @@ impl Session {
             block: Block::default(),
             is_batch: false,
             transaction: None,
+            deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
             statements: Statements::default(),
             cursors: Vec::new(),
@@ -467,6 +476,9 @@ impl Session {
         if self.planned(source, sink).await? {
             return Ok(());
         }
+        if let Some(set) = SetConstraints::read(source)? {
+            return self.set_constraints(&set, sink).await;
+        }
         if source.begins_with("copy") {
             return self.copy(source, sink).await;
         }
@@ -479,6 +491,7 @@ impl Session {
             | Statement::CreateType { .. }
             | Statement::AlterType(_)
             | Statement::Drop { .. }
+            | Statement::AlterTable(_)
             | Statement::Truncate(_) => {
                 self.may_write(&words(&statement))?;
                 self.define(&statement, sink).await

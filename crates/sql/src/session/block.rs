@@ -231,6 +231,7 @@ impl Session {
         if let Some(began) = &mut self.block.began {
             began.characteristics.read_only = read_only;
         }
+        self.deferred.look_again();
         self.block.is_failed = false;
         self.restore(settings);
         Ok(())
@@ -347,6 +348,11 @@ impl Session {
             self.roll_back();
             return Err(error);
         }
+        if let Err(error) = self.keep_deferred(None).await {
+            self.roll_back();
+            return Err(error);
+        }
+        self.deferred.clear();
         if let Some(transaction) = self.transaction.take() {
             let committed = transaction.commit().await;
             self.changes.clear();
@@ -364,6 +370,7 @@ impl Session {
 
     pub(super) fn roll_back(&mut self) {
         let block = std::mem::take(&mut self.block);
+        self.deferred.clear();
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback();
         }

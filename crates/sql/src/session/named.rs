@@ -9,7 +9,7 @@ use super::{Prepared, Session, Sink, Tag};
 use crate::{
     bind::{Binder, Parameters},
     data_type,
-    execute::SharedRows,
+    execute::{KeyChanges, SharedRows},
     parse::Source,
     program::{Layout, Outer, compile},
     rows::Rows,
@@ -140,7 +140,14 @@ impl Session {
         no_parameters.push([]);
         let environment = self.during(&catalog);
         let shared = SharedRows::default();
-        let run = self.run_within(transaction, &environment, &no_parameters, &shared);
+        let key_changes = KeyChanges::new(&catalog);
+        let run = self.run_within(
+            transaction,
+            &environment,
+            &no_parameters,
+            &shared,
+            &key_changes,
+        );
         let scratch = Scratch::new();
         let mut machine = run.machine(&scratch);
         let computed = programs
