@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
@@ -34,7 +35,9 @@ mod interrupt;
 mod lock;
 mod maintenance;
 mod named;
+mod new_index;
 mod new_table;
+mod new_view;
 mod notice;
 mod prepared;
 mod query;
@@ -483,7 +486,14 @@ impl Session {
             return self.copy(source, sink).await;
         }
         let statement = source.parse()?;
+        if source.is_concurrent_drop() {
+            self.not_in_block("DROP INDEX CONCURRENTLY")?;
+        }
         match &statement {
+            Statement::CreateIndex(create) if create.concurrently => {
+                self.may_write("CREATE INDEX")?;
+                self.create_index_concurrently(create, sink).await
+            }
             Statement::CreateTable(_)
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
