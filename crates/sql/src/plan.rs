@@ -36,7 +36,7 @@ pub(crate) use self::{
     basis::Basis,
     column_test::ColumnTest,
     lower::{Planned, plan, row_layout},
-    write::tables,
+    write::{locks_rows, tables},
 };
 
 /// A physical operator with its inputs.
