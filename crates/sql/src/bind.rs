@@ -82,6 +82,9 @@ pub(crate) struct Binder<'b> {
     next_column: u32,
     next_scan: u32,
     next_shared: u32,
+    /// What literals of the next query block's outputs are, by position: set for the one that is
+    /// bound next, as a side of a set operation, and taken by it.
+    wanted: Vec<Type>,
     /// Visible ones, the innermost last.
     common_tables: Vec<CommonTable>,
     /// `WINDOW name AS ...` of the query block that is being bound.
@@ -148,6 +151,7 @@ impl<'b> Binder<'b> {
             next_column: 0,
             next_scan: 0,
             next_shared: 0,
+            wanted: Vec::new(),
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             depth: 0,
