@@ -2,12 +2,13 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    rc::Rc,
     sync::Arc,
 };
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Call, Plan, Shared, SharedBody};
+use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -18,8 +19,9 @@ use crate::{
 /// A statement's plan and where in its rows the outputs are.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Rc<Plan>,
     pub(crate) outputs: Vec<usize>,
+    pub(crate) basis: Basis,
 }
 
 /// Plans a statement.
@@ -34,6 +36,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
             columns: Vec::new(),
         },
         shared: HashMap::new(),
+        basis: Basis::default(),
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let node = lowering.lower(relation, &needed)?;
@@ -42,8 +45,9 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
         .map(|id| node.at(*id))
         .collect::<Result<_>>()?;
     Ok(Planned {
-        plan: node.plan,
+        plan: Rc::new(node.plan),
         outputs,
+        basis: lowering.basis,
     })
 }
 
@@ -69,6 +73,8 @@ pub(super) struct Lowering {
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    /// What it depends on.
+    pub(super) basis: Basis,
 }
 
 impl Lowering {

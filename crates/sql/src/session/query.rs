@@ -1,16 +1,15 @@
 //! Plans, and their execution.
 
-use std::{rc::Rc, sync::Arc};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
-use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+use types::{Result, Scalar, Scratch, SqlError, Type, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag, environment::During};
+use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{Catalog, ObjectId},
-    execute::{Run, SharedRows, open, width},
     parse::{
         Source, parse_tokens,
         shape::{Literal, Shape},
@@ -24,7 +23,7 @@ const PLANS_MAX: usize = 256;
 
 /// A statement that can be run at once, as long as its catalog is in force.
 pub(super) struct Planned {
-    plan: plan::Planned,
+    pub(super) plan: plan::Planned,
     pub(super) fields: Vec<Field>,
     /// The types that parameters are read as, those of literals.
     pub(super) parameters: Vec<Type>,
@@ -32,6 +31,8 @@ pub(super) struct Planned {
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
     pub(super) catalog: Arc<Catalog>,
+    /// Nobody has looked yet whether enough is known of its tables.
+    is_new: Cell<bool>,
 }
 
 /// What is told at the end.
@@ -48,6 +49,22 @@ impl Planned {
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
+    }
+
+    /// Whether nothing depends on it that it runs to its end.
+    pub(super) fn only_reads(&self) -> bool {
+        self.kind == Kind::Select && !self.tables.iter().any(|(_, writes)| *writes)
+    }
+
+    /// How it is told to have ended, with so many rows.
+    pub(super) fn tag(&self, rows: u64) -> Tag {
+        match self.kind {
+            Kind::Select => Tag::Rows("SELECT", rows),
+            Kind::Insert => Tag::Insert(rows),
+            Kind::Update => Tag::Rows("UPDATE", rows),
+            Kind::Delete => Tag::Rows("DELETE", rows),
+            Kind::Merge => Tag::Rows("MERGE", rows),
+        }
     }
 }
 
@@ -66,6 +83,9 @@ impl Session {
             let Some((planned, literals)) = self.plan(source)? else {
                 return Ok(false);
             };
+            if !self.is_well_founded(&planned).await {
+                continue;
+            }
             if self.lock(&planned).await? {
                 let parameters = self.literals(&planned, &literals)?;
                 if planned.shows_rows() {
@@ -80,7 +100,9 @@ impl Session {
     /// The plan of a statement, and the literals that were taken out of it.
     fn plan(&self, source: &Source<'_>) -> Result<Option<(Rc<Planned>, Vec<Literal>)>> {
         let catalog = self.changes.catalog();
-        let is_current = |planned: &Planned| Arc::ptr_eq(&planned.catalog, &catalog);
+        let is_current = |planned: &Planned| {
+            Arc::ptr_eq(&planned.catalog, &catalog) && planned.plan.basis.holds()
+        };
         let shape = Shape::of(source);
         if let Some(shape) = &shape {
             let known = self.plans.borrow().get(&shape.key).cloned();
@@ -174,7 +196,14 @@ impl Session {
             kind,
             tables,
             catalog: catalog.clone(),
+            is_new: Cell::new(true),
         })
+    }
+
+    /// Whether a plan was made from what is known, or what is found out now for it.
+    pub(super) async fn is_well_founded(&self, planned: &Planned) -> bool {
+        let basis = &planned.plan.basis;
+        basis.holds() && !(planned.is_new.take() && self.refresh_statistics(basis).await)
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
@@ -195,59 +224,16 @@ impl Session {
         Ok(self.changes.is_current(&planned.catalog))
     }
 
-    /// Runs a plan whose tables are locked.
+    /// Runs a plan whose tables are locked, to its end.
     pub(super) async fn run(
         &self,
-        planned: &Planned,
+        planned: &Rc<Planned>,
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
-        self.surrounding.begin_statement();
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-        };
-        let shared = SharedRows::default();
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            patterns: &self.patterns,
-            parameters,
-            shared: &shared,
-            row_numbers: &self.database.row_numbers,
-        };
-        let mut operator = open(&planned.plan.plan)?;
-        let mut batch = Rows::new(width(&planned.plan.plan));
-        let shows_rows = planned.shows_rows();
-        let mut count = 0_u64;
-        while operator.next(&run, &mut batch).await? {
-            count += batch.len() as u64;
-            if shows_rows {
-                let mut values = Vec::with_capacity(planned.plan.outputs.len());
-                for row in batch.iter() {
-                    values.clear();
-                    values.extend(planned.plan.outputs.iter().map(|at| row[*at]));
-                    sink.row(&ResultRow {
-                        fields: &planned.fields,
-                        values: &values,
-                        context: self.context(&planned.catalog),
-                    })?;
-                }
-            }
-            batch.clear();
-            sink.drain().await?;
-        }
-        sink.complete(match planned.kind {
-            Kind::Select => Tag::Rows("SELECT", count),
-            Kind::Insert => Tag::Insert(count),
-            Kind::Update => Tag::Rows("UPDATE", count),
-            Kind::Delete => Tag::Rows("DELETE", count),
-            Kind::Merge => Tag::Rows("MERGE", count),
-        })
+        let mut execution = Execution::new(planned)?;
+        let rows = self.run_on(&mut execution, parameters, None, sink).await?;
+        sink.complete(planned.tag(rows))
     }
 
     /// How values are read and written.
