@@ -1,6 +1,6 @@
 //! `weft bench wire`: servers that speak PostgreSQL's protocol, from outside.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -187,8 +187,7 @@ impl Arguments {
         }
         if let Some(programs) = &self.postgres {
             let directory = directory.join("postgres");
-            let programs = programs.as_deref();
-            launched.push(start_postgres(programs.map(Path::new), &directory)?);
+            launched.push(start_postgres(programs.as_deref(), &directory)?);
         }
         Ok(launched)
     }
