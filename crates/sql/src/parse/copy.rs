@@ -73,8 +73,7 @@ pub(crate) fn parse(source: &Source<'_>) -> Result<Copy> {
     match syntax.copy() {
         Ok(copy) if parser.peek_token_ref().token == Token::EOF => Ok(copy),
         Ok(copy) if parser.peek_keyword(Keyword::WHERE) => {
-            let position =
-                super::position::Lines::new(source.whole()).of(parser.peek_token_ref().span);
+            let position = super::position::of(source.whole(), parser.peek_token_ref().span);
             let error = match copy.is_from {
                 true => SqlError::unsupported("COPY FROM ... WHERE")
                     .hint("Copy into another table, and insert from there."),
@@ -156,7 +155,7 @@ impl Syntax<'_, '_> {
     }
 
     fn position(&self) -> Option<u32> {
-        super::position::Lines::new(self.text).of(self.parser.peek_token_ref().span)
+        super::position::of(self.text, self.parser.peek_token_ref().span)
     }
 
     /// `name [value]`

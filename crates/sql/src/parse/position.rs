@@ -105,6 +105,11 @@ impl<'t> Lines<'t> {
     }
 }
 
+/// The character where a piece of syntax begins, for who asks but once about a text.
+pub(crate) fn of(text: &str, span: Span) -> Option<u32> {
+    Lines::new(text).of(span)
+}
+
 /// Characters of its line before a location.
 fn column(location: Location) -> usize {
     usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX)
