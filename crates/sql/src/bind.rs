@@ -47,6 +47,7 @@ pub(crate) use self::{copy::CopiedColumns, index::IndexEntries, parameters::Para
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,
+    parse::position::Lines,
     relation::{Output, Relation, ScanId, SharedId},
 };
 
@@ -76,8 +77,8 @@ pub(crate) struct Binder<'b> {
     database: &'b str,
     search_path: &'b SearchPath,
     now: i64,
-    /// That positions refer to.
-    text: &'b str,
+    /// Of the text that positions refer to.
+    lines: Lines<'b>,
     parameters: &'b mut Parameters,
     next_column: u32,
     next_scan: u32,
@@ -146,7 +147,7 @@ impl<'b> Binder<'b> {
             database: surroundings.database,
             search_path: surroundings.search_path,
             now: surroundings.now,
-            text,
+            lines: Lines::new(text),
             parameters,
             next_column: 0,
             next_scan: 0,
@@ -198,7 +199,8 @@ impl<'b> Binder<'b> {
 
     /// Where an operator stands; the parser does not say, so the first side's place has to do.
     fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
-        crate::parse::position::between(self.text, left.span(), right.span())
+        self.lines
+            .between(left.span(), right.span())
             .or_else(|| self.position(left))
     }
 
