@@ -73,8 +73,16 @@ impl Session for Counter {
         TransactionStatus::Idle
     }
 
-    fn statements(&mut self) -> &mut Named<Nothing> {
-        &mut self.statements
+    fn statement(&mut self, name: &str) -> Option<Nothing> {
+        self.statements.get(name).cloned()
+    }
+
+    fn keep_statement(&mut self, name: &str, statement: Nothing) {
+        self.statements.insert(name, statement);
+    }
+
+    fn forget_statement(&mut self, name: &str) {
+        self.statements.remove(name);
     }
 
     async fn simple(&mut self, _: &str, client: &mut Client<'_>) -> Result<()> {
