@@ -25,6 +25,7 @@ mod json;
 mod pattern;
 mod registry;
 mod resolve;
+mod sequence;
 mod series;
 mod set;
 mod string;

@@ -2,7 +2,7 @@
 
 use crate::{
     Function, aggregate, array, comparison, datetime, decimal, float, formatting, integer, json,
-    pattern, series, string, system, window,
+    pattern, sequence, series, string, system, window,
 };
 
 /// Tables of a module that has several.
@@ -19,6 +19,7 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
         pattern::LIKE_FUNCTIONS,
         pattern::SIMILAR_FUNCTIONS,
         pattern::SUBSTRING_FUNCTIONS,
+        sequence::FUNCTIONS,
         series::FUNCTIONS,
         system::FUNCTIONS,
         window::FUNCTIONS,

@@ -9,8 +9,9 @@
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
-//! | queries within expressions | `subquery.rs` |
+//! | queries within expressions; sequences | `subquery.rs`; `sequence.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
+//! | rewriting a table | `rewrite.rs` |
 
 mod aggregate;
 mod call;
@@ -26,9 +27,11 @@ mod literal;
 mod order;
 mod parameters;
 mod query;
+mod rewrite;
 mod scalar;
 mod scope;
 mod select;
+mod sequence;
 mod stored;
 mod subquery;
 mod window;
@@ -38,10 +41,11 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::parameters::Parameters;
+pub(crate) use self::{parameters::Parameters, rewrite::NewValue};
 use crate::{
     catalog::{Catalog, SearchPath},
     expression::ColumnId,
+    parse::overriding::Overriding,
     relation::{Output, Relation, ScanId, SharedId},
 };
 
@@ -81,6 +85,8 @@ pub(crate) struct Binder<'b> {
     named_windows: Vec<ast::NamedWindowDefinition>,
     /// Views within views.
     depth: u32,
+    /// `OVERRIDING`, of the INSERT that is being bound.
+    overriding: Option<Overriding>,
 }
 
 impl<'b> Binder<'b> {
@@ -129,6 +135,7 @@ impl<'b> Binder<'b> {
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             depth: 0,
+            overriding: None,
         }
     }
 

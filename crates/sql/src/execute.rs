@@ -10,7 +10,7 @@
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
-//! | subqueries; shared relations | `apply.rs`; `shared.rs` |
+//! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
@@ -33,6 +33,7 @@ mod open;
 mod partners;
 mod row_numbers;
 mod scan;
+mod sequences;
 mod set;
 mod shared;
 mod simple;
@@ -50,6 +51,7 @@ use crate::{program::Machine, rows::Rows};
 pub(crate) use self::{
     open::{open, width},
     row_numbers::RowNumbers,
+    sequences::Counters,
     shared::SharedRows,
 };
 
@@ -68,6 +70,7 @@ pub(crate) struct Run<'r> {
     pub(crate) shared: &'r SharedRows,
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
+    pub(crate) counters: Counters<'r>,
 }
 
 impl Run<'_> {

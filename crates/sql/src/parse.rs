@@ -4,6 +4,9 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod definition;
+mod identity;
+pub(crate) mod overriding;
 pub(crate) mod position;
 pub(crate) mod shape;
 
@@ -18,7 +21,7 @@ use sqlparser::{
 };
 use types::{Result, SqlError, SqlState};
 
-use self::position::Lines;
+use self::{definition::Definition, overriding::Overriding, position::Lines};
 
 /// Expressions within expressions, and queries within queries, up to here.
 const DEPTH_MAX: usize = 256;
@@ -99,6 +102,26 @@ impl<'t> Source<'t> {
         &self.tokens
     }
 
+    /// Its syntax tree, if it is a definition that the parser does not know whole.
+    ///
+    /// # Errors
+    /// 42601 with the position of what was not expected.
+    pub(crate) fn definition(&self) -> Result<Option<Definition>> {
+        if !definition::is_definition(&self.tokens) {
+            return Ok(None);
+        }
+        let mut parser = Parser::new(&PostgreSqlDialect {})
+            .with_recursion_limit(DEPTH_MAX)
+            .with_tokens_with_locations(self.tokens.clone());
+        match definition::parse(&mut parser) {
+            Ok(Some(_)) if parser.peek_token_ref().token != Token::EOF => {
+                Err(unexpected(self.text, parser.peek_token_ref()))
+            }
+            Ok(found) => Ok(found),
+            Err(error) => Err(not_parsed(self.text, error, &parser)),
+        }
+    }
+
     /// Its syntax tree.
     ///
     /// # Errors
@@ -111,22 +134,35 @@ impl<'t> Source<'t> {
 /// The syntax tree of the one statement that these tokens are; locations are those of `text`.
 pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
     strengthen_locks(&mut tokens);
+    identity::arrange(&mut tokens);
+    let overriding = Overriding::take(&mut tokens)?;
     let mut parser = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(tokens);
     let statement = parser.parse_statement();
     match statement {
-        Ok(statement) if parser.peek_token_ref().token == Token::EOF => Ok(statement),
+        Ok(mut statement) if parser.peek_token_ref().token == Token::EOF => {
+            if let Some(overriding) = overriding {
+                overriding.note(&mut statement)?;
+            }
+            Ok(statement)
+        }
         Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
-        Err(ParserError::RecursionLimitExceeded) => Err(SqlError::new(
+        Err(error) => Err(not_parsed(text, error, &parser)),
+    }
+}
+
+fn not_parsed(text: &str, error: ParserError, parser: &Parser<'_>) -> SqlError {
+    match error {
+        ParserError::RecursionLimitExceeded => SqlError::new(
             SqlState::STATEMENT_TOO_COMPLEX,
             "the statement is nested too deeply",
         )
         .hint(format!(
             "Use at most {DEPTH_MAX} levels of parentheses and subqueries."
-        ))),
-        Err(ParserError::ParserError(message) | ParserError::TokenizerError(message)) => {
-            Err(refused(text, &message, &parser))
+        )),
+        ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
+            refused(text, &message, parser)
         }
     }
 }

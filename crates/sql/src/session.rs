@@ -8,18 +8,21 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
+//! | ALTER | `alter_table.rs` |
 //! | plans and their execution | `query.rs` |
-//! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | CREATE, DROP, TRUNCATE; tables; sequences | `define.rs`; `new_table.rs`; `sequence.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
+mod alter_table;
 mod block;
 mod define;
 mod environment;
 mod new_table;
 mod prepared;
 mod query;
+mod sequence;
 mod settings;
 
 use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
@@ -205,6 +208,10 @@ impl Session {
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
+        }
+        if let Some(definition) = source.definition()? {
+            self.block.check_not_failed()?;
+            return self.define_otherwise(&definition, sink).await;
         }
         let statement = source.parse()?;
         self.block.check(&statement)?;

@@ -58,12 +58,16 @@ impl Block {
     /// # Errors
     /// 25P02 for a statement that a failed block refuses.
     pub(super) fn check(&self, statement: &Statement) -> Result<()> {
-        if !self.is_failed
-            || matches!(
-                statement,
-                Statement::Commit { .. } | Statement::Rollback { .. }
-            )
-        {
+        match statement {
+            Statement::Commit { .. } | Statement::Rollback { .. } => Ok(()),
+            _ => self.check_not_failed(),
+        }
+    }
+
+    /// # Errors
+    /// 25P02, if the transaction has failed.
+    pub(super) fn check_not_failed(&self) -> Result<()> {
+        if !self.is_failed {
             return Ok(());
         }
         Err(SqlError::new(

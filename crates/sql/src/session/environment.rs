@@ -6,9 +6,9 @@ use std::{
 };
 
 use functions::Environment;
-use types::Names;
+use types::{Names, Result};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, ObjectId, SessionValues};
 
 /// Microseconds from 1970 to 2000.
 const EPOCH: i64 = 946_684_800_000_000;
@@ -23,6 +23,8 @@ pub(super) struct Surrounding {
     transaction_time: Cell<i64>,
     statement_time: Cell<i64>,
     random: RefCell<fastrand::Rng>,
+    /// What the session has got from sequences.
+    pub(super) sequences: SessionValues,
 }
 
 impl Surrounding {
@@ -33,7 +35,12 @@ impl Surrounding {
             transaction_time: Cell::new(now()),
             statement_time: Cell::new(now()),
             random: RefCell::new(fastrand::Rng::new()),
+            sequences: SessionValues::default(),
         }
+    }
+
+    pub(super) fn user(&self) -> &str {
+        &self.user
     }
 
     pub(super) fn begin_transaction(&self) {
@@ -104,6 +111,16 @@ impl Environment for During<'_> {
 
     fn version(&self) -> &str {
         VERSION
+    }
+
+    fn current_value(&self, sequence: u32) -> Result<i64> {
+        let sequence = self.catalog.expect_sequence(ObjectId(sequence))?;
+        self.surrounding.sequences.current(sequence)
+    }
+
+    fn last_value(&self) -> Result<i64> {
+        let exists = |id| self.catalog.sequence(id).is_some();
+        self.surrounding.sequences.last(exists)
     }
 
     fn process_id(&self) -> i32 {

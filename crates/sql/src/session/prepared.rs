@@ -95,6 +95,15 @@ impl Session {
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
             }
         };
+        if source.definition()?.is_some() {
+            self.block.check_not_failed()?;
+            return Ok(Prepared {
+                text: text.into(),
+                types: Vec::new(),
+                fields: None,
+                kind: Kind::Other,
+            });
+        }
         let statement = source.parse()?;
         self.block.check(&statement)?;
         if kind_of(&statement).is_none() {

@@ -10,7 +10,7 @@ use super::{Field, ResultRow, Session, Sink, Tag, environment::During};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{Catalog, ObjectId},
-    execute::{Run, SharedRows, open, width},
+    execute::{Counters, Run, SharedRows, open, width},
     parse::{
         Source, parse_tokens,
         shape::{Literal, Shape},
@@ -45,6 +45,18 @@ pub(super) enum Kind {
 }
 
 impl Planned {
+    /// A plan of the session's own, whose tables are locked already.
+    pub(super) fn own(plan: plan::Planned, kind: Kind, catalog: &Arc<Catalog>) -> Planned {
+        Planned {
+            plan,
+            fields: Vec::new(),
+            parameters: Vec::new(),
+            kind,
+            tables: Vec::new(),
+            catalog: catalog.clone(),
+        }
+    }
+
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
@@ -219,6 +231,11 @@ impl Session {
             parameters,
             shared: &shared,
             row_numbers: &self.database.row_numbers,
+            counters: Counters {
+                catalogs: &self.database.catalogs,
+                catalog: &planned.catalog,
+                session: &self.surrounding.sequences,
+            },
         };
         let mut operator = open(&planned.plan.plan)?;
         let mut batch = Rows::new(width(&planned.plan.plan));
