@@ -7,6 +7,7 @@
 //!
 //! | operators | file |
 //! | --- | --- |
+//! | from plans to operators; both as one | `open.rs`; `opened.rs` |
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
@@ -30,6 +31,7 @@ mod loop_join;
 mod merge;
 mod new_row;
 mod open;
+mod opened;
 mod partners;
 mod row_numbers;
 mod scan;
@@ -49,10 +51,7 @@ use types::{Result, Scratch, Settings, Value};
 use crate::{program::Machine, rows::Rows};
 
 pub(crate) use self::{
-    open::{open, width},
-    row_numbers::RowNumbers,
-    sequences::Counters,
-    shared::SharedRows,
+    opened::Opened, row_numbers::RowNumbers, sequences::Counters, shared::SharedRows,
 };
 
 /// Rows that operators hand over at once, as a rule.

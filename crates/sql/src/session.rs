@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | ALTER | `alter_table.rs` |
-//! | plans and their execution | `query.rs` |
+//! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE; tables; sequences | `define.rs`; `new_table.rs`; `sequence.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
@@ -19,6 +19,7 @@ mod alter_table;
 mod block;
 mod define;
 mod environment;
+mod execution;
 mod new_table;
 mod prepared;
 mod query;

@@ -70,7 +70,7 @@ impl Ddl<'_> {
             return Ok(table);
         }
         for index in table.indexes.iter().filter(|index| index.is_valid) {
-            let name = record::index_name(index.id);
+            let name = index.engine_name();
             let dropped = self.transaction.drop_index_named::<Interleaved>(&name);
             dropped.await.map_err(from_engine)?;
         }
@@ -84,7 +84,9 @@ impl Ddl<'_> {
             let mut index = index.clone();
             if index.is_valid {
                 let (extract, options) = keys.keys(&catalog, table, &index)?;
-                let (storage, name) = (table.storage(), record::index_name(index.id));
+                // Its old name is taken until the old one has gone.
+                let (storage, name) = (table.storage(), record::index_name(self.new_id().await?));
+                index.storage_name = Some(Arc::from(name.as_str()));
                 let handle = self
                     .transaction
                     .create_index::<Interleaved>(storage, &name, &[], options, extract)

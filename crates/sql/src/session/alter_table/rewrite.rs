@@ -1,6 +1,6 @@
 //! Copying all rows of a table into another storage, and looking at all of them.
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use engine::Isolation;
 use types::{
@@ -78,7 +78,7 @@ impl Session {
         };
         let statement = source.parse()?;
         let mut parameters = crate::bind::Parameters::default();
-        let planned = self.bound(source, &statement, &mut parameters, &catalog)?;
+        let planned = Rc::new(self.bound(source, &statement, &mut parameters, &catalog)?);
         let mut none = Rows::new(0);
         none.push([]);
         let mut found = Found(false);
