@@ -25,6 +25,7 @@ mod prepared;
 mod query;
 mod sequence;
 mod settings;
+mod stored_text;
 
 use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
 

@@ -3,12 +3,13 @@
 use sqlparser::ast::{self, ColumnOption, CreateTable, GeneratedAs, TableConstraint};
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, sequence::stored_default};
+use super::{
+    Session,
+    stored_text::{name_columns, stored, stored_default},
+};
 use crate::{
     bind::{Binder, Parameters},
-    catalog::{
-        Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, StoredExpression,
-    },
+    catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId},
     data_type, name,
 };
 
@@ -33,6 +34,7 @@ impl Session {
         for constraint in &create.constraints {
             self.constraint(constraint, &mut new)?;
         }
+        name_own_columns(&mut new, ObjectId::default());
         let sequences = self.create_column_sequences(&mut new, &sequences).await?;
         self.check_expressions(&self.changes.catalog(), &new)?;
         let table = self.ddl()?.create_table(new).await?;
@@ -173,11 +175,16 @@ impl Session {
     }
 }
 
-/// An expression as the catalog keeps it.
-pub(super) fn stored(expr: &ast::Expr) -> StoredExpression {
-    StoredExpression {
-        text: expr.to_string().into(),
-        dependencies: [].into(),
+/// Has the expressions of a table say which of its columns they name.
+pub(super) fn name_own_columns(new: &mut NewTable, table: ObjectId) {
+    let columns = new.columns.clone();
+    for column in &mut new.columns {
+        if let Some(Generation::Stored(stored)) = &mut column.generation {
+            name_columns(stored, &columns, table);
+        }
+    }
+    for check in &mut new.checks {
+        name_columns(&mut check.expression, &columns, table);
     }
 }
 

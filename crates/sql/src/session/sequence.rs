@@ -1,16 +1,9 @@
 //! CREATE and ALTER SEQUENCE, and the sequences of columns: of `serial` and identities.
-//!
-//! A default that names a sequence is kept with its number in the name's place, which `regclass`
-//! takes as well: so a sequence can be renamed.
 
 mod options;
 
-use sqlparser::{
-    ast::{self, ColumnOption, GeneratedAs},
-    dialect::PostgreSqlDialect,
-    tokenizer::{Token, Tokenizer},
-};
-use types::{Names, Result, SqlError, SqlState, Type};
+use sqlparser::ast::{self, ColumnOption, GeneratedAs};
+use types::{Result, SqlError, SqlState, Type};
 
 use self::options::resolve;
 use super::Session;
@@ -359,43 +352,4 @@ fn is_serial(data_type: &ast::DataType) -> bool {
     ];
     let written = data_type.to_string();
     names.iter().any(|name| written.eq_ignore_ascii_case(name))
-}
-
-/// A default as the catalog keeps it.
-///
-/// # Errors
-/// 42P01 for a sequence that is not there.
-pub(super) fn stored_default(catalog: &Catalog, value: &ast::Expr) -> Result<StoredExpression> {
-    let text = value.to_string();
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, &text).tokenize();
-    let mut tokens =
-        tokens.map_err(|error| SqlError::new(SqlState::SYNTAX_ERROR, error.to_string()))?;
-    let mut dependencies = Vec::new();
-    for at in 2..tokens.len() {
-        let calls = matches!((&tokens[at - 2], &tokens[at - 1]), (Token::Word(word), Token::LParen)
-            if ["nextval", "currval", "setval"]
-                .iter()
-                .any(|name| word.value.eq_ignore_ascii_case(name)));
-        let is_cast = matches!(tokens.get(at + 1), Some(Token::DoubleColon));
-        if let Token::SingleQuotedString(name) = &tokens[at]
-            && calls
-        {
-            let id = match name.parse() {
-                Ok(number) => number,
-                Err(_) => catalog.relation_named(name).ok_or_else(|| {
-                    let message = format!("relation \"{name}\" does not exist");
-                    SqlError::new(SqlState::UNDEFINED_TABLE, message)
-                })?,
-            };
-            let sequence = catalog.expect_sequence(ObjectId(id))?;
-            dependencies.push(Dependency::on(sequence.id));
-            let cast = if is_cast { "" } else { "::regclass" };
-            tokens[at] = Token::make_word(&format!("'{id}'{cast}"), None);
-        }
-    }
-    let text: String = tokens.iter().map(Token::to_string).collect();
-    Ok(StoredExpression {
-        text: text.into(),
-        dependencies: dependencies.into(),
-    })
 }

@@ -5,8 +5,7 @@ use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::super::{
-    Session,
-    sequence::{column_identity, stored_default},
+    Session, new_table::name_own_columns, sequence::column_identity, stored_text::stored_default,
 };
 use crate::{
     bind::{Binder, NewValue, Parameters},
@@ -46,6 +45,7 @@ impl Session {
             ..NewTable::default()
         };
         self.column(&catalog, definition, &mut draft)?;
+        name_own_columns(&mut draft, id);
         let sequence =
             self.sequence_of(&table.name, position, &draft.columns[position], definition)?;
         let mut owned = Vec::new();

@@ -13,7 +13,10 @@ use sqlparser::ast::{self, TableConstraint};
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    super::{Session, new_table::stored},
+    super::{
+        Session,
+        stored_text::{mentions, name_columns, stored},
+    },
     column::contains_nulls,
     rewrite::violated_by_some,
 };
@@ -52,8 +55,9 @@ impl Session {
                     Some(name) => name::fold(name),
                     None => self.check_name(&table, &check.expr),
                 };
-                self.add_check(id, name, stored(&check.expr), is_valid)
-                    .await
+                let mut expression = stored(&check.expr);
+                name_columns(&mut expression, &table.columns, id);
+                self.add_check(id, name, expression, is_valid).await
             }
             TableConstraint::ForeignKey(_) => Err(SqlError::unsupported("FOREIGN KEY")),
             other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
@@ -231,7 +235,7 @@ impl Session {
     fn check_name(&self, table: &Table, expression: &ast::Expr) -> String {
         let text = expression.to_string();
         let named = table.live_columns();
-        let mut named = named.filter(|(_, column)| super::rename::mentions(&text, &column.name));
+        let mut named = named.filter(|(_, column)| mentions(&text, &column.name));
         let prefix = match (named.next(), named.next()) {
             (Some((_, column)), None) => format!("{}_{}_check", table.name, column.name),
             _ => format!("{}_check", table.name),

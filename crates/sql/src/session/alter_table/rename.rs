@@ -4,14 +4,10 @@
 //! A column is named by the expressions of its table, which are kept as text and rewritten with
 //! it. Views name tables and columns too; what they read keeps its names.
 
-use sqlparser::{
-    ast::{self, Ident},
-    dialect::PostgreSqlDialect,
-    tokenizer::{Token, Tokenizer},
-};
+use sqlparser::ast::{self, Ident};
 use types::{Result, SqlError, SqlState};
 
-use super::super::Session;
+use super::super::{Session, stored_text::renamed_text};
 use crate::{
     catalog::{Catalog, Generation, IndexKey, ObjectId, Relation, StoredExpression, Table},
     name,
@@ -53,7 +49,9 @@ impl Session {
             Relation::View(view) => (view.id, ObjectKind::View),
         };
         // ALTER TABLE is for all of them, and ALTER INDEX takes tables' names as well.
-        let fits = is == kind || kind == ObjectKind::Table;
+        let fits = is == kind
+            || kind == ObjectKind::Table
+            || (kind, is) == (ObjectKind::Index, ObjectKind::Table);
         if !fits {
             let article = if kind == ObjectKind::Index { "an" } else { "a" };
             let noun = kind.noun();
@@ -214,68 +212,4 @@ fn rename_in(table: &mut Table, old: &str, new: &str) -> Result<()> {
     }
     table.indexes = indexes.into();
     Ok(())
-}
-
-fn tokens(text: &str) -> Result<Vec<Token>> {
-    Tokenizer::new(&PostgreSqlDialect {}, text)
-        .tokenize()
-        .map_err(|error| SqlError::new(SqlState::INTERNAL_ERROR, error.to_string()))
-}
-
-/// The places where an expression of a table names its column: a name that is neither a
-/// function's nor a type's.
-fn places(tokens: &[Token], column: &str) -> Vec<usize> {
-    let solid: Vec<usize> = (0..tokens.len())
-        .filter(|at| !matches!(tokens[*at], Token::Whitespace(_)))
-        .collect();
-    let is_column = |at: usize| {
-        let Token::Word(word) = &tokens[solid[at]] else {
-            return false;
-        };
-        let ident = Ident {
-            value: word.value.clone(),
-            quote_style: word.quote_style,
-            span: sqlparser::tokenizer::Span::empty(),
-        };
-        let follows = at.checked_sub(1).map(|before| &tokens[solid[before]]);
-        let is_type = matches!(follows, Some(Token::DoubleColon));
-        let called = solid.get(at + 1).map(|after| &tokens[*after]);
-        name::fold(&ident) == column && !is_type && !matches!(called, Some(Token::LParen))
-    };
-    (0..solid.len())
-        .filter(|at| is_column(*at))
-        .map(|at| solid[at])
-        .collect()
-}
-
-fn renamed_text(text: &str, old: &str, new: &str) -> Result<String> {
-    let mut tokens = tokens(text)?;
-    for at in places(&tokens, old) {
-        let quote = (name::quoted(new) != new).then_some('"');
-        tokens[at] = Token::make_word(new, quote);
-    }
-    Ok(tokens.iter().map(Token::to_string).collect())
-}
-
-/// Whether an expression of a table names its column.
-pub(super) fn mentions(text: &str, column: &str) -> bool {
-    tokens(text).is_ok_and(|tokens| !places(&tokens, column).is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{mentions, renamed_text};
-
-    #[test]
-    fn columns_are_renamed_where_they_are_columns() {
-        let renamed = |text: &str| renamed_text(text, "a", "b c").unwrap();
-        assert_eq!(
-            renamed("a > 0 AND A < a(1)"),
-            "\"b c\" > 0 AND \"b c\" < a(1)"
-        );
-        assert_eq!(renamed("'a' || x.a::a"), "'a' || x.\"b c\"::a");
-        assert_eq!(renamed("\"a\" + \"A\""), "\"b c\" + \"A\"");
-        assert!(mentions("lower(name)", "name"));
-        assert!(!mentions("name(x)", "name"));
-    }
 }

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 use types::{Result, SqlError, SqlState, TypeModifier};
 
-use super::super::Session;
+use super::super::{Session, stored_text::mentions};
 use crate::{
     bind::{Binder, NewValue, Parameters},
     catalog::{Column, Generation, IndexKey, Object, Table},
@@ -94,7 +94,7 @@ impl Session {
     fn is_retypable(&self, table: &Table, position: u16) -> Result<()> {
         let name = &table.columns[usize::from(position)].name;
         let catalog = self.changes.catalog();
-        let uses = |text: &str| crate::session::alter_table::rename::mentions(text, name);
+        let uses = |text: &str| mentions(text, name);
         for (_, other) in table.live_columns() {
             if let Some(Generation::Stored(stored)) = &other.generation
                 && other.name != *name
