@@ -12,6 +12,7 @@
 //! | queries within expressions; sequences | `subquery.rs`; `sequence.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 //! | rewriting a table | `rewrite.rs` |
+//! | COPY | `copy.rs` |
 
 mod aggregate;
 mod call;
@@ -20,6 +21,7 @@ mod clause;
 mod common_table;
 mod condition;
 mod convert;
+mod copy;
 mod from;
 mod group;
 mod insert;
@@ -41,7 +43,7 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::{parameters::Parameters, rewrite::NewValue};
+pub(crate) use self::{copy::CopiedColumns, parameters::Parameters, rewrite::NewValue};
 use crate::{
     catalog::{Catalog, SearchPath},
     expression::ColumnId,

@@ -15,6 +15,7 @@
 //! | DDL | `ddl.rs`, `ddl/` |
 //! | what depends on what | `dependents.rs` |
 //! | sequences' values | `counter.rs`, `session_values.rs` |
+//! | what is known of tables' values | `statistics.rs` |
 
 mod change;
 mod constraint;
@@ -33,6 +34,7 @@ mod schema;
 mod sequence;
 mod session_values;
 mod snapshot;
+mod statistics;
 mod store;
 mod table;
 #[cfg(test)]
@@ -46,8 +48,8 @@ pub use self::{
     constraint::{Check, ForeignKey, MatchKind, PrimaryKey, ReferentialAction, Unique},
     counter::CounterState,
     ddl::{
-        Behavior, Constraint, Ddl, Dropped, NewCheck, NewIndex, NewTable, NewUnique, Target,
-        create_index_concurrently,
+        Behavior, Constraint, Ddl, Dropped, LabelPlace, NewCheck, NewIndex, NewTable, NewUnique,
+        Target, create_index_concurrently,
     },
     enumeration::EnumType,
     expression::{Dependency, StoredExpression},
@@ -59,6 +61,9 @@ pub use self::{
     sequence::{OwnedBy, Sequence, SequenceOptions},
     session_values::SessionValues,
     snapshot::{Catalog, NameClass, Relation, SearchPath},
+    statistics::{
+        ColumnStatistics, CommonValue, Distinct, StatisticsSlot, StoredValue, TableStatistics,
+    },
     store::{Catalogs, IndexKeys},
     table::{Column, Generation, IdentityMode, RowKey, Table, TableKind},
     view::{View, ViewColumn},

@@ -13,6 +13,7 @@
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
 
@@ -33,6 +34,7 @@ mod new_row;
 mod open;
 mod opened;
 mod partners;
+mod received;
 mod row_numbers;
 mod scan;
 mod sequences;
@@ -51,7 +53,7 @@ use types::{Result, Scratch, Settings, Value};
 use crate::{program::Machine, rows::Rows};
 
 pub(crate) use self::{
-    opened::Opened, row_numbers::RowNumbers, sequences::Counters, shared::SharedRows,
+    opened::Opened, row_numbers::RowNumbers, scan::column, sequences::Counters, shared::SharedRows,
 };
 
 /// Rows that operators hand over at once, as a rule.

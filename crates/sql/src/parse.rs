@@ -4,8 +4,10 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod copy;
 pub(crate) mod definition;
 mod identity;
+pub(crate) mod maintenance;
 pub(crate) mod overriding;
 pub(crate) mod position;
 pub(crate) mod shape;
@@ -90,10 +92,17 @@ impl<'t> Source<'t> {
             "select", "insert", "update", "delete", "merge", "with", "values", "table",
         ];
         match self.tokens.first().map(|token| &token.token) {
-            Some(Token::Word(word)) => words
-                .iter()
-                .any(|known| word.value.eq_ignore_ascii_case(known)),
             Some(Token::LParen) => true,
+            _ => words.iter().any(|word| self.begins_with(word)),
+        }
+    }
+
+    /// Whether this is its first word.
+    pub(crate) fn begins_with(&self, word: &str) -> bool {
+        match self.tokens.first().map(|token| &token.token) {
+            Some(Token::Word(first)) => {
+                first.quote_style.is_none() && first.value.eq_ignore_ascii_case(word)
+            }
             _ => false,
         }
     }
@@ -127,6 +136,10 @@ impl<'t> Source<'t> {
     /// # Errors
     /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
     pub(crate) fn parse(&self) -> Result<ast::Statement> {
+        if maintenance::is_maintenance(self) {
+            maintenance::maintenance(self)?;
+            return Ok(maintenance::stand_in());
+        }
         parse_tokens(self.text, self.tokens.clone())
     }
 }

@@ -10,16 +10,21 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | ALTER | `alter_table.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | COPY | `copy.rs` |
 //! | CREATE, DROP, TRUNCATE; tables; sequences | `define.rs`; `new_table.rs`; `sequence.rs` |
+//! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
 mod alter_table;
 mod block;
+mod copy;
 mod define;
+mod enumeration;
 mod environment;
 mod execution;
+mod maintenance;
 mod new_table;
 mod prepared;
 mod query;
@@ -43,6 +48,7 @@ use crate::{
 
 pub use self::{
     block::Status,
+    copy::{CopyForm, CopyTarget},
     prepared::{Portal, Prepared, Progress},
 };
 
@@ -124,6 +130,42 @@ pub trait Sink {
     async fn drain(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// Asks for the data of a COPY of so many columns, and hands it to `target` until it ends.
+    ///
+    /// # Errors
+    /// As above; those of the target. 0A000 if there is nobody to be asked.
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        let _ = (form, columns, target);
+        Err(SqlError::unsupported("COPY FROM STDIN here"))
+    }
+
+    /// The data of a COPY of so many columns follow.
+    ///
+    /// # Errors
+    /// As above. 0A000 if there is nobody who takes it.
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        let _ = (form, columns);
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// Data of a COPY: a row, or what stands before or after them. [`Sink::drain`] is called
+    /// between batches.
+    ///
+    /// # Errors
+    /// As above.
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        let _ = data;
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// That was all of it.
+    fn end_copy_out(&mut self) {}
 }
 
 /// One client's side of a database.
@@ -211,8 +253,12 @@ impl Session {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
         }
+        if source.begins_with("copy") {
+            self.block.check_open()?;
+            return self.copy(source, sink).await;
+        }
         if let Some(definition) = source.definition()? {
-            self.block.check_not_failed()?;
+            self.block.check_open()?;
             return self.define_otherwise(&definition, sink).await;
         }
         let statement = source.parse()?;
@@ -227,13 +273,14 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
+            | Statement::CreateType { .. }
+            | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::Truncate(_) => self.define(&statement, sink).await,
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await
             }
-            Statement::Analyze(_) => sink.complete(Tag::Word("ANALYZE")),
-            Statement::Vacuum(_) => sink.complete(Tag::Word("VACUUM")),
+            Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();

@@ -8,7 +8,7 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Call, Plan, Shared, SharedBody};
+use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -21,6 +21,7 @@ use crate::{
 pub(crate) struct Planned {
     pub(crate) plan: Rc<Plan>,
     pub(crate) outputs: Vec<usize>,
+    pub(crate) basis: Basis,
 }
 
 /// Plans a statement.
@@ -36,6 +37,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
         },
         shared: HashMap::new(),
         limits: 0,
+        basis: Basis::default(),
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let node = lowering.lower(relation, &needed)?;
@@ -46,6 +48,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
     Ok(Planned {
         plan: Rc::new(node.plan),
         outputs,
+        basis: lowering.basis,
     })
 }
 
@@ -73,6 +76,8 @@ pub(super) struct Lowering {
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
     /// Limits above what is lowered.
     pub(super) limits: usize,
+    /// What it depends on.
+    pub(super) basis: Basis,
 }
 
 impl Lowering {
@@ -121,6 +126,12 @@ impl Lowering {
                     layout: Layout::new(columns),
                 })
             }
+            Relation::Received { columns } => Ok(Node {
+                plan: Plan::Received {
+                    width: columns.len(),
+                },
+                layout: Layout::new(columns),
+            }),
             Relation::Scan(scan) => self.scan(scan, Vec::new(), needed),
             Relation::Functions { calls, ordinality } => {
                 let columns = calls

@@ -60,13 +60,15 @@ impl Block {
     pub(super) fn check(&self, statement: &Statement) -> Result<()> {
         match statement {
             Statement::Commit { .. } | Statement::Rollback { .. } => Ok(()),
-            _ => self.check_not_failed(),
+            _ => self.check_open(),
         }
     }
 
+    /// The same for any statement but an end.
+    ///
     /// # Errors
-    /// 25P02, if the transaction has failed.
-    pub(super) fn check_not_failed(&self) -> Result<()> {
+    /// 25P02.
+    pub(super) fn check_open(&self) -> Result<()> {
         if !self.is_failed {
             return Ok(());
         }

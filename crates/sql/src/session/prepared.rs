@@ -9,7 +9,7 @@ use sqlparser::ast::Statement;
 use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
-    Field, ResultRow, Session, Sink, Tag,
+    CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     execution::Execution,
     query::{Planned, kind_of},
 };
@@ -105,7 +105,17 @@ impl Session {
             }
         };
         if source.definition()?.is_some() {
-            self.block.check_not_failed()?;
+            self.block.check_open()?;
+            return Ok(Prepared {
+                text: text.into(),
+                types: Vec::new(),
+                fields: None,
+                kind: Kind::Other,
+            });
+        }
+        if source.begins_with("copy") {
+            self.block.check_open()?;
+            crate::parse::copy::parse(source)?;
             return Ok(Prepared {
                 text: text.into(),
                 types: Vec::new(),
@@ -288,7 +298,8 @@ impl Session {
         loop {
             self.begin()?;
             let planned = newest.borrow().clone();
-            if !self.changes.is_current(&planned.catalog) {
+            let is_current = self.changes.is_current(&planned.catalog);
+            if !is_current || !self.is_well_founded(&planned).await {
                 let renewed = Rc::new(self.again(prepared, statement)?);
                 newest.replace(renewed);
                 continue;
@@ -350,5 +361,26 @@ impl<S: Sink> Sink for Kept<'_, S> {
             Some(_) => Ok(()),
             None => self.inner.drain().await,
         }
+    }
+
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        self.inner.copy_in(form, columns, target).await
+    }
+
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        self.inner.begin_copy_out(form, columns)
+    }
+
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        self.inner.copy_out(data)
+    }
+
+    fn end_copy_out(&mut self) {
+        self.inner.end_copy_out();
     }
 }

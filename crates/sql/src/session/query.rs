@@ -1,6 +1,6 @@
 //! Plans, and their execution.
 
-use std::{rc::Rc, sync::Arc};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
@@ -8,7 +8,7 @@ use types::{Result, Scalar, Scratch, SqlError, Type, Value};
 
 use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
-    bind::{Binder, Parameters, Surroundings},
+    bind::{Binder, Bound, Parameters},
     catalog::{Catalog, ObjectId},
     parse::{
         Source, parse_tokens,
@@ -31,6 +31,8 @@ pub(super) struct Planned {
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
     pub(super) catalog: Arc<Catalog>,
+    /// Nobody has looked yet whether enough is known of its tables.
+    is_new: Cell<bool>,
 }
 
 /// What is told at the end.
@@ -53,6 +55,7 @@ impl Planned {
             kind,
             tables: Vec::new(),
             catalog: catalog.clone(),
+            is_new: Cell::new(false),
         })
     }
 
@@ -93,6 +96,9 @@ impl Session {
             let Some((planned, literals)) = self.plan(source)? else {
                 return Ok(false);
             };
+            if !self.is_well_founded(&planned).await {
+                continue;
+            }
             if self.lock(&planned).await? {
                 let parameters = self.literals(&planned, &literals)?;
                 if planned.shows_rows() {
@@ -107,7 +113,9 @@ impl Session {
     /// The plan of a statement, and the literals that were taken out of it.
     fn plan(&self, source: &Source<'_>) -> Result<Option<(Rc<Planned>, Vec<Literal>)>> {
         let catalog = self.changes.catalog();
-        let is_current = |planned: &Planned| Arc::ptr_eq(&planned.catalog, &catalog);
+        let is_current = |planned: &Planned| {
+            Arc::ptr_eq(&planned.catalog, &catalog) && planned.plan.basis.holds()
+        };
         let shape = Shape::of(source);
         if let Some(shape) = &shape {
             let known = self.plans.borrow().get(&shape.key).cloned();
@@ -175,15 +183,23 @@ impl Session {
         let Some(kind) = kind_of(statement) else {
             return Err(SqlError::unsupported("this statement"));
         };
-        let surroundings = Surroundings {
-            catalog,
-            settings: &self.settings,
-            database: &self.database.name,
-            search_path: &self.search_path,
-            now: self.surrounding.transaction_time(),
-        };
-        let bound = Binder::bind(&surroundings, source.whole(), statement, parameters)?;
-        let types = parameters.types()?;
+        let bound = Binder::bind(
+            &self.surroundings(catalog),
+            source.whole(),
+            statement,
+            parameters,
+        )?;
+        self.lowered(bound, kind, parameters.types()?, catalog)
+    }
+
+    /// The plan of what has been bound.
+    pub(super) fn lowered(
+        &self,
+        bound: Bound,
+        kind: Kind,
+        types: Vec<Type>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Planned> {
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,
@@ -201,7 +217,14 @@ impl Session {
             kind,
             tables,
             catalog: catalog.clone(),
+            is_new: Cell::new(true),
         })
+    }
+
+    /// Whether a plan was made from what is known, or what is found out now for it.
+    pub(super) async fn is_well_founded(&self, planned: &Planned) -> bool {
+        let basis = &planned.plan.basis;
+        basis.holds() && !(planned.is_new.take() && self.refresh_statistics(basis).await)
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
