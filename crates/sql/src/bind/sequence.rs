@@ -80,7 +80,7 @@ impl Binder<'_> {
         let parsed = crate::parse::parse_expression(text)?;
         let mut own = Clause::plain("DEFAULT expressions");
         let outer = std::mem::take(&mut self.text);
-        let bound = self.typed(&parsed, &Scope::default(), &mut own);
+        let bound = self.scalar(&parsed, &Scope::default(), &mut own);
         self.text = outer;
         let is_query = |applied: &Applied| matches!(applied, Applied::Query(_));
         if own.subqueries.iter().any(is_query) {
