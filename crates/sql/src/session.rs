@@ -8,10 +8,11 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | ALTER | `alter_table.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
+//! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
-//! | CREATE, DROP, TRUNCATE; tables; sequences | `define.rs`; `new_table.rs`; `sequence.rs` |
+//! | tables; sequences | `new_table.rs`; `sequence.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
@@ -20,15 +21,19 @@
 mod alter_table;
 mod block;
 mod copy;
+mod deferred;
 mod define;
 mod enumeration;
 mod environment;
 mod execution;
+mod foreign_key;
 mod maintenance;
 mod new_table;
 mod prepared;
 mod query;
+mod references;
 mod sequence;
+mod set_constraints;
 mod settings;
 mod stored_text;
 
@@ -39,11 +44,13 @@ use functions::Patterns;
 use sqlparser::ast::Statement;
 use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
-use self::{block::Block, environment::Surrounding, query::Planned, settings::Values};
+use self::{
+    block::Block, deferred::Deferred, environment::Surrounding, query::Planned, settings::Values,
+};
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source},
+    parse::{self, Source, constraints::SetConstraints},
 };
 
 pub use self::{
@@ -179,6 +186,7 @@ pub struct Session {
     changes: Changes,
     block: Block,
     transaction: Option<Transaction>,
+    deferred: Deferred,
     surrounding: Surrounding,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
@@ -197,6 +205,7 @@ impl Session {
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
             transaction: None,
+            deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
             patterns: Patterns::default(),
             plans: RefCell::default(),
@@ -252,6 +261,10 @@ impl Session {
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
+        }
+        if let Some(set) = SetConstraints::read(source)? {
+            self.block.check_open()?;
+            return self.set_constraints(&set, sink).await;
         }
         if source.begins_with("copy") {
             self.block.check_open()?;

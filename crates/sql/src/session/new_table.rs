@@ -5,6 +5,7 @@ use types::{Result, SqlError, SqlState};
 
 use super::{
     Session,
+    foreign_key::Written,
     stored_text::{name_columns, stored, stored_default},
 };
 use crate::{
@@ -38,7 +39,11 @@ impl Session {
         let sequences = self.create_column_sequences(&mut new, &sequences).await?;
         self.check_expressions(&self.changes.catalog(), &new)?;
         let table = self.ddl()?.create_table(new).await?;
-        self.own_sequences(&table, &sequences).await
+        self.own_sequences(&table, &sequences).await?;
+        for written in Written::all(create) {
+            self.add_foreign_key(table.id, &written, true).await?;
+        }
+        Ok(())
     }
 
     pub(super) fn column(
@@ -102,7 +107,8 @@ impl Session {
                     generation_expr: None,
                     ..
                 } => column.not_null = true,
-                ColumnOption::Collation(_) => {}
+                // Foreign keys are added when the table is there.
+                ColumnOption::Collation(_) | ColumnOption::ForeignKey(_) => {}
                 other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
             }
         }
@@ -155,7 +161,8 @@ impl Session {
                 });
                 Ok(())
             }
-            TableConstraint::ForeignKey(_) => Err(SqlError::unsupported("FOREIGN KEY")),
+            // As those of columns.
+            TableConstraint::ForeignKey(_) => Ok(()),
             other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
         }
     }

@@ -5,7 +5,8 @@ use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::super::{
-    Session, new_table::name_own_columns, sequence::column_identity, stored_text::stored_default,
+    Session, foreign_key::Written, new_table::name_own_columns, sequence::column_identity,
+    stored_text::stored_default,
 };
 use crate::{
     bind::{Binder, NewValue, Parameters},
@@ -92,7 +93,11 @@ impl Session {
         }
         let table = self.table_now(id)?;
         self.own_sequences(&table, &owned).await?;
-        self.add_constraints_of(id, draft).await
+        self.add_constraints_of(id, draft).await?;
+        for written in Written::of_column(definition) {
+            self.add_foreign_key(id, &written, true).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn drop_column(

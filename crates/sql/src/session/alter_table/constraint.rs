@@ -15,6 +15,7 @@ use types::{Result, SqlError, SqlState};
 use super::{
     super::{
         Session,
+        foreign_key::Written,
         stored_text::{mentions, name_columns, stored},
     },
     column::contains_nulls,
@@ -59,7 +60,10 @@ impl Session {
                 name_columns(&mut expression, &table.columns, id);
                 self.add_check(id, name, expression, is_valid).await
             }
-            TableConstraint::ForeignKey(_) => Err(SqlError::unsupported("FOREIGN KEY")),
+            TableConstraint::ForeignKey(key) => {
+                let written = Written::of_table(key);
+                self.add_foreign_key(id, &written, is_valid).await
+            }
             other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
         }
     }
@@ -77,11 +81,6 @@ impl Session {
         for check in draft.checks {
             self.add_check(id, check.name, check.expression, true)
                 .await?;
-        }
-        if !draft.foreign_keys.is_empty() {
-            return Err(SqlError::unsupported(
-                "REFERENCES of a column that is added",
-            ));
         }
         Ok(())
     }
@@ -356,15 +355,7 @@ impl Session {
         if key.is_some_and(|key| key.index.is_none()) {
             return self.unkey(id).await;
         }
-        let key = key.map(|key| key.id);
-        let uniques = table.uniques.iter().map(|unique| (&unique.name, unique.id));
-        let checks = table.checks.iter().map(|check| (&check.name, check.id));
-        let references = table.foreign_keys.iter().map(|key| (&key.name, key.id));
-        let mut others = uniques.chain(checks).chain(references);
-        let others = others
-            .find(|(other, _)| ***other == *name)
-            .map(|(_, id)| id);
-        let Some(constraint) = key.or(others) else {
+        let Some(constraint) = table.constraint(&name) else {
             return match if_exists {
                 true => Ok(()),
                 false => Err(no_such_constraint(&table, &name)),
@@ -381,6 +372,12 @@ impl Session {
     pub(super) async fn validate_constraint(&self, id: ObjectId, ident: &ast::Ident) -> Result<()> {
         let table = self.table_now(id)?;
         let name = name::fold(ident);
+        if let Some(key) = table.foreign_keys.iter().find(|key| *key.name == *name) {
+            return match key.is_valid {
+                true => Ok(()),
+                false => self.validate_foreign_key(id, &name).await,
+            };
+        }
         let Some(check) = table.checks.iter().find(|check| *check.name == *name) else {
             let message = format!(
                 "constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint",
@@ -422,12 +419,7 @@ impl Session {
 /// # Errors
 /// 42710, if the table has a constraint of this name.
 pub(super) fn is_free(table: &Table, name: &str) -> Result<()> {
-    let keys = table.primary_key.iter().map(|key| &key.name);
-    let uniques = table.uniques.iter().map(|unique| &unique.name);
-    let checks = table.checks.iter().map(|check| &check.name);
-    let references = table.foreign_keys.iter().map(|key| &key.name);
-    let mut all = keys.chain(uniques).chain(checks).chain(references);
-    if all.any(|other| **other == *name) {
+    if table.constraint(name).is_some() {
         let message = format!(
             "constraint \"{name}\" for relation \"{}\" already exists",
             table.name
