@@ -10,6 +10,7 @@
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
 //! | queries within expressions; sequences | `subquery.rs`; `sequence.rs` |
+//! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 //! | rewriting a table | `rewrite.rs` |
 //! | COPY | `copy.rs` |
@@ -24,6 +25,7 @@ mod convert;
 mod copy;
 mod from;
 mod group;
+mod index;
 mod insert;
 mod literal;
 mod order;
@@ -43,9 +45,11 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::{copy::CopiedColumns, parameters::Parameters, rewrite::NewValue};
+pub(crate) use self::{
+    copy::CopiedColumns, index::IndexEntries, parameters::Parameters, rewrite::NewValue,
+};
 use crate::{
-    catalog::{Catalog, SearchPath},
+    catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,
     parse::overriding::Overriding,
     relation::{Output, Relation, ScanId, SharedId},
@@ -66,6 +70,8 @@ pub(crate) struct Surroundings<'b> {
 pub(crate) struct Bound {
     pub(crate) relation: Relation,
     pub(crate) outputs: Vec<Output>,
+    /// The views that it names, those within them not counted.
+    pub(crate) views: Vec<ObjectId>,
 }
 
 /// Binds one statement.
@@ -89,6 +95,8 @@ pub(crate) struct Binder<'b> {
     depth: u32,
     /// `OVERRIDING`, of the INSERT that is being bound.
     overriding: Option<Overriding>,
+    /// See [`Bound::views`].
+    views: Vec<ObjectId>,
 }
 
 impl<'b> Binder<'b> {
@@ -111,7 +119,11 @@ impl<'b> Binder<'b> {
             Statement::Merge(merge) => binder.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
-        Ok(Bound { relation, outputs })
+        Ok(Bound {
+            relation,
+            outputs,
+            views: binder.views,
+        })
     }
 
     /// A binder for expressions of definitions.
@@ -138,6 +150,7 @@ impl<'b> Binder<'b> {
             named_windows: Vec::new(),
             depth: 0,
             overriding: None,
+            views: Vec::new(),
         }
     }
 

@@ -9,10 +9,11 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
-//! | tables; sequences | `new_table.rs`; `sequence.rs` |
+//! | sequences | `sequence.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
@@ -28,7 +29,9 @@ mod environment;
 mod execution;
 mod foreign_key;
 mod maintenance;
+mod new_index;
 mod new_table;
+mod new_view;
 mod prepared;
 mod query;
 mod references;
@@ -276,7 +279,13 @@ impl Session {
         }
         let statement = source.parse()?;
         self.block.check(&statement)?;
+        if source.is_concurrent_drop() {
+            self.not_in_block("DROP INDEX CONCURRENTLY")?;
+        }
         match &statement {
+            Statement::CreateIndex(create) if create.concurrently => {
+                self.create_index_concurrently(create, sink).await
+            }
             Statement::StartTransaction { .. }
             | Statement::Commit { .. }
             | Statement::Rollback { .. }
