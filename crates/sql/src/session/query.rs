@@ -59,6 +59,7 @@ impl Planned {
             tables: Vec::new(),
             catalog: catalog.clone(),
             is_new: Cell::new(false),
+            hides_indexes: false,
         })
     }
 
