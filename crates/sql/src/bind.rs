@@ -16,6 +16,7 @@
 //! | COPY | `copy.rs` |
 
 mod aggregate;
+mod arguments;
 mod call;
 mod change;
 mod clause;
@@ -51,7 +52,7 @@ pub(crate) use self::{
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,
-    parse::overriding::Overriding,
+    parse::{overriding::Overriding, position::Lines},
     relation::{Output, Relation, ScanId, SharedId},
 };
 
@@ -81,12 +82,15 @@ pub(crate) struct Binder<'b> {
     database: &'b str,
     search_path: &'b SearchPath,
     now: i64,
-    /// That positions refer to.
-    text: &'b str,
+    /// Of the text that positions refer to.
+    lines: Lines<'b>,
     parameters: &'b mut Parameters,
     next_column: u32,
     next_scan: u32,
     next_shared: u32,
+    /// What literals of the next query block's outputs are, by position: set for the one that is
+    /// bound next, as a side of a set operation, and taken by it.
+    wanted: Vec<Type>,
     /// Visible ones, the innermost last.
     common_tables: Vec<CommonTable>,
     /// `WINDOW name AS ...` of the query block that is being bound.
@@ -134,6 +138,15 @@ impl<'b> Binder<'b> {
         Binder::new(surroundings, "", parameters)
     }
 
+    /// A binder for expressions of a text that are no part of a query.
+    pub(crate) fn for_text(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        parameters: &'b mut Parameters,
+    ) -> Self {
+        Binder::new(surroundings, text, parameters)
+    }
+
     fn new(surroundings: &Surroundings<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {
         Binder {
             catalog: surroundings.catalog,
@@ -141,11 +154,12 @@ impl<'b> Binder<'b> {
             database: surroundings.database,
             search_path: surroundings.search_path,
             now: surroundings.now,
-            text,
+            lines: Lines::new(text),
             parameters,
             next_column: 0,
             next_scan: 0,
             next_shared: 0,
+            wanted: Vec::new(),
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             depth: 0,
@@ -193,7 +207,8 @@ impl<'b> Binder<'b> {
 
     /// Where an operator stands; the parser does not say, so the first side's place has to do.
     fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
-        crate::parse::position::between(self.text, left.span(), right.span())
+        self.lines
+            .between(left.span(), right.span())
             .or_else(|| self.position(left))
     }
 

@@ -79,9 +79,9 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let parsed = crate::parse::parse_expression(text)?;
         let mut own = Clause::plain("DEFAULT expressions");
-        let outer = std::mem::take(&mut self.text);
+        let outer = std::mem::take(&mut self.lines);
         let bound = self.scalar(&parsed, &Scope::default(), &mut own);
-        self.text = outer;
+        self.lines = outer;
         let is_query = |applied: &Applied| matches!(applied, Applied::Query(_));
         if own.subqueries.iter().any(is_query) {
             let message = "cannot use subquery in DEFAULT expression";

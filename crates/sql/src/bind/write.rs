@@ -107,9 +107,9 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let parsed = crate::parse::parse_expression(text)?;
         let mut clause = Clause::plain(place);
-        let outer = std::mem::take(&mut self.text);
+        let outer = std::mem::take(&mut self.lines);
         let bound = self.scalar(&parsed, scope, &mut clause);
-        self.text = outer;
+        self.lines = outer;
         if !clause.subqueries.is_empty() {
             let singular = place.strip_suffix('s').unwrap_or(place);
             let message = format!("cannot use subquery in {singular}");

@@ -51,6 +51,18 @@ pub(crate) enum Definition {
     },
 }
 
+impl Definition {
+    /// Its first words.
+    pub(crate) fn words(&self) -> &'static str {
+        match self {
+            Self::CreateSequence { .. } => "CREATE SEQUENCE",
+            Self::AlterSequence { .. } => "ALTER SEQUENCE",
+            Self::AlterTable { .. } => "ALTER TABLE",
+            Self::AlterObject { kind, .. } => kind.tag(),
+        }
+    }
+}
+
 /// What kind of object a statement says it alters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ObjectKind {

@@ -273,11 +273,21 @@ impl Lowering {
             let ids: Vec<ColumnId> = own.iter().map(|(id, _)| *id).collect();
             let recheck = conditions_on(&input, &ids);
             wanted = with(&wanted, &recheck);
-            rechecks.push((own, recheck));
+            let computed = computed_from(&input, ids);
+            wanted.extend(computed.iter().flat_map(|(_, value)| value.columns()));
+            rechecks.push((own, recheck, computed));
         }
         let node = self.lower(input, &wanted)?;
         let mut lowered = Vec::with_capacity(locks.len());
-        for (lock, (own, recheck)) in locks.iter().zip(rechecks) {
+        for (lock, (own, recheck, computed)) in locks.iter().zip(rechecks) {
+            let computed = computed.into_iter().filter_map(|(id, value)| {
+                let at = node.layout.position(id)?;
+                Some(
+                    self.program(&value, &node.layout)
+                        .map(|program| (at, program)),
+                )
+            });
+            let computed = computed.collect::<Result<_>>()?;
             let columns = own
                 .iter()
                 .filter_map(|(id, attribute)| Some((node.layout.position(*id)?, *attribute)));
@@ -288,6 +298,7 @@ impl Lowering {
                 exclusive: lock.exclusive,
                 if_locked: lock.if_locked,
                 columns: columns.collect(),
+                computed,
                 recheck: self.conjunction(recheck, &node.layout)?,
             });
         }
@@ -339,6 +350,40 @@ fn collect(relation: &Relation, columns: &[ColumnId], found: &mut Vec<Expression
     }
 }
 
+/// What a relation computes from these columns of a scan, what is computed from others first.
+fn computed_from(relation: &Relation, columns: Vec<ColumnId>) -> Vec<(ColumnId, Expression)> {
+    let mut all = Vec::new();
+    collect_computed(relation, &mut all);
+    let mut from = columns;
+    all.retain(|(id, value): &(ColumnId, Expression)| {
+        let concerns = value.columns().iter().any(|column| from.contains(column));
+        if concerns {
+            from.push(*id);
+        }
+        concerns
+    });
+    all
+}
+
+fn collect_computed(relation: &Relation, found: &mut Vec<(ColumnId, Expression)>) {
+    match relation {
+        Relation::Filter { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Sort { input, .. } => collect_computed(input, found),
+        Relation::Compute { input, columns } => {
+            collect_computed(input, found);
+            found.extend(columns.iter().cloned());
+        }
+        Relation::Join(join) => {
+            collect_computed(&join.left, found);
+            if !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                collect_computed(&join.right, found);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The tables that a statement uses, and whether it writes them.
 pub(crate) fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
     let mut tables = Vec::new();
@@ -351,6 +396,18 @@ pub(crate) fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
         same
     });
     tables
+}
+
+/// Whether a statement locks rows that it does not change.
+pub(crate) fn locks_rows(relation: &Relation) -> bool {
+    let mut found = false;
+    find_lock(&mut relation.clone(), &mut found);
+    found
+}
+
+fn find_lock(relation: &mut Relation, found: &mut bool) {
+    *found |= matches!(relation, Relation::Lock { .. });
+    relation.for_each_input_mut(&mut |input| find_lock(input, found));
 }
 
 fn collect_tables(relation: &mut Relation, tables: &mut Vec<(ObjectId, bool)>) {
