@@ -118,6 +118,28 @@ pub trait Environment {
         Err(SqlError::unsupported(format!("setting \"{name}\"")))
     }
 
+    /// The value that the session has got last from a sequence, by its number.
+    ///
+    /// # Errors
+    ///
+    /// 55000 if there is none; 42P01 and 42809 if that is no sequence.
+    fn current_value(&self, sequence: u32) -> Result<i64> {
+        let message = format!("could not open relation with OID {sequence}");
+        Err(SqlError::new(SqlState::UNDEFINED_TABLE, message))
+    }
+
+    /// The value that the session has got last from any sequence.
+    ///
+    /// # Errors
+    ///
+    /// 55000 if there is none.
+    fn last_value(&self) -> Result<i64> {
+        Err(SqlError::new(
+            SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "lastval is not yet defined in this session",
+        ))
+    }
+
     /// The number of the session, for `pg_backend_pid()`.
     fn process_id(&self) -> i32;
 }

@@ -26,6 +26,7 @@ mod json;
 mod pattern;
 mod registry;
 mod resolve;
+mod sequence;
 mod series;
 mod set;
 mod string;

@@ -2,7 +2,7 @@
 
 use crate::{
     Function, aggregate, array, comparison, datetime, decimal, enumeration, float, formatting,
-    integer, json, pattern, series, string, system, window,
+    integer, json, pattern, sequence, series, string, system, window,
 };
 
 /// Tables of a module that has several.
@@ -20,6 +20,7 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
         pattern::LIKE_FUNCTIONS,
         pattern::SIMILAR_FUNCTIONS,
         pattern::SUBSTRING_FUNCTIONS,
+        sequence::FUNCTIONS,
         series::FUNCTIONS,
         system::FUNCTIONS,
         window::FUNCTIONS,

@@ -9,9 +9,10 @@
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
-//! | queries within expressions | `subquery.rs` |
+//! | queries within expressions; sequences | `subquery.rs`; `sequence.rs` |
 //! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
+//! | rewriting a table | `rewrite.rs` |
 //! | COPY | `copy.rs` |
 
 mod aggregate;
@@ -31,9 +32,11 @@ mod literal;
 mod order;
 mod parameters;
 mod query;
+mod rewrite;
 mod scalar;
 mod scope;
 mod select;
+mod sequence;
 mod stored;
 mod subquery;
 mod window;
@@ -43,11 +46,13 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::{copy::CopiedColumns, index::IndexEntries, parameters::Parameters};
+pub(crate) use self::{
+    copy::CopiedColumns, index::IndexEntries, parameters::Parameters, rewrite::NewValue,
+};
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,
-    parse::position::Lines,
+    parse::{overriding::Overriding, position::Lines},
     relation::{Output, Relation, ScanId, SharedId},
 };
 
@@ -92,6 +97,8 @@ pub(crate) struct Binder<'b> {
     named_windows: Vec<ast::NamedWindowDefinition>,
     /// Views within views.
     depth: u32,
+    /// `OVERRIDING`, of the INSERT that is being bound.
+    overriding: Option<Overriding>,
     /// See [`Bound::views`].
     views: Vec<ObjectId>,
 }
@@ -156,6 +163,7 @@ impl<'b> Binder<'b> {
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             depth: 0,
+            overriding: None,
             views: Vec::new(),
         }
     }

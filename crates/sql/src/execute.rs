@@ -11,7 +11,7 @@
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
-//! | subqueries; shared relations | `apply.rs`; `shared.rs` |
+//! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
@@ -40,6 +40,7 @@ mod partners;
 mod received;
 mod row_numbers;
 mod scan;
+mod sequences;
 mod set;
 mod shared;
 mod simple;
@@ -60,6 +61,7 @@ pub(crate) use self::{
     opened::Opened,
     row_numbers::RowNumbers,
     scan::column,
+    sequences::Counters,
     shared::SharedRows,
 };
 
@@ -83,6 +85,7 @@ pub(crate) struct Run<'r> {
     pub(crate) shared: &'r SharedRows,
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
+    pub(crate) counters: Counters<'r>,
     /// How many batches operators have handed on.
     pub(crate) batches: &'r Cell<u32>,
     pub(crate) key_changes: &'r KeyChanges<'r>,

@@ -84,3 +84,20 @@ pub(crate) fn qualified(name: &ObjectName, database: &str) -> Result<QualifiedNa
         )),
     }
 }
+
+/// A name as it has to be written to mean itself.
+pub(crate) fn quoted(name: &str) -> String {
+    let is_plain = |name: &str| {
+        let mut characters = name.chars();
+        let first = characters.next();
+        first.is_some_and(|first| first.is_ascii_lowercase() || first == '_')
+            && characters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    let is_word = sqlparser::keywords::ALL_KEYWORDS
+        .binary_search(&name.to_uppercase().as_str())
+        .is_ok();
+    if is_plain(name) && !is_word {
+        return name.to_owned();
+    }
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -7,7 +7,10 @@
 pub(crate) mod command;
 pub(crate) mod constraints;
 pub(crate) mod copy;
+pub(crate) mod definition;
+mod identity;
 pub(crate) mod maintenance;
+pub(crate) mod overriding;
 pub(crate) mod position;
 pub(crate) mod shape;
 
@@ -22,7 +25,7 @@ use sqlparser::{
 };
 use types::{Result, SqlError, SqlState};
 
-use self::position::Lines;
+use self::{definition::Definition, overriding::Overriding, position::Lines};
 
 /// Expressions within expressions, and queries within queries, up to here.
 const DEPTH_MAX: usize = 256;
@@ -128,6 +131,26 @@ impl<'t> Source<'t> {
         &self.tokens
     }
 
+    /// Its syntax tree, if it is a definition that the parser does not know whole.
+    ///
+    /// # Errors
+    /// 42601 with the position of what was not expected.
+    pub(crate) fn definition(&self) -> Result<Option<Definition>> {
+        if !definition::is_definition(&self.tokens) {
+            return Ok(None);
+        }
+        let mut parser = Parser::new(&PostgreSqlDialect {})
+            .with_recursion_limit(DEPTH_MAX)
+            .with_tokens_with_locations(self.tokens.clone());
+        match definition::parse(&mut parser) {
+            Ok(Some(_)) if parser.peek_token_ref().token != Token::EOF => {
+                Err(unexpected(self.text, parser.peek_token_ref()))
+            }
+            Ok(found) => Ok(found),
+            Err(error) => Err(not_parsed(self.text, error, &parser)),
+        }
+    }
+
     /// Its syntax tree.
     ///
     /// # Errors
@@ -192,22 +215,35 @@ impl Source<'_> {
 pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
     refuse_set_columns(text, &tokens)?;
     strengthen_locks(&mut tokens);
+    identity::arrange(&mut tokens);
+    let overriding = Overriding::take(&mut tokens)?;
     let mut parser = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(tokens);
     let statement = parser.parse_statement();
     match statement {
-        Ok(statement) if parser.peek_token_ref().token == Token::EOF => Ok(statement),
+        Ok(mut statement) if parser.peek_token_ref().token == Token::EOF => {
+            if let Some(overriding) = overriding {
+                overriding.note(&mut statement)?;
+            }
+            Ok(statement)
+        }
         Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
-        Err(ParserError::RecursionLimitExceeded) => Err(SqlError::new(
+        Err(error) => Err(not_parsed(text, error, &parser)),
+    }
+}
+
+fn not_parsed(text: &str, error: ParserError, parser: &Parser<'_>) -> SqlError {
+    match error {
+        ParserError::RecursionLimitExceeded => SqlError::new(
             SqlState::STATEMENT_TOO_COMPLEX,
             "the statement is nested too deeply",
         )
         .hint(format!(
             "Use at most {DEPTH_MAX} levels of parentheses and subqueries."
-        ))),
-        Err(ParserError::ParserError(message) | ParserError::TokenizerError(message)) => {
-            Err(refused(text, &message, &parser))
+        )),
+        ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
+            refused(text, &message, parser)
         }
     }
 }

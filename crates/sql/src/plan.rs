@@ -28,7 +28,7 @@ use crate::{
     catalog::Table,
     expression::Function,
     program::Program,
-    relation::{FrameUnits, IfLocked, JoinKind, SetKind},
+    relation::{FrameUnits, IfLocked, JoinKind, SequenceFunction, SetKind},
 };
 
 pub(crate) use self::{
@@ -76,6 +76,7 @@ pub(crate) enum Plan {
     IndexJoin(IndexJoin),
     LoopJoin(LoopJoin),
     Apply(Apply),
+    Sequences(Sequences),
     Aggregate(Aggregate),
     Window {
         input: Box<Plan>,
@@ -246,6 +247,25 @@ pub(crate) enum ApplyKind {
     /// Programs over the input's row and the query's.
     Any(Vec<Program>),
     Array(types::Scalar),
+}
+
+/// Functions of sequences that are called for each row; their answers are further columns.
+#[derive(Debug)]
+pub(crate) struct Sequences {
+    pub(crate) input: Box<Plan>,
+    pub(crate) calls: Vec<SequenceCall>,
+    /// Not all rows may be asked for: no value is taken for one that is not.
+    pub(crate) one_by_one: bool,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct SequenceCall {
+    pub(crate) function: SequenceFunction,
+    /// Over the input's row and the answers of the calls before.
+    pub(crate) arguments: Vec<Program>,
+    /// The sequence is the same in all rows.
+    pub(crate) is_fixed: bool,
 }
 
 /// Groups and what is computed over them.

@@ -60,6 +60,11 @@ pub(crate) enum Relation {
         input: Box<Relation>,
         subquery: Box<Subquery>,
     },
+    /// Further columns from sequences, whose functions are called row by row, in this order.
+    Sequences {
+        input: Box<Relation>,
+        calls: Vec<SequenceCall>,
+    },
     Aggregate(Aggregate),
     /// Further columns from functions over neighbouring rows.
     Window {
@@ -156,6 +161,35 @@ pub(crate) struct Join {
     pub(crate) on: Vec<Expression>,
     /// The right refers to columns of the left.
     pub(crate) lateral: bool,
+}
+
+/// What is computed beside the rows of a clause, and leaves them a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Applied {
+    Query(Subquery),
+    Sequence(SequenceCall),
+}
+
+/// What is asked of a sequence. It has to wait, so it is no function of expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SequenceFunction {
+    /// `nextval(sequence)`
+    Next,
+    /// `setval(sequence, value [, is_called])`
+    Set,
+    /// `currval(sequence)`, where the same row may advance the sequence.
+    Current,
+    /// `lastval()`, likewise.
+    Last,
+}
+
+/// A call of a sequence's function.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SequenceCall {
+    pub(crate) column: ColumnId,
+    pub(crate) function: SequenceFunction,
+    /// The first is the sequence, as `regclass`.
+    pub(crate) arguments: Vec<Expression>,
 }
 
 /// A query within an expression.

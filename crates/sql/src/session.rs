@@ -10,9 +10,10 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
-//! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
+//! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
+//! | sequences | `sequence.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
@@ -43,8 +44,10 @@ mod prepared;
 mod query;
 mod references;
 mod role;
+mod sequence;
 mod set_constraints;
 mod settings;
+mod stored_text;
 
 use std::{
     cell::{Cell, RefCell},
@@ -485,6 +488,10 @@ impl Session {
         if source.begins_with("copy") {
             return self.copy(source, sink).await;
         }
+        if let Some(definition) = source.definition()? {
+            self.may_write(definition.words())?;
+            return self.define_otherwise(&definition, sink).await;
+        }
         let statement = source.parse()?;
         if source.is_concurrent_drop() {
             self.not_in_block("DROP INDEX CONCURRENTLY")?;
@@ -501,7 +508,6 @@ impl Session {
             | Statement::CreateType { .. }
             | Statement::AlterType(_)
             | Statement::Drop { .. }
-            | Statement::AlterTable(_)
             | Statement::Truncate(_) => {
                 self.may_write(&words(&statement))?;
                 self.define(&statement, sink).await

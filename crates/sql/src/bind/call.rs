@@ -12,6 +12,7 @@ use super::{
     clause::Clause,
     scalar::{BOOL, place},
     scope::Scope,
+    sequence::sequence_function,
 };
 use crate::{
     expression::{Expression, Function, Kind},
@@ -88,6 +89,9 @@ impl Binder<'_> {
             .iter()
             .map(|argument| self.scalar(argument, scope, clause));
         let values = values.collect::<Result<Vec<_>>>()?;
+        if let Some(function) = sequence_function(&name, clause) {
+            return self.sequence_call(function, &name, values, position, clause);
+        }
         let is_set = functions::functions(&name)
             .iter()
             .any(|entry| matches!(entry.body, Body::Set(_)));

@@ -9,12 +9,13 @@ use super::{
     scalar::place,
     scope::Scope,
     select::{applied, filter},
+    sequence::only_where,
     write::NewRow,
 };
 use crate::{
     expression::ColumnId,
     name,
-    relation::{Change, ChangeKind, Join, JoinKind, Output, Relation, Scan},
+    relation::{Applied, Change, ChangeKind, Join, JoinKind, Output, Relation, Scan},
 };
 
 /// The rows that a statement changes, before it does.
@@ -213,12 +214,17 @@ impl Binder<'_> {
                 sources: visible,
                 merged: Vec::new(),
             };
+            let before = clause.subqueries.len();
             actions.push(self.merge_action(&target.table, when, matched, &visible, &mut clause)?);
+            let own = clause.subqueries.get_mut(before..).unwrap_or_default();
+            only_where(own, target.key, !matched);
         }
-        if !clause.subqueries.is_empty() {
+        let is_query = |applied: &Applied| matches!(applied, Applied::Query(_));
+        if clause.subqueries.iter().any(is_query) {
             return Err(SqlError::unsupported("a subquery in MERGE")
                 .hint("Put it into the source of the MERGE."));
         }
+        let input = applied(input, clause.subqueries);
         let table = target.table.clone();
         let NewRow {
             columns: new,
@@ -277,7 +283,7 @@ impl Binder<'_> {
                 for (&at, value) in targets.iter().zip(&row.content) {
                     given.push((at, self.new_value(table, at, value, scope, clause)?));
                 }
-                MergeKind::Insert(self.filled(table, given)?)
+                MergeKind::Insert(self.filled(table, given, clause)?)
             }
         };
         if matched == matches!(kind, MergeKind::Insert(_)) {

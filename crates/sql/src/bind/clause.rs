@@ -1,16 +1,16 @@
 //! Where an expression stands, and what of it is computed elsewhere: aggregates, windows,
-//! subqueries, functions that return sets. The expression keeps a column in their place.
+//! subqueries, sequences, functions that return sets. The expression keeps a column in their place.
 
 use types::{Result, SqlError, SqlState};
 
-use crate::relation::{AggregateCall, FunctionCall, Subquery, WindowCall};
+use crate::relation::{AggregateCall, Applied, FunctionCall, WindowCall};
 
 /// What an expression of a clause may contain, and what was found in it.
 pub(crate) struct Clause<'c> {
     /// As messages name it.
     pub(crate) name: &'static str,
     /// To be applied to the rows that the expression is computed from.
-    pub(crate) subqueries: Vec<Subquery>,
+    pub(crate) subqueries: Vec<Applied>,
     /// Where aggregates go; `None` where none may be.
     pub(crate) aggregates: Option<&'c mut Aggregates>,
     /// Where window functions go; `None` where none may be.
@@ -24,7 +24,7 @@ pub(crate) struct Clause<'c> {
 pub(crate) struct Aggregates {
     pub(crate) calls: Vec<AggregateCall>,
     /// Within their arguments: to be applied before the rows are grouped.
-    pub(crate) subqueries: Vec<Subquery>,
+    pub(crate) subqueries: Vec<Applied>,
     /// `GROUPING(...)`: its column and the expressions that it asks for.
     pub(crate) grouping: Vec<(
         crate::expression::ColumnId,

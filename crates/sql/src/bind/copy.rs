@@ -6,7 +6,9 @@ use std::sync::Arc;
 use sqlparser::ast::{Ident, ObjectName};
 use types::{Result, SqlError, SqlState};
 
-use super::{Binder, Bound, Parameters, Surroundings, write::NewRow};
+use super::{
+    Binder, Bound, Parameters, Surroundings, clause::Clause, select::applied, write::NewRow,
+};
 use crate::{
     catalog::{self, Generation, Table, TableKind},
     expression::Expression,
@@ -41,7 +43,8 @@ impl<'b> Binder<'b> {
             (at, Expression::column(id, column.ty, column.modifier))
         });
         let given = given.collect();
-        let values = binder.filled(table, given)?;
+        let mut clause = Clause::plain("DEFAULT");
+        let values = binder.filled(table, given, &mut clause)?;
         let NewRow {
             columns: new,
             checks,
@@ -49,7 +52,7 @@ impl<'b> Binder<'b> {
         } = binder.new_row(table)?;
         let relation = Relation::Insert(Box::new(Insert {
             table: table.clone(),
-            input: Relation::Received { columns: received },
+            input: applied(Relation::Received { columns: received }, clause.subqueries),
             values,
             on_conflict: None,
             new,

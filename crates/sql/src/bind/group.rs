@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
-    relation::{Aggregate, Relation, SortKey},
+    relation::{Aggregate, Applied, Relation, SortKey},
 };
 
 /// Grouping sets beyond this many are refused, as PostgreSQL does.
@@ -243,7 +243,7 @@ impl Binder<'_> {
             .extend(list.windows.iter().map(|call| call.column));
         above
             .given
-            .extend(list.subqueries.iter().map(|subquery| subquery.column));
+            .extend(list.subqueries.iter().map(Applied::column));
         above.given.extend(
             list.sets
                 .iter()

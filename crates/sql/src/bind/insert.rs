@@ -8,14 +8,17 @@ use types::{Result, SqlError, SqlState};
 use super::{
     Binder,
     clause::Clause,
+    query::listed,
     scalar::place,
     scope::{Scope, Source},
+    select::applied,
     write::NewRow,
 };
 use crate::{
     catalog::{Generation, RowKey, Table},
     expression::Expression,
     name,
+    parse::overriding::Overriding,
     relation::{ConflictUpdate, Insert, OnConflict, Output, Relation},
 };
 
@@ -33,13 +36,17 @@ impl Binder<'_> {
             .map(|alias| name::fold(&alias.alias));
         let alias = alias.unwrap_or_else(|| table.name.to_string());
         let targets = self.insert_columns(&table, &insert.columns)?;
+        let outer = std::mem::replace(&mut self.overriding, Overriding::of(insert));
         let (input, given) = match &insert.source {
             None => (super::from::no_columns(), Vec::new()),
             Some(query) => {
                 self.insert_source(&table, query, &targets, insert.columns.is_empty())?
             }
         };
-        let values = self.filled(&table, given)?;
+        self.overriding = outer;
+        let mut clause = Clause::plain("DEFAULT");
+        let values = self.filled(&table, given, &mut clause)?;
+        let input = applied(input, clause.subqueries);
         let NewRow {
             columns: new,
             checks,
@@ -123,7 +130,13 @@ impl Binder<'_> {
         let targets = self.matching(targets, outputs.len(), all)?;
         let mut given = Vec::with_capacity(outputs.len());
         for (&at, output) in targets.iter().zip(&outputs) {
-            self.writable_column(&table.columns[at], None)?;
+            let column = &table.columns[at];
+            if self.overriding == Some(Overriding::User)
+                && matches!(column.generation, Some(Generation::Identity { .. }))
+            {
+                continue;
+            }
+            self.writable_column(column, "INSERT", None)?;
             let value = Expression::column(output.column, output.ty, output.modifier);
             given.push((at, self.assigned(value, &table.columns[at], None)?));
         }
@@ -153,15 +166,9 @@ impl Binder<'_> {
             }
             rows.push(bound);
         }
-        if !clause.subqueries.is_empty() && rows.len() > 1 {
-            return Err(
-                SqlError::unsupported("subqueries in several rows of VALUES")
-                    .hint("Write INSERT ... SELECT, with UNION ALL for several rows."),
-            );
-        }
         // A single row needs no relation: its values are computed where they are used.
         if let [_] = rows.as_slice() {
-            let input = super::select::applied(super::from::no_columns(), clause.subqueries);
+            let input = applied(super::from::no_columns(), clause.subqueries);
             let row = rows.pop().unwrap_or_default();
             return Ok((input, targets.into_iter().zip(row).collect()));
         }
@@ -171,7 +178,7 @@ impl Binder<'_> {
             (at, Expression::column(id, column.ty, column.modifier))
         });
         let given = given.collect();
-        Ok((Relation::Rows { columns, rows }, given))
+        Ok((listed(columns, rows, clause.subqueries), given))
     }
 
     fn matching<'t>(&self, targets: &'t [usize], given: usize, all: bool) -> Result<&'t [usize]> {
@@ -191,6 +198,7 @@ impl Binder<'_> {
         &mut self,
         table: &Arc<Table>,
         given: Vec<(usize, Expression)>,
+        clause: &mut Clause<'_>,
     ) -> Result<Vec<Expression>> {
         let mut given: Vec<Option<Expression>> = {
             let mut slots = vec![None; table.columns.len()];
@@ -205,7 +213,7 @@ impl Binder<'_> {
             None if column.dropped || matches!(column.generation, Some(Generation::Stored(_))) => {
                 Ok(Expression::null(column.ty))
             }
-            None => self.default_of(column),
+            None => self.default_of(column, clause),
         });
         values.collect()
     }

@@ -12,8 +12,8 @@ use super::{
     select::{applied, sorted},
 };
 use crate::{
-    expression::Expression,
-    relation::{Output, Relation, SetKind, SetOperation},
+    expression::{ColumnId, Expression},
+    relation::{Applied, Output, Relation, SetKind, SetOperation},
 };
 
 impl Binder<'_> {
@@ -183,20 +183,7 @@ impl Binder<'_> {
             });
         }
         let columns = outputs.iter().map(|output| output.column).collect();
-        let rows = Relation::Rows { columns, rows };
-        if clause.subqueries.is_empty() {
-            return Ok((rows, outputs));
-        }
-        // Subqueries are applied to a single row, which the values are then joined with.
-        let one = applied(super::from::no_columns(), clause.subqueries);
-        let joined = Relation::Join(crate::relation::Join {
-            kind: crate::relation::JoinKind::Inner,
-            left: Box::new(one),
-            right: Box::new(rows),
-            on: Vec::new(),
-            lateral: true,
-        });
-        Ok((joined, outputs))
+        Ok((listed(columns, rows, clause.subqueries), outputs))
     }
 
     /// Two queries whose columns are brought to common types.
@@ -357,4 +344,24 @@ pub(super) fn computed(
             columns,
         }
     }
+}
+
+/// Rows that are written out. What they need besides is applied to a single row, which they are
+/// then joined with.
+pub(super) fn listed(
+    columns: Vec<ColumnId>,
+    rows: Vec<Vec<Expression>>,
+    needed: Vec<Applied>,
+) -> Relation {
+    let rows = Relation::Rows { columns, rows };
+    if needed.is_empty() {
+        return rows;
+    }
+    Relation::Join(crate::relation::Join {
+        kind: crate::relation::JoinKind::Inner,
+        left: Box::new(applied(super::from::no_columns(), needed)),
+        right: Box::new(rows),
+        on: Vec::new(),
+        lateral: true,
+    })
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     expression::{ColumnId, Expression, Kind},
     name,
-    relation::{FunctionCall, Output, Relation, SortKey, Subquery, WindowCall},
+    relation::{Applied, FunctionCall, Output, Relation, SortKey, WindowCall},
 };
 
 /// One item of a select list.
@@ -30,7 +30,7 @@ pub(super) struct List {
     pub(super) windows: Vec<WindowCall>,
     pub(super) sets: Vec<FunctionCall>,
     /// Of the select list, HAVING and ORDER BY.
-    pub(super) subqueries: Vec<Subquery>,
+    pub(super) subqueries: Vec<Applied>,
 }
 
 impl Binder<'_> {
@@ -475,13 +475,23 @@ pub(super) fn filter(relation: Relation, predicate: Expression) -> Relation {
     }
 }
 
-/// Rows with the columns of some subqueries.
-pub(super) fn applied(relation: Relation, subqueries: Vec<Subquery>) -> Relation {
-    subqueries
-        .into_iter()
-        .fold(relation, |input, subquery| Relation::Apply {
-            input: Box::new(input),
-            subquery: Box::new(subquery),
+/// Rows with the columns of some subqueries, and of sequences.
+pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
+    all.into_iter()
+        .fold(relation, |input, applied| match (input, applied) {
+            (input, Applied::Query(subquery)) => Relation::Apply {
+                input: Box::new(input),
+                subquery: Box::new(subquery),
+            },
+            // Of one row after the other, all calls are made together.
+            (Relation::Sequences { input, mut calls }, Applied::Sequence(call)) => {
+                calls.push(call);
+                Relation::Sequences { input, calls }
+            }
+            (input, Applied::Sequence(call)) => Relation::Sequences {
+                input: Box::new(input),
+                calls: vec![call],
+            },
         })
 }
 

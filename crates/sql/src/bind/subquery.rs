@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     expression::{Expression, Kind},
-    relation::{Output, Relation, Subquery, SubqueryKind},
+    relation::{Applied, Output, Relation, Subquery, SubqueryKind},
 };
 
 impl Binder<'_> {
@@ -174,11 +174,11 @@ impl Binder<'_> {
         clause: &mut Clause<'_>,
     ) -> Expression {
         let column = self.new_column();
-        clause.subqueries.push(Subquery {
+        clause.subqueries.push(Applied::Query(Subquery {
             column,
             kind,
             relation,
-        });
+        }));
         Expression::new(Kind::Column(column), ty)
     }
 

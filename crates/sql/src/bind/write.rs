@@ -17,6 +17,7 @@ use crate::{
     catalog::{Column, Generation, IdentityMode, Table},
     expression::{ColumnId, Expression},
     name,
+    parse::overriding::Overriding,
     relation::{Check, Output, Relation},
 };
 
@@ -86,7 +87,7 @@ impl Binder<'_> {
         {
             if let Some(Generation::Stored(stored)) = &column.generation {
                 let value =
-                    self.stored_expression(&stored.text, &scope, "generation expressions")?;
+                    self.stored_expression(&stored.text, &scope, "column generation expressions")?;
                 generated.push((at, self.assigned(value, column, None)?));
             }
         }
@@ -109,6 +110,11 @@ impl Binder<'_> {
         let outer = std::mem::take(&mut self.lines);
         let bound = self.scalar(&parsed, scope, &mut clause);
         self.lines = outer;
+        if !clause.subqueries.is_empty() {
+            let singular = place.strip_suffix('s').unwrap_or(place);
+            let message = format!("cannot use subquery in {singular}");
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         bound
     }
 
@@ -122,13 +128,27 @@ impl Binder<'_> {
         columns: &[Column],
         column: &Column,
     ) -> Result<()> {
-        self.default_of(column)?;
+        self.default_of(column, &mut Clause::plain("DEFAULT"))?;
         if let Some(Generation::Stored(stored)) = &column.generation {
             let scope = self.new_columns(table, columns)?;
-            let value = self.stored_expression(&stored.text, &scope, "generation expressions")?;
+            let value =
+                self.stored_expression(&stored.text, &scope, "column generation expressions")?;
             self.assigned(value, column, None)?;
         }
         Ok(())
+    }
+
+    /// A column's default if it is the same for all rows of a statement; NULL if it has none.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub(crate) fn default_if_fixed(&mut self, column: &Column) -> Result<Option<Expression>> {
+        if matches!(column.generation, Some(Generation::Stored(_))) {
+            return Ok(None);
+        }
+        let mut clause = Clause::plain("DEFAULT");
+        let value = self.default_of(column, &mut clause)?;
+        Ok((clause.subqueries.is_empty() && value.is_stable()).then_some(value))
     }
 
     /// Whether a check of a new table is a condition over its columns.
@@ -173,11 +193,19 @@ impl Binder<'_> {
         Ok(scope)
     }
 
-    /// What a column has where a statement gives nothing.
-    pub(super) fn default_of(&mut self, column: &Column) -> Result<Expression> {
-        let value = match &column.default {
-            Some(stored) => self.stored_expression(&stored.text, &Scope::default(), "DEFAULT")?,
-            None => Expression::null(column.ty),
+    /// What a column has where a statement gives nothing. It may be computed from columns that
+    /// what the clause has is to be applied for.
+    pub(super) fn default_of(
+        &mut self,
+        column: &Column,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let value = match (&column.generation, &column.default) {
+            (Some(Generation::Identity { sequence, .. }), _) => {
+                self.next_value_of(*sequence, clause)
+            }
+            (_, Some(stored)) => self.stored_default(&stored.text, clause)?,
+            (_, None) => Expression::null(column.ty),
         };
         self.assigned(value, column, None)
     }
@@ -287,16 +315,23 @@ impl Binder<'_> {
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         let column = &table.columns[at];
-        if is_default(value) {
-            return self.default_of(column);
+        let is_replaced = self.overriding == Some(Overriding::User)
+            && matches!(column.generation, Some(Generation::Identity { .. }));
+        if is_default(value) || is_replaced {
+            return self.default_of(column, clause);
         }
-        self.writable_column(column, self.position(value))?;
+        self.writable_column(column, clause.name, self.position(value))?;
         let bound = self.scalar_for(value, column.ty, scope, clause)?;
         self.assigned(bound, column, self.position(value))
     }
 
     /// Whether a statement may give a column a value of its own.
-    pub(super) fn writable_column(&self, column: &Column, position: Option<u32>) -> Result<()> {
+    pub(super) fn writable_column(
+        &self,
+        column: &Column,
+        clause: &str,
+        position: Option<u32>,
+    ) -> Result<()> {
         let why = match column.generation {
             Some(Generation::Stored(_)) => {
                 format!("Column \"{}\" is a generated column.", column.name)
@@ -304,7 +339,7 @@ impl Binder<'_> {
             Some(Generation::Identity {
                 mode: IdentityMode::Always,
                 ..
-            }) => {
+            }) if self.overriding != Some(Overriding::System) => {
                 format!(
                     "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
                     column.name
@@ -312,12 +347,22 @@ impl Binder<'_> {
             }
             _ => return Ok(()),
         };
-        let message = format!(
-            "cannot insert a non-DEFAULT value into column \"{}\"",
-            column.name
-        );
+        let is_identity = !matches!(column.generation, Some(Generation::Stored(_)));
+        let name = &column.name;
+        let error = if clause == "UPDATE" {
+            let message = format!("column \"{name}\" can only be updated to DEFAULT");
+            SqlError::new(SqlState::GENERATED_ALWAYS, message)
+        } else {
+            let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+            SqlError::new(SqlState::GENERATED_ALWAYS, message)
+        };
+        let error = error.detail(why);
+        let hint = "Use OVERRIDING SYSTEM VALUE to override.";
         Err(place(
-            SqlError::new(SqlState::GENERATED_ALWAYS, message).detail(why),
+            match is_identity && clause != "UPDATE" {
+                true => error.hint(hint),
+                false => error,
+            },
             position,
         ))
     }

@@ -87,6 +87,15 @@ struct Known {
     left: u32,
     /// When the record was written.
     at: Timestamp,
+    /// How those values were counted. A sequence that was altered meanwhile counts otherwise, and
+    /// would leave what the record covers.
+    options: SequenceOptions,
+}
+
+impl Known {
+    fn covers(&self, options: &SequenceOptions) -> bool {
+        self.left > 0 && self.options == *options
+    }
 }
 
 /// See the module text.
@@ -127,13 +136,22 @@ impl Counter {
         Turn(self)
     }
 
-    /// The next value, if the record covers it.
-    fn step(&self, options: &SequenceOptions) -> Option<(i64, Timestamp)> {
+    /// The next values, as many as are wanted and the record covers; when that was written.
+    /// `None` if it covers none.
+    fn step(
+        &self,
+        options: &SequenceOptions,
+        wanted: u32,
+        values: &mut Vec<i64>,
+    ) -> Option<Timestamp> {
         let mut known = self.known();
-        let known = known.as_mut().filter(|known| known.left > 0)?;
-        known.state = known.state.next(options)?;
-        known.left -= 1;
-        Some((known.state.last, known.at))
+        let known = known.as_mut().filter(|known| known.covers(options))?;
+        for _ in 0..wanted.min(known.left) {
+            known.state = known.state.next(options)?;
+            known.left -= 1;
+            values.push(known.state.last);
+        }
+        Some(known.at)
     }
 }
 
@@ -147,10 +165,36 @@ impl Catalogs {
     /// Once in 32 times, until a transaction of its own has committed, without waiting for the
     /// device.
     pub async fn next_value(&self, transaction: &Transaction, sequence: &Sequence) -> Result<i64> {
-        let next = self
-            .advance(transaction, sequence.counter, &sequence.options)
+        let mut values = Vec::with_capacity(1);
+        self.next_values(transaction, sequence, 1, &mut values)
             .await?;
-        next.ok_or_else(|| {
+        let missing = || SqlError::new(SqlState::INTERNAL_ERROR, "a sequence gave no value");
+        values.pop().ok_or_else(missing)
+    }
+
+    /// Appends the next values of a sequence, as many as are wanted if there are so many, at
+    /// least one.
+    ///
+    /// # Errors
+    /// As for [`Catalogs::next_value`].
+    ///
+    /// # Suspension
+    /// Once for all of them at most.
+    pub async fn next_values(
+        &self,
+        transaction: &Transaction,
+        sequence: &Sequence,
+        wanted: u32,
+        values: &mut Vec<i64>,
+    ) -> Result<()> {
+        let options = &sequence.options;
+        if self
+            .advance(transaction, sequence.counter, options, wanted, values)
+            .await?
+        {
+            return Ok(());
+        }
+        Err({
             let SequenceOptions {
                 increment,
                 minimum,
@@ -202,7 +246,12 @@ impl Catalogs {
         let at = self
             .write(transaction.session(), sequence.counter, state)
             .await?;
-        *counter.known() = Some(Known { state, left: 0, at });
+        *counter.known() = Some(Known {
+            state,
+            left: 0,
+            at,
+            options: sequence.options,
+        });
         transaction.depends_on(at);
         Ok(())
     }
@@ -241,10 +290,13 @@ impl Catalogs {
             maximum: i64::from(u32::MAX) - 1,
             ..SequenceOptions::ascending(types::Type::Scalar(types::Scalar::Oid))
         };
-        let next = self
-            .advance(transaction, ObjectId::default(), &options)
+        let mut next = Vec::with_capacity(1);
+        self.advance(transaction, ObjectId::default(), &options, 1, &mut next)
             .await?;
-        let next = next.and_then(|next| u32::try_from(next).ok()).map(ObjectId);
+        let next = next
+            .pop()
+            .and_then(|next| u32::try_from(next).ok())
+            .map(ObjectId);
         next.ok_or_else(|| {
             SqlError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -253,39 +305,46 @@ impl Catalogs {
         })
     }
 
-    /// `None` at the end.
+    /// Appends the next values, as many as are wanted and there are; false if there are none.
     async fn advance(
         &self,
         transaction: &Transaction,
         id: ObjectId,
         options: &SequenceOptions,
-    ) -> Result<Option<i64>> {
+        wanted: u32,
+        values: &mut Vec<i64>,
+    ) -> Result<bool> {
         let counter = self.counter(id);
         loop {
-            if let Some((value, at)) = counter.step(options) {
+            if let Some(at) = counter.step(options, wanted, values) {
                 transaction.depends_on(at);
-                return Ok(Some(value));
+                return Ok(true);
             }
             let _turn = counter.take_turn().await;
             let state = self
                 .recall(transaction.session(), &counter, id, options)
                 .await?;
             // Another has written the record meanwhile.
-            if counter.known().is_some_and(|known| known.left > 0) {
+            if counter.known().is_some_and(|known| known.covers(options)) {
                 continue;
             }
             let (mut end, mut left) = (state, 0);
-            while left < AHEAD
+            while left < AHEAD.max(wanted)
                 && let Some(next) = end.next(options)
             {
                 end = next;
                 left += 1;
             }
             if left == 0 {
-                return Ok(None);
+                return Ok(false);
             }
             let at = self.write(transaction.session(), id, end).await?;
-            *counter.known() = Some(Known { state, left, at });
+            *counter.known() = Some(Known {
+                state,
+                left,
+                at,
+                options: *options,
+            });
         }
     }
 
@@ -314,7 +373,12 @@ impl Catalogs {
             })?,
         };
         let at = read.seen();
-        *counter.known() = Some(Known { state, left: 0, at });
+        *counter.known() = Some(Known {
+            state,
+            left: 0,
+            at,
+            options: *options,
+        });
         Ok(state)
     }
 

@@ -8,7 +8,7 @@
 //! | foreign keys | `reference.rs` |
 //! | indexes | `index.rs`; beside writers: `concurrently.rs` |
 //! | drops, and what they take along | `drop.rs` |
-//! | truncation | `truncate.rs` |
+//! | truncation; other storage | `truncate.rs`; `rewrite.rs` |
 //!
 //! An operation that fails may have done a part of its work: see [`Mark`](super::Mark).
 //!
@@ -22,6 +22,7 @@ mod drop;
 mod enumeration;
 mod index;
 mod reference;
+mod rewrite;
 mod table;
 mod truncate;
 mod view;
@@ -173,6 +174,48 @@ impl<'t> Ddl<'t> {
             Object::Role(role) => Arc::make_mut(role).name = name,
         }
         self.put(object).await
+    }
+
+    /// Moves a table, sequence, view or type into another schema; a table's sequences go along.
+    ///
+    /// # Errors
+    /// As for [`Ddl::rename`].
+    pub async fn set_schema(&self, id: ObjectId, schema: ObjectId) -> Result<()> {
+        self.keep(&[Dependency::on(schema)]).await?;
+        let catalog = self.changes.catalog();
+        if catalog.table(id).is_none() {
+            let mut object = self.changes.hold(self.transaction, id).await?;
+            match &mut object {
+                Object::Sequence(sequence) => Arc::make_mut(sequence).schema = schema,
+                Object::View(view) => Arc::make_mut(view).schema = schema,
+                Object::Enum(ty) => Arc::make_mut(ty).schema = schema,
+                Object::Schema(_) | Object::Role(_) | Object::Table(_) => {
+                    return Err(gone("relation", id));
+                }
+            }
+            return self.put(object).await;
+        }
+        let moved = |table: &mut Table| {
+            table.schema = schema;
+            Ok(())
+        };
+        self.alter_table(id, TableLockMode::AccessExclusive, moved)
+            .await?;
+        let owned = catalog.objects().filter_map(|object| match object {
+            Object::Sequence(sequence) => sequence
+                .owned_by
+                .is_some_and(|owner| owner.table == id)
+                .then_some(sequence.id),
+            _ => None,
+        });
+        for sequence in owned {
+            let moved = |sequence: &mut Sequence| {
+                sequence.schema = schema;
+                Ok(())
+            };
+            self.alter_sequence(sequence, false, moved).await?;
+        }
+        Ok(())
     }
 
     async fn rename_index(&self, table: ObjectId, id: ObjectId, name: Arc<str>) -> Result<()> {

@@ -106,9 +106,11 @@ fn of_object(catalog: &Catalog, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
 
 fn of_column(catalog: &Catalog, id: ObjectId, position: u16, found: &mut Vec<(Target, Bond)>) {
     let is_meant = |on: &Dependency| on.object == id && on.column == Some(position);
+    // A view that says no column may read any.
+    let is_read = |on: &Dependency| on.object == id && on.column.is_none_or(|at| at == position);
     for object in catalog.objects() {
         match object {
-            Object::View(view) if view.dependencies.iter().any(is_meant) => {
+            Object::View(view) if view.dependencies.iter().any(is_read) => {
                 found.push((Target::Object(view.id), Bond::Normal));
             }
             Object::Sequence(sequence) => {

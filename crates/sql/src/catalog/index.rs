@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::Type;
 
-use super::{ObjectId, StoredExpression, type_name};
+use super::{ObjectId, StoredExpression, record, type_name};
 
 /// An index of a table. Its name is one of the schema's, as those of tables are.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,6 +29,10 @@ pub struct Index {
     pub predicate: Option<StoredExpression>,
     /// It can be read. False: its building (`CONCURRENTLY`) is under way, or has failed.
     pub is_valid: bool,
+    /// The engine's name for it, if it is not the one that follows from the number: it was built
+    /// anew.
+    #[serde(default)]
+    pub storage_name: Option<Arc<str>>,
     /// The engine's index. `None` while it is not there: see [`Index::is_valid`].
     #[serde(skip)]
     pub handle: Option<engine::Index>,
@@ -58,6 +62,14 @@ pub enum IndexKey {
 }
 
 impl Index {
+    /// The engine's name for it.
+    pub(super) fn engine_name(&self) -> String {
+        match &self.storage_name {
+            Some(name) => name.to_string(),
+            None => record::index_name(self.id),
+        }
+    }
+
     /// Whether entries are more than columns of a row: it has an expression or a predicate.
     pub fn is_computed(&self) -> bool {
         let is_expression = |column: &IndexColumn| matches!(column.key, IndexKey::Expression(_));

@@ -129,6 +129,27 @@ impl Catalog {
         }
     }
 
+    /// The sequence of a number.
+    ///
+    /// # Errors
+    /// 42809 if that is another relation's, 42P01 if nobody's.
+    pub fn expect_sequence(&self, id: ObjectId) -> Result<&Arc<Sequence>> {
+        if let Some(sequence) = self.sequence(id) {
+            return Ok(sequence);
+        }
+        let name = match self.relation(id) {
+            Some(Relation::Table(table)) => &table.name,
+            Some(Relation::Index(_, index)) => &index.name,
+            Some(Relation::View(view)) => &view.name,
+            Some(Relation::Sequence(_)) | None => {
+                let message = format!("could not open relation with OID {id}");
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
+            }
+        };
+        let message = format!("\"{name}\" is not a sequence");
+        Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+    }
+
     /// The view of a number.
     pub fn view(&self, id: ObjectId) -> Option<&Arc<View>> {
         match self.object(id)? {

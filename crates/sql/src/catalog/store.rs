@@ -297,7 +297,7 @@ impl Catalogs {
             })?;
         let mut indexes = table.indexes.to_vec();
         for index in &mut indexes {
-            let name = record::index_name(index.id);
+            let name = index.engine_name();
             if !index.is_valid {
                 // Its building was not finished. Nobody writes the table while it is missing.
                 forget_index(session, &name).await.map_err(from_engine)?;

@@ -17,6 +17,7 @@ use super::{
     merge::Merging,
     received::Receiving,
     scan::Scanning,
+    sequences::Advancing,
     set::{Comparing, Concatenation},
     shared::{Reading, With, body},
     simple::{Filtering, Listing, Projecting},
@@ -57,6 +58,7 @@ pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
             input(&apply.input)?,
             input(&apply.query)?,
         )),
+        Plan::Sequences(sequences) => Box::new(Advancing::new(sequences, input(&sequences.input)?)),
         Plan::Aggregate(aggregate) => {
             Box::new(Aggregating::new(aggregate, input(&aggregate.input)?)?)
         }
@@ -161,6 +163,7 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::LoopJoin(join) if filters(join.kind) => join.outer_width,
         Plan::LoopJoin(join) => join.outer_width + join.inner_width,
         Plan::Apply(apply) => width(&apply.input) + 1,
+        Plan::Sequences(sequences) => width(&sequences.input) + sequences.calls.len(),
         Plan::Aggregate(aggregate) => {
             aggregate.keys.len() + usize::from(aggregate.with_set_number) + aggregate.calls.len()
         }

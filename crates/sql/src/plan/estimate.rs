@@ -29,6 +29,7 @@ pub(super) fn rows(relation: &Relation) -> f64 {
         | Relation::Sort { input, .. }
         | Relation::Window { input, .. }
         | Relation::Lock { input, .. }
+        | Relation::Sequences { input, .. }
         | Relation::Apply { input, .. } => rows(input),
         Relation::Expand { input, .. } => rows(input) * 10.0,
         Relation::Join(join) => {

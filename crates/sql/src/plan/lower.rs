@@ -40,6 +40,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
             columns: Vec::new(),
         },
         shared: HashMap::new(),
+        limits: 0,
         literals_matter: Cell::new(false),
         basis: Basis::default(),
     };
@@ -79,6 +80,8 @@ pub(super) struct Lowering {
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    /// Limits above what is lowered.
+    pub(super) limits: usize,
     /// See [`Planned::literals_matter`].
     pub(super) literals_matter: Cell<bool>,
     /// What it depends on.
@@ -189,6 +192,7 @@ impl Lowering {
             }
             Relation::Join(join) => self.join(join, needed),
             Relation::Apply { input, subquery } => self.apply(*input, *subquery, needed),
+            Relation::Sequences { input, calls } => self.sequences(*input, &calls, needed),
             Relation::Aggregate(aggregate) => self.aggregate(aggregate),
             Relation::Window { input, calls } => self.window(*input, &calls, needed),
             Relation::Distinct { input, on } => {
@@ -395,6 +399,33 @@ impl Lowering {
             query: Box::new(query),
             kind,
             correlated,
+        });
+        Ok(Node { plan, layout })
+    }
+
+    fn sequences(
+        &mut self,
+        input: Relation,
+        calls: &[relation::SequenceCall],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let arguments = calls.iter().flat_map(|call| &call.arguments);
+        let node = self.lower(input, &with(needed, arguments))?;
+        let mut layout = node.layout;
+        let mut lowered = Vec::with_capacity(calls.len());
+        for call in calls {
+            let is_fixed = |argument: &Expression| argument.columns().is_empty();
+            lowered.push(super::SequenceCall {
+                function: call.function,
+                arguments: self.programs(&call.arguments, &layout)?,
+                is_fixed: call.arguments.first().is_none_or(is_fixed),
+            });
+            layout.push(call.column);
+        }
+        let plan = Plan::Sequences(super::Sequences {
+            input: Box::new(node.plan),
+            calls: lowered,
+            one_by_one: self.limits > 0,
         });
         Ok(Node { plan, layout })
     }

@@ -178,6 +178,7 @@ impl Lowering {
             .iter()
             .map(|key| &key.expression);
         let wanted = with(needed, ties);
+        self.limits += 1;
         let node = match input {
             // Only as many rows have to be kept in order.
             Relation::Sort { input, keys } if skip.is_none() && with_ties.is_none() => {
@@ -185,6 +186,7 @@ impl Lowering {
             }
             input => self.lower(input, &wanted)?,
         };
+        self.limits -= 1;
         let with_ties = with_ties
             .map(|keys| self.sort_keys(keys, &node.layout))
             .transpose()?;

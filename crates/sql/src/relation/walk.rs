@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    ChangeKind, FrameBound, MergeKind, Relation, Scan, Shared, SharedBody, SortKey, Subquery,
-    SubqueryKind, WindowCall,
+    Applied, ChangeKind, FrameBound, MergeKind, Relation, Scan, Shared, SharedBody, SortKey,
+    Subquery, SubqueryKind, WindowCall,
 };
 use crate::expression::{ColumnId, Expression, Kind};
 
@@ -34,6 +34,7 @@ impl Relation {
             Relation::Filter { input, .. }
             | Relation::Compute { input, .. }
             | Relation::Expand { input, .. }
+            | Relation::Sequences { input, .. }
             | Relation::Window { input, .. }
             | Relation::Distinct { input, .. }
             | Relation::Sort { input, .. }
@@ -90,6 +91,12 @@ impl Relation {
                 columns.iter_mut().map(|(_, value)| value).for_each(visit)
             }
             Relation::Expand { calls, .. } => {
+                calls
+                    .iter_mut()
+                    .flat_map(|call| &mut call.arguments)
+                    .for_each(visit);
+            }
+            Relation::Sequences { calls, .. } => {
                 calls
                     .iter_mut()
                     .flat_map(|call| &mut call.arguments)
@@ -199,6 +206,11 @@ impl Relation {
                 .into_iter()
                 .chain([subquery.column])
                 .collect(),
+            Relation::Sequences { input, calls } => input
+                .columns()
+                .into_iter()
+                .chain(calls.iter().map(|call| call.column))
+                .collect(),
             Relation::Aggregate(aggregate) => {
                 let keys = aggregate.keys.iter().map(|(id, _)| *id);
                 keys.chain(aggregate.set_number)
@@ -264,6 +276,24 @@ impl Relation {
     fn walk(&mut self, visit: &mut impl FnMut(&mut Relation)) {
         visit(self);
         self.for_each_input_mut(&mut |input| input.walk(visit));
+    }
+}
+
+impl Applied {
+    /// The column that it leaves.
+    pub(crate) fn column(&self) -> ColumnId {
+        match self {
+            Applied::Query(subquery) => subquery.column,
+            Applied::Sequence(call) => call.column,
+        }
+    }
+
+    /// Calls `visit` with each expression within it.
+    pub(crate) fn for_each_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
+        match self {
+            Applied::Query(subquery) => subquery.for_each_expression_mut(visit),
+            Applied::Sequence(call) => call.arguments.iter_mut().for_each(visit),
+        }
     }
 }
 

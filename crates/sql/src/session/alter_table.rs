@@ -1,116 +1,171 @@
-//! ALTER TABLE: constraints of tables.
+//! ALTER TABLE: its actions, in the order in which PostgreSQL carries them out.
+//!
+//! | actions | file |
+//! | --- | --- |
+//! | of columns; their types | `column.rs`; `retype.rs` |
+//! | of constraints | `constraint.rs` |
+//! | copying all rows, looking at all rows | `rewrite.rs` |
+//!
+//! Rows are read and copied as the newest committed transactions have left them, which a
+//! transaction on a snapshot does not see: there, what needs the rows is refused.
+
+mod column;
+mod constraint;
+mod rename;
+mod retype;
+mod rewrite;
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, AlterTableOperation, TableConstraint};
+use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink, Tag, foreign_key::Written};
+use super::Session;
 use crate::{
-    catalog::{Behavior, Relation, Table, Target},
+    catalog::{Object, ObjectId, Relation, Table},
     name,
+    parse::definition::{ColumnChange, TableAction},
 };
 
 impl Session {
     pub(super) async fn alter_table(
         &self,
-        alter: &ast::AlterTable,
-        sink: &mut impl Sink,
+        written: &ast::ObjectName,
+        if_exists: bool,
+        actions: &[TableAction],
     ) -> Result<()> {
-        if let Some(table) = self.altered(alter)? {
-            for operation in &alter.operations {
-                self.alter(&table, operation).await?;
-            }
+        let Some(id) = self.table_to_alter(written, if_exists)? else {
+            return Ok(());
+        };
+        self.ddl()?.lock_exclusively(id).await?;
+        let mut actions: Vec<_> = actions.iter().collect();
+        actions.sort_by_key(|action| pass(action));
+        for action in actions {
+            self.alter_table_once(id, action).await?;
         }
-        sink.complete(Tag::Word("ALTER TABLE"))
+        Ok(())
     }
 
-    fn altered(&self, alter: &ast::AlterTable) -> Result<Option<Arc<Table>>> {
-        let catalog = self.changes.catalog();
-        let written = name::qualified(&alter.name, &self.database.name)?;
-        let schema = written.schema.as_deref();
-        let found = catalog.expect_relation(&self.search_path, schema, &written.name);
-        match found {
-            Ok(Relation::Table(table)) => Ok(Some(table.clone())),
-            Ok(_) => {
-                let message = format!("\"{}\" is not a table", written.name);
-                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
-            }
-            Err(_) if alter.if_exists => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn alter(&self, table: &Arc<Table>, operation: &AlterTableOperation) -> Result<()> {
-        match operation {
-            AlterTableOperation::AddConstraint {
-                constraint: TableConstraint::ForeignKey(key),
-                not_valid,
-            } => {
-                let written = Written::of_table(key);
-                self.add_foreign_key(table.id, &written, !not_valid).await
-            }
-            AlterTableOperation::DropConstraint {
-                if_exists,
+    async fn alter_table_once(&self, id: ObjectId, action: &TableAction) -> Result<()> {
+        match action {
+            TableAction::AddColumn {
+                definition,
+                if_not_exists,
+            } => self.add_column(id, definition, *if_not_exists).await,
+            TableAction::DropColumn {
                 name,
-                drop_behavior,
+                if_exists,
+                cascade,
+            } => self.drop_column(id, name, *if_exists, *cascade).await,
+            TableAction::AlterColumn { name, change } => self.alter_column(id, name, change).await,
+            TableAction::AddConstraint {
+                constraint,
+                is_valid,
+            } => self.add_constraint(id, constraint, *is_valid).await,
+            TableAction::AddIndex {
+                name,
+                is_primary,
+                index,
             } => {
-                let behavior = match drop_behavior {
-                    Some(ast::DropBehavior::Cascade) => Behavior::Cascade,
-                    _ => Behavior::Restrict,
-                };
-                let name = name::fold(name);
-                self.drop_constraint(table, &name, *if_exists, behavior)
+                self.add_index_constraint(id, name.as_ref(), *is_primary, index)
                     .await
             }
-            AlterTableOperation::ValidateConstraint { name } => {
-                self.validate_constraint(table, &name::fold(name)).await
-            }
-            other => Err(SqlError::unsupported(format_args!("ALTER TABLE {other}"))),
+            TableAction::DropConstraint {
+                name,
+                if_exists,
+                cascade,
+            } => self.drop_constraint(id, name, *if_exists, *cascade).await,
+            TableAction::ValidateConstraint(name) => self.validate_constraint(id, name).await,
+            TableAction::Owner(owner) => self.owner_is(owner),
+            TableAction::Storage => Ok(()),
+            TableAction::Unsupported(what) => Err(SqlError::unsupported(what)),
         }
     }
 
-    async fn drop_constraint(
+    /// The table that a statement alters; `None` if it need not exist.
+    fn table_to_alter(
         &self,
-        table: &Table,
-        name: &str,
+        written: &ast::ObjectName,
         if_exists: bool,
-        behavior: Behavior,
-    ) -> Result<()> {
-        match table.constraint(name) {
-            Some(id) => {
-                let target = Target::Constraint(table.id, id);
-                self.ddl()?.drop(&[target], behavior).await.map(drop)
-            }
-            None if if_exists => Ok(()),
-            None => Err(no_constraint(table, name)),
+    ) -> Result<Option<ObjectId>> {
+        let catalog = self.changes.catalog();
+        let named = name::qualified(written, &self.database.name)?;
+        let schema = named.schema.as_deref();
+        if if_exists
+            && catalog
+                .find_relation(&self.search_path, schema, &named.name)
+                .is_none()
+        {
+            return Ok(None);
         }
-    }
-
-    async fn validate_constraint(&self, table: &Table, name: &str) -> Result<()> {
-        let id = table.constraint(name);
-        let id = id.ok_or_else(|| no_constraint(table, name))?;
-        let key = table.foreign_keys.iter().find(|key| key.id == id);
-        match key {
-            Some(key) if key.is_valid => Ok(()),
-            Some(_) => self.validate_foreign_key(table.id, name).await,
-            None if table.checks.iter().any(|check| check.id == id) => {
-                Err(SqlError::unsupported("VALIDATE CONSTRAINT of a check"))
-            }
-            None => {
-                let message = format!(
-                    "constraint \"{name}\" of relation \"{}\" is not a foreign key or check \
-                     constraint",
-                    table.name
-                );
+        match catalog.expect_relation(&self.search_path, schema, &named.name)? {
+            Relation::Table(table) => Ok(Some(table.id)),
+            _ => {
+                let message = format!("\"{}\" is not a table", named.name);
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
             }
+        }
+    }
+
+    /// A table as it is by now.
+    fn table_now(&self, id: ObjectId) -> Result<Arc<Table>> {
+        let catalog = self.changes.catalog();
+        catalog.table(id).cloned().ok_or_else(|| {
+            let message = format!("relation with OID {id} does not exist");
+            SqlError::new(SqlState::UNDEFINED_TABLE, message)
+        })
+    }
+
+    /// Who owns a thing is not kept; all belongs to everybody. What names a user who could own it
+    /// asks for nothing else.
+    pub(super) fn owner_is(&self, owner: &ast::Ident) -> Result<()> {
+        let name = name::fold(owner);
+        let itself = ["current_user", "session_user", "current_role"];
+        if itself.contains(&name.as_str()) || name == self.surrounding.current_user() {
+            return Ok(());
+        }
+        if self.changes.catalog().role_named(&name).is_some() {
+            return Err(SqlError::unsupported("an owner other than the user"));
+        }
+        let message = format!("role \"{name}\" does not exist");
+        Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
+    }
+
+    /// # Errors
+    /// 0A000, if a view reads the table: its text would have to be rewritten.
+    pub(super) fn no_view_over(&self, id: ObjectId, what: &str) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let mut views = catalog.objects().filter_map(|object| match object {
+            Object::View(view) => Some(view),
+            _ => None,
+        });
+        let over = views.find(|view| view.dependencies.iter().any(|on| on.object == id));
+        match over {
+            None => Ok(()),
+            Some(view) => Err(SqlError::unsupported(format_args!(
+                "{what} that view \"{}\" depends on",
+                view.name
+            ))
+            .hint("Drop the view, and create it again.")),
         }
     }
 }
 
-fn no_constraint(table: &Table, name: &str) -> SqlError {
-    let table = &table.name;
-    let message = format!("constraint \"{name}\" of relation \"{table}\" does not exist");
-    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+/// Drops come first, then types, then new columns, what columns are otherwise, and constraints.
+fn pass(action: &TableAction) -> u8 {
+    match action {
+        TableAction::DropColumn { .. } | TableAction::DropConstraint { .. } => 0,
+        TableAction::AlterColumn {
+            change: ColumnChange::Type { .. },
+            ..
+        } => 1,
+        TableAction::AddColumn { .. } => 2,
+        TableAction::AlterColumn { .. } => 3,
+        TableAction::AddIndex { .. } => 4,
+        TableAction::AddConstraint { constraint, .. } => match **constraint {
+            ast::TableConstraint::PrimaryKey(_) | ast::TableConstraint::Unique(_) => 4,
+            _ => 5,
+        },
+        _ => 6,
+    }
 }

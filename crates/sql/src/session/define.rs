@@ -9,6 +9,7 @@ use crate::{
     bind::Surroundings,
     catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target},
     name,
+    parse::definition::Definition,
 };
 
 impl Session {
@@ -23,7 +24,6 @@ impl Session {
                 self.create_table(create).await?;
                 sink.complete(Tag::Word("CREATE TABLE"))
             }
-            Statement::AlterTable(alter) => self.alter_table(alter, sink).await,
             Statement::CreateIndex(create) => {
                 self.create_index(create).await?;
                 sink.complete(Tag::Word("CREATE INDEX"))
@@ -80,6 +80,54 @@ impl Session {
                 sink.complete(Tag::Word("TRUNCATE TABLE"))
             }
             _ => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not a definition")),
+        }
+    }
+
+    /// Definitions that the parser does not know whole.
+    pub(super) async fn define_otherwise(
+        &mut self,
+        definition: &Definition,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.begin()?;
+        match definition {
+            Definition::CreateSequence {
+                temporary: true, ..
+            } => Err(SqlError::unsupported("a temporary sequence")),
+            Definition::CreateSequence {
+                name,
+                if_not_exists,
+                clauses,
+                ..
+            } => {
+                self.create_sequence(name, *if_not_exists, clauses).await?;
+                sink.complete(Tag::Word("CREATE SEQUENCE"))
+            }
+            Definition::AlterSequence {
+                name,
+                if_exists,
+                clauses,
+            } => {
+                self.alter_sequence(name, *if_exists, clauses).await?;
+                sink.complete(Tag::Word("ALTER SEQUENCE"))
+            }
+            Definition::AlterTable {
+                name,
+                if_exists,
+                actions,
+            } => {
+                self.alter_table(name, *if_exists, actions).await?;
+                sink.complete(Tag::Word("ALTER TABLE"))
+            }
+            Definition::AlterObject {
+                kind,
+                name,
+                if_exists,
+                change,
+            } => {
+                self.alter_object(*kind, name, *if_exists, change).await?;
+                sink.complete(Tag::Word(kind.tag()))
+            }
         }
     }
 

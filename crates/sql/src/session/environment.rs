@@ -10,7 +10,7 @@ use types::{Names, Result};
 
 use super::settings::{Asked, known::Definition};
 use crate::{
-    catalog::{Catalog, SearchPath},
+    catalog::{Catalog, ObjectId, SearchPath, SessionValues},
     parse::command::Scope,
 };
 
@@ -35,6 +35,8 @@ pub(super) struct Surrounding {
     transaction_time: Cell<i64>,
     statement_time: Cell<i64>,
     random: RefCell<fastrand::Rng>,
+    /// What the session has got from sequences.
+    pub(super) sequences: SessionValues,
 }
 
 /// A setting that a function has set.
@@ -56,6 +58,7 @@ impl Surrounding {
             transaction_time: Cell::new(now()),
             statement_time: Cell::new(now()),
             random: RefCell::new(fastrand::Rng::new()),
+            sequences: SessionValues::default(),
         }
     }
 
@@ -165,6 +168,16 @@ impl Environment for During<'_> {
 
     fn version(&self) -> &str {
         VERSION
+    }
+
+    fn current_value(&self, sequence: u32) -> Result<i64> {
+        let sequence = self.catalog.expect_sequence(ObjectId(sequence))?;
+        self.surrounding.sequences.current(sequence)
+    }
+
+    fn last_value(&self) -> Result<i64> {
+        let exists = |id| self.catalog.sequence(id).is_some();
+        self.surrounding.sequences.last(exists)
     }
 
     fn setting(&self, name: &str) -> Option<String> {

@@ -12,7 +12,7 @@ use types::{Result, SqlError, SqlState, Value};
 use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
     catalog::{Catalog, from_engine},
-    execute::{KeyChanges, Opened, Run, SharedRows},
+    execute::{Counters, KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
 };
 
@@ -136,6 +136,11 @@ impl Session {
             parameters,
             shared,
             row_numbers: &self.database.row_numbers,
+            counters: Counters {
+                catalogs: &self.database.catalogs,
+                catalog: environment.catalog,
+                session: &self.surrounding.sequences,
+            },
             key_changes,
             batches: &self.batches,
         }

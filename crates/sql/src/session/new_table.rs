@@ -3,12 +3,14 @@
 use sqlparser::ast::{self, ColumnOption, CreateTable, GeneratedAs, TableConstraint};
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, foreign_key::Written};
+use super::{
+    Session,
+    foreign_key::Written,
+    stored_text::{name_columns, stored, stored_default},
+};
 use crate::{
     bind::{Binder, Parameters},
-    catalog::{
-        Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, StoredExpression,
-    },
+    catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId},
     data_type, name,
 };
 
@@ -25,14 +27,19 @@ impl Session {
             name,
             ..NewTable::default()
         };
-        for column in &create.columns {
+        let mut sequences = Vec::new();
+        for (at, column) in create.columns.iter().enumerate() {
             self.column(&catalog, column, &mut new)?;
+            sequences.extend(self.sequence_of(&new.name, at, &new.columns[at], column)?);
         }
         for constraint in &create.constraints {
             self.constraint(constraint, &mut new)?;
         }
-        self.check_expressions(&catalog, &new)?;
+        name_own_columns(&mut new, ObjectId::default());
+        let sequences = self.create_column_sequences(&mut new, &sequences).await?;
+        self.check_expressions(&self.changes.catalog(), &new)?;
         let table = self.ddl()?.create_table(new).await?;
+        self.own_sequences(&table, &sequences).await?;
         for written in Written::all(create) {
             self.add_foreign_key(table.id, &written, true).await?;
         }
@@ -46,11 +53,6 @@ impl Session {
         new: &mut NewTable,
     ) -> Result<()> {
         let (ty, modifier) = data_type::resolve(&definition.data_type, catalog, &self.search_path)?;
-        let written = definition.data_type.to_string().to_lowercase();
-        if written.ends_with("serial") || written.starts_with("serial") {
-            return Err(SqlError::unsupported(format_args!("type {written}"))
-                .hint("Give the column its values, or use a default."));
-        }
         let name = name::fold(&definition.name);
         let at = u16::try_from(new.columns.len()).unwrap_or(u16::MAX);
         let mut column = Column {
@@ -68,7 +70,9 @@ impl Session {
             match &option.option {
                 ColumnOption::Null => {}
                 ColumnOption::NotNull => column.not_null = true,
-                ColumnOption::Default(value) => column.default = Some(stored(value)),
+                ColumnOption::Default(value) => {
+                    column.default = Some(stored_default(catalog, value)?);
+                }
                 ColumnOption::PrimaryKey(_) => {
                     let constraint = constraint.unwrap_or_else(|| format!("{}_pkey", new.name));
                     set_primary_key(new, constraint, vec![at])?;
@@ -98,6 +102,11 @@ impl Session {
                 } => {
                     column.generation = Some(Generation::Stored(stored(value)));
                 }
+                // The column's sequence: `sequence_of`.
+                ColumnOption::Generated {
+                    generation_expr: None,
+                    ..
+                } => column.not_null = true,
                 // Foreign keys are added when the table is there.
                 ColumnOption::Collation(_) | ColumnOption::ForeignKey(_) => {}
                 other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
@@ -173,11 +182,16 @@ impl Session {
     }
 }
 
-/// An expression as the catalog keeps it.
-fn stored(expr: &ast::Expr) -> StoredExpression {
-    StoredExpression {
-        text: expr.to_string().into(),
-        dependencies: [].into(),
+/// Has the expressions of a table say which of its columns they name.
+pub(super) fn name_own_columns(new: &mut NewTable, table: ObjectId) {
+    let columns = new.columns.clone();
+    for column in &mut new.columns {
+        if let Some(Generation::Stored(stored)) = &mut column.generation {
+            name_columns(stored, &columns, table);
+        }
+    }
+    for check in &mut new.checks {
+        name_columns(&mut check.expression, &columns, table);
     }
 }
 

@@ -139,6 +139,9 @@ impl Session {
             return Ok(other(self.fields_of(&command)));
         }
         self.block.check()?;
+        if source.definition()?.is_some() {
+            return Ok(other(None));
+        }
         if source.begins_with("copy") {
             crate::parse::copy::parse(source)?;
             return Ok(other(None));

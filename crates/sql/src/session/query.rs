@@ -51,6 +51,21 @@ pub(super) enum Kind {
 }
 
 impl Planned {
+    /// A plan of the session's own, whose tables are locked already.
+    pub(super) fn own(plan: plan::Planned, kind: Kind, catalog: &Arc<Catalog>) -> Rc<Planned> {
+        Rc::new(Planned {
+            plan,
+            fields: Vec::new(),
+            parameters: Vec::new(),
+            kind,
+            tables: Vec::new(),
+            catalog: catalog.clone(),
+            is_new: Cell::new(false),
+            hides_indexes: false,
+            locks_rows: false,
+        })
+    }
+
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()

@@ -12,10 +12,9 @@ use types::{Result, SqlError, SqlState};
 use super::{Ddl, gone};
 pub use crate::catalog::dependents::Target;
 use crate::catalog::{
-    Catalog, Column, Object, ObjectId, Table, TableKind,
+    Catalog, Column, Index, Object, ObjectId, Table, TableKind,
     dependents::{Bond, dependents, describe, describe_bond},
     failure::from_engine,
-    record,
 };
 
 /// What happens to what depends on a dropped thing.
@@ -191,7 +190,9 @@ impl Ddl<'_> {
             }
         }
         for index in &indexes {
-            let name = record::index_name(*index);
+            let Some(name) = current.index(*index).map(Index::engine_name) else {
+                continue;
+            };
             match self
                 .transaction
                 .drop_index_named::<Interleaved>(&name)

@@ -57,6 +57,7 @@ impl NewIndex {
             included: self.included.into(),
             predicate: self.predicate,
             is_valid: false,
+            storage_name: None,
             handle: None,
         }
     }

@@ -1,0 +1,32 @@
+//! Functions of sequences.
+//!
+//! `nextval` and `setval` have to wait for what is stored, which functions cannot: who evaluates
+//! expressions calls them himself, row by row, and what is here only tells their types.
+
+use types::{Result, SqlError, Value};
+
+use crate::{
+    Context,
+    argument::Oid,
+    function::{BOOL, Function, INT8, REGCLASS, entry},
+};
+
+fn current_value(context: &Context<'_>, sequence: Oid) -> Result<i64> {
+    context.environment.current_value(sequence.0)
+}
+
+fn last_value(context: &Context<'_>) -> Result<i64> {
+    context.environment.last_value()
+}
+
+fn misplaced<'a>(_: &Context<'a>, _: &[Value<'a>]) -> Result<Value<'a>> {
+    Err(SqlError::unsupported("changing a sequence here"))
+}
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::scalar("nextval", &[REGCLASS], INT8, misplaced).volatile(),
+    Function::scalar("setval", &[REGCLASS, INT8], INT8, misplaced).volatile(),
+    Function::scalar("setval", &[REGCLASS, INT8, BOOL], INT8, misplaced).volatile(),
+    entry!("currval"(REGCLASS) -> INT8, in context current_value).volatile(),
+    entry!("lastval"() -> INT8, in context last_value).volatile(),
+];

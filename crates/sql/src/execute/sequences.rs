@@ -1,0 +1,177 @@
+//! Functions of sequences: called for each row, in the order of the rows.
+//!
+//! `nextval` may have to wait for a counter's record, so it cannot be called within an expression.
+//! Where a whole batch will be asked for, the values for its rows are taken together: the counter
+//! is locked, and its record written, once for all of them. A value that was taken for a row which
+//! then fails is lost, as one that is rolled back is.
+
+use engine::Transaction;
+use types::{Result, Scratch, SqlError, SqlState, Value};
+
+use super::{Input, Operator, Run, Step};
+use crate::{
+    catalog::{Catalog, Catalogs, CounterState, ObjectId, Sequence, SessionValues},
+    plan::Sequences,
+    relation::SequenceFunction,
+    rows::Rows,
+};
+
+/// The sequences, as a statement reaches them.
+#[derive(Clone, Copy)]
+pub(crate) struct Counters<'r> {
+    pub(crate) catalogs: &'r Catalogs,
+    /// What the statement's plan was made from.
+    pub(crate) catalog: &'r Catalog,
+    pub(crate) session: &'r SessionValues,
+}
+
+pub(super) struct Advancing<'p> {
+    plan: &'p Sequences,
+    input: Input<'p>,
+    scratch: Scratch,
+}
+
+impl<'p> Advancing<'p> {
+    pub(super) fn new(plan: &'p Sequences, input: Input<'p>) -> Self {
+        Self {
+            plan,
+            input,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.input.more(run).await? {
+            return Ok(false);
+        }
+        self.scratch.reset();
+        let batch = &self.input.batch;
+        let end = match self.plan.one_by_one {
+            true => self.input.taken + 1,
+            false => batch.len(),
+        };
+        let mut machine = run.machine(&self.scratch);
+        let mut ahead = Ahead::default();
+        let mut row: Vec<Value<'_>> = Vec::with_capacity(batch.width() + self.plan.calls.len());
+        let mut arguments: Vec<Value<'_>> = Vec::with_capacity(3);
+        for at in self.input.taken..end {
+            row.clear();
+            row.extend_from_slice(batch.row(at));
+            for call in &self.plan.calls {
+                arguments.clear();
+                for argument in &call.arguments {
+                    arguments.push(argument.run(&mut machine, &row)?);
+                }
+                let wanted = if call.is_fixed { end - at } else { 1 };
+                let answer = run
+                    .counters
+                    .call(
+                        run.transaction,
+                        call.function,
+                        &arguments,
+                        wanted,
+                        &mut ahead,
+                    )
+                    .await?;
+                row.push(answer);
+            }
+            out.push(row.iter().copied());
+        }
+        self.input.taken = end;
+        Ok(true)
+    }
+}
+
+/// Values that were taken for the rows of a batch.
+#[derive(Default)]
+struct Ahead {
+    /// The next one last.
+    of: Vec<(ObjectId, Vec<i64>)>,
+}
+
+impl Ahead {
+    fn of(&mut self, sequence: ObjectId) -> &mut Vec<i64> {
+        let at = self.of.iter().position(|(id, _)| *id == sequence);
+        let at = at.unwrap_or_else(|| {
+            self.of.push((sequence, Vec::new()));
+            self.of.len() - 1
+        });
+        &mut self.of[at].1
+    }
+}
+
+impl<'r> Counters<'r> {
+    async fn call(
+        &self,
+        transaction: &Transaction,
+        function: SequenceFunction,
+        arguments: &[Value<'_>],
+        wanted: usize,
+        ahead: &mut Ahead,
+    ) -> Result<Value<'static>> {
+        if arguments.iter().any(|argument| argument.is_null()) {
+            return Ok(Value::Null);
+        }
+        let value = match function {
+            SequenceFunction::Last => self
+                .session
+                .last(|id| self.catalog.sequence(id).is_some())?,
+            SequenceFunction::Current => self.session.current(self.sequence(arguments)?)?,
+            SequenceFunction::Next => {
+                let sequence = self.sequence(arguments)?;
+                let values = ahead.of(sequence.id);
+                if values.is_empty() {
+                    let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
+                    self.catalogs
+                        .next_values(transaction, sequence, wanted, values)
+                        .await?;
+                    values.reverse();
+                }
+                let missing = || SqlError::new(SqlState::INTERNAL_ERROR, "a sequence gave nothing");
+                let value = values.pop().ok_or_else(missing)?;
+                self.session.note(sequence, value, true);
+                value
+            }
+            SequenceFunction::Set => {
+                let sequence = self.sequence(arguments)?;
+                let (last, is_called) = match arguments {
+                    [_, Value::Int8(last)] => (*last, true),
+                    [_, Value::Int8(last), Value::Bool(is_called)] => (*last, *is_called),
+                    _ => return Err(SqlError::new(SqlState::INTERNAL_ERROR, "setval of nothing")),
+                };
+                let state = CounterState { last, is_called };
+                self.catalogs
+                    .set_value(transaction, sequence, state)
+                    .await?;
+                ahead.of(sequence.id).clear();
+                if is_called {
+                    self.session.note(sequence, last, false);
+                }
+                last
+            }
+        };
+        Ok(Value::Int8(value))
+    }
+
+    fn sequence(&self, arguments: &[Value<'_>]) -> Result<&'r Sequence> {
+        let Some(Value::Oid(id)) = arguments.first() else {
+            return Err(SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                "no sequence is named",
+            ));
+        };
+        self.catalog
+            .expect_sequence(ObjectId(*id))
+            .map(|sequence| &**sequence)
+    }
+}
+
+impl Operator for Advancing<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}

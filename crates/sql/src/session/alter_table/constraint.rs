@@ -1,0 +1,459 @@
+//! Constraints: added to a table with rows, dropped, validated.
+//!
+//! # The primary key
+//! A table that is created with a primary key has its rows under it. One that gets it later has
+//! its rows copied under it, too: then a lookup is one descent and not two, and nothing besides
+//! the rows is to be maintained. That costs writing all rows once, and memory for both copies
+//! until the transaction has ended; an index would cost something with each later access. Dropping
+//! such a key, or a column of it, copies the rows under hidden numbers again.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, TableConstraint};
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    super::{
+        Session,
+        foreign_key::Written,
+        stored_text::{mentions, name_columns, stored},
+    },
+    column::contains_nulls,
+    rewrite::violated_by_some,
+};
+use crate::{
+    bind::{Binder, Parameters},
+    catalog::{
+        Behavior, Check, Column, Constraint, IndexColumn, IndexKey, NameClass, NewCheck, NewIndex,
+        NewTable, ObjectId, PrimaryKey, RowKey, StoredExpression, Table, Target, Unique,
+    },
+    name,
+};
+
+impl Session {
+    pub(super) async fn add_constraint(
+        &self,
+        id: ObjectId,
+        constraint: &TableConstraint,
+        is_valid: bool,
+    ) -> Result<()> {
+        let table = self.table_now(id)?;
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                let columns = positions(&table, &key.columns)?;
+                let name = key.name.as_ref().map(name::fold);
+                self.add_primary_key(id, name, columns).await
+            }
+            TableConstraint::Unique(unique) => {
+                let columns = positions(&table, &unique.columns)?;
+                let name = unique.name.as_ref().map(name::fold);
+                let nulls_not_distinct =
+                    unique.nulls_distinct == ast::NullsDistinctOption::NotDistinct;
+                self.add_unique(id, name, columns, nulls_not_distinct).await
+            }
+            TableConstraint::Check(check) => {
+                let name = match &check.name {
+                    Some(name) => name::fold(name),
+                    None => self.check_name(&table, &check.expr),
+                };
+                let mut expression = stored(&check.expr);
+                name_columns(&mut expression, &table.columns, id);
+                self.add_check(id, name, expression, is_valid).await
+            }
+            TableConstraint::ForeignKey(key) => {
+                let written = Written::of_table(key);
+                self.add_foreign_key(id, &written, is_valid).await
+            }
+            other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
+        }
+    }
+
+    /// The constraints that a new column was defined with.
+    pub(super) async fn add_constraints_of(&self, id: ObjectId, draft: NewTable) -> Result<()> {
+        if let Some((name, columns)) = draft.primary_key {
+            self.add_primary_key(id, Some(name), columns).await?;
+        }
+        for unique in draft.uniques {
+            let (name, columns) = (Some(unique.name), unique.columns);
+            self.add_unique(id, name, columns, unique.nulls_not_distinct)
+                .await?;
+        }
+        for check in draft.checks {
+            self.add_check(id, check.name, check.expression, true)
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn add_primary_key(
+        &self,
+        id: ObjectId,
+        name: Option<String>,
+        columns: Vec<u16>,
+    ) -> Result<()> {
+        let table = self.table_now(id)?;
+        if table.primary_key.is_some() {
+            let message = format!(
+                "multiple primary keys for table \"{}\" are not allowed",
+                table.name
+            );
+            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        let ddl = self.ddl()?;
+        let name = match name {
+            Some(name) => self.free_relation(&table, name)?,
+            None => ddl.choose_name(table.schema, &table.name, None, "pkey", |_| false),
+        };
+        is_free(&table, &name)?;
+        let number = ddl.new_id().await?;
+        let edit = |table: &mut Table| {
+            let mut all = table.columns.to_vec();
+            all.iter_mut().for_each(|column| column.missing = None);
+            for position in &columns {
+                all[usize::from(*position)].not_null = true;
+            }
+            table.columns = all.into();
+            let columns: Arc<[u16]> = columns.into();
+            table.row_key = RowKey::Columns(columns.clone());
+            table.primary_key = Some(PrimaryKey {
+                name: name.into(),
+                id: number,
+                columns,
+                index: None,
+            });
+        };
+        self.rewrite(id, edit, &[]).await.map(drop)
+    }
+
+    /// Takes the primary key from a table whose rows lie under it.
+    pub(super) async fn unkey(&self, id: ObjectId) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let table = self.table_now(id)?;
+        let others = table
+            .referenced_by
+            .iter()
+            .filter_map(|id| catalog.table(*id));
+        let mut keys = others.flat_map(|other| other.foreign_keys.iter());
+        if keys.any(|key| key.referenced == id && key.referenced_index.is_none()) {
+            return Err(
+                SqlError::unsupported("dropping a primary key that foreign keys refer to")
+                    .hint("Drop the foreign keys before."),
+            );
+        }
+        let edit = |table: &mut Table| {
+            let mut all = table.columns.to_vec();
+            all.iter_mut().for_each(|column| column.missing = None);
+            table.columns = all.into();
+            (table.row_key, table.primary_key) = (RowKey::Hidden, None);
+        };
+        self.rewrite(id, edit, &[]).await.map(drop)
+    }
+
+    async fn add_unique(
+        &self,
+        id: ObjectId,
+        name: Option<String>,
+        columns: Vec<u16>,
+        nulls_not_distinct: bool,
+    ) -> Result<()> {
+        let table = self.table_now(id)?;
+        let ddl = self.ddl()?;
+        let column = |position: &u16| &table.columns[usize::from(*position)];
+        let name = match name {
+            Some(name) => self.free_relation(&table, name)?,
+            None => {
+                let names: Vec<_> = columns.iter().map(|at| &*column(at).name).collect();
+                let joined = names.join("_");
+                ddl.choose_name(table.schema, &table.name, Some(&joined), "key", |_| false)
+            }
+        };
+        let keys = columns.iter().map(|position| IndexColumn {
+            key: IndexKey::Column(*position),
+            ty: column(position).ty,
+            descending: false,
+            nulls_first: false,
+        });
+        let index = NewIndex {
+            name,
+            unique: true,
+            nulls_not_distinct,
+            columns: keys.collect(),
+            constraint: Some(Constraint::Unique),
+            ..NewIndex::default()
+        };
+        ddl.create_index(id, index).await.map(drop)
+    }
+
+    async fn add_check(
+        &self,
+        id: ObjectId,
+        name: String,
+        expression: StoredExpression,
+        is_valid: bool,
+    ) -> Result<()> {
+        let table = self.table_now(id)?;
+        is_free(&table, &name)?;
+        {
+            let catalog = self.changes.catalog();
+            let surroundings = self.surroundings(&catalog);
+            let mut parameters = Parameters::default();
+            let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+            let live: Vec<Column> = table
+                .live_columns()
+                .map(|(_, column)| column.clone())
+                .collect();
+            binder.check_condition(&table.name, &live, &expression.text)?;
+        }
+        if is_valid {
+            self.all_satisfy(&table, &name, &expression).await?;
+        }
+        let check = NewCheck {
+            name,
+            expression,
+            is_valid,
+        };
+        self.ddl()?.add_check(id, check).await.map(drop)
+    }
+
+    /// # Errors
+    /// 23514, if a row does not satisfy a check.
+    async fn all_satisfy(
+        &self,
+        table: &Table,
+        name: &str,
+        expression: &StoredExpression,
+    ) -> Result<()> {
+        let condition = format!("not ({})", expression.text);
+        match self.has_row(table, &condition).await? {
+            true => Err(violated_by_some(table, name)),
+            false => Ok(()),
+        }
+    }
+
+    /// A check's name if none was given: with its column's, if it has but one.
+    fn check_name(&self, table: &Table, expression: &ast::Expr) -> String {
+        let text = expression.to_string();
+        let named = table.live_columns();
+        let mut named = named.filter(|(_, column)| mentions(&text, &column.name));
+        let prefix = match (named.next(), named.next()) {
+            (Some((_, column)), None) => format!("{}_{}_check", table.name, column.name),
+            _ => format!("{}_check", table.name),
+        };
+        let numbered = (1..).map(|number| format!("{prefix}{number}"));
+        let mut names = std::iter::once(prefix.clone()).chain(numbered);
+        names
+            .find(|name| is_free(table, name).is_ok())
+            .unwrap_or_default()
+    }
+
+    pub(super) async fn add_index_constraint(
+        &self,
+        id: ObjectId,
+        written: Option<&ast::Ident>,
+        is_primary: bool,
+        index: &ast::Ident,
+    ) -> Result<()> {
+        let table = self.table_now(id)?;
+        let index_name = name::fold(index);
+        let Some(index) = table.index_named(&index_name) else {
+            let message = format!("index \"{index_name}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        };
+        let wrong = |why: &str| {
+            let message = format!("\"{index_name}\" {why}");
+            let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, message);
+            Err(error
+                .detail("Cannot create a primary key or unique constraint using such an index."))
+        };
+        let key = index.key_columns();
+        let Some(columns) = key.filter(|_| index.predicate.is_none()) else {
+            return match index.predicate {
+                Some(_) => wrong("is a partial index"),
+                None => wrong("contains expressions"),
+            };
+        };
+        if !index.unique {
+            return wrong("is not a unique index");
+        }
+        if !index.is_valid {
+            let message = format!("index \"{index_name}\" is not valid");
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                message,
+            ));
+        }
+        let is_used = table.uniques.iter().any(|unique| unique.index == index.id)
+            || (table.primary_key.iter()).any(|key| key.index == Some(index.id));
+        if is_used {
+            let message = format!("index \"{index_name}\" is already associated with a constraint");
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                message,
+            ));
+        }
+        if is_primary {
+            if table.primary_key.is_some() {
+                let message = format!(
+                    "multiple primary keys for table \"{}\" are not allowed",
+                    table.name
+                );
+                return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+            }
+            for position in &columns {
+                let column = &table.columns[usize::from(*position)];
+                let condition = format!("{} is null", name::quoted(&column.name));
+                if !column.not_null && self.has_row(&table, &condition).await? {
+                    return Err(contains_nulls(&table, &column.name));
+                }
+            }
+        }
+        let ddl = self.ddl()?;
+        let name = written.map_or_else(|| index_name.clone(), name::fold);
+        is_free(&table, &name)?;
+        if name != index_name {
+            ddl.rename(index.id, &name).await?;
+        }
+        let (number, index) = (ddl.new_id().await?, index.id);
+        let enter = |table: &mut Table| {
+            let (name, columns): (Arc<str>, Arc<[u16]>) = (name.into(), columns.into());
+            if is_primary {
+                let mut all = table.columns.to_vec();
+                for position in columns.iter() {
+                    all[usize::from(*position)].not_null = true;
+                }
+                table.columns = all.into();
+                table.primary_key = Some(PrimaryKey {
+                    name,
+                    id: number,
+                    columns,
+                    index: Some(index),
+                });
+            } else {
+                let unique = Unique {
+                    name,
+                    id: number,
+                    columns,
+                    index,
+                };
+                table.uniques = table.uniques.iter().cloned().chain([unique]).collect();
+            }
+            Ok(())
+        };
+        self.edit_table(id, enter).await
+    }
+
+    pub(super) async fn drop_constraint(
+        &self,
+        id: ObjectId,
+        ident: &ast::Ident,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
+        let table = self.table_now(id)?;
+        let name = name::fold(ident);
+        let key = table.primary_key.iter().find(|key| *key.name == *name);
+        if key.is_some_and(|key| key.index.is_none()) {
+            return self.unkey(id).await;
+        }
+        let Some(constraint) = table.constraint(&name) else {
+            return match if_exists {
+                true => Ok(()),
+                false => Err(no_such_constraint(&table, &name)),
+            };
+        };
+        let behavior = match cascade {
+            true => Behavior::Cascade,
+            false => Behavior::Restrict,
+        };
+        let target = Target::Constraint(id, constraint);
+        self.ddl()?.drop(&[target], behavior).await.map(drop)
+    }
+
+    pub(super) async fn validate_constraint(&self, id: ObjectId, ident: &ast::Ident) -> Result<()> {
+        let table = self.table_now(id)?;
+        let name = name::fold(ident);
+        if let Some(key) = table.foreign_keys.iter().find(|key| *key.name == *name) {
+            return match key.is_valid {
+                true => Ok(()),
+                false => self.validate_foreign_key(id, &name).await,
+            };
+        }
+        let Some(check) = table.checks.iter().find(|check| *check.name == *name) else {
+            let message = format!(
+                "constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint",
+                table.name
+            );
+            return Err(match is_free(&table, &name) {
+                Ok(()) => no_such_constraint(&table, &name),
+                Err(_) => SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
+            });
+        };
+        if check.is_valid {
+            return Ok(());
+        }
+        self.all_satisfy(&table, &name, &check.expression).await?;
+        let number = check.id;
+        let validate = |table: &mut Table| {
+            let mut checks: Vec<Check> = table.checks.to_vec();
+            let found = checks.iter_mut().filter(|check| check.id == number);
+            found.for_each(|check| check.is_valid = true);
+            table.checks = checks.into();
+            Ok(())
+        };
+        self.edit_table(id, validate).await
+    }
+
+    /// A name for the index of a constraint, if no relation has it.
+    fn free_relation(&self, table: &Table, name: String) -> Result<String> {
+        let catalog = self.changes.catalog();
+        match catalog.named(NameClass::Relation, table.schema, &name) {
+            None => Ok(name),
+            Some(_) => {
+                let message = format!("relation \"{name}\" already exists");
+                Err(SqlError::new(SqlState::DUPLICATE_TABLE, message))
+            }
+        }
+    }
+}
+
+/// # Errors
+/// 42710, if the table has a constraint of this name.
+pub(super) fn is_free(table: &Table, name: &str) -> Result<()> {
+    if table.constraint(name).is_some() {
+        let message = format!(
+            "constraint \"{name}\" for relation \"{}\" already exists",
+            table.name
+        );
+        return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
+    }
+    Ok(())
+}
+
+fn no_such_constraint(table: &Table, name: &str) -> SqlError {
+    let message = format!(
+        "constraint \"{name}\" of relation \"{}\" does not exist",
+        table.name
+    );
+    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+}
+
+fn positions(table: &Table, columns: &[ast::IndexColumn]) -> Result<Vec<u16>> {
+    let mut found = Vec::with_capacity(columns.len());
+    for column in columns {
+        let ast::Expr::Identifier(ident) = &column.column.expr else {
+            return Err(SqlError::unsupported("a key over an expression"));
+        };
+        let folded = name::fold(ident);
+        let Some((at, _)) = table.column(&folded) else {
+            let message = format!("column \"{folded}\" named in key does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        let at = u16::try_from(at).unwrap_or(u16::MAX);
+        if found.contains(&at) {
+            let message = format!("column \"{folded}\" appears twice in primary key constraint");
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        found.push(at);
+    }
+    Ok(found)
+}

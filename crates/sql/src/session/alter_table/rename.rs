@@ -1,0 +1,215 @@
+//! Names: of tables and other objects, of columns and constraints; and the schema that something
+//! lies in.
+//!
+//! A column is named by the expressions of its table, which are kept as text and rewritten with
+//! it. Views name tables and columns too; what they read keeps its names.
+
+use sqlparser::ast::{self, Ident};
+use types::{Result, SqlError, SqlState};
+
+use super::super::{Session, stored_text::renamed_text};
+use crate::{
+    catalog::{Catalog, Generation, IndexKey, ObjectId, Relation, StoredExpression, Table},
+    name,
+    parse::definition::{ObjectChange, ObjectKind},
+};
+
+impl Session {
+    /// `ALTER ... RENAME`, `SET SCHEMA`, `OWNER TO`.
+    pub(in crate::session) async fn alter_object(
+        &self,
+        kind: ObjectKind,
+        written: &ast::ObjectName,
+        if_exists: bool,
+        change: &ObjectChange,
+    ) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let named = name::qualified(written, &self.database.name)?;
+        if kind == ObjectKind::Schema {
+            let schema = catalog.expect_schema(&named.name)?.id;
+            return match change {
+                ObjectChange::Name(new) => self.rename_schema(&catalog, schema, new).await,
+                ObjectChange::Owner(owner) => self.owner_is(owner),
+                _ => Err(SqlError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "a schema can be renamed, and no more",
+                )),
+            };
+        }
+        let found = catalog.find_relation(&self.search_path, named.schema.as_deref(), &named.name);
+        if found.is_none() && if_exists {
+            return Ok(());
+        }
+        let found =
+            catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)?;
+        let (id, is) = match &found {
+            Relation::Table(table) => (table.id, ObjectKind::Table),
+            Relation::Index(_, index) => (index.id, ObjectKind::Index),
+            Relation::Sequence(sequence) => (sequence.id, ObjectKind::Sequence),
+            Relation::View(view) => (view.id, ObjectKind::View),
+        };
+        // ALTER TABLE is for all of them, and ALTER INDEX takes tables' names as well.
+        let fits = is == kind
+            || kind == ObjectKind::Table
+            || (kind, is) == (ObjectKind::Index, ObjectKind::Table);
+        if !fits {
+            let article = if kind == ObjectKind::Index { "an" } else { "a" };
+            let noun = kind.noun();
+            let message = format!("\"{}\" is not {article} {noun}", named.name);
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        match (change, found) {
+            (ObjectChange::Owner(owner), _) => self.owner_is(owner),
+            (ObjectChange::Name(new), _) => {
+                self.no_view_over(id, "renaming what")?;
+                self.ddl()?.rename(id, &name::fold(new)).await
+            }
+            (ObjectChange::Schema(schema), Relation::Index(..)) => {
+                let message = format!("cannot set the schema of \"{}\" alone", named.name);
+                let _ = schema;
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+            (ObjectChange::Schema(schema), found) => {
+                let schema = catalog.expect_schema(&name::fold(schema))?.id;
+                if let Relation::Sequence(sequence) = found
+                    && let Some(owner) = sequence.owned_by
+                {
+                    let owner = catalog.table(owner.table).map_or("", |table| &table.name);
+                    let message = "cannot move an owned sequence into another schema";
+                    let detail = format!(
+                        "Sequence \"{}\" is linked to table \"{owner}\".",
+                        sequence.name
+                    );
+                    return Err(
+                        SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail)
+                    );
+                }
+                self.no_view_over(id, "moving what")?;
+                self.ddl()?.set_schema(id, schema).await
+            }
+            (ObjectChange::ColumnName(old, new), Relation::Table(table)) => {
+                self.rename_column(table, old, new).await
+            }
+            (ObjectChange::ColumnName(..), _) => Err(SqlError::unsupported(format_args!(
+                "renaming a column of {}",
+                kind.noun()
+            ))),
+            (ObjectChange::ConstraintName(old, new), Relation::Table(table)) => {
+                self.rename_constraint(table, old, new).await
+            }
+            (ObjectChange::ConstraintName(..), _) => {
+                let message = format!("\"{}\" is not a table", named.name);
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+        }
+    }
+
+    async fn rename_schema(&self, catalog: &Catalog, id: ObjectId, new: &Ident) -> Result<()> {
+        let inside = catalog
+            .objects()
+            .filter(|object| object.schema() == Some(id));
+        for object in inside {
+            self.no_view_over(object.id(), "renaming the schema of what")?;
+        }
+        self.ddl()?.rename(id, &name::fold(new)).await
+    }
+
+    async fn rename_column(&self, table: &Table, old: &Ident, new: &Ident) -> Result<()> {
+        let (old, new) = (name::fold(old), name::fold(new));
+        let Some((at, _)) = table.column(&old) else {
+            let message = format!("column \"{old}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        if table.column(&new).is_some() {
+            let message = format!(
+                "column \"{new}\" of relation \"{}\" already exists",
+                table.name
+            );
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        self.no_view_over(table.id, "renaming a column of what")?;
+        let position = u16::try_from(at).unwrap_or(u16::MAX);
+        let ddl = self.ddl()?;
+        ddl.rename_column(table.id, position, &new).await?;
+        self.edit_table(table.id, |table| rename_in(table, &old, &new))
+            .await
+    }
+
+    async fn rename_constraint(&self, table: &Table, old: &Ident, new: &Ident) -> Result<()> {
+        let (old, new) = (name::fold(old), name::fold(new));
+        let unique = table.uniques.iter().find(|unique| *unique.name == *old);
+        let key = table.primary_key.iter().find(|key| *key.name == *old);
+        let index = unique
+            .map(|unique| unique.index)
+            .or(key.and_then(|key| key.index));
+        if let Some(index) = index {
+            return self.ddl()?.rename(index, &new).await;
+        }
+        let known = key.is_some()
+            || table.checks.iter().any(|check| *check.name == *old)
+            || table.foreign_keys.iter().any(|key| *key.name == *old);
+        if !known {
+            let message = format!(
+                "constraint \"{old}\" for table \"{}\" does not exist",
+                table.name
+            );
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+        let rename = |table: &mut Table| {
+            let name = std::sync::Arc::<str>::from(new.as_str());
+            if let Some(key) = &mut table.primary_key
+                && *key.name == *old
+            {
+                key.name = name.clone();
+            }
+            let mut checks = table.checks.to_vec();
+            let renamed = checks.iter_mut().filter(|check| *check.name == *old);
+            renamed.for_each(|check| check.name = name.clone());
+            checks.sort_by(|one, other| one.name.cmp(&other.name));
+            table.checks = checks.into();
+            let mut keys = table.foreign_keys.to_vec();
+            let renamed = keys.iter_mut().filter(|key| *key.name == *old);
+            renamed.for_each(|key| key.name = name.clone());
+            keys.sort_by(|one, other| one.name.cmp(&other.name));
+            table.foreign_keys = keys.into();
+            Ok(())
+        };
+        super::constraint::is_free(table, &new)?;
+        self.edit_table(table.id, rename).await
+    }
+}
+
+/// Has a table's expressions name a column otherwise.
+fn rename_in(table: &mut Table, old: &str, new: &str) -> Result<()> {
+    let renamed = |stored: &mut StoredExpression| {
+        stored.text = renamed_text(&stored.text, old, new)?.into();
+        Ok::<(), SqlError>(())
+    };
+    let mut checks = table.checks.to_vec();
+    for check in &mut checks {
+        renamed(&mut check.expression)?;
+    }
+    table.checks = checks.into();
+    let mut columns = table.columns.to_vec();
+    for column in &mut columns {
+        if let Some(Generation::Stored(stored)) = &mut column.generation {
+            renamed(stored)?;
+        }
+    }
+    table.columns = columns.into();
+    let mut indexes = table.indexes.to_vec();
+    for index in &mut indexes {
+        let mut keys = index.columns.to_vec();
+        for key in &mut keys {
+            if let IndexKey::Expression(stored) = &mut key.key {
+                renamed(stored)?;
+            }
+        }
+        index.columns = keys.into();
+        if let Some(predicate) = &mut index.predicate {
+            renamed(predicate)?;
+        }
+    }
+    table.indexes = indexes.into();
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! The type of a column, changed: all rows are rewritten.
+
+use sqlparser::ast;
+use types::{Result, SqlError, SqlState, TypeModifier};
+
+use super::super::{Session, stored_text::mentions};
+use crate::{
+    bind::{Binder, NewValue, Parameters},
+    catalog::{Column, Generation, IndexKey, Object, Table},
+    data_type,
+    parse::definition::SequenceClauses,
+};
+
+impl Session {
+    pub(super) async fn retype(
+        &self,
+        table: &Table,
+        at: usize,
+        data_type: &ast::DataType,
+        using: Option<&ast::Expr>,
+    ) -> Result<()> {
+        let column = &table.columns[at];
+        let catalog = self.changes.catalog();
+        let (ty, modifier) = data_type::resolve(data_type, &catalog, &self.search_path)?;
+        let position = u16::try_from(at).unwrap_or(u16::MAX);
+        if matches!(column.generation, Some(Generation::Stored(_))) && using.is_some() {
+            let message = format!("cannot specify USING when altering type of generated column");
+            let detail = format!("Column \"{}\" is a generated column.", column.name);
+            return Err(SqlError::new(SqlState::INVALID_COLUMN_DEFINITION, message).detail(detail));
+        }
+        self.is_retypable(table, position)?;
+        let mut changed = column.clone();
+        (changed.ty, changed.modifier, changed.missing) = (ty, modifier, None);
+        {
+            let surroundings = self.surroundings(&catalog);
+            let mut parameters = Parameters::default();
+            let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+            let live: Vec<Column> = table
+                .live_columns()
+                .map(|(_, column)| column.clone())
+                .collect();
+            binder
+                .check_column(&table.name, &live, &changed)
+                .map_err(|error| {
+                    if error.state() != SqlState::DATATYPE_MISMATCH || changed.default.is_none() {
+                        return error;
+                    }
+                    let message = format!(
+                        "default for column \"{}\" cannot be cast automatically to type {}",
+                        column.name,
+                        ty.name(&*catalog)
+                    );
+                    SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                })?;
+        }
+        // A looser form of the same type takes what is there as it is.
+        if ty == column.ty && modifier == TypeModifier::NONE && using.is_none() {
+            let loosen = |column: &mut Column| column.modifier = modifier;
+            let ddl = self.ddl()?;
+            return ddl.alter_column(table.id, position, loosen).await.map(drop);
+        }
+        if let Some(Generation::Identity { sequence, .. }) = column.generation {
+            let clauses = SequenceClauses {
+                data_type: Some(data_type.clone()),
+                ..SequenceClauses::default()
+            };
+            let sequence = catalog.expect_sequence(sequence)?;
+            self.change_sequence(sequence, &clauses, None).await?;
+        }
+        let edit = |table: &mut Table| {
+            let mut columns = table.columns.to_vec();
+            columns[at] = changed;
+            // Rows that were older than a column have its value now.
+            columns.iter_mut().for_each(|column| column.missing = None);
+            table.columns = columns.into();
+            let mut indexes = table.indexes.to_vec();
+            for index in &mut indexes {
+                let mut keys = index.columns.to_vec();
+                for key in &mut keys {
+                    if matches!(key.key, IndexKey::Column(of) if of == position) {
+                        key.ty = ty;
+                    }
+                }
+                index.columns = keys.into();
+            }
+            table.indexes = indexes.into();
+        };
+        let value = using.map_or(NewValue::Converted, NewValue::Computed);
+        self.rewrite(table.id, edit, &[(at, value)]).await.map(drop)
+    }
+
+    /// # Errors
+    /// 0A000, if views, generated columns, references or index expressions use the column.
+    fn is_retypable(&self, table: &Table, position: u16) -> Result<()> {
+        let name = &table.columns[usize::from(position)].name;
+        let catalog = self.changes.catalog();
+        let uses = |text: &str| mentions(text, name);
+        for (_, other) in table.live_columns() {
+            if let Some(Generation::Stored(stored)) = &other.generation
+                && other.name != *name
+                && uses(&stored.text)
+            {
+                let message = "cannot alter type of a column used by a generated column";
+                let detail = format!(
+                    "Column \"{name}\" is used by generated column \"{}\".",
+                    other.name
+                );
+                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+            }
+        }
+        let reads = |object: &Object| match object {
+            Object::View(view) => view.dependencies.iter().any(|on| {
+                on.object == table.id && on.column.is_none_or(|column| column == position)
+            }),
+            _ => false,
+        };
+        if catalog.objects().any(reads) {
+            let message = "cannot alter type of a column used by a view or rule";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let own = table.foreign_keys.iter();
+        let is_own = own.clone().any(|key| key.columns.contains(&position));
+        let others = table
+            .referenced_by
+            .iter()
+            .filter_map(|id| catalog.table(*id));
+        let mut references = others.flat_map(|other| other.foreign_keys.iter());
+        let is_referred = references
+            .any(|key| key.referenced == table.id && key.referenced_columns.contains(&position));
+        if is_own || is_referred {
+            return Err(SqlError::unsupported(
+                "altering the type of a column of a foreign key",
+            ));
+        }
+        Ok(())
+    }
+}

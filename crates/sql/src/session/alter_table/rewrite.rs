@@ -1,0 +1,223 @@
+//! Copying all rows of a table into another storage, and looking at all of them.
+
+use std::{rc::Rc, sync::Arc};
+
+use engine::Isolation;
+use types::{
+    Result, SqlError, SqlState, Type,
+    row::{RowLayout, RowWriter},
+};
+
+use super::super::{
+    Field, ResultRow, Session, Sink, Tag,
+    query::{Kind, Planned},
+};
+use crate::{
+    bind::{Binder, NewValue},
+    catalog::{Index, ObjectId, Table},
+    expression::{ColumnId, Expression},
+    name, parse, plan,
+    relation::Relation,
+    rows::Rows,
+};
+
+impl Session {
+    /// Has a table's rows copied into a storage of another form: `edit` says what the table is
+    /// then, `changed` which columns are computed anew. Indexes are built over the copy.
+    pub(super) async fn rewrite(
+        &self,
+        id: ObjectId,
+        edit: impl FnOnce(&mut Table),
+        changed: &[(usize, NewValue<'_>)],
+    ) -> Result<Arc<Table>> {
+        self.reads_newest()?;
+        let ddl = self.ddl()?;
+        let old = ddl.lock_exclusively(id).await?;
+        let mut new = (*old).clone();
+        edit(&mut new);
+        let indexes: Vec<Index> = new.indexes.to_vec();
+        ddl.new_storage(&mut new).await?;
+        // The copy is written as a table of its own, so that it may be while the old one is read;
+        // what was not looked at in the old rows is not in the new.
+        let copy = Table {
+            id: ObjectId::default(),
+            checks: new
+                .checks
+                .iter()
+                .filter(|check| check.is_valid)
+                .cloned()
+                .collect(),
+            foreign_keys: Arc::default(),
+            referenced_by: Arc::default(),
+            ..new.clone()
+        };
+        let catalog = self.changes.catalog();
+        let relation =
+            Binder::rewrite(&self.surroundings(&catalog), &old, &Arc::new(copy), changed)?;
+        let plan = plan::plan(relation, &[], 0)?;
+        let planned = Planned::own(plan, Kind::Insert, &catalog);
+        let mut parameters = Rows::new(0);
+        parameters.push([]);
+        let copied = self.run(&planned, &parameters, &mut Nothing).await;
+        copied.map_err(|error| not_copied(error, &new))?;
+        ddl.replace_storage(new, &indexes).await
+    }
+
+    /// Whether a table has a row for which a condition holds, written as SQL.
+    pub(super) async fn has_row(&self, table: &Table, condition: &str) -> Result<bool> {
+        self.reads_newest()?;
+        let catalog = self.changes.catalog();
+        let text = format!(
+            "select from {}.{} where {condition} limit 1",
+            name::quoted(catalog.schema_name(table.schema)),
+            name::quoted(&table.name)
+        );
+        let sources = parse::split(&text)?;
+        let Some(source) = sources.first() else {
+            return Ok(false);
+        };
+        let statement = source.parse()?;
+        let mut parameters = crate::bind::Parameters::default();
+        let planned = Rc::new(self.bound(source, &statement, &mut parameters, &catalog)?);
+        let mut none = Rows::new(0);
+        none.push([]);
+        let mut found = Found(false);
+        self.run(&planned, &none, &mut found).await?;
+        Ok(found.0)
+    }
+
+    /// The value of an expression over nothing, as rows have it that are older than a column of its
+    /// type; `None`: NULL.
+    pub(super) async fn value_of(&self, value: Expression) -> Result<Option<Arc<[u8]>>> {
+        let catalog = self.changes.catalog();
+        let mut kept = Kept {
+            ty: value.ty,
+            bytes: None,
+        };
+        let column = ColumnId(0);
+        let relation = Relation::Rows {
+            columns: vec![column],
+            rows: vec![vec![value]],
+        };
+        let plan = plan::plan(relation, &[column], 0)?;
+        let planned = Planned::own(plan, Kind::Select, &catalog);
+        let mut none = Rows::new(0);
+        none.push([]);
+        self.run(&planned, &none, &mut kept).await?;
+        Ok(kept.bytes)
+    }
+
+    /// # Errors
+    /// 0A000 in a transaction on a snapshot, which does not see what was committed since.
+    fn reads_newest(&self) -> Result<()> {
+        match self
+            .transaction
+            .as_ref()
+            .map(|transaction| transaction.isolation())
+        {
+            None | Some(Isolation::ReadCommitted) => Ok(()),
+            Some(Isolation::Snapshot | Isolation::Serializable) => Err(SqlError::unsupported(
+                "ALTER TABLE that looks at rows in a transaction on a snapshot",
+            )
+            .hint("Use READ COMMITTED.")),
+        }
+    }
+}
+
+/// What keeps a row from the copy keeps the table from being altered.
+fn not_copied(error: SqlError, table: &Table) -> SqlError {
+    let name = &table.name;
+    match (error.state(), error.constraint_name(), error.column_name()) {
+        (SqlState::NOT_NULL_VIOLATION, _, Some(column)) => {
+            let message =
+                format!("column \"{column}\" of relation \"{name}\" contains null values");
+            SqlError::new(SqlState::NOT_NULL_VIOLATION, message)
+                .table(name)
+                .column(column)
+        }
+        (SqlState::CHECK_VIOLATION, Some(check), _) => violated_by_some(table, check),
+        (SqlState::UNIQUE_VIOLATION, Some(key), _) => {
+            let message = format!("could not create unique index \"{key}\"");
+            let told = SqlError::new(SqlState::UNIQUE_VIOLATION, message)
+                .table(name)
+                .constraint(key);
+            match error.detail_text() {
+                Some(detail) => told.detail(detail.replace("already exists.", "is duplicated.")),
+                None => told,
+            }
+        }
+        _ => error,
+    }
+}
+
+/// A check that rows do not satisfy.
+pub(super) fn violated_by_some(table: &Table, check: &str) -> SqlError {
+    let name = &table.name;
+    let message =
+        format!("check constraint \"{check}\" of relation \"{name}\" is violated by some row");
+    SqlError::new(SqlState::CHECK_VIOLATION, message)
+        .table(name)
+        .constraint(check)
+}
+
+/// Takes nothing.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A value as rows have it.
+struct Kept {
+    ty: Type,
+    bytes: Option<Arc<[u8]>>,
+}
+
+impl Sink for Kept {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        if let [value] = row.values
+            && !value.is_null()
+        {
+            let mut bytes = Vec::new();
+            RowWriter::write(&RowLayout::new(&[self.ty])?, row.values, &mut bytes)?;
+            self.bytes = Some(bytes.into());
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether there was a row.
+struct Found(bool);
+
+impl Sink for Found {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        self.0 = true;
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}

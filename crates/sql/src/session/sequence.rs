@@ -1,0 +1,355 @@
+//! CREATE and ALTER SEQUENCE, and the sequences of columns: of `serial` and identities.
+
+mod options;
+
+use sqlparser::ast::{self, ColumnOption, GeneratedAs};
+use types::{Result, SqlError, SqlState, Type};
+
+use self::options::resolve;
+use super::Session;
+use crate::{
+    catalog::{
+        Catalog, Column, CounterState, Dependency, Generation, IdentityMode, NameClass, NewTable,
+        ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
+    },
+    data_type, name,
+    parse::definition::SequenceClauses,
+};
+
+/// A sequence that a new column is to have.
+pub(super) struct ColumnSequence {
+    /// The column, by its position among the new ones.
+    pub(super) column: usize,
+    /// An identity's; `None`: a `serial`'s.
+    mode: Option<IdentityMode>,
+    options: SequenceOptions,
+}
+
+impl Session {
+    pub(super) async fn create_sequence(
+        &self,
+        written: &ast::ObjectName,
+        if_not_exists: bool,
+        clauses: &SequenceClauses,
+    ) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let (schema, name) = self.place(&catalog, written)?;
+        if if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
+            return Ok(());
+        }
+        if clauses.restart.is_some() {
+            let message = "RESTART is for ALTER SEQUENCE";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        let ty = match &clauses.data_type {
+            Some(data_type) => data_type::resolve(data_type, &catalog, &self.search_path)?.0,
+            None => Type::Scalar(types::Scalar::Int8),
+        };
+        let options = resolve(clauses, ty, None)?;
+        let owned_by = match &clauses.owned_by {
+            Some(Some(owner)) => Some(self.owner(&catalog, owner, schema)?),
+            _ => None,
+        };
+        let sequence = new_sequence(schema, &name, options, owned_by);
+        self.ddl()?.create_sequence(sequence).await.map(drop)
+    }
+
+    pub(super) async fn alter_sequence(
+        &self,
+        written: &ast::ObjectName,
+        if_exists: bool,
+        clauses: &SequenceClauses,
+    ) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let named = name::qualified(written, &self.database.name)?;
+        let found = catalog.find_relation(&self.search_path, named.schema.as_deref(), &named.name);
+        if found.is_none() && if_exists {
+            return Ok(());
+        }
+        let found =
+            catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)?;
+        let Relation::Sequence(sequence) = found else {
+            let message = format!("\"{}\" is not a sequence", named.name);
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        };
+        let owned_by = match &clauses.owned_by {
+            None => None,
+            Some(_) if sequence.owned_by.is_some_and(|owner| owner.is_identity) => {
+                return Err(SqlError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "cannot change ownership of identity sequence",
+                ));
+            }
+            Some(None) => Some(None),
+            Some(Some(owner)) => Some(Some(self.owner(&catalog, owner, sequence.schema)?)),
+        };
+        self.change_sequence(sequence, clauses, owned_by).await
+    }
+
+    /// Changes how a sequence counts, and where it goes on.
+    pub(super) async fn change_sequence(
+        &self,
+        sequence: &Sequence,
+        clauses: &SequenceClauses,
+        owned_by: Option<Option<OwnedBy>>,
+    ) -> Result<()> {
+        let transaction = self.transaction.as_ref();
+        let transaction =
+            transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
+        let catalog = self.changes.catalog();
+        let ty = match &clauses.data_type {
+            Some(data_type) => data_type::resolve(data_type, &catalog, &self.search_path)?.0,
+            None => sequence.options.ty,
+        };
+        let state = self.database.catalogs.state_of(transaction, sequence);
+        let last = state.await?.last;
+        let mut restart = None;
+        let edit = |sequence: &mut Sequence| {
+            let options = resolve(clauses, ty, Some((&sequence.options, last)))?;
+            restart = clauses.restart.map(|to| to.unwrap_or(options.start));
+            sequence.options = options;
+            if let Some(owned_by) = owned_by {
+                sequence.owned_by = owned_by;
+            }
+            Ok(())
+        };
+        let restarts = clauses.restart.is_some();
+        let ddl = self.ddl()?;
+        let altered = ddl.alter_sequence(sequence.id, restarts, edit).await?;
+        if let Some(last) = restart {
+            let state = CounterState {
+                last,
+                is_called: false,
+            };
+            let catalogs = &self.database.catalogs;
+            catalogs.set_value(transaction, &altered, state).await?;
+        }
+        Ok(())
+    }
+
+    /// The column that a sequence is said to belong to.
+    fn owner(
+        &self,
+        catalog: &Catalog,
+        written: &ast::ObjectName,
+        schema: ObjectId,
+    ) -> Result<OwnedBy> {
+        let parts = name::parts(written)?;
+        let [table, column] = match parts.as_slice() {
+            [table @ .., column] if !table.is_empty() => [table, std::slice::from_ref(column)],
+            _ => {
+                return Err(
+                    SqlError::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option")
+                        .hint("Specify OWNED BY table.column or OWNED BY NONE."),
+                );
+            }
+        };
+        let table =
+            ast::ObjectName::from(table.iter().map(|part| (*part).clone()).collect::<Vec<_>>());
+        let column = name::fold(column[0]);
+        let named = name::qualified(&table, &self.database.name)?;
+        let found =
+            catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)?;
+        let Relation::Table(table) = found else {
+            let message = format!("sequence cannot be owned by relation \"{}\"", named.name);
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        };
+        if table.schema != schema {
+            let message = "sequence must be in same schema as table it is linked to";
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                message,
+            ));
+        }
+        let Some((at, _)) = table.column(&column) else {
+            let message = format!(
+                "column \"{column}\" of relation \"{}\" does not exist",
+                table.name
+            );
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        Ok(OwnedBy {
+            table: table.id,
+            column: u16::try_from(at).unwrap_or(u16::MAX),
+            is_identity: false,
+        })
+    }
+
+    /// The sequence that a column is to have by its definition.
+    pub(super) fn sequence_of(
+        &self,
+        table: &str,
+        position: usize,
+        column: &Column,
+        definition: &ast::ColumnDef,
+    ) -> Result<Option<ColumnSequence>> {
+        let identity = definition
+            .options
+            .iter()
+            .find_map(|option| match &option.option {
+                ColumnOption::Generated {
+                    generated_as,
+                    sequence_options,
+                    generation_expr: None,
+                    ..
+                } => Some((
+                    *generated_as,
+                    sequence_options.as_deref().unwrap_or_default(),
+                )),
+                _ => None,
+            });
+        let mut twice = None;
+        let name = &column.name;
+        let found = match identity {
+            Some((generated_as, written)) => {
+                if column.default.is_some() {
+                    twice = Some(format!(
+                        "both default and identity specified for column \"{name}\" of table \"{table}\""
+                    ));
+                }
+                let mode = match generated_as {
+                    GeneratedAs::Always => IdentityMode::Always,
+                    _ => IdentityMode::ByDefault,
+                };
+                let options = identity_options(column.ty, &SequenceClauses::of(written)?)?;
+                Some((Some(mode), options))
+            }
+            None if is_serial(&definition.data_type) => {
+                if column.default.is_some() {
+                    twice = Some(format!(
+                        "multiple default values specified for column \"{name}\" of table \"{table}\""
+                    ));
+                }
+                Some((None, SequenceOptions::ascending(column.ty)))
+            }
+            None => None,
+        };
+        if let Some(message) = twice {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        Ok(found.map(|(mode, options)| ColumnSequence {
+            column: position,
+            mode,
+            options,
+        }))
+    }
+
+    /// Creates the sequences of new columns, which are given their values from them.
+    pub(super) async fn create_column_sequences(
+        &self,
+        new: &mut NewTable,
+        sequences: &[ColumnSequence],
+    ) -> Result<Vec<(ObjectId, OwnedBy)>> {
+        let mut owned = Vec::with_capacity(sequences.len());
+        for sequence in sequences {
+            let column = &mut new.columns[sequence.column];
+            let created = self.create_column_sequence(new.schema, &new.name, column, sequence);
+            owned.push(created.await?);
+        }
+        Ok(owned)
+    }
+
+    /// Creates the sequence of one column; who owns it is to be told once the table is there.
+    pub(super) async fn create_column_sequence(
+        &self,
+        schema: ObjectId,
+        table: &str,
+        column: &mut Column,
+        sequence: &ColumnSequence,
+    ) -> Result<(ObjectId, OwnedBy)> {
+        let ddl = self.ddl()?;
+        let is_own = |name: &str| name == table;
+        let name = ddl.choose_name(schema, table, Some(&column.name), "seq", is_own);
+        let new = new_sequence(schema, &name, sequence.options, None);
+        let id = ddl.create_sequence(new).await?;
+        column.not_null = true;
+        match sequence.mode {
+            Some(mode) => column.generation = Some(Generation::Identity { mode, sequence: id }),
+            None => column.default = Some(next_value_of(id)),
+        }
+        let owner = OwnedBy {
+            table: ObjectId::default(),
+            column: u16::try_from(sequence.column).unwrap_or(u16::MAX),
+            is_identity: sequence.mode.is_some(),
+        };
+        Ok((id, owner))
+    }
+
+    /// Has a table's columns own the sequences that were created for them.
+    pub(super) async fn own_sequences(
+        &self,
+        table: &Table,
+        sequences: &[(ObjectId, OwnedBy)],
+    ) -> Result<()> {
+        for (id, owner) in sequences {
+            let own = |sequence: &mut Sequence| {
+                sequence.owned_by = Some(OwnedBy {
+                    table: table.id,
+                    ..*owner
+                });
+                Ok(())
+            };
+            self.ddl()?.alter_sequence(*id, false, own).await?;
+        }
+        Ok(())
+    }
+}
+
+/// An identity of a column that is there.
+pub(super) fn column_identity(
+    column: usize,
+    ty: Type,
+    mode: IdentityMode,
+    clauses: &SequenceClauses,
+) -> Result<ColumnSequence> {
+    Ok(ColumnSequence {
+        column,
+        mode: Some(mode),
+        options: identity_options(ty, clauses)?,
+    })
+}
+
+fn identity_options(ty: Type, clauses: &SequenceClauses) -> Result<SequenceOptions> {
+    use types::Scalar::{Int2, Int4, Int8};
+    if !matches!(ty, Type::Scalar(Int2 | Int4 | Int8)) {
+        let message = "identity column type must be smallint, integer, or bigint";
+        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    resolve(clauses, ty, None)
+}
+
+fn new_sequence(
+    schema: ObjectId,
+    name: &str,
+    options: SequenceOptions,
+    owned_by: Option<OwnedBy>,
+) -> Sequence {
+    Sequence {
+        id: ObjectId::default(),
+        schema,
+        name: name.into(),
+        options,
+        owned_by,
+        counter: ObjectId::default(),
+    }
+}
+
+fn next_value_of(sequence: ObjectId) -> StoredExpression {
+    StoredExpression {
+        text: format!("nextval('{sequence}'::regclass)").into(),
+        dependencies: [Dependency::on(sequence)].into(),
+    }
+}
+
+fn is_serial(data_type: &ast::DataType) -> bool {
+    let names = [
+        "serial",
+        "serial2",
+        "serial4",
+        "serial8",
+        "smallserial",
+        "bigserial",
+    ];
+    let written = data_type.to_string();
+    names.iter().any(|name| written.eq_ignore_ascii_case(name))
+}
