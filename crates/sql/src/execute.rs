@@ -13,6 +13,7 @@
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | subqueries; shared relations | `apply.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | what all of them cost | `measure.rs` |
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
@@ -29,6 +30,7 @@ mod insert;
 mod key;
 mod limit;
 mod loop_join;
+mod measure;
 mod merge;
 mod new_row;
 mod open;
@@ -51,7 +53,9 @@ use types::{Result, Scratch, Settings, Value};
 
 use crate::{program::Machine, rows::Rows};
 
-pub(crate) use self::{opened::Opened, row_numbers::RowNumbers, scan::column, shared::SharedRows};
+pub(crate) use self::{
+    measure::Measurement, opened::Opened, row_numbers::RowNumbers, scan::column, shared::SharedRows,
+};
 
 /// Rows that operators hand over at once, as a rule.
 pub(crate) const BATCH_ROWS: usize = 256;

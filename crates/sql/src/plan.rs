@@ -14,6 +14,7 @@ mod join;
 mod lower;
 mod push;
 mod summary;
+mod walk;
 mod write;
 
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use crate::{
 pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,
-    lower::{Planned, plan, row_layout},
+    lower::{Planned, plan, plan_to_explain, row_layout},
     write::tables,
 };
 
@@ -38,6 +39,11 @@ pub(crate) use self::{
 #[derive(Debug)]
 pub(crate) enum Plan {
     Rows(Vec<Vec<Program>>),
+    /// A plan that is measured, under its number. For EXPLAIN ANALYZE only.
+    Measured {
+        number: usize,
+        input: Box<Plan>,
+    },
     /// What a client sends.
     Received {
         width: usize,

@@ -11,6 +11,7 @@
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | COPY | `copy.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | EXPLAIN | `explain.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
@@ -22,6 +23,7 @@ mod define;
 mod enumeration;
 mod environment;
 mod execution;
+mod explain;
 mod maintenance;
 mod new_table;
 mod prepared;
@@ -272,6 +274,7 @@ impl Session {
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await
             }
+            Statement::Explain { .. } => self.explain(source, &statement, sink).await,
             Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => {
                 let text = other.to_string();

@@ -216,10 +216,19 @@ impl Session {
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
     pub(super) async fn lock(&self, planned: &Planned) -> Result<bool> {
+        self.lock_tables(&planned.tables, &planned.catalog).await
+    }
+
+    /// The same of tables, and whether they are written.
+    pub(super) async fn lock_tables(
+        &self,
+        tables: &[(ObjectId, bool)],
+        catalog: &Arc<Catalog>,
+    ) -> Result<bool> {
         let Some(transaction) = &self.transaction else {
             return Ok(false);
         };
-        for (table, writes) in &planned.tables {
+        for (table, writes) in tables {
             let mode = if *writes {
                 TableLockMode::RowExclusive
             } else {
@@ -229,7 +238,7 @@ impl Session {
                 .lock_table(transaction, *table, mode, IfLocked::Wait)
                 .await?;
         }
-        Ok(self.changes.is_current(&planned.catalog))
+        Ok(self.changes.is_current(catalog))
     }
 
     /// Runs a plan whose tables are locked, to its end.

@@ -123,10 +123,12 @@ impl Session {
         Ok(())
     }
 
-    /// The column that SHOW gives.
+    /// The column that SHOW or EXPLAIN gives.
     pub(super) fn shown(&self, statement: &Statement) -> Option<Vec<Field>> {
-        let Statement::ShowVariable { variable } = statement else {
-            return None;
+        let variable = match statement {
+            Statement::ShowVariable { variable } => variable,
+            Statement::Explain { .. } => return self.explained(statement),
+            _ => return None,
         };
         Some(vec![Field {
             name: shown_name(variable),
