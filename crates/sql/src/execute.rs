@@ -57,9 +57,9 @@ use types::{Result, Scratch, Settings, Value};
 use crate::{program::Machine, rows::Rows};
 
 pub(crate) use self::{
-    measure::Measurement, opened::Opened, row_numbers::RowNumbers, scan::column, shared::SharedRows,
     key_changes::{Happened, KeyChanges, Noted, Reference},
     lock_rows::lock_rows,
+    measure::Measurement,
     opened::Opened,
     row_numbers::RowNumbers,
     scan::column,

@@ -11,7 +11,7 @@ use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::ki
 use crate::{
     bind::{Binder, Parameters},
     catalog::{Catalog, from_engine},
-    execute::{Measurement, Opened, SharedRows},
+    execute::{KeyChanges, Measurement, Opened, SharedRows},
     explain::{Names, Told, describe, json, lines},
     parse::Source,
     plan,
@@ -69,7 +69,7 @@ impl Session {
         let mut execution = None;
         if options.analyze {
             let begun = Instant::now();
-            measured = Some(self.carry_out(&plan, &catalog, operators, sink).await?);
+            measured = Some(self.run_measured(&plan, &catalog, operators, sink).await?);
             execution = Some(begun.elapsed());
         }
         let summary = options.summary.unwrap_or(options.analyze);
@@ -101,7 +101,7 @@ impl Session {
     }
 
     /// Runs a plan whose operators are measured, and lets its rows go.
-    async fn carry_out(
+    async fn run_measured(
         &self,
         plan: &Rc<plan::Plan>,
         catalog: &Arc<Catalog>,
@@ -112,7 +112,7 @@ impl Session {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
         self.surrounding.begin_statement();
-        let _snapshot = transaction.statement_snapshot().map_err(from_engine)?;
+        let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
         let environment = During {
             surrounding: &self.surrounding,
             catalog,
@@ -120,8 +120,15 @@ impl Session {
         let mut parameters = Rows::new(0);
         parameters.push([]);
         let shared = SharedRows::measured(operators);
+        let key_changes = KeyChanges::new(catalog);
         {
-            let run = self.run_within(transaction, &environment, &parameters, &shared);
+            let run = self.run_within(
+                transaction,
+                &environment,
+                &parameters,
+                &shared,
+                &key_changes,
+            );
             let mut opened = Opened::new(plan.clone())?;
             let mut batch = Rows::new(opened.width());
             while opened.next(&run, &mut batch).await? {
@@ -130,6 +137,8 @@ impl Session {
                 sink.drain().await?;
             }
         }
+        drop(snapshot);
+        self.keep_references(&key_changes).await?;
         Ok(shared.into_measurements())
     }
 
