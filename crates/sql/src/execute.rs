@@ -13,6 +13,7 @@
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | what all of them cost | `measure.rs` |
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
@@ -32,6 +33,7 @@ mod key_changes;
 mod limit;
 mod lock_rows;
 mod loop_join;
+mod measure;
 mod merge;
 mod new_row;
 mod open;
@@ -58,6 +60,7 @@ use crate::{program::Machine, rows::Rows};
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
     lock_rows::lock_rows,
+    measure::Measurement,
     opened::Opened,
     row_numbers::RowNumbers,
     scan::column,

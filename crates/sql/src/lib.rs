@@ -8,6 +8,7 @@ mod copy;
 mod data_type;
 mod database;
 mod execute;
+mod explain;
 mod expression;
 mod index_keys;
 mod name;

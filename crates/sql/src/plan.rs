@@ -18,6 +18,7 @@ mod lower;
 mod ordering;
 mod push;
 mod summary;
+mod walk;
 mod write;
 
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,
     column_test::ColumnTest,
-    lower::{Planned, plan, row_layout},
+    lower::{Planned, plan, plan_to_explain, row_layout},
     write::{locks_rows, tables},
 };
 
@@ -43,6 +44,11 @@ pub(crate) use self::{
 #[derive(Debug)]
 pub(crate) enum Plan {
     Rows(Vec<Vec<Program>>),
+    /// A plan that is measured, under its number. For EXPLAIN ANALYZE only.
+    Measured {
+        number: usize,
+        input: Box<Plan>,
+    },
     /// What a client sends.
     Received {
         width: usize,

@@ -16,7 +16,7 @@ mod run;
 use functions::{Comparison, ScalarFunction};
 use types::{Scalar, Type};
 
-use crate::owned::OwnedValue;
+use crate::{expression::Expression, owned::OwnedValue};
 
 pub(crate) use self::{
     compile::{Layout, Outer, comparison, compile},
@@ -33,6 +33,8 @@ pub(crate) struct Program {
     constants: Vec<OwnedValue>,
     /// Of calls of functions that look at them.
     types: Vec<Vec<Type>>,
+    /// What it was made from, for EXPLAIN.
+    source: Option<Box<Expression>>,
 }
 
 impl Program {
@@ -45,6 +47,7 @@ impl Program {
             registers: 0,
             constants: Vec::new(),
             types: Vec::new(),
+            source: None,
         }
     }
 
@@ -54,6 +57,11 @@ impl Program {
             Operand::Column(at) if self.code.is_empty() => Some(usize::from(at)),
             _ => None,
         }
+    }
+
+    /// The expression that it was made from, if the plan is one to be explained.
+    pub(crate) fn source(&self) -> Option<&Expression> {
+        self.source.as_deref()
     }
 }
 

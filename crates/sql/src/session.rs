@@ -14,6 +14,7 @@
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
 //! | sequences | `sequence.rs` |
+//! | EXPLAIN | `explain.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
@@ -31,6 +32,7 @@ mod define;
 mod enumeration;
 mod environment;
 mod execution;
+mod explain;
 mod foreign_key;
 mod interrupt;
 mod lock;
@@ -512,6 +514,7 @@ impl Session {
                 self.may_write(&words(&statement))?;
                 self.define(&statement, sink).await
             }
+            Statement::Explain { .. } => self.explain(source, &statement, sink).await,
             Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => Err(SqlError::unsupported(words(other))),
         }

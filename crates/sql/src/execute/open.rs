@@ -14,6 +14,7 @@ use super::{
     insert::Inserting,
     limit::Limiting,
     loop_join::LoopJoining,
+    measure::Measured,
     merge::Merging,
     received::Receiving,
     scan::Scanning,
@@ -33,6 +34,7 @@ use crate::plan::Plan;
 pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
     Ok(match plan {
         Plan::Rows(rows) => Box::new(Listing::new(rows)),
+        Plan::Measured { number, input } => Box::new(Measured::new(*number, open(input)?)),
         Plan::Received { .. } => Box::new(Receiving),
         Plan::Scan(scan) => Box::new(Scanning::new(scan)),
         Plan::Functions { calls, ordinality } => Box::new(FunctionListing::new(calls, *ordinality)),
@@ -146,7 +148,8 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::Scan(scan) => scan.columns.len() + usize::from(scan.with_key),
         Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),
         Plan::Shared { columns, .. } => columns.len(),
-        Plan::Filter { input, .. }
+        Plan::Measured { input, .. }
+        | Plan::Filter { input, .. }
         | Plan::Distinct { input, .. }
         | Plan::Sort { input, .. }
         | Plan::Limit { input, .. }

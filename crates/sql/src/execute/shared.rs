@@ -4,7 +4,12 @@ use std::{cell::RefCell, rc::Rc};
 
 use types::Result;
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, received::Received};
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    distinct::Seen,
+    measure::{Measurement, Measurements},
+    received::Received,
+};
 use crate::{plan::SharedBody, rows::Rows};
 
 /// The rows of an execution that are not an operator's own.
@@ -14,9 +19,24 @@ pub(crate) struct SharedRows {
     relations: RefCell<Vec<Option<Rc<Rows>>>>,
     /// Of the client, for COPY.
     pub(crate) received: Received,
+    /// Where operators that are measured note what they cost.
+    pub(super) measurements: Measurements,
 }
 
 impl SharedRows {
+    /// For an execution of so many operators that are measured.
+    pub(crate) fn measured(operators: usize) -> Self {
+        Self {
+            measurements: Measurements::new(operators),
+            ..Self::default()
+        }
+    }
+
+    /// What its operators have cost, by their numbers.
+    pub(crate) fn into_measurements(self) -> Vec<Measurement> {
+        self.measurements.into_operators()
+    }
+
     fn put(&self, number: usize, rows: Option<Rc<Rows>>) {
         let mut all = self.relations.borrow_mut();
         if all.len() <= number {

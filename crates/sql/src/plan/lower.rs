@@ -33,11 +33,29 @@ pub(crate) struct Planned {
 /// # Errors
 /// XX000 for mistakes of ours, 54001 for statements that are too large.
 pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) -> Result<Planned> {
+    planned(relation, outputs, parameters, false)
+}
+
+/// The same for EXPLAIN: the programs of the plan keep the expressions that they were made from.
+///
+/// # Errors
+/// As of [`plan`].
+pub(crate) fn plan_to_explain(relation: Relation, outputs: &[ColumnId]) -> Result<Planned> {
+    planned(relation, outputs, 0, true)
+}
+
+fn planned(
+    relation: Relation,
+    outputs: &[ColumnId],
+    parameters: usize,
+    keeps_sources: bool,
+) -> Result<Planned> {
     let relation = super::push::pushed(relation);
     let mut lowering = Lowering {
         outer: Outer {
             parameters,
             columns: Vec::new(),
+            keeps_sources,
         },
         shared: HashMap::new(),
         limits: 0,

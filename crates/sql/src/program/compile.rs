@@ -71,6 +71,8 @@ pub(crate) struct Outer {
     /// The parameters that the client has given.
     pub(crate) parameters: usize,
     pub(crate) columns: Vec<ColumnId>,
+    /// Programs keep the expressions that they were made from.
+    pub(crate) keeps_sources: bool,
 }
 
 /// The program that computes an expression from rows of a layout.
@@ -93,6 +95,7 @@ pub(crate) fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -
         registers: compiler.registers,
         constants: compiler.constants,
         types: compiler.types,
+        source: outer.keeps_sources.then(|| Box::new(expression.clone())),
     })
 }
 

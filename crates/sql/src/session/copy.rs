@@ -110,7 +110,7 @@ impl Session {
         };
         self.surrounding.begin_statement();
         // All of it sees one moment: what the defaults and keys of its rows refer to.
-        let _snapshot = transaction.statement_snapshot().map_err(from_engine)?;
+        let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
         let environment = self.during(&planned.catalog);
         let (shared, parameters) = (SharedRows::default(), no_parameters());
         let key_changes = KeyChanges::new(&planned.catalog);
@@ -135,6 +135,8 @@ impl Session {
         };
         sink.copy_in(form, columns, &mut loading).await?;
         let count = loading.finish().await?;
+        // References are looked for among what is committed by now.
+        drop(snapshot);
         self.keep_references(&key_changes).await?;
         sink.complete(Tag::Rows("COPY", count))
     }

@@ -148,7 +148,7 @@ impl Session {
         }
         let statement = source.parse()?;
         if kind_of(&statement).is_none() {
-            return Ok(other(None));
+            return Ok(other(self.explained(&statement)));
         }
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::declared(types.to_vec());

@@ -290,13 +290,24 @@ impl Session {
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
     pub(super) async fn lock(&self, planned: &Planned) -> Result<bool> {
+        self.lock_used(&planned.tables, planned.locks_rows, &planned.catalog)
+            .await
+    }
+
+    /// The same of tables, whether they are written, and whether rows are locked.
+    pub(super) async fn lock_used(
+        &self,
+        tables: &[(ObjectId, bool)],
+        locks_rows: bool,
+        catalog: &Arc<Catalog>,
+    ) -> Result<bool> {
         let Some(transaction) = &self.transaction else {
             return Ok(false);
         };
-        for (table, writes) in &planned.tables {
+        for (table, writes) in tables {
             let mode = if *writes {
                 TableLockMode::RowExclusive
-            } else if planned.locks_rows {
+            } else if locks_rows {
                 TableLockMode::RowShare
             } else {
                 TableLockMode::AccessShare
@@ -305,7 +316,7 @@ impl Session {
                 .lock_table(transaction, *table, mode, IfLocked::Wait)
                 .await?;
         }
-        Ok(self.changes.is_current(&planned.catalog))
+        Ok(self.changes.is_current(catalog))
     }
 
     /// Runs a plan whose tables are locked, to its end.

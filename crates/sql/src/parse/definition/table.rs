@@ -12,6 +12,10 @@ use crate::catalog::IdentityMode;
 
 /// One action.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few, and they are carried out at once"
+)]
 pub(crate) enum TableAction {
     AddColumn {
         definition: Box<ColumnDef>,
@@ -109,9 +113,10 @@ impl TableAction {
         if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
             return parser.parse_identifier().map(Self::Owner);
         }
-        let found = if parser.parse_keyword(Keyword::CLUSTER) {
-            Self::Storage
-        } else if parser.parse_keyword(Keyword::RESET) {
+        let found = if parser
+            .parse_one_of_keywords(&[Keyword::CLUSTER, Keyword::RESET])
+            .is_some()
+        {
             Self::Storage
         } else if parser.parse_keyword(Keyword::SET) {
             if word(parser, "unlogged") {

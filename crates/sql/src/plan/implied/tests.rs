@@ -71,6 +71,7 @@ fn bound(texts: &[&str]) -> Vec<Expression> {
         included: [].into(),
         predicate: None,
         is_valid: true,
+        storage_name: None,
         handle: None,
     };
     let (catalog, settings, path) = (

@@ -24,7 +24,7 @@ impl Session {
         let (ty, modifier) = data_type::resolve(data_type, &catalog, &self.search_path)?;
         let position = u16::try_from(at).unwrap_or(u16::MAX);
         if matches!(column.generation, Some(Generation::Stored(_))) && using.is_some() {
-            let message = format!("cannot specify USING when altering type of generated column");
+            let message = "cannot specify USING when altering type of generated column";
             let detail = format!("Column \"{}\" is a generated column.", column.name);
             return Err(SqlError::new(SqlState::INVALID_COLUMN_DEFINITION, message).detail(detail));
         }

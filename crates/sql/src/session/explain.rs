@@ -1,0 +1,265 @@
+//! EXPLAIN: a statement is planned, and with ANALYZE carried out, and the plan is told.
+
+use std::{rc::Rc, sync::Arc, time::Instant};
+
+use sqlparser::ast::{
+    AnalyzeFormat, AnalyzeFormatKind, Expr, Statement, UtilityOption, Value as Literal,
+};
+use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
+
+use super::{Field, ResultRow, Session, Sink, Tag, query::kind_of};
+use crate::{
+    bind::{Binder, Parameters},
+    catalog::{Catalog, from_engine},
+    execute::{KeyChanges, Measurement, Opened, SharedRows},
+    explain::{Names, Told, describe, json, lines},
+    parse::Source,
+    plan,
+    rows::Rows,
+};
+
+/// What is wanted.
+#[derive(Debug, Default)]
+struct Options {
+    analyze: bool,
+    verbose: bool,
+    summary: Option<bool>,
+    json: bool,
+}
+
+impl Session {
+    pub(super) async fn explain(
+        &mut self,
+        source: &Source<'_>,
+        statement: &Statement,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let (options, statement) = Options::of(statement)?;
+        if kind_of(statement).is_none() {
+            return Err(SqlError::unsupported("EXPLAIN of this statement"));
+        }
+        let begun = Instant::now();
+        let (mut plan, names, catalog) = loop {
+            self.begin()?;
+            let catalog = self.changes.catalog();
+            let mut parameters = Parameters::default();
+            let surroundings = self.surroundings(&catalog);
+            let bound = Binder::bind(&surroundings, source.whole(), statement, &mut parameters)?;
+            let parameters = parameters.types()?;
+            if !parameters.is_empty() {
+                let message = "there is no parameter $1";
+                return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message));
+            }
+            let names = Names::of(&bound.relation);
+            let tables = plan::tables(&bound.relation);
+            let locks_rows = plan::locks_rows(&bound.relation);
+            let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
+            let planned = plan::plan_to_explain(bound.relation, &columns)?;
+            if self.lock_used(&tables, locks_rows, &catalog).await? {
+                break (planned.plan, names, catalog);
+            }
+        };
+        let planning = begun.elapsed();
+        let mut operators = 0;
+        if options.analyze
+            && let Some(plan) = Rc::get_mut(&mut plan)
+        {
+            plan.measure(&mut operators);
+        }
+        let mut measured = None;
+        let mut execution = None;
+        if options.analyze {
+            let begun = Instant::now();
+            measured = Some(self.run_measured(&plan, &catalog, operators, sink).await?);
+            execution = Some(begun.elapsed());
+        }
+        let summary = options.summary.unwrap_or(options.analyze);
+        let told = Told {
+            measurements: measured.as_deref(),
+            verbose: options.verbose,
+            planning: summary.then_some(planning),
+            execution: execution.filter(|_| summary),
+        };
+        let described = describe(&plan, &names, &*catalog);
+        let texts = match options.json {
+            true => vec![json(&described, &told)],
+            false => lines(&described, &told),
+        };
+        let fields = query_plan(options.json);
+        sink.fields(&fields)?;
+        for text in &texts {
+            let value = match options.json {
+                true => Value::Json(text),
+                false => Value::Text(text),
+            };
+            sink.row(&ResultRow {
+                fields: &fields,
+                values: &[value],
+                context: self.context(&catalog),
+            })?;
+        }
+        sink.complete(Tag::Word("EXPLAIN"))
+    }
+
+    /// Runs a plan whose operators are measured, and lets its rows go.
+    async fn run_measured(
+        &self,
+        plan: &Rc<plan::Plan>,
+        catalog: &Arc<Catalog>,
+        operators: usize,
+        sink: &mut impl Sink,
+    ) -> Result<Vec<Measurement>> {
+        let Some(transaction) = &self.transaction else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
+        };
+        self.surrounding.begin_statement();
+        let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
+        let environment = self.during(catalog);
+        let mut parameters = Rows::new(0);
+        parameters.push([]);
+        let shared = SharedRows::measured(operators);
+        let key_changes = KeyChanges::new(catalog);
+        {
+            let run = self.run_within(
+                transaction,
+                &environment,
+                &parameters,
+                &shared,
+                &key_changes,
+            );
+            let mut opened = Opened::new(plan.clone())?;
+            let mut batch = Rows::new(opened.width());
+            while opened.next(&run, &mut batch).await? {
+                batch.clear();
+                // It is heard when it is to be given up.
+                sink.drain().await?;
+            }
+        }
+        drop(snapshot);
+        self.keep_references(&key_changes).await?;
+        Ok(shared.into_measurements())
+    }
+
+    /// The column that EXPLAIN gives.
+    pub(super) fn explained(&self, statement: &Statement) -> Option<Vec<Field>> {
+        let (options, _) = Options::of(statement).ok()?;
+        Some(query_plan(options.json).to_vec())
+    }
+}
+
+fn query_plan(json: bool) -> [Field; 1] {
+    let scalar = if json { Scalar::Json } else { Scalar::Text };
+    [Field {
+        name: "QUERY PLAN".to_owned(),
+        ty: Type::Scalar(scalar),
+        modifier: TypeModifier::NONE,
+        origin: None,
+    }]
+}
+
+impl Options {
+    /// What EXPLAIN's options say, and what is to be explained.
+    ///
+    /// # Errors
+    /// 42601 and 22023 as PostgreSQL; 0A000 for what is not told.
+    fn of(statement: &Statement) -> Result<(Options, &Statement)> {
+        let Statement::Explain {
+            analyze,
+            verbose,
+            query_plan: false,
+            estimate: false,
+            statement,
+            format,
+            options: given,
+            ..
+        } = statement
+        else {
+            return Err(SqlError::unsupported("this form of EXPLAIN"));
+        };
+        let mut options = Options {
+            analyze: *analyze,
+            verbose: *verbose,
+            json: match format {
+                None => false,
+                Some(
+                    AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format),
+                ) => match format {
+                    AnalyzeFormat::TEXT => false,
+                    AnalyzeFormat::JSON => true,
+                    other => return Err(SqlError::unsupported(format_args!("FORMAT {other}"))),
+                },
+            },
+            ..Options::default()
+        };
+        for option in given.iter().flatten() {
+            options.take(option)?;
+        }
+        Ok((options, statement))
+    }
+
+    fn take(&mut self, option: &UtilityOption) -> Result<()> {
+        let name = crate::name::fold(&option.name);
+        match name.as_str() {
+            "analyze" => self.analyze = boolean(&name, option)?,
+            "verbose" => self.verbose = boolean(&name, option)?,
+            "summary" => self.summary = Some(boolean(&name, option)?),
+            // There are none to be told.
+            "costs" => drop(boolean(&name, option)?),
+            "timing" | "buffers" | "wal" | "settings" => {
+                if boolean(&name, option)? {
+                    let what = name.to_uppercase();
+                    return Err(
+                        SqlError::unsupported(format_args!("EXPLAIN option {what}")).hint(
+                            "ANALYZE tells where the time went, waits for the device included.",
+                        ),
+                    );
+                }
+            }
+            "format" => {
+                self.json = match word(option).as_deref() {
+                    Some("text") => false,
+                    Some("json") => true,
+                    Some(format @ ("xml" | "yaml")) => {
+                        let format = format.to_uppercase();
+                        return Err(SqlError::unsupported(format_args!("FORMAT {format}")));
+                    }
+                    other => {
+                        let message = format!(
+                            "unrecognized value for EXPLAIN option \"format\": \"{}\"",
+                            other.unwrap_or_default()
+                        );
+                        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                    }
+                }
+            }
+            _ => {
+                let message = format!("unrecognized EXPLAIN option \"{name}\"");
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The word behind an option's name, in lower case.
+fn word(option: &UtilityOption) -> Option<String> {
+    match option.arg.as_ref()? {
+        Expr::Identifier(ident) => Some(ident.value.to_lowercase()),
+        Expr::Value(value) => Some(match &value.value {
+            Literal::SingleQuotedString(text) => text.to_lowercase(),
+            other => other.to_string().to_lowercase(),
+        }),
+        other => Some(other.to_string().to_lowercase()),
+    }
+}
+
+fn boolean(name: &str, option: &UtilityOption) -> Result<bool> {
+    match word(option).as_deref() {
+        None | Some("true" | "on" | "1") => Ok(true),
+        Some("false" | "off" | "0") => Ok(false),
+        Some(_) => {
+            let message = format!("{name} requires a Boolean value");
+            Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
+        }
+    }
+}
