@@ -272,6 +272,7 @@ names! {
     NUMERIC Numeric; TEXT Text; BPCHAR Bpchar; NAME Name; CHAR Char; BYTEA Bytea; UUID Uuid;
     JSON Json; JSONB Jsonb; DATE Date; TIME Time; TIMETZ TimeTz; TIMESTAMP Timestamp;
     TIMESTAMPTZ TimestampTz; INTERVAL Interval; OID Oid; REGTYPE Regtype;
+    REGCLASS Regclass; REGNAMESPACE Regnamespace; REGROLE Regrole; REGPROC Regproc;
 }
 
 names! {

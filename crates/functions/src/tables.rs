@@ -2,7 +2,7 @@
 
 use crate::{
     Function, aggregate, array, comparison, datetime, decimal, float, formatting, integer, json,
-    pattern, series, string, system, window,
+    objects, pattern, series, string, system, window,
 };
 
 /// Tables of a module that has several.
@@ -29,6 +29,8 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
     aggregate::TABLES,
     array::FUNCTIONS,
     json::FUNCTIONS,
+    objects::FUNCTIONS,
+    objects::PRIVILEGES,
 ];
 
 pub(crate) static OPERATORS: &[Tables] = &[

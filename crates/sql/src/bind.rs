@@ -9,7 +9,7 @@
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
-//! | queries within expressions | `subquery.rs` |
+//! | queries within expressions; fields of records | `subquery.rs`; `field.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 
 mod aggregate;
@@ -19,6 +19,7 @@ mod clause;
 mod common_table;
 mod condition;
 mod convert;
+mod field;
 mod from;
 mod group;
 mod insert;
@@ -34,6 +35,8 @@ mod subquery;
 mod window;
 mod write;
 
+use std::collections::HashMap;
+
 use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
@@ -41,7 +44,7 @@ use self::common_table::CommonTable;
 pub(crate) use self::parameters::Parameters;
 use crate::{
     catalog::{Catalog, SearchPath},
-    expression::ColumnId,
+    expression::{ColumnId, Expression},
     relation::{Output, Relation, ScanId, SharedId},
 };
 
@@ -79,6 +82,8 @@ pub(crate) struct Binder<'b> {
     common_tables: Vec<CommonTable>,
     /// `WINDOW name AS ...` of the query block that is being bound.
     named_windows: Vec<ast::NamedWindowDefinition>,
+    /// The fields of records, by the column that a record is or that its first field is.
+    records: HashMap<ColumnId, Vec<(String, Expression)>>,
     /// Views within views.
     depth: u32,
 }
@@ -128,6 +133,7 @@ impl<'b> Binder<'b> {
             next_shared: 0,
             common_tables: Vec::new(),
             named_windows: Vec::new(),
+            records: HashMap::new(),
             depth: 0,
         }
     }

@@ -8,6 +8,7 @@
 //! | operators | file |
 //! | --- | --- |
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
+//! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | subqueries; shared relations | `apply.rs`; `shared.rs` |
@@ -37,6 +38,7 @@ mod set;
 mod shared;
 mod simple;
 mod sort;
+mod system;
 mod window;
 
 use std::{future::Future, pin::Pin};
@@ -45,7 +47,7 @@ use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
 use types::{Result, Scratch, Settings, Value};
 
-use crate::{program::Machine, rows::Rows};
+use crate::{catalog::Catalog, program::Machine, rows::Rows};
 
 pub(crate) use self::{
     open::{open, width},
@@ -62,6 +64,8 @@ pub(crate) struct Run<'r> {
     pub(crate) transaction: &'r Transaction,
     pub(crate) settings: &'r Settings,
     pub(crate) environment: &'r dyn Environment,
+    /// The catalog that the statement sees.
+    pub(crate) catalog: &'r Catalog,
     pub(crate) patterns: &'r Patterns,
     /// One row: the client's parameters, then values of the rows around a subquery.
     pub(crate) parameters: &'r Rows,

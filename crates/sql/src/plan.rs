@@ -20,7 +20,7 @@ use std::sync::Arc;
 use types::{Type, key::KeyColumn, row::RowLayout};
 
 use crate::{
-    catalog::Table,
+    catalog::{ObjectId, Table},
     expression::Function,
     program::Program,
     relation::{FrameUnits, IfLocked, JoinKind, SetKind},
@@ -37,6 +37,11 @@ pub(crate) use self::{
 pub(crate) enum Plan {
     Rows(Vec<Vec<Program>>),
     Scan(Scan),
+    /// A relation of the system's, and the columns of it that are given.
+    System {
+        relation: ObjectId,
+        columns: Vec<usize>,
+    },
     Functions {
         calls: Vec<Call>,
         ordinality: bool,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use types::{Type, TypeModifier};
 
 use crate::{
-    catalog::Table,
+    catalog::{ObjectId, Table},
     expression::{ColumnId, Expression, Function},
 };
 
@@ -25,6 +25,8 @@ pub(crate) enum Relation {
     },
     /// The records of a table.
     Scan(Scan),
+    /// The rows of a relation of the system's, which are computed.
+    System(SystemScan),
     /// The rows of functions, side by side; the shorter ones are filled with NULLs.
     Functions {
         calls: Vec<FunctionCall>,
@@ -106,6 +108,14 @@ pub(crate) struct Scan {
     pub(crate) columns: Vec<(ColumnId, usize)>,
     /// The record's own key, as bytes, for those that write or lock it.
     pub(crate) key: ColumnId,
+}
+
+/// A relation of the system's that is read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SystemScan {
+    pub(crate) relation: ObjectId,
+    /// Of each of its columns, the position there.
+    pub(crate) columns: Vec<(ColumnId, usize)>,
 }
 
 /// A call of a function that returns rows.

@@ -20,6 +20,7 @@ use super::{
     shared::{Reading, With, body},
     simple::{Filtering, Listing, Projecting},
     sort::Sorting,
+    system::SystemScanning,
     window::Windowing,
 };
 use crate::plan::Plan;
@@ -32,6 +33,7 @@ pub(crate) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
     Ok(match plan {
         Plan::Rows(rows) => Box::new(Listing::new(rows)),
         Plan::Scan(scan) => Box::new(Scanning::new(scan)),
+        Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
         Plan::Functions { calls, ordinality } => Box::new(FunctionListing::new(calls, *ordinality)),
         Plan::Shared { number, columns } => Box::new(Reading::new(*number, columns)),
         Plan::Filter { input, predicate } => {
@@ -139,6 +141,7 @@ pub(crate) fn width(plan: &Plan) -> usize {
     match plan {
         Plan::Rows(rows) => rows.first().map_or(0, Vec::len),
         Plan::Scan(scan) => scan.columns.len() + usize::from(scan.with_key),
+        Plan::System { columns, .. } => columns.len(),
         Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),
         Plan::Shared { columns, .. } => columns.len(),
         Plan::Filter { input, .. }

@@ -20,6 +20,7 @@ impl Relation {
         match self {
             Relation::Rows { .. }
             | Relation::Scan(_)
+            | Relation::System(_)
             | Relation::Functions { .. }
             | Relation::Shared { .. } => {}
             Relation::Filter { input, .. }
@@ -64,6 +65,7 @@ impl Relation {
     fn for_each_own_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         match self {
             Relation::Scan(_)
+            | Relation::System(_)
             | Relation::Shared { .. }
             | Relation::Set(_)
             | Relation::With { .. }
@@ -157,6 +159,7 @@ impl Relation {
                 .map(|(id, _)| *id)
                 .chain([scan.key])
                 .collect(),
+            Relation::System(scan) => scan.columns.iter().map(|(id, _)| *id).collect(),
             Relation::Functions { calls, ordinality } => calls
                 .iter()
                 .flat_map(|call| call.columns.iter().copied())

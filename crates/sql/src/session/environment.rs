@@ -5,10 +5,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use functions::Environment;
+use functions::{Environment, Objects};
 use types::Names;
 
-use crate::catalog::Catalog;
+use crate::{catalog::Catalog, system::Lookup};
 
 /// Microseconds from 1970 to 2000.
 const EPOCH: i64 = 946_684_800_000_000;
@@ -63,11 +63,16 @@ fn now() -> i64 {
 pub(super) struct During<'s> {
     pub(super) surrounding: &'s Surrounding,
     pub(super) catalog: &'s Catalog,
+    pub(super) lookup: Lookup<'s>,
 }
 
 impl Environment for During<'_> {
     fn names(&self) -> &dyn Names {
         self.catalog
+    }
+
+    fn objects(&self) -> &dyn Objects {
+        &self.lookup
     }
 
     fn transaction_time(&self) -> i64 {

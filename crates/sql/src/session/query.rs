@@ -17,6 +17,7 @@ use crate::{
     },
     plan,
     rows::Rows,
+    system::Lookup,
 };
 
 /// More plans than this a session does not keep.
@@ -209,12 +210,18 @@ impl Session {
         let environment = During {
             surrounding: &self.surrounding,
             catalog: &planned.catalog,
+            lookup: Lookup {
+                catalog: &planned.catalog,
+                search_path: &self.search_path,
+                database: &self.database.name,
+            },
         };
         let shared = SharedRows::default();
         let run = Run {
             transaction,
             settings: &self.settings,
             environment: &environment,
+            catalog: &planned.catalog,
             patterns: &self.patterns,
             parameters,
             shared: &shared,
