@@ -155,6 +155,53 @@ fn rows_are_taken_some_at_a_time() {
     assert_eq!((sizes, sum), (vec![10, 10, 5], 300));
 }
 
+/// Each statement sees one moment, however late its rows are taken, and what others commit
+/// meanwhile is seen by the next.
+#[test]
+fn a_portal_that_is_open_goes_on_seeing_what_it_has_begun_with() {
+    let served = Served::start(&["--in-memory"]);
+    let (mut client, mut other) = (served.connect(), served.connect());
+    client
+        .batch_execute(
+            "create table t (a int primary key, b int);
+             insert into t select i, 0 from generate_series(1, 5000) i",
+        )
+        .unwrap();
+    let mut transaction = client.transaction().unwrap();
+    let portal = transaction.bind("select b from t order by a", &[]).unwrap();
+    let first = transaction.query_portal(&portal, 10).unwrap();
+    assert_eq!(first.len(), 10);
+    other
+        .batch_execute(
+            "update t set b = 1; delete from t where a > 4000; insert into t values (0, 1)",
+        )
+        .unwrap();
+    let seen = transaction
+        .query_one("select count(*), sum(b) from t", &[])
+        .unwrap();
+    assert_eq!((seen.get(0), seen.get(1)), (4001_i64, 4001_i64));
+    let rest = transaction.query_portal(&portal, 0).unwrap();
+    assert_eq!(rest.len(), 4990);
+    assert!(rest.iter().all(|row| row.get::<_, i32>(0) == 0));
+}
+
+/// A statement that writes happens as a whole, whatever is taken of its rows.
+#[test]
+fn a_portal_that_writes_runs_to_its_end() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    client
+        .batch_execute("create table t (a int primary key)")
+        .unwrap();
+    let mut transaction = client.transaction().unwrap();
+    let insert = "insert into t select generate_series(1, 1000) returning a";
+    let portal = transaction.bind(insert, &[]).unwrap();
+    assert_eq!(transaction.query_portal(&portal, 3).unwrap().len(), 3);
+    transaction.commit().unwrap();
+    let count = client.query_one("select count(*) from t", &[]).unwrap();
+    assert_eq!(count.get::<_, i64>(0), 1000);
+}
+
 #[test]
 fn what_was_acknowledged_is_there_after_a_kill() {
     let place = tempfile::tempdir().unwrap();

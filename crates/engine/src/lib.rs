@@ -67,7 +67,10 @@ pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
-pub use transaction::{Commit, Isolation, Savepoint, Transaction, TransactionOptions};
+pub use transaction::{
+    Commit, Isolation, Savepoint, ScanPosition, Seeing, StatementSnapshot, Transaction,
+    TransactionOptions, Unordered,
+};
 pub use ttl::{TableOptions, WallClock, WallTime};
 
 /// Bytes of the longest key.

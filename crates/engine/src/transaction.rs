@@ -7,7 +7,8 @@
 //! | which version is visible | `visibility.rs` |
 //! | point reads | `read.rs` |
 //! | insert, update, upsert, delete | `write.rs` |
-//! | ordered scans | `scan.rs` |
+//! | ordered scans; whole tables in no order | `scan.rs`; `unordered_scan.rs` |
+//! | one snapshot for several operations under read committed | `statement_snapshot.rs` |
 //! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs`, `table_lock.rs` |
 //! | a snapshot that moves instead of a conflict | `refresh.rs` |
 //! | running again after an abort | `restart.rs` |
@@ -24,7 +25,7 @@
 //!
 //! # Rules
 //! - A *pin* is held for the length of an operation, a *snapshot* for that of the
-//!   transaction (snapshot isolation) or of the operation (read committed).
+//!   transaction (snapshot isolation), or of the operation or a statement (read committed).
 //! - A touch voids what was read before it: heads of chains are validated by the
 //!   compare-and-swap that installs a version; visible versions stay visible.
 //! - Committing and undoing never suspend.
@@ -46,9 +47,11 @@ mod refresh;
 mod restart;
 mod savepoint;
 mod scan;
+mod statement_snapshot;
 mod survey;
 mod table_lock;
 mod undo;
+mod unordered_scan;
 mod visibility;
 mod write;
 
@@ -58,7 +61,12 @@ use std::{
     rc::Rc,
 };
 
-pub use self::{commit::Commit, savepoint::Savepoint};
+pub use self::{
+    commit::Commit,
+    savepoint::Savepoint,
+    statement_snapshot::{Seeing, StatementSnapshot},
+    unordered_scan::{ScanPosition, Unordered},
+};
 pub(crate) use self::{
     maintain::Claimed,
     read::INDEX_POINT,
@@ -76,7 +84,6 @@ use crate::{
     session::{Account, Context, Seen, Session, State, Tracker},
     table::Table,
     timestamp::{Begin, Timestamp, TransactionId},
-    ttl::WallTime,
     version::Version,
 };
 
@@ -84,7 +91,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Isolation {
     /// Each operation sees what was committed when it began (operations that
-    /// overlap, under a `join`, when the first of them began). Writes overwrite
+    /// overlap, under a `join`, when the first of them began; those of a statement, when that
+    /// began: [`Transaction::statement_snapshot`]). Writes overwrite
     /// later commits; an uncommitted write of another aborts.
     ReadCommitted,
     /// All operations see what was committed when the transaction began. A write
@@ -309,8 +317,7 @@ impl Transaction {
             journals: false,
         };
         if is_first && self.isolation() == Isolation::ReadCommitted {
-            self.context.set_snapshot(self.session.take_snapshot());
-            self.context.present.set(WallTime::UNKNOWN);
+            self.take_present();
         }
         // That there is such a table is an answer, too.
         match table.life.live_since(self.context.snapshot()) {

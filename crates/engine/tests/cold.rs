@@ -21,8 +21,8 @@ use std::{
 use durable::{Durable, LOG, open_configured};
 use engine::{
     Abort, ColdConfig, DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked, Index,
-    IndexOptions, Isolation, Priority, RecoveryConfig, Session, Strength, Table, TableOptions,
-    Transaction, WallClock, WallTime,
+    IndexOptions, Isolation, Priority, RecoveryConfig, ScanPosition, Session, Strength, Table,
+    TableOptions, Transaction, WallClock, WallTime,
 };
 use interleave::{Clock, InFlight, Interleaved, JoinHandle, Scheduling, Worker, WorkerConfig};
 use io::{Directory, Faults, SimulatedDisk};
@@ -247,6 +247,29 @@ fn what_left_memory_is_read_in_points_groups_and_scans() {
         })
     };
     assert_eq!(backwards, (111..=130).rev().map(key).collect::<Vec<_>>());
+    let unordered = {
+        let table = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            let transaction = session.begin(Isolation::Snapshot).unwrap();
+            let unordered = transaction.unordered().unwrap();
+            let (mut values, mut from) = (Vec::new(), Some(ScanPosition::default()));
+            while let Some(position) = from {
+                let piece = unordered.scan::<Interleaved>(&table, position, |value| {
+                    values.push(value.to_vec());
+                    match values.len() % 300 {
+                        0 => ControlFlow::Break(()),
+                        _ => ControlFlow::Continue(()),
+                    }
+                });
+                from = piece.await.unwrap();
+            }
+            values.sort();
+            values
+        })
+    };
+    let mut expected: Vec<_> = (0..1000).map(value).collect();
+    expected.sort();
+    assert!(unordered == expected);
 
     let session = durable.session();
     session.tend();

@@ -14,7 +14,9 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Abort, DatabaseConfig, Direction, Error, Isolation, Session, Table, Transaction};
+use engine::{
+    Abort, DatabaseConfig, Direction, Error, Isolation, ScanPosition, Session, Table, Transaction,
+};
 use in_memory::in_memory;
 use interleave::{Sequential, run_inline};
 use rng::Rng;
@@ -280,7 +282,41 @@ impl Run {
         }
         expected.truncate(limit);
         assert_eq!(rows, expected);
+        self.scan_unordered(me);
         self.open[me].reads = None;
+    }
+
+    /// All records, in pieces, whose values have to be those that there are.
+    fn scan_unordered(&mut self, me: usize) {
+        let limit = 1 + self.rng.below(200) as usize;
+        let open = &self.open[me];
+        let Some(unordered) = open.txn.unordered() else {
+            return;
+        };
+        let (mut values, mut from) = (Vec::new(), Some(ScanPosition::default()));
+        while let Some(position) = from {
+            let mut left = limit;
+            let piece = unordered.scan::<Sequential>(&self.table, position, |value| {
+                values.push(value.to_vec());
+                left -= 1;
+                match left {
+                    0 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            });
+            from = run_inline(piece).unwrap();
+        }
+        let keys: BTreeSet<&Key> = self
+            .model
+            .history
+            .keys()
+            .chain(open.writes.keys())
+            .collect();
+        let seen = keys.into_iter().filter_map(|key| self.sees(open, key));
+        let mut expected: Vec<Value> = seen.cloned().collect();
+        values.sort();
+        expected.sort();
+        assert_eq!(values, expected);
     }
 
     fn write(&mut self, me: usize) {

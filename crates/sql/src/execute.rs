@@ -7,6 +7,7 @@
 //!
 //! | operators | file |
 //! | --- | --- |
+//! | from plans to operators; both as one | `open.rs`; `opened.rs` |
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
@@ -31,6 +32,7 @@ mod loop_join;
 mod merge;
 mod new_row;
 mod open;
+mod opened;
 mod partners;
 mod row_numbers;
 mod scan;
@@ -49,11 +51,7 @@ use types::{Result, Scratch, Settings, Value};
 
 use crate::{catalog::Catalog, program::Machine, rows::Rows};
 
-pub(crate) use self::{
-    open::{open, width},
-    row_numbers::RowNumbers,
-    shared::SharedRows,
-};
+pub(crate) use self::{opened::Opened, row_numbers::RowNumbers, shared::SharedRows};
 
 /// Rows that operators hand over at once, as a rule.
 pub(crate) const BATCH_ROWS: usize = 256;

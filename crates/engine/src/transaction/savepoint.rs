@@ -95,7 +95,7 @@ impl Transaction {
         Ok(())
     }
 
-    fn check_between_operations(&self) -> Result<(), Error> {
+    pub(super) fn check_between_operations(&self) -> Result<(), Error> {
         self.check_open()?;
         if self.context.statements() > 0 {
             return Err(Error::OperationUnderWay);

@@ -29,7 +29,7 @@ use crate::plan::Plan;
 ///
 /// # Errors
 /// XX000 for a plan that no operator can run.
-pub(crate) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
+pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
     Ok(match plan {
         Plan::Rows(rows) => Box::new(Listing::new(rows)),
         Plan::Scan(scan) => Box::new(Scanning::new(scan)),
@@ -129,7 +129,7 @@ fn input(plan: &Plan) -> Result<Input<'_>> {
 }
 
 /// Values in each row of a plan.
-pub(crate) fn width(plan: &Plan) -> usize {
+pub(super) fn width(plan: &Plan) -> usize {
     let columns =
         |calls: &[crate::plan::Call]| calls.iter().map(|call| call.columns).sum::<usize>();
     let filters = |kind| {

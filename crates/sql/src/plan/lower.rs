@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    rc::Rc,
     sync::Arc,
 };
 
@@ -18,7 +19,7 @@ use crate::{
 /// A statement's plan and where in its rows the outputs are.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Rc<Plan>,
     pub(crate) outputs: Vec<usize>,
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
         .map(|id| node.at(*id))
         .collect::<Result<_>>()?;
     Ok(Planned {
-        plan: node.plan,
+        plan: Rc::new(node.plan),
         outputs,
     })
 }

@@ -10,6 +10,7 @@ use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
+    execution::Execution,
     query::{Planned, kind_of},
 };
 use crate::{bind::Parameters, parse, rows::Rows};
@@ -45,14 +46,22 @@ impl Prepared {
 pub struct Portal {
     prepared: Rc<Prepared>,
     parameters: Rows,
-    /// Rows that are left, where the client takes so many at a time, and how it ends.
-    rest: Option<Rest>,
+    progress: Stage,
 }
 
-struct Rest {
-    rows: Rows,
-    next: usize,
-    tag: Option<Tag>,
+/// How far a portal is.
+enum Stage {
+    /// Nothing was asked of it yet.
+    New,
+    /// A query, which computes what is asked for.
+    Open(Box<Execution>),
+    /// It has run to its end, and these rows are left. So it is with statements that write: nobody
+    /// has to take their rows for them to happen.
+    Rest {
+        rows: Rows,
+        next: usize,
+        tag: Option<Tag>,
+    },
 }
 
 impl Portal {
@@ -156,12 +165,11 @@ impl Session {
         Ok(Portal {
             prepared: prepared.clone(),
             parameters,
-            rest: None,
+            progress: Stage::New,
         })
     }
 
-    /// Runs a portal on: all rows that are left, or so many. Where a client takes them bit by bit,
-    /// all are computed at once and kept.
+    /// Runs a portal on: all rows that are left, or so many.
     ///
     /// # Errors
     /// Those of the statement. The session has to be told ([`Session::failed`]).
@@ -171,47 +179,76 @@ impl Session {
         rows_max: Option<usize>,
         sink: &mut impl Sink,
     ) -> Result<Progress> {
-        let prepared = portal.prepared.clone();
-        if portal.rest.is_none() {
-            if let Kind::Empty = prepared.kind {
-                return Ok(Progress::Empty);
+        if let Stage::New = portal.progress {
+            match self.open_portal(portal, rows_max, sink).await? {
+                Some(stage) => portal.progress = stage,
+                None => return Ok(Progress::Empty),
             }
-            let mut kept = Kept {
-                inner: sink,
-                rows: rows_max.map(|_| Rows::new(prepared.fields.as_ref().map_or(0, Vec::len))),
-                tag: None,
-            };
-            self.run_prepared(&prepared, &portal.parameters, &mut kept)
-                .await?;
-            let Kept { rows, tag, .. } = kept;
-            portal.rest = Some(Rest {
-                rows: rows.unwrap_or_default(),
-                next: 0,
-                tag,
-            });
         }
-        let Some(rest) = &mut portal.rest else {
-            return Ok(Progress::Empty);
+        match &mut portal.progress {
+            Stage::New => Ok(Progress::Empty),
+            Stage::Open(execution) => {
+                let rows = self
+                    .run_on(execution, &portal.parameters, rows_max, sink)
+                    .await?;
+                Ok(match execution.is_over() {
+                    true => Progress::Complete(execution.tag(rows)),
+                    false => Progress::Suspended,
+                })
+            }
+            Stage::Rest { rows, next, tag } => {
+                let until = rows_max.map_or(rows.len(), |most| rows.len().min(*next + most));
+                let catalog = self.changes.catalog();
+                for at in *next..until {
+                    sink.row(&ResultRow {
+                        fields: portal.prepared.fields.as_deref().unwrap_or_default(),
+                        values: rows.row(at),
+                        context: self.context(&catalog),
+                    })?;
+                    if at % crate::execute::BATCH_ROWS == 0 {
+                        sink.drain().await?;
+                    }
+                }
+                *next = until;
+                Ok(match until < rows.len() {
+                    true => Progress::Suspended,
+                    false => tag.map_or(Progress::Empty, Progress::Complete),
+                })
+            }
+        }
+    }
+
+    /// Begins what a portal stands for; nothing if it is no statement.
+    async fn open_portal(
+        &mut self,
+        portal: &Portal,
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<Option<Stage>> {
+        let prepared = &portal.prepared;
+        match &prepared.kind {
+            Kind::Empty => return Ok(None),
+            Kind::Planned(statement, newest) => {
+                let planned = self.lock_prepared(prepared, statement, newest).await?;
+                if planned.only_reads() {
+                    return Ok(Some(Stage::Open(Box::new(Execution::new(&planned)?))));
+                }
+            }
+            Kind::Other => {}
+        }
+        let mut kept = Kept {
+            inner: sink,
+            rows: rows_max.map(|_| Rows::new(prepared.fields.as_ref().map_or(0, Vec::len))),
+            tag: None,
         };
-        let until = rows_max.map_or(rest.rows.len(), |most| {
-            rest.rows.len().min(rest.next + most)
-        });
-        let catalog = self.changes.catalog();
-        for at in rest.next..until {
-            sink.row(&ResultRow {
-                fields: prepared.fields.as_deref().unwrap_or_default(),
-                values: rest.rows.row(at),
-                context: self.context(&catalog),
-            })?;
-            if at % crate::execute::BATCH_ROWS == 0 {
-                sink.drain().await?;
-            }
-        }
-        rest.next = until;
-        if until < rest.rows.len() {
-            return Ok(Progress::Suspended);
-        }
-        Ok(rest.tag.map_or(Progress::Empty, Progress::Complete))
+        self.run_prepared(prepared, &portal.parameters, &mut kept)
+            .await?;
+        let Kept { rows, tag, .. } = kept;
+        Ok(Some(Stage::Rest {
+            rows: rows.unwrap_or_default(),
+            next: 0,
+            tag,
+        }))
     }
 
     async fn run_prepared(
@@ -227,6 +264,17 @@ impl Session {
             }
             return Ok(());
         };
+        let planned = self.lock_prepared(prepared, statement, newest).await?;
+        self.run(&planned, parameters, sink).await
+    }
+
+    /// The plan of a statement, whose tables are locked, in a transaction.
+    async fn lock_prepared(
+        &mut self,
+        prepared: &Prepared,
+        statement: &Statement,
+        newest: &RefCell<Rc<Planned>>,
+    ) -> Result<Rc<Planned>> {
         self.block.check(statement)?;
         loop {
             self.begin()?;
@@ -237,7 +285,7 @@ impl Session {
                 continue;
             }
             if self.lock(&planned).await? {
-                return self.run(&planned, parameters, sink).await;
+                return Ok(planned);
             }
         }
     }

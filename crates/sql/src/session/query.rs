@@ -4,20 +4,18 @@ use std::{rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
-use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+use types::{Result, Scalar, Scratch, SqlError, Type, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag, environment::During};
+use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
     bind::{Binder, Parameters, Surroundings},
     catalog::{Catalog, ObjectId},
-    execute::{Run, SharedRows, open, width},
     parse::{
         Source, parse_tokens,
         shape::{Literal, Shape},
     },
     plan,
     rows::Rows,
-    system::Lookup,
 };
 
 /// More plans than this a session does not keep.
@@ -25,7 +23,7 @@ const PLANS_MAX: usize = 256;
 
 /// A statement that can be run at once, as long as its catalog is in force.
 pub(super) struct Planned {
-    plan: plan::Planned,
+    pub(super) plan: plan::Planned,
     pub(super) fields: Vec<Field>,
     /// The types that parameters are read as, those of literals.
     pub(super) parameters: Vec<Type>,
@@ -49,6 +47,22 @@ impl Planned {
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
+    }
+
+    /// Whether nothing depends on it that it runs to its end.
+    pub(super) fn only_reads(&self) -> bool {
+        self.kind == Kind::Select && !self.tables.iter().any(|(_, writes)| *writes)
+    }
+
+    /// How it is told to have ended, with so many rows.
+    pub(super) fn tag(&self, rows: u64) -> Tag {
+        match self.kind {
+            Kind::Select => Tag::Rows("SELECT", rows),
+            Kind::Insert => Tag::Insert(rows),
+            Kind::Update => Tag::Rows("UPDATE", rows),
+            Kind::Delete => Tag::Rows("DELETE", rows),
+            Kind::Merge => Tag::Rows("MERGE", rows),
+        }
     }
 }
 
@@ -196,65 +210,16 @@ impl Session {
         Ok(self.changes.is_current(&planned.catalog))
     }
 
-    /// Runs a plan whose tables are locked.
+    /// Runs a plan whose tables are locked, to its end.
     pub(super) async fn run(
         &self,
-        planned: &Planned,
+        planned: &Rc<Planned>,
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
-        self.surrounding.begin_statement();
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-            lookup: Lookup {
-                catalog: &planned.catalog,
-                search_path: &self.search_path,
-                database: &self.database.name,
-            },
-        };
-        let shared = SharedRows::default();
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            catalog: &planned.catalog,
-            patterns: &self.patterns,
-            parameters,
-            shared: &shared,
-            row_numbers: &self.database.row_numbers,
-        };
-        let mut operator = open(&planned.plan.plan)?;
-        let mut batch = Rows::new(width(&planned.plan.plan));
-        let shows_rows = planned.shows_rows();
-        let mut count = 0_u64;
-        while operator.next(&run, &mut batch).await? {
-            count += batch.len() as u64;
-            if shows_rows {
-                let mut values = Vec::with_capacity(planned.plan.outputs.len());
-                for row in batch.iter() {
-                    values.clear();
-                    values.extend(planned.plan.outputs.iter().map(|at| row[*at]));
-                    sink.row(&ResultRow {
-                        fields: &planned.fields,
-                        values: &values,
-                        context: self.context(&planned.catalog),
-                    })?;
-                }
-            }
-            batch.clear();
-            sink.drain().await?;
-        }
-        sink.complete(match planned.kind {
-            Kind::Select => Tag::Rows("SELECT", count),
-            Kind::Insert => Tag::Insert(count),
-            Kind::Update => Tag::Rows("UPDATE", count),
-            Kind::Delete => Tag::Rows("DELETE", count),
-            Kind::Merge => Tag::Rows("MERGE", count),
-        })
+        let mut execution = Execution::new(planned)?;
+        let rows = self.run_on(&mut execution, parameters, None, sink).await?;
+        sink.complete(planned.tag(rows))
     }
 
     /// How values are read and written.

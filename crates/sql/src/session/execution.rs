@@ -1,0 +1,151 @@
+//! A statement that runs: its operators, and how far its rows were handed over.
+//!
+//! It stays open between the calls of a client that takes its rows bit by bit, and computes no
+//! more than it is asked for. All that it reads is of one moment, also under read committed
+//! (`engine/transaction/statement_snapshot.rs`).
+
+use std::rc::Rc;
+
+use engine::Seeing;
+use types::{Result, SqlError, SqlState, Value};
+
+use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
+use crate::{
+    catalog::from_engine,
+    execute::{Opened, Run, SharedRows},
+    rows::Rows,
+    system::Lookup,
+};
+
+/// A statement under way.
+pub(super) struct Execution {
+    planned: Rc<Planned>,
+    opened: Opened,
+    batch: Rows,
+    /// Rows of the batch that were handed over.
+    taken: usize,
+    shared: SharedRows,
+    /// What it saw, once it has been left open.
+    seeing: Option<Seeing>,
+    is_over: bool,
+}
+
+impl Execution {
+    /// # Errors
+    /// XX000 for a plan that no operator can run.
+    pub(super) fn new(planned: &Rc<Planned>) -> Result<Self> {
+        let opened = Opened::new(planned.plan.plan.clone())?;
+        Ok(Self {
+            batch: Rows::new(opened.width()),
+            planned: planned.clone(),
+            opened,
+            taken: 0,
+            shared: SharedRows::default(),
+            seeing: None,
+            is_over: false,
+        })
+    }
+}
+
+impl Session {
+    /// Runs a statement on, in the session's transaction: to its end, or until so many rows are
+    /// handed over; how many rows that were, or were written.
+    ///
+    /// # Errors
+    /// Those of the statement, and of `sink`. 34000 if its transaction has ended.
+    pub(super) async fn run_on(
+        &self,
+        execution: &mut Execution,
+        parameters: &Rows,
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<u64> {
+        let Some(transaction) = &self.transaction else {
+            return Err(ended());
+        };
+        let snapshot = match execution.seeing {
+            None => {
+                self.surrounding.begin_statement();
+                transaction.statement_snapshot().map_err(from_engine)?
+            }
+            Some(seeing) => transaction
+                .statement_snapshot_at(seeing)
+                .map_err(|_| ended())?,
+        };
+        let planned = &*execution.planned;
+        let environment = During {
+            surrounding: &self.surrounding,
+            catalog: &planned.catalog,
+            lookup: Lookup {
+                catalog: &planned.catalog,
+                search_path: &self.search_path,
+                database: &self.database.name,
+            },
+        };
+        let run = Run {
+            transaction,
+            settings: &self.settings,
+            environment: &environment,
+            catalog: &planned.catalog,
+            patterns: &self.patterns,
+            parameters,
+            shared: &execution.shared,
+            row_numbers: &self.database.row_numbers,
+        };
+        let outputs = &planned.plan.outputs;
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
+        let mut count = 0_u64;
+        let most = rows_max.map_or(u64::MAX, |most| most as u64);
+        let batch = &mut execution.batch;
+        while count < most {
+            if execution.taken == batch.len() {
+                // Its values are of the batch that goes.
+                values = Vec::with_capacity(outputs.len());
+                batch.clear();
+                execution.taken = 0;
+                if execution.is_over || !execution.opened.next(&run, batch).await? {
+                    execution.is_over = true;
+                    break;
+                }
+            }
+            let rows = (batch.len() - execution.taken).min((most - count) as usize);
+            if planned.shows_rows() {
+                for at in execution.taken..execution.taken + rows {
+                    let row = batch.row(at);
+                    values.clear();
+                    values.extend(outputs.iter().map(|output| row[*output]));
+                    sink.row(&ResultRow {
+                        fields: &planned.fields,
+                        values: &values,
+                        context: self.context(&planned.catalog),
+                    })?;
+                }
+            }
+            count += rows as u64;
+            execution.taken += rows;
+            sink.drain().await?;
+        }
+        if !execution.is_over && execution.seeing.is_none() {
+            execution.seeing = Some(snapshot.keep());
+        }
+        Ok(count)
+    }
+}
+
+impl Execution {
+    /// Whether all rows were handed over. One that has handed over as many as were wanted may not
+    /// know yet that there are no more.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// How a statement is told to have ended.
+    pub(super) fn tag(&self, rows: u64) -> Tag {
+        self.planned.tag(rows)
+    }
+}
+
+fn ended() -> SqlError {
+    let message = "the transaction of this portal has ended";
+    SqlError::new(SqlState::INVALID_CURSOR_NAME, message)
+}
