@@ -125,6 +125,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     nothing!("shobj_description"(OID, NAME) -> TEXT),
 ];
 
-fn expression<'a>(text: &'a str, _: Oid) -> &'a str {
+fn expression(text: &str, _: Oid) -> &str {
     text
 }
