@@ -45,6 +45,7 @@ mod phantoms;
 mod read;
 mod refresh;
 mod restart;
+mod sample;
 mod savepoint;
 mod scan;
 mod statement_snapshot;

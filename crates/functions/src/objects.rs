@@ -13,6 +13,10 @@ use types::Result;
 
 use crate::Function;
 
+/// Stands between the plain and the pretty form of an expression where catalogs have one. Only
+/// `pg_get_expr` makes sense of that, as of PostgreSQL's trees.
+pub const BETWEEN_FORMS: char = '\u{1f}';
+
 /// Which catalog an object is in: a name or number means something in one only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ObjectClass {
@@ -72,8 +76,9 @@ pub trait Objects {
         None
     }
 
-    /// The statement that makes an index, or what it is ordered by at a position from 1.
-    fn index_definition(&self, _oid: u32, _column: Option<u32>) -> Option<String> {
+    /// The statement that makes an index, or what it is ordered by at a position from 1; pretty as
+    /// constraints are.
+    fn index_definition(&self, _oid: u32, _column: Option<u32>, _pretty: bool) -> Option<String> {
         None
     }
 

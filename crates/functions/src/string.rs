@@ -36,7 +36,7 @@ pub(crate) static TABLES: &[&[Function]] = &[
 pub(crate) use bytes::OPERATORS as BYTES_OPERATORS;
 pub(crate) use case::lower;
 pub(crate) use concat::OPERATORS;
-pub use quote::quoted_identifier;
+pub use quote::{quoted_identifier, quoted_literal};
 pub(crate) use quote::{write_identifier, write_literal};
 
 /// What a value may have at most, as in PostgreSQL: a gigabyte.

@@ -41,7 +41,7 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::parameters::Parameters;
+pub(crate) use self::{parameters::Parameters, write::WrittenColumn};
 use crate::{
     catalog::{Catalog, SearchPath},
     expression::{ColumnId, Expression},

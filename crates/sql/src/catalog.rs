@@ -16,6 +16,7 @@
 //! | DDL | `ddl.rs`, `ddl/` |
 //! | what depends on what | `dependents.rs` |
 //! | sequences' values | `counter.rs`, `session_values.rs` |
+//! | what is known of tables' values | `statistics.rs` |
 
 mod change;
 mod constraint;
@@ -34,6 +35,7 @@ mod schema;
 mod sequence;
 mod session_values;
 mod snapshot;
+mod statistics;
 mod store;
 pub(crate) mod system;
 mod table;
@@ -61,6 +63,9 @@ pub use self::{
     sequence::{OwnedBy, Sequence, SequenceOptions},
     session_values::SessionValues,
     snapshot::{Catalog, NameClass, Relation, SearchPath},
+    statistics::{
+        ColumnStatistics, CommonValue, Distinct, StatisticsSlot, StoredValue, TableStatistics,
+    },
     store::{Catalogs, IndexKeys},
     table::{Column, Generation, IdentityMode, RowKey, Table, TableKind},
     view::{View, ViewColumn},

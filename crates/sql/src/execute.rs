@@ -51,7 +51,7 @@ use types::{Result, Scratch, Settings, Value};
 
 use crate::{catalog::Catalog, program::Machine, rows::Rows};
 
-pub(crate) use self::{opened::Opened, row_numbers::RowNumbers, shared::SharedRows};
+pub(crate) use self::{opened::Opened, row_numbers::RowNumbers, scan::column, shared::SharedRows};
 
 /// Rows that operators hand over at once, as a rule.
 pub(crate) const BATCH_ROWS: usize = 256;

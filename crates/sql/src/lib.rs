@@ -17,6 +17,7 @@ mod program;
 mod relation;
 mod rows;
 mod session;
+mod statistics;
 mod system;
 
 pub use self::{

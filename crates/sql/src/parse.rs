@@ -4,6 +4,7 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod maintenance;
 pub(crate) mod position;
 pub(crate) mod shape;
 
@@ -104,6 +105,10 @@ impl<'t> Source<'t> {
     /// # Errors
     /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
     pub(crate) fn parse(&self) -> Result<ast::Statement> {
+        if maintenance::is_maintenance(self) {
+            maintenance::maintenance(self)?;
+            return Ok(maintenance::stand_in());
+        }
         parse_tokens(self.text, self.tokens.clone())
     }
 }

@@ -7,6 +7,7 @@
 //! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`).
 
 mod access;
+mod basis;
 mod decorrelate;
 mod estimate;
 mod join;
@@ -28,6 +29,7 @@ use crate::{
 
 pub(crate) use self::{
     access::{index_columns, row_key_columns},
+    basis::Basis,
     lower::{Planned, plan, row_layout},
     write::tables,
 };
@@ -141,6 +143,16 @@ pub(crate) enum Access {
     Key(KeyRange),
     /// By an index, by its position among the table's.
     Index { index: usize, range: KeyRange },
+}
+
+impl Access {
+    /// Whether it gives one record at most.
+    pub(crate) fn is_point(&self) -> bool {
+        match self {
+            Self::Full => false,
+            Self::Key(range) | Self::Index { range, .. } => range.is_point,
+        }
+    }
 }
 
 /// Keys that begin with some values, and whose next part may be bounded.

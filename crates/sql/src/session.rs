@@ -10,6 +10,7 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
+//! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
@@ -18,6 +19,7 @@ mod block;
 mod define;
 mod environment;
 mod execution;
+mod maintenance;
 mod new_table;
 mod prepared;
 mod query;
@@ -224,8 +226,7 @@ impl Session {
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await
             }
-            Statement::Analyze(_) => sink.complete(Tag::Word("ANALYZE")),
-            Statement::Vacuum(_) => sink.complete(Tag::Word("VACUUM")),
+            Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();

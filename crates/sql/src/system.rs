@@ -13,8 +13,8 @@
 //! | access methods, collations and the like, which are the same everywhere | `fixed.rs` |
 //! | sessions, settings | `activity.rs` |
 //!
-//! `objects.rs` answers what functions ask about objects, `definitions.rs` writes objects as the
-//! statements that make them, `data.rs` reads what is known of PostgreSQL's own types and functions.
+//! `objects.rs` answers what functions ask about objects, `definitions.rs` and
+//! `expressions.rs` write objects as the statements that make them, `data.rs` reads what is known of PostgreSQL's own types and functions.
 
 mod activity;
 mod attributes;
@@ -23,6 +23,7 @@ mod constraints;
 mod data;
 mod definitions;
 mod dependencies;
+mod expressions;
 mod fixed;
 mod keys;
 mod names;

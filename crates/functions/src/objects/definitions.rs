@@ -1,10 +1,10 @@
 //! How objects are defined, and what is said of them.
 //!
-//! Expressions are kept as text, so `pg_get_expr` has nothing to do. There are no comments.
+//! There are no comments.
 
 use types::Value;
 
-use super::ObjectClass;
+use super::{BETWEEN_FORMS, ObjectClass};
 use crate::{
     Context, Function,
     argument::Oid,
@@ -12,7 +12,10 @@ use crate::{
 };
 
 fn index<'a>(context: &Context<'a>, Oid(oid): Oid) -> Option<&'a str> {
-    let text = context.environment.objects().index_definition(oid, None)?;
+    let text = context
+        .environment
+        .objects()
+        .index_definition(oid, None, false)?;
     Some(context.text(&text))
 }
 
@@ -20,11 +23,11 @@ fn index_column<'a>(
     context: &Context<'a>,
     Oid(oid): Oid,
     column: i32,
-    _pretty: bool,
+    pretty: bool,
 ) -> Option<&'a str> {
     let column = u32::try_from(column).ok()?;
     let objects = context.environment.objects();
-    let text = objects.index_definition(oid, (column > 0).then_some(column))?;
+    let text = objects.index_definition(oid, (column > 0).then_some(column), pretty)?;
     Some(context.text(&text))
 }
 
@@ -102,8 +105,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .stable(),
     entry!("pg_get_viewdef"(TEXT) -> TEXT, in context view_named).stable(),
     entry!("pg_get_expr"(TEXT, OID) -> TEXT, expression).stable(),
-    entry!("pg_get_expr"(TEXT, OID, BOOL) -> TEXT, |text, oid, _: bool| expression(text, oid))
-        .stable(),
+    entry!("pg_get_expr"(TEXT, OID, BOOL) -> TEXT, pretty_expression).stable(),
     entry!("pg_get_userbyid"(OID) -> NAME, in context user).stable(),
     entry!("pg_get_serial_sequence"(TEXT, TEXT) -> TEXT, in context serial_sequence).stable(),
     entry!("pg_get_function_arguments"(OID) -> TEXT, in context parameters).stable(),
@@ -126,5 +128,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 fn expression(text: &str, _: Oid) -> &str {
-    text
+    text.split_once(BETWEEN_FORMS)
+        .map_or(text, |(plain, _)| plain)
+}
+
+fn pretty_expression<'a>(text: &'a str, relation: Oid, pretty: bool) -> &'a str {
+    match text.split_once(BETWEEN_FORMS) {
+        Some((_, form)) if pretty => form,
+        _ => expression(text, relation),
+    }
 }

@@ -204,6 +204,14 @@ pub(crate) fn write_literal(text: &str, out: &mut impl Sink) {
     out.put_byte(b'\'');
 }
 
+/// A text as a literal of SQL.
+pub fn quoted_literal(text: &str) -> String {
+    let mut out = Vec::new();
+    write_literal(text, &mut out);
+    // What was put around it and into it is ASCII.
+    String::from_utf8(out).unwrap_or_default()
+}
+
 fn quote_identifier<'a>(context: &Context<'a>, name: &'a str) -> Result<&'a str> {
     if !needs_quotes(name) {
         return Ok(name);

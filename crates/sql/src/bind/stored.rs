@@ -59,20 +59,23 @@ impl Binder<'_> {
     }
 
     /// The rows of a relation of the system's.
-    fn system(&mut self, table: &Table) -> (Relation, Source) {
+    fn system(&mut self, table: &Arc<Table>) -> (Relation, Source) {
         let mut columns = Vec::with_capacity(table.columns.len());
         let mut found = Vec::with_capacity(table.columns.len());
         for (attribute, column) in table.live_columns() {
             let id = self.new_column();
             columns.push((id, attribute));
             let name = column.name.to_string();
-            found.push(SourceColumn::new(name, id, column.ty, column.modifier));
+            found.push(SourceColumn {
+                attribute: Some(attribute),
+                ..SourceColumn::new(name, id, column.ty, column.modifier)
+            });
         }
         let source = Source {
             name: Some(table.name.to_string()),
             schema: Some(self.catalog.schema_name(table.schema).to_owned()),
             columns: found,
-            table: None,
+            table: Some(table.clone()),
         };
         let relation = table.id;
         (Relation::System(SystemScan { relation, columns }), source)

@@ -278,6 +278,13 @@ impl Changes {
             .delete::<Interleaved>(objects, &record::key_of(id))
             .await;
         removed.map_err(from_engine)?;
+        if let Some(Object::Table(_)) = object {
+            let statistics = &self.catalogs.tables.statistics;
+            let removed = transaction
+                .delete::<Interleaved>(statistics, &record::key_of(id))
+                .await;
+            removed.map_err(from_engine)?;
+        }
         self.note(transaction, Change::Remove(id))
     }
 

@@ -4,6 +4,7 @@
 //! sql.objects    object u32, big-endian                        → the object, as JSON
 //! sql.names      class u8 | schema u32, big-endian | name      → object u32, big-endian
 //! sql.counters   counter u32, big-endian                       → counter.rs
+//! sql.statistics table u32, big-endian                         → statistics.rs, as JSON
 //! ```
 //! Names are a table of their own so that two transactions that take the same one meet there.
 //! JSON, because definitions grow fields, and should be legible in a dump; nothing on the way of
@@ -21,11 +22,13 @@ pub(super) struct Tables {
     pub(super) objects: Arc<engine::Table>,
     pub(super) names: Arc<engine::Table>,
     pub(super) counters: Arc<engine::Table>,
+    pub(super) statistics: Arc<engine::Table>,
 }
 
 pub(super) const OBJECTS: &str = "sql.objects";
 pub(super) const NAMES: &str = "sql.names";
 pub(super) const COUNTERS: &str = "sql.counters";
+pub(super) const STATISTICS: &str = "sql.statistics";
 
 pub(super) fn key_of(id: ObjectId) -> [u8; 4] {
     id.0.to_be_bytes()

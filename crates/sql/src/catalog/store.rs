@@ -40,6 +40,7 @@ use super::{
     counter::Counter,
     failure::from_engine,
     record::{self, Tables},
+    statistics::{self, NewStatistics},
 };
 
 /// Makes the functions by which indexes are maintained. The catalog keeps expressions as text and
@@ -120,6 +121,7 @@ impl Catalogs {
             catalogs.begin(session, role).await?;
         } else {
             let catalog = catalogs.load(session, objects).await?;
+            catalogs.load_statistics(session, &catalog).await?;
             catalogs.replace(catalog);
         }
         Ok(catalogs)
@@ -150,14 +152,23 @@ impl Catalogs {
 
     /// Publishes what a transaction has changed, under the engine's latch of commits.
     fn publish(&self, at: Timestamp, notes: Vec<CommitNote>) {
-        let mut next = (*self.current()).clone();
+        let mut next = None;
         for note in notes {
-            if let Ok(change) = note.downcast::<Change>() {
-                change.apply(&mut next);
+            match note.downcast::<Change>() {
+                Ok(change) => {
+                    change.apply(next.get_or_insert_with(|| (*self.current()).clone()));
+                }
+                Err(note) => {
+                    if let Ok(statistics) = note.downcast::<NewStatistics>() {
+                        statistics.publish();
+                    }
+                }
             }
         }
-        next.commit(at);
-        self.replace(next);
+        if let Some(mut next) = next {
+            next.commit(at);
+            self.replace(next);
+        }
     }
 
     fn replace(&self, catalog: Catalog) {
@@ -228,6 +239,24 @@ impl Catalogs {
             });
         scanned.await.map_err(from_engine)?;
         objects
+    }
+
+    /// Reads what is known of tables' values.
+    async fn load_statistics(&self, session: &Rc<Session>, catalog: &Catalog) -> Result<()> {
+        let transaction = session.begin(Isolation::Snapshot).map_err(from_engine)?;
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let records = &self.tables.statistics;
+        let scanned =
+            transaction.scan::<Interleaved>(records, all, Direction::Forward, |key, bytes| {
+                let id = key.try_into().map(u32::from_be_bytes).map(ObjectId);
+                let table = id.ok().and_then(|id| catalog.table(id));
+                // Without them plans are worse, and ANALYZE finds others.
+                if let (Some(table), Ok(found)) = (table, statistics::decode(bytes)) {
+                    table.statistics.publish(Arc::new(found));
+                }
+                ControlFlow::Continue(())
+            });
+        scanned.await.map(drop).map_err(from_engine)
     }
 
     /// Finds the tables, and builds the indexes, of a database that was opened.
@@ -304,18 +333,24 @@ async fn forget_index(session: &Rc<Session>, name: &str) -> std::result::Result<
 async fn own_tables(session: &Rc<Session>) -> std::result::Result<Tables, Error> {
     let transaction = session.begin(Isolation::Snapshot)?;
     let mut tables = Vec::new();
-    for name in [record::OBJECTS, record::NAMES, record::COUNTERS] {
+    for name in [
+        record::OBJECTS,
+        record::NAMES,
+        record::COUNTERS,
+        record::STATISTICS,
+    ] {
         tables.push(match transaction.open_table::<Interleaved>(name).await {
             Err(Error::NoSuchTable) => transaction.create_table::<Interleaved>(name, &[]).await?,
             opened => opened?,
         });
     }
     transaction.commit().await?;
-    let [objects, names, counters] = tables.try_into().expect("there are three");
+    let [objects, names, counters, statistics] = tables.try_into().expect("there are four");
     Ok(Tables {
         objects,
         names,
         counters,
+        statistics,
     })
 }
 

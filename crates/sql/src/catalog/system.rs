@@ -203,6 +203,7 @@ fn table(
         referenced_by: Arc::default(),
         storage_name: Arc::default(),
         storage: OnceLock::new(),
+        statistics: Arc::default(),
     }
 }
 

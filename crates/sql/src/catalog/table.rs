@@ -11,7 +11,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use types::{Type, TypeModifier};
 
-use super::{Check, ForeignKey, Index, ObjectId, PrimaryKey, StoredExpression, Unique, type_name};
+use super::{
+    Check, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot, StoredExpression, Unique,
+    type_name,
+};
 
 /// A table. Two descriptors are equal if they are of the same table and of the same version of it.
 #[derive(Clone, Serialize, Deserialize)]
@@ -54,6 +57,9 @@ pub struct Table {
     /// The engine's table. Filled in before anybody gets the descriptor.
     #[serde(skip)]
     pub storage: OnceLock<Arc<engine::Table>>,
+    /// What is known of its values: the same for all its descriptors.
+    #[serde(skip)]
+    pub statistics: Arc<StatisticsSlot>,
 }
 
 /// Where a table's rows come from.

@@ -74,7 +74,7 @@ impl<'p> Reader<'p> {
 }
 
 /// The value of a column; a row that is older than the column has what the catalog says.
-pub(super) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
+pub(crate) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
     match row.value(at)? {
         Some(value) => Ok(value),
         None => missing(table, at),

@@ -165,6 +165,9 @@ impl Lowering {
         values: &Layout,
     ) -> Result<((Scan, Vec<Expression>), Layout)> {
         let found = self.access(&scan, &conditions, values)?;
+        if !found.access.is_point() {
+            self.basis.add(&scan.table);
+        }
         let own: BTreeSet<ColumnId> = scan
             .columns
             .iter()

@@ -8,7 +8,7 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Call, Plan, Shared, SharedBody};
+use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -21,6 +21,7 @@ use crate::{
 pub(crate) struct Planned {
     pub(crate) plan: Rc<Plan>,
     pub(crate) outputs: Vec<usize>,
+    pub(crate) basis: Basis,
 }
 
 /// Plans a statement.
@@ -35,6 +36,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
             columns: Vec::new(),
         },
         shared: HashMap::new(),
+        basis: Basis::default(),
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let node = lowering.lower(relation, &needed)?;
@@ -45,6 +47,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
     Ok(Planned {
         plan: Rc::new(node.plan),
         outputs,
+        basis: lowering.basis,
     })
 }
 
@@ -70,6 +73,8 @@ pub(super) struct Lowering {
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    /// What it depends on.
+    pub(super) basis: Basis,
 }
 
 impl Lowering {

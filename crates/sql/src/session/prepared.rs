@@ -279,7 +279,8 @@ impl Session {
         loop {
             self.begin()?;
             let planned = newest.borrow().clone();
-            if !self.changes.is_current(&planned.catalog) {
+            let is_current = self.changes.is_current(&planned.catalog);
+            if !is_current || !self.is_well_founded(&planned).await {
                 let renewed = Rc::new(self.again(prepared, statement)?);
                 newest.replace(renewed);
                 continue;

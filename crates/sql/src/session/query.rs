@@ -1,6 +1,6 @@
 //! Plans, and their execution.
 
-use std::{rc::Rc, sync::Arc};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
@@ -31,6 +31,8 @@ pub(super) struct Planned {
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
     pub(super) catalog: Arc<Catalog>,
+    /// Nobody has looked yet whether enough is known of its tables.
+    is_new: Cell<bool>,
 }
 
 /// What is told at the end.
@@ -81,6 +83,9 @@ impl Session {
             let Some((planned, literals)) = self.plan(source)? else {
                 return Ok(false);
             };
+            if !self.is_well_founded(&planned).await {
+                continue;
+            }
             if self.lock(&planned).await? {
                 let parameters = self.literals(&planned, &literals)?;
                 if planned.shows_rows() {
@@ -95,7 +100,9 @@ impl Session {
     /// The plan of a statement, and the literals that were taken out of it.
     fn plan(&self, source: &Source<'_>) -> Result<Option<(Rc<Planned>, Vec<Literal>)>> {
         let catalog = self.changes.catalog();
-        let is_current = |planned: &Planned| Arc::ptr_eq(&planned.catalog, &catalog);
+        let is_current = |planned: &Planned| {
+            Arc::ptr_eq(&planned.catalog, &catalog) && planned.plan.basis.holds()
+        };
         let shape = Shape::of(source);
         if let Some(shape) = &shape {
             let known = self.plans.borrow().get(&shape.key).cloned();
@@ -189,7 +196,14 @@ impl Session {
             kind,
             tables,
             catalog: catalog.clone(),
+            is_new: Cell::new(true),
         })
+    }
+
+    /// Whether a plan was made from what is known, or what is found out now for it.
+    pub(super) async fn is_well_founded(&self, planned: &Planned) -> bool {
+        let basis = &planned.plan.basis;
+        basis.holds() && !(planned.is_new.take() && self.refresh_statistics(basis).await)
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.

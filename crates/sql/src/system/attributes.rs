@@ -2,7 +2,7 @@
 
 use types::{Result, Scalar, Type, TypeModifier, Value};
 
-use super::{Emitter, NONE, Source, YES, attribute_number, data, keys, letter, oid};
+use super::{Emitter, NONE, Source, YES, attribute_number, data, expressions, keys, letter, oid};
 use crate::catalog::{
     Catalog, Generation, IdentityMode, IndexKey, Object, ObjectId, StoredExpression, Table,
     TableKind, system,
@@ -236,11 +236,14 @@ pub(super) fn all_defaults(catalog: &Catalog) -> impl Iterator<Item = Default<'_
 
 pub(super) fn defaults(source: &Source<'_>, out: &mut Emitter<'_>) {
     for default in all_defaults(source.catalog) {
+        let column = default.table.columns.get(usize::from(default.position));
+        let ty = column.map(|column| column.ty);
+        let shown = expressions::shown(source.catalog, default.table, default.expression, ty);
         out.row(&[
             default.number,
             oid(default.table.id),
             Value::Int2(attribute_number(default.position)),
-            Value::Text(&default.expression.text),
+            Value::Text(&shown.stored()),
         ]);
     }
 }

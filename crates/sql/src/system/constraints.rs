@@ -3,8 +3,8 @@
 use types::{Result, Scalar, Value};
 
 use super::{
-    Emitter, NO, NONE, Source, YES, attribute_number, attribute_numbers, data, keys, letter, oid,
-    small, vector,
+    Emitter, NO, NONE, Source, YES, attribute_number, attribute_numbers, data, expressions, keys,
+    letter, oid, small, vector,
 };
 use crate::catalog::{
     Catalog, ForeignKey, IndexKey, MatchKind, ObjectId, ReferentialAction, Table,
@@ -51,11 +51,12 @@ pub(super) fn constraints(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<
             put(source, table, &constraint, out)?;
         }
         for check in table.checks.iter() {
-            let columns = columns_of(table, &check.expression.dependencies);
+            let shown = expressions::shown(source.catalog, table, &check.expression, None);
+            let expression = shown.stored();
             let constraint = Constraint {
-                columns: Some(&columns),
+                columns: Some(&shown.columns),
                 is_valid: check.is_valid,
-                expression: Some(&check.expression.text),
+                expression: Some(&expression),
                 ..plain(check.id, &check.name, 'c')
             };
             put(source, table, &constraint, out)?;
@@ -72,12 +73,6 @@ pub(super) fn constraints(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<
         }
     }
     Ok(())
-}
-
-/// The table's columns that an expression refers to.
-fn columns_of(table: &Table, dependencies: &[crate::catalog::Dependency]) -> Vec<u16> {
-    let own = dependencies.iter().filter(|on| on.object == table.id);
-    own.filter_map(|on| on.column).collect()
 }
 
 /// The index that finds what a foreign key refers to.
@@ -169,11 +164,16 @@ pub(super) fn indexes(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> 
                 Value::Int2(descending | nulls_first)
             });
             let options: Vec<_> = options.collect();
-            let expressions = key.columns.iter().filter_map(|column| match &column.key {
-                IndexKey::Expression(expression) => Some(&*expression.text),
+            let all = key.columns.iter().filter_map(|column| match &column.key {
+                IndexKey::Expression(expression) => {
+                    Some(expressions::shown(source.catalog, table, expression, None))
+                }
                 IndexKey::Column(_) => None,
             });
-            let expressions = expressions.collect::<Vec<_>>().join(", ");
+            let all = expressions::Shown::all(all);
+            let predicate = key.predicate.map(|predicate| {
+                expressions::shown(source.catalog, table, predicate, None).stored()
+            });
             let scratch = source.scratch;
             out.row(&[
                 oid(key.id),
@@ -195,12 +195,8 @@ pub(super) fn indexes(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> 
                 vector(Scalar::Oid, &collations, scratch)?,
                 vector(Scalar::Oid, &classes, scratch)?,
                 vector(Scalar::Int2, &options, scratch)?,
-                match expressions.as_str() {
-                    "" => Value::Null,
-                    text => Value::Text(text),
-                },
-                key.predicate
-                    .map_or(Value::Null, |predicate| Value::Text(&predicate.text)),
+                all.as_deref().map_or(Value::Null, Value::Text),
+                predicate.as_deref().map_or(Value::Null, Value::Text),
             ]);
         }
     }

@@ -1,22 +1,25 @@
 //! Objects as the statements that make them: indexes, constraints, views.
 //!
-//! Expressions and queries are shown as the catalog keeps them.
+//! Queries are shown as the catalog keeps them.
 
 use functions::quoted_identifier;
 
-use super::keys::{self, Key};
+use super::{
+    expressions,
+    keys::{self, Key},
+};
 use crate::catalog::{
     Catalog, ForeignKey, IndexColumn, IndexKey, MatchKind, ObjectId, ReferentialAction, Table, View,
 };
 
 /// `CREATE INDEX ...`
-pub(super) fn index(catalog: &Catalog, table: &Table, key: &Key<'_>) -> String {
+pub(super) fn index(catalog: &Catalog, table: &Table, key: &Key<'_>, pretty: bool) -> String {
     let unique = if key.is_unique { "UNIQUE " } else { "" };
     let schema = quoted_identifier(catalog.schema_name(table.schema));
     let columns: Vec<_> = key
         .columns
         .iter()
-        .map(|column| ordered(table, column))
+        .map(|column| ordered(catalog, table, column, pretty))
         .collect();
     let mut text = format!(
         "CREATE {unique}INDEX {} ON {schema}.{} USING btree ({})",
@@ -31,30 +34,42 @@ pub(super) fn index(catalog: &Catalog, table: &Table, key: &Key<'_>) -> String {
         text += " NULLS NOT DISTINCT";
     }
     if let Some(predicate) = key.predicate {
-        text += &format!(" WHERE ({})", predicate.text);
+        let shown = expressions::shown(catalog, table, predicate, None);
+        text += &format!(" WHERE {}", shown.form(pretty));
     }
     text
 }
 
 /// What an index has at a position from 1.
-pub(super) fn index_column(table: &Table, key: &Key<'_>, number: u32) -> Option<String> {
+pub(super) fn index_column(
+    catalog: &Catalog,
+    table: &Table,
+    key: &Key<'_>,
+    number: u32,
+    pretty: bool,
+) -> Option<String> {
     let at = usize::try_from(number).ok()?.checked_sub(1)?;
     match key.columns.get(at) {
-        Some(column) => Some(plain(table, column)),
+        Some(column) => Some(plain(catalog, table, column, pretty)),
         None => {
-            let position = key.included.get(at - key.columns.len())?;
-            Some(names(table, &[*position]))
+            let position = key.included.get(at - key.columns.len());
+            Some(position.map_or_else(String::new, |position| names(table, &[*position])))
         }
     }
 }
 
-fn plain(table: &Table, column: &IndexColumn) -> String {
+fn plain(catalog: &Catalog, table: &Table, column: &IndexColumn, pretty: bool) -> String {
     match &column.key {
         IndexKey::Column(position) => names(table, &[*position]),
-        IndexKey::Expression(expression) if is_call(&expression.text) => {
-            expression.text.to_string()
+        IndexKey::Expression(expression) => {
+            let shown = expressions::shown(catalog, table, expression, None);
+            let text = shown.form(pretty);
+            if is_call(text) {
+                text.to_owned()
+            } else {
+                format!("({text})")
+            }
         }
-        IndexKey::Expression(expression) => format!("({})", expression.text),
     }
 }
 
@@ -76,8 +91,8 @@ fn is_call(text: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name) && end == rest.len().checked_sub(1)
 }
 
-fn ordered(table: &Table, column: &IndexColumn) -> String {
-    let mut text = plain(table, column);
+fn ordered(catalog: &Catalog, table: &Table, column: &IndexColumn, pretty: bool) -> String {
+    let mut text = plain(catalog, table, column, pretty);
     if column.descending {
         text += " DESC";
     }
@@ -121,12 +136,8 @@ pub(super) fn constraint(
         return Some(format!("UNIQUE {nulls}({})", names(table, &unique.columns)));
     }
     if let Some(check) = table.checks.iter().find(|check| check.id == id) {
-        let text = &check.expression.text;
-        let text = if pretty {
-            format!("CHECK ({text})")
-        } else {
-            format!("CHECK (({text}))")
-        };
+        let shown = expressions::shown(catalog, table, &check.expression, None);
+        let text = format!("CHECK ({})", shown.form(pretty));
         return Some(text + if check.is_valid { "" } else { " NOT VALID" });
     }
     let foreign = table.foreign_keys.iter().find(|key| key.id == id)?;

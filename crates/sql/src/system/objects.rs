@@ -136,11 +136,11 @@ impl Objects for Lookup<'_> {
         }
     }
 
-    fn index_definition(&self, oid: u32, column: Option<u32>) -> Option<String> {
+    fn index_definition(&self, oid: u32, column: Option<u32>, pretty: bool) -> Option<String> {
         let (table, key) = keys::find(self.catalog, ObjectId(oid))?;
         match column {
-            None => Some(definitions::index(self.catalog, table, &key)),
-            Some(number) => definitions::index_column(table, &key, number),
+            None => Some(definitions::index(self.catalog, table, &key, pretty)),
+            Some(number) => definitions::index_column(self.catalog, table, &key, number, pretty),
         }
     }
 

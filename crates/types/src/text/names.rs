@@ -89,7 +89,14 @@ fn read_named(
     if is_number(text) {
         return read_oid(text);
     }
-    named(text).ok_or_else(|| SqlError::new(state, format!("{noun} \"{text}\" does not exist")))
+    named(text).ok_or_else(|| {
+        // As names are folded that have no quotes.
+        let name = match text.contains('"') {
+            true => text.replace('"', ""),
+            false => text.to_lowercase(),
+        };
+        SqlError::new(state, format!("{noun} \"{name}\" does not exist"))
+    })
 }
 
 /// A number, `-` for none, or the name of a type.

@@ -289,6 +289,10 @@ fn check_root(catalog: &Catalog, root: Target) -> Result<()> {
     let id = owner_of(root);
     let object = catalog.object(id).ok_or_else(|| gone("relation", id))?;
     match (root, object) {
+        (_, Object::Table(table)) if table.kind == TableKind::System => {
+            let message = format!("permission denied: \"{}\" is a system catalog", table.name);
+            Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+        }
         (_, object) if system::object(id).is_some() => {
             let what = format!("{} {}", object.kind().noun(), object.name());
             let message =

@@ -114,6 +114,7 @@ impl Ddl<'_> {
             referenced_by: Arc::default(),
             storage_name: Arc::from(storage_name),
             storage: OnceLock::from(storage.map_err(from_engine)?),
+            statistics: Arc::default(),
         };
         let mut table = Arc::new(table);
         self.put(Object::Table(table.clone())).await?;

@@ -1,0 +1,205 @@
+//! VACUUM and ANALYZE, and statistics that are found without being asked for.
+//!
+//! There is nothing for VACUUM to clear up: workers collect old versions all the time, as soon as
+//! nobody can see them. So it looks whether its tables are there, and analyzes them if that is
+//! asked for.
+//!
+//! Nobody looks after statistics in the background. A statement that is about to be planned, and
+//! whose plan depends on how large its tables are, looks at a few rows of those that have grown
+//! or shrunk much since they were last looked at ([`Session::refresh_statistics`]): some
+//! milliseconds for each doubling of a table.
+
+use std::sync::Arc;
+
+use engine::{IfLocked, Isolation, TableLockMode};
+use types::{Result, SqlError, SqlState};
+
+use super::{Session, Sink, Status, Tag};
+use crate::{
+    catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine},
+    name,
+    parse::{
+        Source,
+        maintenance::{Target, maintenance},
+    },
+    plan::Basis,
+    statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered},
+};
+
+/// Tables with fewer places for records need no statistics that nobody has asked for.
+const ROWS_MIN: u64 = 500;
+/// So many times more or fewer places than there were, and statistics are out of date.
+const CHANGE_FACTOR: u64 = 2;
+
+impl Session {
+    pub(super) async fn maintain(
+        &mut self,
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let order = maintenance(source)?;
+        let is_alone = self.status() == Status::Idle && self.transaction.is_none();
+        if order.vacuum && !is_alone {
+            let message = "VACUUM cannot run inside a transaction block";
+            return Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        self.begin()?;
+        let targets = if order.targets.is_empty() {
+            self.all_tables()
+        } else {
+            self.targets(&order.targets)?
+        };
+        if order.analyze {
+            let if_locked = match order.skip_locked {
+                true => IfLocked::Fail,
+                false => IfLocked::Wait,
+            };
+            for (table, columns) in targets {
+                self.begin()?;
+                let analyzed = self.analyze(table, columns.as_deref(), if_locked).await;
+                match analyzed {
+                    Err(error)
+                        if order.skip_locked && error.state() == SqlState::LOCK_NOT_AVAILABLE => {}
+                    analyzed => analyzed?,
+                }
+                // Nobody has to wait for the lock of one table until all are done.
+                if is_alone {
+                    self.end_implicit().await?;
+                }
+            }
+        }
+        sink.complete(Tag::Word(if order.vacuum { "VACUUM" } else { "ANALYZE" }))
+    }
+
+    fn all_tables(&self) -> Vec<(ObjectId, Option<Vec<usize>>)> {
+        let catalog = self.changes.catalog();
+        let tables = catalog.objects().filter_map(|object| match object {
+            crate::catalog::Object::Table(table) if table.kind == TableKind::Ordinary => {
+                Some((table.id, None))
+            }
+            _ => None,
+        });
+        tables.collect()
+    }
+
+    /// The tables that are named, and their columns by position; others than tables are passed
+    /// over, as PostgreSQL does it.
+    fn targets(&self, targets: &[Target]) -> Result<Vec<(ObjectId, Option<Vec<usize>>)>> {
+        let catalog = self.changes.catalog();
+        let mut found = Vec::with_capacity(targets.len());
+        for target in targets {
+            let written = name::qualified(&target.name, &self.database.name)?;
+            let relation = catalog.expect_relation(
+                &self.search_path,
+                written.schema.as_deref(),
+                &written.name,
+            )?;
+            let Relation::Table(table) = relation else {
+                continue;
+            };
+            if table.kind != TableKind::Ordinary {
+                continue;
+            }
+            let mut columns = Vec::with_capacity(target.columns.len());
+            for column in &target.columns {
+                let folded = name::fold(column);
+                let (at, _) = table.column(&folded).ok_or_else(|| {
+                    let name = &table.name;
+                    let message =
+                        format!("column \"{folded}\" of relation \"{name}\" does not exist");
+                    SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+                })?;
+                if columns.contains(&at) {
+                    let name = &table.name;
+                    let message = format!(
+                        "column \"{folded}\" of relation \"{name}\" appears more than once"
+                    );
+                    return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+                }
+                columns.push(at);
+            }
+            found.push((table.id, (!columns.is_empty()).then_some(columns)));
+        }
+        Ok(found)
+    }
+
+    /// Looks at a table's values, and keeps what is known of columns that it does not look at.
+    async fn analyze(
+        &self,
+        id: ObjectId,
+        columns: Option<&[usize]>,
+        if_locked: IfLocked,
+    ) -> Result<()> {
+        let Some(transaction) = &self.transaction else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
+        };
+        // One looks at a time; nobody changes the columns meanwhile.
+        let mode = TableLockMode::ShareUpdateExclusive;
+        let locked = self.changes.lock_table(transaction, id, mode, if_locked);
+        let Some(table) = locked.await? else {
+            return Ok(());
+        };
+        let mut found = gathered(transaction, &table, columns, SAMPLE_ROWS).await?;
+        if let Some(known) = table.statistics.newest().filter(|_| columns.is_some()) {
+            for (at, column) in &known.columns {
+                found.columns.entry(*at).or_insert_with(|| column.clone());
+            }
+        }
+        self.changes
+            .put_statistics(transaction, &table, found)
+            .await
+    }
+
+    /// Looks at some rows of the tables that a new plan depends on, where little is known of
+    /// them; whether more is known now, so that it should be made again.
+    pub(super) async fn refresh_statistics(&self, basis: &Basis) -> bool {
+        for table in basis.tables() {
+            if is_out_of_date(table) {
+                // Whatever keeps it from being done, plans can be made without.
+                let _ = self.look_at(table).await;
+            }
+        }
+        !basis.holds()
+    }
+
+    /// In a transaction of its own, which sees what others see: statistics are for all of them.
+    async fn look_at(&self, table: &Arc<Table>) -> Result<()> {
+        let own = self
+            .engine
+            .begin(Isolation::ReadCommitted)
+            .map_err(from_engine)?;
+        let changes = Changes::new(&self.database.catalogs);
+        let mode = TableLockMode::ShareUpdateExclusive;
+        let locked = changes.lock_table(&own, table.id, mode, IfLocked::Fail);
+        let Some(table) = locked.await? else {
+            return Ok(());
+        };
+        // Another may have done it meanwhile.
+        if !is_out_of_date(&table) {
+            return Ok(());
+        }
+        let found = gathered(&own, &table, None, QUICK_SAMPLE_ROWS).await?;
+        // Rows that nobody but their transaction sees yet say nothing; later they will.
+        if found.columns.is_empty() {
+            return Ok(());
+        }
+        changes.put_statistics(&own, &table, found).await?;
+        own.commit().await.map(drop).map_err(from_engine)
+    }
+}
+
+/// Whether a table is of another size than when it was looked at.
+fn is_out_of_date(table: &Table) -> bool {
+    if table.kind != TableKind::Ordinary {
+        return false;
+    }
+    let places = table.storage().records_estimate();
+    match table.statistics.newest() {
+        None => places >= ROWS_MIN,
+        Some(known) => {
+            places.max(known.places) >= ROWS_MIN
+                && (places > known.places.saturating_mul(CHANGE_FACTOR)
+                    || known.places > places.saturating_mul(CHANGE_FACTOR))
+        }
+    }
+}
