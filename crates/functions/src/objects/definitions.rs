@@ -132,7 +132,7 @@ fn expression(text: &str, _: Oid) -> &str {
         .map_or(text, |(plain, _)| plain)
 }
 
-fn pretty_expression<'a>(text: &'a str, relation: Oid, pretty: bool) -> &'a str {
+fn pretty_expression(text: &str, relation: Oid, pretty: bool) -> &str {
     match text.split_once(BETWEEN_FORMS) {
         Some((_, form)) if pretty => form,
         _ => expression(text, relation),
