@@ -17,6 +17,7 @@
 
 mod block;
 mod define;
+mod enumeration;
 mod environment;
 mod execution;
 mod maintenance;
@@ -221,6 +222,8 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
+            | Statement::CreateType { .. }
+            | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::Truncate(_) => self.define(&statement, sink).await,
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {

@@ -89,14 +89,14 @@ fn put_named(out: &mut Emitter<'_>, facts: &data::TypeFacts, name: &str, schema:
 
 pub(super) fn labels(source: &Source<'_>, out: &mut Emitter<'_>) {
     let labels = enums(source).flat_map(|ty| {
-        let labels = ty.labels.iter().zip(ty.ranks.iter());
-        labels.map(|(label, rank)| (ty.id, label, *rank))
+        let labels = ty.labels.iter().enumerate();
+        labels.map(|(at, label)| (ty.id, at, label))
     });
-    for ((ty, label, rank), number) in labels.zip(FIRST_LABEL..) {
+    for ((ty, at, label), number) in labels.zip(FIRST_LABEL..) {
         out.row(&[
             Value::Oid(number),
             oid(ty),
-            Value::Float4(rank as f32 + 1.0),
+            Value::Float4(at as f32 + 1.0),
             Value::Text(label),
         ]);
     }
