@@ -11,6 +11,7 @@
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
 //! | queries within expressions; fields of records | `subquery.rs`; `field.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
+//! | COPY | `copy.rs` |
 
 mod aggregate;
 mod call;
@@ -19,6 +20,7 @@ mod clause;
 mod common_table;
 mod condition;
 mod convert;
+mod copy;
 mod field;
 mod from;
 mod group;
@@ -41,7 +43,7 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::{parameters::Parameters, write::WrittenColumn};
+pub(crate) use self::{copy::CopiedColumns, parameters::Parameters, write::WrittenColumn};
 use crate::{
     catalog::{Catalog, SearchPath},
     expression::{ColumnId, Expression},

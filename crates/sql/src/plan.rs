@@ -38,6 +38,10 @@ pub(crate) use self::{
 #[derive(Debug)]
 pub(crate) enum Plan {
     Rows(Vec<Vec<Program>>),
+    /// What a client sends.
+    Received {
+        width: usize,
+    },
     Scan(Scan),
     /// A relation of the system's, and the columns of it that are given.
     System {

@@ -23,6 +23,10 @@ pub(crate) enum Relation {
         columns: Vec<ColumnId>,
         rows: Vec<Vec<Expression>>,
     },
+    /// Rows that a client sends while the statement runs.
+    Received {
+        columns: Vec<ColumnId>,
+    },
     /// The records of a table.
     Scan(Scan),
     /// The rows of a relation of the system's, which are computed.

@@ -123,6 +123,12 @@ impl Lowering {
                     layout: Layout::new(columns),
                 })
             }
+            Relation::Received { columns } => Ok(Node {
+                plan: Plan::Received {
+                    width: columns.len(),
+                },
+                layout: Layout::new(columns),
+            }),
             Relation::Scan(scan) => self.scan(scan, Vec::new(), needed),
             Relation::System(scan) => {
                 let mut columns = scan.columns;

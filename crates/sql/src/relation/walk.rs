@@ -19,6 +19,7 @@ impl Relation {
     pub(crate) fn for_each_input_mut<'r>(&'r mut self, visit: &mut impl FnMut(&'r mut Relation)) {
         match self {
             Relation::Rows { .. }
+            | Relation::Received { .. }
             | Relation::Scan(_)
             | Relation::System(_)
             | Relation::Functions { .. }
@@ -64,7 +65,8 @@ impl Relation {
 
     fn for_each_own_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         match self {
-            Relation::Scan(_)
+            Relation::Received { .. }
+            | Relation::Scan(_)
             | Relation::System(_)
             | Relation::Shared { .. }
             | Relation::Set(_)
@@ -152,7 +154,7 @@ impl Relation {
     /// The columns that its rows have.
     pub(crate) fn columns(&self) -> Vec<ColumnId> {
         match self {
-            Relation::Rows { columns, .. } => columns.clone(),
+            Relation::Rows { columns, .. } | Relation::Received { columns } => columns.clone(),
             Relation::Scan(scan) => scan
                 .columns
                 .iter()

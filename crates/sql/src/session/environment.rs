@@ -8,6 +8,7 @@ use std::{
 use functions::{Environment, Objects};
 use types::Names;
 
+use super::Session;
 use crate::{catalog::Catalog, system::Lookup};
 
 /// Microseconds from 1970 to 2000.
@@ -64,6 +65,21 @@ pub(super) struct During<'s> {
     pub(super) surrounding: &'s Surrounding,
     pub(super) catalog: &'s Catalog,
     pub(super) lookup: Lookup<'s>,
+}
+
+impl Session {
+    /// The session while it runs a statement that was bound against a catalog.
+    pub(super) fn during<'s>(&'s self, catalog: &'s Catalog) -> During<'s> {
+        During {
+            surrounding: &self.surrounding,
+            catalog,
+            lookup: Lookup {
+                catalog,
+                search_path: &self.search_path,
+                database: &self.database.name,
+            },
+        }
+    }
 }
 
 impl Environment for During<'_> {

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use engine::Seeing;
+use engine::{Seeing, Transaction};
 use types::{Result, SqlError, SqlState, Value};
 
 use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
@@ -14,7 +14,6 @@ use crate::{
     catalog::from_engine,
     execute::{Opened, Run, SharedRows},
     rows::Rows,
-    system::Lookup,
 };
 
 /// A statement under way.
@@ -73,25 +72,8 @@ impl Session {
                 .map_err(|_| ended())?,
         };
         let planned = &*execution.planned;
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-            lookup: Lookup {
-                catalog: &planned.catalog,
-                search_path: &self.search_path,
-                database: &self.database.name,
-            },
-        };
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            catalog: &planned.catalog,
-            patterns: &self.patterns,
-            parameters,
-            shared: &execution.shared,
-            row_numbers: &self.database.row_numbers,
-        };
+        let environment = self.during(&planned.catalog);
+        let run = self.run_within(transaction, &environment, parameters, &execution.shared);
         let outputs = &planned.plan.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
@@ -129,6 +111,26 @@ impl Session {
             execution.seeing = Some(snapshot.keep());
         }
         Ok(count)
+    }
+
+    /// What operators have besides themselves.
+    pub(super) fn run_within<'r>(
+        &'r self,
+        transaction: &'r Transaction,
+        environment: &'r During<'r>,
+        parameters: &'r Rows,
+        shared: &'r SharedRows,
+    ) -> Run<'r> {
+        Run {
+            transaction,
+            settings: &self.settings,
+            environment,
+            catalog: environment.catalog,
+            patterns: &self.patterns,
+            parameters,
+            shared,
+            row_numbers: &self.database.row_numbers,
+        }
     }
 }
 
