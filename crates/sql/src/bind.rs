@@ -10,6 +10,7 @@
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
 //! | queries within expressions; fields of records | `subquery.rs`; `field.rs` |
+//! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 //! | COPY | `copy.rs` |
 
@@ -24,6 +25,7 @@ mod copy;
 mod field;
 mod from;
 mod group;
+mod index;
 mod insert;
 mod literal;
 mod order;
@@ -43,9 +45,11 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::{copy::CopiedColumns, parameters::Parameters, write::WrittenColumn};
+pub(crate) use self::{
+    copy::CopiedColumns, index::IndexEntries, parameters::Parameters, write::WrittenColumn,
+};
 use crate::{
-    catalog::{Catalog, SearchPath},
+    catalog::{Catalog, ObjectId, SearchPath},
     expression::{ColumnId, Expression},
     relation::{Output, Relation, ScanId, SharedId},
 };
@@ -65,6 +69,8 @@ pub(crate) struct Surroundings<'b> {
 pub(crate) struct Bound {
     pub(crate) relation: Relation,
     pub(crate) outputs: Vec<Output>,
+    /// The views that it names, those within them not counted.
+    pub(crate) views: Vec<ObjectId>,
 }
 
 /// Binds one statement.
@@ -88,6 +94,8 @@ pub(crate) struct Binder<'b> {
     records: HashMap<ColumnId, Vec<(String, Expression)>>,
     /// Views within views.
     depth: u32,
+    /// See [`Bound::views`].
+    views: Vec<ObjectId>,
 }
 
 impl<'b> Binder<'b> {
@@ -110,7 +118,11 @@ impl<'b> Binder<'b> {
             Statement::Merge(merge) => binder.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
-        Ok(Bound { relation, outputs })
+        Ok(Bound {
+            relation,
+            outputs,
+            views: binder.views,
+        })
     }
 
     /// A binder for expressions of definitions.
@@ -137,6 +149,7 @@ impl<'b> Binder<'b> {
             named_windows: Vec::new(),
             records: HashMap::new(),
             depth: 0,
+            views: Vec::new(),
         }
     }
 

@@ -118,12 +118,34 @@ impl<'t> Source<'t> {
             maintenance::maintenance(self)?;
             return Ok(maintenance::stand_in());
         }
-        parse_tokens(self.text, self.tokens.clone())
+        if self.has_words(&["reindex"]) {
+            let error = SqlError::unsupported("REINDEX");
+            return Err(error.hint("Drop the index and create it again."));
+        }
+        let mut tokens = self.tokens.clone();
+        if self.is_concurrent_drop() {
+            tokens.remove(2);
+        }
+        parse_tokens(self.text, tokens)
+    }
+
+    /// `DROP INDEX CONCURRENTLY`, which the parser does not know.
+    pub(crate) fn is_concurrent_drop(&self) -> bool {
+        self.has_words(&["drop", "index", "concurrently"])
+    }
+
+    fn has_words(&self, words: &[&str]) -> bool {
+        let is = |(token, known): (&TokenWithSpan, &&str)| {
+            matches!(&token.token, Token::Word(word)
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+        };
+        self.tokens.len() >= words.len() && self.tokens.iter().zip(words).all(is)
     }
 }
 
 /// The syntax tree of the one statement that these tokens are; locations are those of `text`.
 pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
+    refuse_set_columns(text, &tokens)?;
     strengthen_locks(&mut tokens);
     let mut parser = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(DEPTH_MAX)
@@ -180,6 +202,32 @@ fn strengthen_locks(tokens: &mut Vec<TokenWithSpan>) {
             }
         }
         at += 1;
+    }
+}
+
+/// # Errors
+/// 0A000 for columns after `ON DELETE SET NULL` or `SET DEFAULT`, which the parser does not know.
+fn refuse_set_columns(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+    let is = |token: &TokenWithSpan, keywords: &[Keyword]| match &token.token {
+        Token::Word(word) => keywords.contains(&word.keyword),
+        _ => false,
+    };
+    let found = tokens.windows(5).find(|tokens| {
+        is(&tokens[0], &[Keyword::ON])
+            && is(&tokens[1], &[Keyword::DELETE, Keyword::UPDATE])
+            && is(&tokens[2], &[Keyword::SET])
+            && is(&tokens[3], &[Keyword::NULL, Keyword::DEFAULT])
+            && tokens[4].token == Token::LParen
+    });
+    match found {
+        Some(tokens) => {
+            let position = Lines::new(text).position(tokens[4].span.start);
+            Err(
+                SqlError::unsupported("a list of columns after SET NULL or SET DEFAULT")
+                    .at(position),
+            )
+        }
+        None => Ok(()),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
@@ -27,7 +28,9 @@ mod environment;
 mod execution;
 mod foreign_key;
 mod maintenance;
+mod new_index;
 mod new_table;
+mod new_view;
 mod prepared;
 mod query;
 mod references;
@@ -269,7 +272,13 @@ impl Session {
         }
         let statement = source.parse()?;
         self.block.check(&statement)?;
+        if source.is_concurrent_drop() {
+            self.not_in_block("DROP INDEX CONCURRENTLY")?;
+        }
         match &statement {
+            Statement::CreateIndex(create) if create.concurrently => {
+                self.create_index_concurrently(create, sink).await
+            }
             Statement::StartTransaction { .. }
             | Statement::Commit { .. }
             | Statement::Rollback { .. }

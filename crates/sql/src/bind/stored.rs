@@ -135,6 +135,11 @@ impl Binder<'_> {
                 "views are nested too deeply",
             ));
         }
+        // Those of the system cannot go.
+        let is_users = view.id >= catalog::ObjectId::FIRST;
+        if self.depth == 0 && is_users && !self.views.contains(&view.id) {
+            self.views.push(view.id);
+        }
         let text = view.text.clone();
         let sources = crate::parse::split(&text)?;
         let statement = match sources.as_slice() {

@@ -6,21 +6,35 @@ use types::{
     key::{KeyColumn, Nulls},
 };
 
-use super::{Access, KeyRange, lower::Lowering};
+use super::{
+    Access, KeyRange,
+    implied::{is_all_implied, is_same},
+    lower::Lowering,
+};
 use crate::{
-    catalog::{IndexKey, RowKey, Table},
+    catalog::{RowKey, Table},
     expression::{ColumnId, Expression, Kind},
     program::{Layout, Program, comparison},
-    relation::Scan,
+    relation::{Scan, ScanIndex},
 };
 
-/// A condition on a column of the table by values that do not come from its rows.
+/// The rank of what finds one record.
+const POINT_RANK: usize = 1_000;
+
+/// A condition that compares something of the table's with a value that does not come from its rows.
 struct Bound<'e> {
-    attribute: usize,
+    target: &'e Expression,
     comparison: Comparison,
     value: &'e Expression,
     /// The condition's position.
     condition: usize,
+}
+
+impl Bound<'_> {
+    /// Whether it bounds a part of a key.
+    fn is_on(&self, key: &Expression, ty: Type) -> bool {
+        is_same(self.target, key) && is_alike(self.value.ty, ty)
+    }
 }
 
 /// One way to find the records, and the conditions that it makes superfluous.
@@ -60,6 +74,19 @@ pub(crate) fn index_columns(index: &crate::catalog::Index) -> Vec<KeyColumn> {
         .collect()
 }
 
+impl KeyRange {
+    /// All entries of an index.
+    pub(super) fn whole(index: &crate::catalog::Index) -> Self {
+        KeyRange {
+            columns: index_columns(index),
+            equal: Vec::new(),
+            lower: None,
+            upper: None,
+            is_point: false,
+        }
+    }
+}
+
 impl Lowering {
     /// The best access path for conditions; values are computed from rows of `values`.
     pub(super) fn access(
@@ -75,11 +102,10 @@ impl Lowering {
         };
         let mut best_rank = 0;
         if let RowKey::Columns(key) = &scan.table.row_key {
-            let attributes: Vec<Option<usize>> =
-                key.iter().map(|at| Some(usize::from(*at))).collect();
+            let keys = row_key(scan, key);
             let columns = row_key_columns(&scan.table);
             if let Some((range, covered, rank)) =
-                self.range(&bounds, &attributes, columns, true, values)?
+                self.range(&bounds, &keys, columns, true, values)?
             {
                 // What lies under the key itself needs no second step.
                 best_rank = rank + 1;
@@ -89,30 +115,36 @@ impl Lowering {
                 };
             }
         }
-        for (at, index) in scan.table.indexes.iter().enumerate() {
-            if !index.is_valid || index.predicate.is_some() {
+        for candidate in &scan.indexes {
+            let index = &scan.table.indexes[candidate.at];
+            if !is_all_implied(conditions, &candidate.predicate) {
                 continue;
             }
-            let attributes: Vec<Option<usize>> = index
-                .columns
-                .iter()
-                .map(|column| match column.key {
-                    IndexKey::Column(at) => Some(usize::from(at)),
-                    IndexKey::Expression(_) => None,
-                })
-                .collect();
             let unique = index.unique && !index.nulls_not_distinct;
             let columns = index_columns(index);
-            if let Some((range, covered, rank)) =
-                self.range(&bounds, &attributes, columns, unique, values)?
-                && rank > best_rank
-            {
+            let found = self.range(&bounds, &candidate.keys, columns, unique, values)?;
+            // It has fewer rows than the table, even without bounds.
+            let (range, covered, rank) = match found {
+                Some((range, covered, rank)) if index.predicate.is_some() => {
+                    (range, covered, rank + 1)
+                }
+                Some(found) => found,
+                None if index.predicate.is_some() => (KeyRange::whole(index), Vec::new(), 1),
+                None => continue,
+            };
+            if rank > best_rank {
                 best_rank = rank;
                 best = Found {
-                    access: Access::Index { index: at, range },
+                    access: Access::Index {
+                        index: candidate.at,
+                        range,
+                    },
                     covered,
                 };
             }
+        }
+        if best_rank < POINT_RANK && may_depend_on_literals(scan, conditions) {
+            self.literals_matter.set(true);
         }
         Ok(best)
     }
@@ -122,18 +154,17 @@ impl Lowering {
     fn range(
         &self,
         bounds: &[Bound<'_>],
-        attributes: &[Option<usize>],
+        keys: &[Expression],
         columns: Vec<KeyColumn>,
         unique: bool,
         values: &Layout,
     ) -> Result<Option<(KeyRange, Vec<usize>, usize)>> {
         let mut equal = Vec::new();
         let mut covered = Vec::new();
-        let mut next = attributes.iter();
         let mut lower = None;
         let mut upper = None;
-        for attribute in next.by_ref() {
-            let of_column = |bound: &&Bound<'_>| Some(bound.attribute) == *attribute;
+        for (key, column) in keys.iter().zip(&columns) {
+            let of_column = |bound: &&Bound<'_>| bound.is_on(key, column.ty);
             let found = bounds
                 .iter()
                 .filter(of_column)
@@ -163,8 +194,10 @@ impl Lowering {
         }
         let is_point = unique && equal.len() == columns.len();
         let bounded: fn(&Option<(Program, bool)>) -> usize = |side| usize::from(side.is_some());
-        let rank =
-            equal.len() * 8 + bounded(&lower) + bounded(&upper) + if is_point { 1_000 } else { 0 };
+        let rank = equal.len() * 8
+            + bounded(&lower)
+            + bounded(&upper)
+            + if is_point { POINT_RANK } else { 0 };
         Ok(Some((
             KeyRange {
                 columns,
@@ -179,41 +212,54 @@ impl Lowering {
     }
 }
 
-/// The conditions that compare a column of the scan, as it is, with a value from elsewhere.
-fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
-    let own = |id: ColumnId| {
-        scan.columns
-            .iter()
-            .find(|(column, _)| *column == id)
-            .map(|(_, at)| *at)
+/// The parts of the key that rows lie under, as columns of the scan.
+fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
+    let column = |at: &u16| {
+        let at = usize::from(*at);
+        let mut columns = scan.columns.iter();
+        let (id, _) = columns.find(|(_, attribute)| *attribute == at)?;
+        let column = &scan.table.columns[at];
+        Some(Expression::column(*id, column.ty, column.modifier))
     };
-    let is_own = |expression: &Expression| expression.columns().iter().any(|id| own(*id).is_some());
+    key.iter().map_while(column).collect()
+}
+
+/// The conditions that compare something of the scan with a value from elsewhere.
+fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
+    let own = |id: ColumnId| scan.columns.iter().any(|(column, _)| *column == id);
+    let is_own = |expression: &Expression| expression.columns().into_iter().any(own);
     let mut bounds = Vec::new();
     for (condition, expression) in conditions.iter().enumerate() {
         let Some((comparison, left, right)) = comparison(expression) else {
             continue;
         };
-        for (column, value, comparison) in [
+        for (target, value, comparison) in [
             (left, right, comparison),
             (right, left, comparison.commuted()),
         ] {
-            let Kind::Column(id) = column.kind else {
-                continue;
-            };
-            if let Some(attribute) = own(id) {
-                let ty = scan.table.columns[attribute].ty;
-                if is_alike(value.ty, ty) && !is_own(value) && value.is_stable() {
-                    bounds.push(Bound {
-                        attribute,
-                        comparison,
-                        value,
-                        condition,
-                    });
-                }
+            if is_own(target) && !is_own(value) && value.is_stable() {
+                bounds.push(Bound {
+                    target,
+                    comparison,
+                    value,
+                    condition,
+                });
             }
         }
     }
     bounds
+}
+
+/// Whether an index might be of use if parameters of the conditions were constants: its predicate,
+/// or an expression in it, has some.
+fn may_depend_on_literals(scan: &Scan, conditions: &[Expression]) -> bool {
+    let has_constant = |index: &ScanIndex| {
+        let mut all = index.keys.iter().chain(&index.predicate);
+        all.any(|part| part.any(&mut |part| matches!(part.kind, Kind::Constant(_))))
+    };
+    let has_parameter =
+        |condition: &Expression| condition.any(&mut |part| matches!(part.kind, Kind::Parameter(_)));
+    scan.indexes.iter().any(has_constant) && conditions.iter().any(has_parameter)
 }
 
 /// Whether values of one type find their place among keys of another: the same, integers of other

@@ -4,7 +4,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
-use types::{Result, Scalar, Scratch, SqlError, Type, Value};
+use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
         shape::{Literal, Shape},
     },
     plan,
+    relation::Relation,
     rows::Rows,
 };
 
@@ -31,6 +32,8 @@ pub(super) struct Planned {
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
     pub(super) catalog: Arc<Catalog>,
+    /// It is good for this transaction alone.
+    hides_indexes: bool,
     /// Nobody has looked yet whether enough is known of its tables.
     is_new: Cell<bool>,
 }
@@ -141,16 +144,20 @@ impl Session {
     ) -> Result<Planned> {
         let statement = parse_tokens(source.whole(), shape.tokens.clone())?;
         let types = shape.literals.iter().map(type_of).collect();
-        self.bound(
-            source,
-            &statement,
-            &mut Parameters::literals(types),
-            catalog,
-        )
+        let mut parameters = Parameters::literals(types);
+        let planned = self.bound(source, &statement, &mut parameters, catalog)?;
+        if planned.plan.literals_matter {
+            let message = "a better plan may depend on the literals";
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
+        }
+        Ok(planned)
     }
 
     pub(super) fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
+        if planned.hides_indexes {
+            return planned;
+        }
         let mut plans = self.plans.borrow_mut();
         // Whoever sends so many different ones is not helped by keeping them.
         if plans.len() >= PLANS_MAX {
@@ -182,11 +189,12 @@ impl Session {
     /// The plan of what has been bound.
     pub(super) fn lowered(
         &self,
-        bound: Bound,
+        mut bound: Bound,
         kind: Kind,
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
     ) -> Result<Planned> {
+        let hides_indexes = self.hide_indexes(&mut bound.relation);
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,
@@ -204,8 +212,29 @@ impl Session {
             kind,
             tables,
             catalog: catalog.clone(),
+            hides_indexes,
             is_new: Cell::new(true),
         })
+    }
+
+    /// Takes the indexes from scans that the transaction cannot read by, as they are newer than its
+    /// snapshot; whether there were some. A plan that was made before the transaction began
+    /// needs no second look: its indexes were there then.
+    fn hide_indexes(&self, relation: &mut Relation) -> bool {
+        let Some(transaction) = &self.transaction else {
+            return false;
+        };
+        let mut any = false;
+        relation.for_each_scan_mut(&mut |scan| {
+            let table = &scan.table;
+            scan.indexes.retain(|index| {
+                let handle = table.indexes[index.at].handle.as_ref();
+                let is_readable = handle.is_some_and(|handle| transaction.can_read_by(handle));
+                any |= !is_readable;
+                is_readable
+            });
+        });
+        any
     }
 
     /// Whether a plan was made from what is known, or what is found out now for it.
