@@ -46,5 +46,5 @@ pub use resolve::{
     Resolved, cast_by_name, common_type, matching_types, resolve_function, resolve_operator,
 };
 pub use set::{Rows, SetFunction};
-pub use string::{quoted_identifier, quoted_literal};
+pub use string::{quoted_identifier, quoted_literal, write_identifier};
 pub use window::{Partition, WindowFunction};

@@ -15,6 +15,7 @@
 //! | COPY | `copy.rs` |
 
 mod aggregate;
+mod arguments;
 mod call;
 mod change;
 mod clause;
@@ -131,6 +132,15 @@ impl<'b> Binder<'b> {
         parameters: &'b mut Parameters,
     ) -> Self {
         Binder::new(surroundings, "", parameters)
+    }
+
+    /// A binder for expressions of a text that are no part of a query.
+    pub(crate) fn for_text(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        parameters: &'b mut Parameters,
+    ) -> Self {
+        Binder::new(surroundings, text, parameters)
     }
 
     fn new(surroundings: &Surroundings<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {

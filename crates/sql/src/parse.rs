@@ -4,6 +4,7 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod command;
 pub(crate) mod constraints;
 pub(crate) mod copy;
 pub(crate) mod maintenance;
@@ -105,6 +106,24 @@ impl<'t> Source<'t> {
         }
     }
 
+    /// The part of it that begins with a token and goes to the end; positions stay those of the
+    /// whole.
+    ///
+    /// # Errors
+    /// 42601 if there is nothing.
+    pub(crate) fn part(&self, begins: usize) -> Result<Source<'t>> {
+        let end = TokenWithSpan::wrap(Token::EOF);
+        let tokens = self.tokens.get(begins..).unwrap_or_default().to_vec();
+        let lines = Lines::new(self.text);
+        source(self.text, &lines, tokens).ok_or_else(|| unexpected(self.text, &end))
+    }
+
+    /// That it begins as it does is an error.
+    pub(crate) fn not_expected(&self) -> SqlError {
+        let end = TokenWithSpan::wrap(Token::EOF);
+        unexpected(self.text, self.tokens.first().unwrap_or(&end))
+    }
+
     pub(crate) fn tokens(&self) -> &[TokenWithSpan] {
         &self.tokens
     }
@@ -114,6 +133,7 @@ impl<'t> Source<'t> {
     /// # Errors
     /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
     pub(crate) fn parse(&self) -> Result<ast::Statement> {
+        self.refuse_current_of()?;
         if maintenance::is_maintenance(self) {
             maintenance::maintenance(self)?;
             return Ok(maintenance::stand_in());
@@ -140,6 +160,31 @@ impl<'t> Source<'t> {
                 if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
         };
         self.tokens.len() >= words.len() && self.tokens.iter().zip(words).all(is)
+    }
+}
+
+impl Source<'_> {
+    /// # Errors
+    /// 0A000 for `WHERE CURRENT OF`, which the parser does not know.
+    fn refuse_current_of(&self) -> Result<()> {
+        let is = |token: &TokenWithSpan, word: &str| {
+            matches!(&token.token, Token::Word(found)
+            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+        };
+        let mut triples = self.tokens.windows(3);
+        let found = triples.find(|triple| {
+            is(&triple[0], "where") && is(&triple[1], "current") && is(&triple[2], "of")
+        });
+        match found {
+            None => Ok(()),
+            Some(triple) => {
+                let error = SqlError::unsupported("WHERE CURRENT OF");
+                Err(match position::of(self.text, triple[1].span) {
+                    Some(position) => error.at(position),
+                    None => error,
+                })
+            }
+        }
     }
 }
 

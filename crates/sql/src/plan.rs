@@ -33,7 +33,7 @@ pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,
     lower::{Planned, plan, row_layout},
-    write::tables,
+    write::{locks_rows, tables},
 };
 
 /// A physical operator with its inputs.

@@ -176,7 +176,7 @@ fn needs_quotes(name: &str) -> bool {
 }
 
 /// Appends a name, in quotes if it needs them.
-pub(crate) fn write_identifier(name: &str, out: &mut impl Sink) {
+pub fn write_identifier(name: &str, out: &mut impl Sink) {
     out.put(quoted_identifier(name).as_bytes());
 }
 

@@ -74,6 +74,7 @@ impl Session {
         let options = Options::of(&copy.options, copy.is_from)?;
         match (&copy.relation, copy.is_from) {
             (Copied::Table { name, columns }, true) => {
+                self.may_write("COPY FROM")?;
                 self.copy_from(source, name, columns, options, sink).await
             }
             _ => self.copy_to(source, &copy, options, sink).await,

@@ -11,9 +11,10 @@ use types::{Result, SqlError, SqlState, Value};
 
 use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
-    catalog::from_engine,
+    catalog::{Catalog, from_engine},
     execute::{KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
+    system::Lookup,
 };
 
 /// A statement under way.
@@ -108,6 +109,7 @@ impl Session {
             count += rows as u64;
             execution.taken += rows;
             sink.drain().await?;
+            run.pause().await;
         }
         if !execution.is_over && execution.seeing.is_none() {
             execution.seeing = Some(snapshot.keep());
@@ -137,6 +139,22 @@ impl Session {
             shared,
             row_numbers: &self.database.row_numbers,
             key_changes,
+            batches: &self.batches,
+        }
+    }
+
+    /// What functions may ask while a statement runs that sees this catalog.
+    pub(super) fn during<'s>(&'s self, catalog: &'s Catalog) -> During<'s> {
+        During {
+            surrounding: &self.surrounding,
+            catalog,
+            lookup: Lookup {
+                catalog,
+                search_path: &self.search_path,
+                database: &self.database.name,
+            },
+            search_path: &self.search_path,
+            asked: self.asked(catalog),
         }
     }
 }

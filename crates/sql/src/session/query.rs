@@ -31,6 +31,8 @@ pub(super) struct Planned {
     kind: Kind,
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
+    /// Whether it locks rows that it does not change.
+    locks_rows: bool,
     pub(super) catalog: Arc<Catalog>,
     /// It is good for this transaction alone.
     hides_indexes: bool,
@@ -52,6 +54,31 @@ impl Planned {
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
+    }
+
+    /// Whether it is a query.
+    pub(super) fn is_query(&self) -> bool {
+        self.kind == Kind::Select
+    }
+
+    /// Whether it locks rows that it does not change.
+    pub(super) fn locks_rows(&self) -> bool {
+        self.locks_rows
+    }
+
+    /// # Errors
+    /// 25006 if it writes and the transaction does not.
+    pub(super) fn may_run(&self, session: &Session) -> Result<()> {
+        if !self.locks_rows && !self.tables.iter().any(|(_, writes)| *writes) {
+            return Ok(());
+        }
+        session.may_write(match self.kind {
+            Kind::Select => "SELECT FOR UPDATE",
+            Kind::Insert => "INSERT",
+            Kind::Update => "UPDATE",
+            Kind::Delete => "DELETE",
+            Kind::Merge => "MERGE",
+        })
     }
 
     /// Whether nothing depends on it that it runs to its end.
@@ -86,6 +113,7 @@ impl Session {
             let Some((planned, literals)) = self.plan(source)? else {
                 return Ok(false);
             };
+            planned.may_run(self)?;
             if !self.is_well_founded(&planned).await {
                 continue;
             }
@@ -203,6 +231,7 @@ impl Session {
         });
         let fields = fields.collect();
         let tables = plan::tables(&bound.relation);
+        let locks_rows = plan::locks_rows(&bound.relation);
         let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
         let plan = plan::plan(bound.relation, &columns, types.len())?;
         Ok(Planned {
@@ -211,6 +240,7 @@ impl Session {
             parameters: types,
             kind,
             tables,
+            locks_rows,
             catalog: catalog.clone(),
             hides_indexes,
             is_new: Cell::new(true),
@@ -251,6 +281,8 @@ impl Session {
         for (table, writes) in &planned.tables {
             let mode = if *writes {
                 TableLockMode::RowExclusive
+            } else if planned.locks_rows {
+                TableLockMode::RowShare
             } else {
                 TableLockMode::AccessShare
             };
