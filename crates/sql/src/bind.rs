@@ -52,6 +52,7 @@ pub(crate) use self::{
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
     expression::{ColumnId, Expression},
+    parse::position::Lines,
     relation::{Output, Relation, ScanId, SharedId},
 };
 
@@ -81,8 +82,8 @@ pub(crate) struct Binder<'b> {
     database: &'b str,
     search_path: &'b SearchPath,
     now: i64,
-    /// That positions refer to.
-    text: &'b str,
+    /// Of the text that positions refer to.
+    lines: Lines<'b>,
     parameters: &'b mut Parameters,
     next_column: u32,
     next_scan: u32,
@@ -150,7 +151,7 @@ impl<'b> Binder<'b> {
             database: surroundings.database,
             search_path: surroundings.search_path,
             now: surroundings.now,
-            text,
+            lines: Lines::new(text),
             parameters,
             next_column: 0,
             next_scan: 0,
@@ -202,7 +203,8 @@ impl<'b> Binder<'b> {
 
     /// Where an operator stands; the parser does not say, so the first side's place has to do.
     fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
-        crate::parse::position::between(self.text, left.span(), right.span())
+        self.lines
+            .between(left.span(), right.span())
             .or_else(|| self.position(left))
     }
 

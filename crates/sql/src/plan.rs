@@ -332,6 +332,9 @@ pub(crate) struct RowLock {
     pub(crate) if_locked: IfLocked,
     /// The record's columns in the row, to be read again: position in the row, in the table.
     pub(crate) columns: Vec<(usize, usize)>,
+    /// What was computed from them, in the order in which it is computed again: position in the
+    /// row.
+    pub(crate) computed: Vec<(usize, Program)>,
     /// What has to hold of the row when it is locked.
     pub(crate) recheck: Option<Program>,
 }

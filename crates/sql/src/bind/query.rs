@@ -37,10 +37,13 @@ impl Binder<'_> {
         let bound = self.ordered(query, scope);
         self.common_tables.truncate(depth);
         let (relation, outputs) = bound?;
+        // Rows that are passed over because of their locks do not count towards the limit, and rows
+        // beyond it are not locked.
+        let relation = match query.locks.as_slice() {
+            [] => relation,
+            locks => self.locked(relation, locks)?,
+        };
         let mut relation = self.limited(relation, query, scope)?;
-        if !query.locks.is_empty() {
-            relation = self.locked(relation, &query.locks)?;
-        }
         if !definitions.is_empty() {
             relation = Relation::With {
                 definitions,
