@@ -52,6 +52,7 @@ pub fn cast(from: Type, to: Type, context: CastContext) -> Option<Cast> {
         (_, Type::Unknown | Type::Void) => return None,
         (Type::Unknown, _) => Method::ThroughText,
         (Type::Array(from), Type::Array(to)) => scalar_method(from, to, context)?,
+        (Type::Vector(from), Type::Array(to)) if from == to => Method::Same,
         (Type::Scalar(from), Type::Scalar(to)) => scalar_method(from, to, context)?,
         _ => through_text(from, to, context)?,
     };

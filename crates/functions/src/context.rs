@@ -5,7 +5,10 @@
 
 use types::{Names, NoNames, Result, Scratch, Settings, Sink, SqlError, SqlState, Type, Value};
 
-use crate::pattern::Patterns;
+use crate::{
+    objects::{NoObjects, Objects},
+    pattern::Patterns,
+};
 
 /// What a function may use beside its arguments.
 #[derive(Clone, Copy)]
@@ -72,11 +75,21 @@ pub trait Environment {
         &NoNames
     }
 
+    /// The catalog that the statement sees.
+    fn objects(&self) -> &dyn Objects {
+        &NoObjects
+    }
+
     /// When the transaction began.
     fn transaction_time(&self) -> i64;
 
     /// When the statement began.
     fn statement_time(&self) -> i64;
+
+    /// When the server began.
+    fn start_time(&self) -> i64 {
+        self.transaction_time()
+    }
 
     /// The time now.
     fn clock_time(&self) -> i64;
@@ -108,6 +121,9 @@ pub trait Environment {
     fn setting(&self, _name: &str) -> Option<String> {
         None
     }
+
+    /// Calls `visit` with the name and the value of each setting, in the order of names.
+    fn each_setting(&self, _visit: &mut dyn FnMut(&str, &str)) {}
 
     /// Sets a setting, until the end of the transaction or of the session.
     ///

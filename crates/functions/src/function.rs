@@ -271,7 +271,8 @@ names! {
     Scalar: BOOL Bool; INT2 Int2; INT4 Int4; INT8 Int8; FLOAT4 Float4; FLOAT8 Float8;
     NUMERIC Numeric; TEXT Text; BPCHAR Bpchar; NAME Name; CHAR Char; BYTEA Bytea; UUID Uuid;
     JSON Json; JSONB Jsonb; DATE Date; TIME Time; TIMETZ TimeTz; TIMESTAMP Timestamp;
-    TIMESTAMPTZ TimestampTz; INTERVAL Interval; OID Oid; REGCLASS Regclass; REGTYPE Regtype;
+    TIMESTAMPTZ TimestampTz; INTERVAL Interval; OID Oid; REGTYPE Regtype;
+    REGCLASS Regclass; REGNAMESPACE Regnamespace; REGROLE Regrole; REGPROC Regproc;
 }
 
 names! {

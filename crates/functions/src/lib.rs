@@ -23,6 +23,7 @@ mod formatting;
 mod function;
 mod integer;
 mod json;
+mod objects;
 mod pattern;
 mod registry;
 mod resolve;
@@ -39,11 +40,12 @@ pub use cast::{Cast, CastContext, cast, casts};
 pub use comparison::is_distinct;
 pub use context::{Context, Environment};
 pub use function::{Body, Comparison, Function, Parameter, ScalarFunction, Volatility};
+pub use objects::{BETWEEN_FORMS, NoObjects, ObjectClass, Objects, SizeOf};
 pub use pattern::Patterns;
 pub use registry::{all_functions, all_operators, functions, operators};
 pub use resolve::{
     Resolved, cast_by_name, common_type, matching_types, resolve_function, resolve_operator,
 };
 pub use set::{Rows, SetFunction};
-pub use string::write_identifier;
+pub use string::{quoted_identifier, quoted_literal, write_identifier};
 pub use window::{Partition, WindowFunction};

@@ -36,8 +36,8 @@ pub(crate) static TABLES: &[&[Function]] = &[
 pub(crate) use bytes::OPERATORS as BYTES_OPERATORS;
 pub(crate) use case::lower;
 pub(crate) use concat::OPERATORS;
-pub use quote::write_identifier;
 pub(crate) use quote::write_literal;
+pub use quote::{quoted_identifier, quoted_literal, write_identifier};
 
 /// What a value may have at most, as in PostgreSQL: a gigabyte.
 const BYTES_MAX: usize = 1 << 30;

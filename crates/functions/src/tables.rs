@@ -2,7 +2,7 @@
 
 use crate::{
     Function, aggregate, array, comparison, datetime, decimal, enumeration, float, formatting,
-    integer, json, pattern, sequence, series, string, system, window,
+    integer, json, objects, pattern, sequence, series, string, system, window,
 };
 
 /// Tables of a module that has several.
@@ -31,6 +31,8 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
     aggregate::TABLES,
     array::FUNCTIONS,
     json::FUNCTIONS,
+    objects::FUNCTIONS,
+    objects::PRIVILEGES,
 ];
 
 pub(crate) static OPERATORS: &[Tables] = &[

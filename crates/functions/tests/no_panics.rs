@@ -172,9 +172,12 @@ fn samples<'a>(scalar: Scalar, scratch: &'a Scratch) -> Vec<Value<'a>> {
             interval(1, -1, 1),
             interval(0, 0, -1),
         ],
-        Scalar::Oid | Scalar::Regclass | Scalar::Regtype => {
-            [0, 23, u32::MAX].map(Value::Oid).to_vec()
-        }
+        Scalar::Oid
+        | Scalar::Regclass
+        | Scalar::Regtype
+        | Scalar::Regproc
+        | Scalar::Regnamespace
+        | Scalar::Regrole => [0, 23, u32::MAX].map(Value::Oid).to_vec(),
         Scalar::Enum(_) => Vec::new(),
     }
 }

@@ -9,7 +9,7 @@
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
-//! | queries within expressions; sequences | `subquery.rs`; `sequence.rs` |
+//! | queries within expressions; fields of records; sequences | `subquery.rs`; `field.rs`; `sequence.rs` |
 //! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 //! | rewriting a table | `rewrite.rs` |
@@ -24,6 +24,7 @@ mod common_table;
 mod condition;
 mod convert;
 mod copy;
+mod field;
 mod from;
 mod group;
 mod index;
@@ -42,16 +43,19 @@ mod subquery;
 mod window;
 mod write;
 
+use std::collections::HashMap;
+
 use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
 pub(crate) use self::{
     copy::CopiedColumns, index::IndexEntries, parameters::Parameters, rewrite::NewValue,
+    write::WrittenColumn,
 };
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
-    expression::ColumnId,
+    expression::{ColumnId, Expression},
     parse::{overriding::Overriding, position::Lines},
     relation::{Output, Relation, ScanId, SharedId},
 };
@@ -95,6 +99,8 @@ pub(crate) struct Binder<'b> {
     common_tables: Vec<CommonTable>,
     /// `WINDOW name AS ...` of the query block that is being bound.
     named_windows: Vec<ast::NamedWindowDefinition>,
+    /// The fields of records, by the column that a record is or that its first field is.
+    records: HashMap<ColumnId, Vec<(String, Expression)>>,
     /// Views within views.
     depth: u32,
     /// `OVERRIDING`, of the INSERT that is being bound.
@@ -162,6 +168,7 @@ impl<'b> Binder<'b> {
             wanted: Vec::new(),
             common_tables: Vec::new(),
             named_windows: Vec::new(),
+            records: HashMap::new(),
             depth: 0,
             overriding: None,
             views: Vec::new(),

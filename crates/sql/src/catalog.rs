@@ -12,6 +12,7 @@
 //! | the picture, and names in it | `snapshot.rs`, `names.rs` |
 //! | the newest picture, for all; opening a database | `store.rs`, `record.rs` |
 //! | what a transaction has changed | `change.rs` |
+//! | relations that every database has | `system.rs`, `system/` |
 //! | DDL | `ddl.rs`, `ddl/` |
 //! | what depends on what | `dependents.rs` |
 //! | sequences' values | `counter.rs`, `session_values.rs` |
@@ -36,6 +37,7 @@ mod session_values;
 mod snapshot;
 mod statistics;
 mod store;
+pub(crate) mod system;
 mod table;
 #[cfg(test)]
 mod tests;

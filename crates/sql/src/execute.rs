@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | from plans to operators; both as one | `open.rs`; `opened.rs` |
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
+//! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
@@ -47,6 +48,7 @@ mod set;
 mod shared;
 mod simple;
 mod sort;
+mod system;
 mod window;
 
 use std::{cell::Cell, future::Future, pin::Pin};
@@ -55,7 +57,7 @@ use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
 use types::{Result, Scratch, Settings, Value};
 
-use crate::{program::Machine, rows::Rows};
+use crate::{catalog::Catalog, program::Machine, rows::Rows};
 
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
@@ -82,6 +84,8 @@ pub(crate) struct Run<'r> {
     pub(crate) reads: &'r Transaction,
     pub(crate) settings: &'r Settings,
     pub(crate) environment: &'r dyn Environment,
+    /// The catalog that the statement sees.
+    pub(crate) catalog: &'r Catalog,
     pub(crate) patterns: &'r Patterns,
     /// One row: the client's parameters, then values of the rows around a subquery.
     pub(crate) parameters: &'r Rows,

@@ -20,6 +20,7 @@ mod relation;
 mod rows;
 mod session;
 mod statistics;
+mod system;
 
 pub use self::{
     database::Database,

@@ -40,6 +40,43 @@ impl std::fmt::Display for QualifiedName {
     }
 }
 
+/// The parts of a dotted name that is the text of a value, as `'"Schema".name'`; none if it is no
+/// name.
+pub(crate) fn written(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim();
+    loop {
+        let part;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut end = 0;
+            // Two quotes are one of the name's.
+            loop {
+                match quoted[end..].find('"') {
+                    None => return Vec::new(),
+                    Some(at) if quoted[end + at + 1..].starts_with('"') => end += at + 2,
+                    Some(at) => break end += at,
+                }
+            }
+            part = quoted[..end].replace("\"\"", "\"");
+            rest = &quoted[end + 1..];
+        } else {
+            let end = rest.find(['.', '"']).unwrap_or(rest.len());
+            part = rest[..end].trim().to_lowercase();
+            rest = &rest[end..];
+        }
+        if part.is_empty() {
+            return Vec::new();
+        }
+        parts.push(part);
+        rest = rest.trim_start();
+        match rest.strip_prefix('.') {
+            Some(next) => rest = next.trim_start(),
+            None if rest.is_empty() => return parts,
+            None => return Vec::new(),
+        }
+    }
+}
+
 /// The parts of a dotted name.
 ///
 /// # Errors

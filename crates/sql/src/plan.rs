@@ -26,7 +26,7 @@ use std::sync::Arc;
 use types::{Type, key::KeyColumn, row::RowLayout};
 
 use crate::{
-    catalog::Table,
+    catalog::{ObjectId, Table},
     expression::Function,
     program::Program,
     relation::{FrameUnits, IfLocked, JoinKind, SequenceFunction, SetKind},
@@ -54,6 +54,11 @@ pub(crate) enum Plan {
         width: usize,
     },
     Scan(Scan),
+    /// A relation of the system's, and the columns of it that are given.
+    System {
+        relation: ObjectId,
+        columns: Vec<usize>,
+    },
     Functions {
         calls: Vec<Call>,
         ordinality: bool,

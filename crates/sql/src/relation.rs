@@ -11,7 +11,7 @@ use std::sync::Arc;
 use types::{Type, TypeModifier};
 
 use crate::{
-    catalog::Table,
+    catalog::{ObjectId, Table},
     expression::{ColumnId, Expression, Function},
 };
 
@@ -29,6 +29,8 @@ pub(crate) enum Relation {
     },
     /// The records of a table.
     Scan(Scan),
+    /// The rows of a relation of the system's, which are computed.
+    System(SystemScan),
     /// The rows of functions, side by side; the shorter ones are filled with NULLs.
     Functions {
         calls: Vec<FunctionCall>,
@@ -127,6 +129,14 @@ pub(crate) struct ScanIndex {
     pub(crate) keys: Vec<Expression>,
     /// It has the rows for which all of these are true.
     pub(crate) predicate: Vec<Expression>,
+}
+
+/// A relation of the system's that is read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SystemScan {
+    pub(crate) relation: ObjectId,
+    /// Of each of its columns, the position there.
+    pub(crate) columns: Vec<(ColumnId, usize)>,
 }
 
 /// A call of a function that returns rows.

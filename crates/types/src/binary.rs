@@ -38,7 +38,9 @@ pub fn read<'a>(
     let mut reader = Reader::new(bytes);
     let value = match ty {
         Type::Scalar(scalar) => read_scalar(&mut reader, scalar, context, scratch)?,
-        Type::Array(element) => Value::Array(array::read(&mut reader, element, context, scratch)?),
+        Type::Array(element) | Type::Vector(element) => {
+            Value::Array(array::read(&mut reader, element, context, scratch)?)
+        }
         Type::Unknown => Value::Text(reader.text()?),
         Type::Record | Type::Void => {
             return Err(SqlError::unsupported(format!(
@@ -120,7 +122,12 @@ fn read_scalar<'a>(
             days: reader.int()?,
             months: reader.int()?,
         }),
-        Scalar::Oid | Scalar::Regclass | Scalar::Regtype => Value::Oid(reader.int()? as u32),
+        Scalar::Oid
+        | Scalar::Regclass
+        | Scalar::Regtype
+        | Scalar::Regproc
+        | Scalar::Regnamespace
+        | Scalar::Regrole => Value::Oid(reader.int()? as u32),
         Scalar::Enum(id) => {
             let label = reader.text()?;
             Value::Enum(id, crate::text::read_enum(label, id, context)?)

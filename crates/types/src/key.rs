@@ -183,7 +183,15 @@ fn write_scalar(scalar: Scalar, value: Value<'_>, out: &mut impl Sink) -> Result
             let bits = interval_key(value) as u128 ^ 1 << 127;
             out.put(&bits.to_be_bytes());
         }
-        (Scalar::Oid | Scalar::Regclass | Scalar::Regtype, Value::Oid(value)) => {
+        (
+            Scalar::Oid
+            | Scalar::Regclass
+            | Scalar::Regtype
+            | Scalar::Regproc
+            | Scalar::Regnamespace
+            | Scalar::Regrole,
+            Value::Oid(value),
+        ) => {
             out.put(&value.to_be_bytes());
         }
         (Scalar::Enum(id), Value::Enum(of, position)) if id == of => {

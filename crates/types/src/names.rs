@@ -37,8 +37,38 @@ pub trait Names {
         None
     }
 
-    /// The oid of the relation that is called so.
+    /// The oid of the relation that is called so, quoted and qualified as in SQL.
     fn relation_named(&self, _name: &str) -> Option<u32> {
+        None
+    }
+
+    /// The name of a schema, quoted if needed.
+    fn schema_name(&self, _oid: u32) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// The oid of a schema.
+    fn schema_named(&self, _name: &str) -> Option<u32> {
+        None
+    }
+
+    /// The name of a role, quoted if needed.
+    fn role_name(&self, _oid: u32) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// The oid of a role.
+    fn role_named(&self, _name: &str) -> Option<u32> {
+        None
+    }
+
+    /// The name of a function.
+    fn function_name(&self, _oid: u32) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// The oid of the function that is called so.
+    fn function_named(&self, _name: &str) -> Option<u32> {
         None
     }
 }

@@ -21,6 +21,9 @@ pub(crate) fn width(ty: Type) -> Option<usize> {
         | Scalar::Oid
         | Scalar::Regclass
         | Scalar::Regtype
+        | Scalar::Regproc
+        | Scalar::Regnamespace
+        | Scalar::Regrole
         | Scalar::Enum(_) => Some(4),
         Scalar::Int8 | Scalar::Float8 | Scalar::Time | Scalar::Timestamp | Scalar::TimestampTz => {
             Some(8)
@@ -44,7 +47,9 @@ pub(crate) fn width(ty: Type) -> Option<usize> {
 /// `XX000` if it is NULL or not of the type, which is a mistake of the caller's.
 pub(crate) fn write(value: Value<'_>, ty: Type, out: &mut impl Sink) -> Result<()> {
     match (ty, value) {
-        (Type::Array(element), Value::Array(array)) if array.element() == element => {
+        (Type::Array(element) | Type::Vector(element), Value::Array(array))
+            if array.element() == element =>
+        {
             out.put(array.as_stored());
         }
         (Type::Scalar(scalar), value) => match (scalar, value) {
@@ -78,7 +83,15 @@ pub(crate) fn write(value: Value<'_>, ty: Type, out: &mut impl Sink) -> Result<(
                 out.put(&value.days.to_le_bytes());
                 out.put(&value.months.to_le_bytes());
             }
-            (Scalar::Oid | Scalar::Regclass | Scalar::Regtype, Value::Oid(value)) => {
+            (
+                Scalar::Oid
+                | Scalar::Regclass
+                | Scalar::Regtype
+                | Scalar::Regproc
+                | Scalar::Regnamespace
+                | Scalar::Regrole,
+                Value::Oid(value),
+            ) => {
                 out.put(&value.to_le_bytes());
             }
             (Scalar::Enum(id), Value::Enum(of, label)) if of == id => {
@@ -107,7 +120,7 @@ fn mismatch(value: Value<'_>, ty: Type) -> SqlError {
 pub(crate) fn read(bytes: &[u8], ty: Type) -> Result<Value<'_>> {
     let scalar = match ty {
         Type::Scalar(scalar) => scalar,
-        Type::Array(element) => {
+        Type::Array(element) | Type::Vector(element) => {
             let array = Array::from_stored(bytes)?;
             return if array.element() == element {
                 Ok(Value::Array(array))
@@ -160,9 +173,12 @@ pub(crate) fn read(bytes: &[u8], ty: Type) -> Result<Value<'_>> {
                 months: i32::from_le_bytes(fixed(months)?),
             })
         }
-        Scalar::Oid | Scalar::Regclass | Scalar::Regtype => {
-            Value::Oid(u32::from_le_bytes(fixed(bytes)?))
-        }
+        Scalar::Oid
+        | Scalar::Regclass
+        | Scalar::Regtype
+        | Scalar::Regproc
+        | Scalar::Regnamespace
+        | Scalar::Regrole => Value::Oid(u32::from_le_bytes(fixed(bytes)?)),
         Scalar::Enum(id) => Value::Enum(id, u32::from_le_bytes(fixed(bytes)?)),
     })
 }

@@ -11,6 +11,7 @@ mod names;
 mod number;
 mod offset;
 mod record;
+mod vector;
 
 use crate::{
     Coercion, Context, Jsonb, Numeric, Result, Scalar, Scratch, Sink, SqlError, SqlState, Type,
@@ -34,6 +35,7 @@ pub fn read<'a>(
     match ty {
         Type::Scalar(scalar) => read_scalar(text, scalar, context, scratch),
         Type::Array(element) => array::read(text, element, context, scratch).map(Value::Array),
+        Type::Vector(element) => vector::read(text, element, context, scratch).map(Value::Array),
         Type::Unknown => read_scalar(text, Scalar::Text, context, scratch),
         Type::Record => Err(SqlError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
@@ -85,6 +87,9 @@ fn read_scalar<'a>(
         Scalar::Oid => Value::Oid(number::read_oid(text)?),
         Scalar::Regclass => Value::Oid(names::read_regclass(text, context)?),
         Scalar::Regtype => Value::Oid(names::read_regtype(text, context)?),
+        Scalar::Regproc => Value::Oid(names::read_regproc(text, context)?),
+        Scalar::Regnamespace => Value::Oid(names::read_regnamespace(text, context)?),
+        Scalar::Regrole => Value::Oid(names::read_regrole(text, context)?),
         Scalar::Enum(id) => Value::Enum(id, names::read_enum(text, id, context)?),
     })
 }
@@ -121,9 +126,21 @@ pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl S
         Value::Oid(value) => match ty {
             Type::Scalar(Scalar::Regclass) => names::write_regclass(value, context, out),
             Type::Scalar(Scalar::Regtype) => names::write_regtype(value, context, out),
+            Type::Scalar(Scalar::Regproc) => {
+                names::write_named(value, context.names.function_name(value), out);
+            }
+            Type::Scalar(Scalar::Regnamespace) => {
+                names::write_named(value, context.names.schema_name(value), out);
+            }
+            Type::Scalar(Scalar::Regrole) => {
+                names::write_named(value, context.names.role_name(value), out);
+            }
             _ => out.put(itoa::Buffer::new().format(value).as_bytes()),
         },
         Value::Enum(id, position) => out.put(names::enum_label(id, position, context)?.as_bytes()),
+        Value::Array(value) if matches!(ty, Type::Vector(_)) => {
+            vector::write(value, context, out)?;
+        }
         Value::Array(value) => array::write(value, context, out)?,
         Value::Record(values) => record::write(values, context, out)?,
     }

@@ -71,6 +71,12 @@ pub enum Scalar {
     Regclass,
     /// `regtype`
     Regtype,
+    /// `regproc`
+    Regproc,
+    /// `regnamespace`
+    Regnamespace,
+    /// `regrole`
+    Regrole,
     /// An enum of the user's.
     Enum(EnumId),
 }
@@ -82,6 +88,9 @@ pub enum Type {
     Scalar(Scalar),
     /// Of arrays, of any number of dimensions.
     Array(Scalar),
+    /// `int2vector` and `oidvector`: arrays of one dimension that count from 0 and have a text form
+    /// of their own. Only catalogs have them; wherever something is done with one, it is an array.
+    Vector(Scalar),
     /// A row whose columns are known where it is used.
     Record,
     /// A literal or parameter whose type has yet to be found.
@@ -198,6 +207,8 @@ impl Type {
         match self {
             Self::Scalar(scalar) => scalar.oid(),
             Self::Array(scalar) => scalar.array_oid(),
+            Self::Vector(Scalar::Int2) => INT2_VECTOR,
+            Self::Vector(_) => OID_VECTOR,
             Self::Record => 2249,
             Self::Unknown => 705,
             Self::Void => 2278,
@@ -211,6 +222,8 @@ impl Type {
             2249 => Some(Self::Record),
             705 => Some(Self::Unknown),
             2278 => Some(Self::Void),
+            INT2_VECTOR => Some(Self::Vector(Scalar::Int2)),
+            OID_VECTOR => Some(Self::Vector(Scalar::Oid)),
             _ => facts::BUILT_IN.iter().find_map(|facts| {
                 if facts.oid == oid {
                     Some(Self::Scalar(facts.scalar))
@@ -225,7 +238,7 @@ impl Type {
     pub fn length(self) -> i16 {
         match self {
             Self::Scalar(scalar) => scalar.length(),
-            Self::Array(_) | Self::Record => -1,
+            Self::Array(_) | Self::Vector(_) | Self::Record => -1,
             Self::Unknown => -2,
             Self::Void => 4,
         }
@@ -235,7 +248,7 @@ impl Type {
     pub fn category(self) -> Category {
         match self {
             Self::Scalar(scalar) => scalar.category(),
-            Self::Array(_) => Category::Array,
+            Self::Array(_) | Self::Vector(_) => Category::Array,
             Self::Record | Self::Void => Category::Pseudo,
             Self::Unknown => Category::Unknown,
         }
@@ -251,7 +264,7 @@ impl Type {
         match self {
             Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_ordered(),
             Self::Record => true,
-            Self::Unknown | Self::Void => false,
+            Self::Vector(_) | Self::Unknown | Self::Void => false,
         }
     }
 
@@ -263,14 +276,18 @@ impl Type {
         }
     }
 
-    /// The type of the elements, if it is an array.
+    /// The type of the elements, if it is an array or a vector.
     pub fn element(self) -> Option<Scalar> {
         match self {
-            Self::Array(scalar) => Some(scalar),
+            Self::Array(scalar) | Self::Vector(scalar) => Some(scalar),
             _ => None,
         }
     }
 }
+
+/// The oids of `int2vector` and `oidvector`.
+const INT2_VECTOR: u32 = 22;
+const OID_VECTOR: u32 = 30;
 
 impl From<Scalar> for Type {
     fn from(scalar: Scalar) -> Self {

@@ -59,7 +59,7 @@ pub enum Value<'a> {
     TimestampTz(i64),
     /// `interval`
     Interval(Interval),
-    /// `oid`, `regclass`, `regtype`
+    /// `oid` and its aliases: `regclass`, `regtype`, `regproc`, `regnamespace`, `regrole`
     Oid(u32),
     /// A label of an enum, by its position in the order of the labels' definition.
     Enum(EnumId, u32),

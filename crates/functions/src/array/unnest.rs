@@ -5,7 +5,7 @@ use types::{Array, Result, SqlError, SqlState, Value};
 use crate::{
     Context, Rows,
     argument::take,
-    function::{BOOL, Body, Function, INT4, Parameter},
+    function::{BOOL, Body, Function, INT4, Parameter, RECORD},
 };
 
 fn unnest<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
@@ -40,6 +40,17 @@ fn subscripts<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> 
     Ok(Box::new(range.map(|place| Ok(Value::Int4(place)))))
 }
 
+/// The elements of an array with their positions from 1.
+fn numbered<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
+    let array: Array<'a> = take(arguments, 0)?;
+    let scratch = context.scratch;
+    Ok(Box::new((0..array.len()).map(move |index| {
+        let number = i32::try_from(index + 1).unwrap_or(i32::MAX);
+        let row = [array.get(index)?, Value::Int4(number)];
+        Ok(Value::Record(scratch.alloc_slice_copy(&row)))
+    })))
+}
+
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "unnest",
@@ -47,6 +58,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Parameter::AnyElement,
         Body::Set(unnest),
     ),
+    // In `information_schema`; drivers call it.
+    Function::new(
+        "_pg_expandarray",
+        &[Parameter::AnyArray],
+        RECORD,
+        Body::Set(numbered),
+    )
+    .columns(&[("x", Parameter::AnyElement), ("n", INT4)]),
     Function::new(
         "generate_subscripts",
         &[Parameter::AnyArray, INT4, BOOL],

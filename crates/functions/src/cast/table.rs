@@ -7,7 +7,8 @@ use super::{CastContext, Conversion, Method, convert};
 use CastContext::{Assignment as A, Explicit as E, Implicit as I};
 use Scalar::{
     Bool, Bpchar, Char, Date, Float4, Float8, Int2, Int4, Int8, Interval, Json, Jsonb, Name,
-    Numeric, Oid, Regclass, Regtype, Text, Time, TimeTz, Timestamp, TimestampTz, Varchar,
+    Numeric, Oid, Regclass, Regnamespace, Regproc, Regrole, Regtype, Text, Time, TimeTz, Timestamp,
+    TimestampTz, Varchar,
 };
 
 /// The context that it needs at least.
@@ -46,6 +47,17 @@ static CASTS: &[Entry] = &[
     (Regclass, Oid, I, Method::Same), (Regtype, Oid, I, Method::Same),
     (Regclass, Int4, A, by(convert::int4)), (Regclass, Int8, A, by(convert::int8)),
     (Regtype, Int4, A, by(convert::int4)), (Regtype, Int8, A, by(convert::int8)),
+    (Int2, Regproc, I, by(convert::oid)), (Int4, Regproc, I, by(convert::oid)),
+    (Int8, Regproc, I, by(convert::oid)), (Int2, Regnamespace, I, by(convert::oid)),
+    (Int4, Regnamespace, I, by(convert::oid)), (Int8, Regnamespace, I, by(convert::oid)),
+    (Int2, Regrole, I, by(convert::oid)), (Int4, Regrole, I, by(convert::oid)),
+    (Int8, Regrole, I, by(convert::oid)),
+    (Oid, Regproc, I, Method::Same), (Oid, Regnamespace, I, Method::Same),
+    (Oid, Regrole, I, Method::Same), (Regproc, Oid, I, Method::Same),
+    (Regnamespace, Oid, I, Method::Same), (Regrole, Oid, I, Method::Same),
+    (Regproc, Int4, A, by(convert::int4)), (Regproc, Int8, A, by(convert::int8)),
+    (Regnamespace, Int4, A, by(convert::int4)), (Regnamespace, Int8, A, by(convert::int8)),
+    (Regrole, Int4, A, by(convert::int4)), (Regrole, Int8, A, by(convert::int8)),
     (Bool, Int4, E, by(convert::int4)), (Bool, Text, A, by(convert::boolean_text)),
     (Bool, Varchar, A, by(convert::boolean_text)), (Bool, Bpchar, A, by(convert::boolean_text)),
     (Char, Text, I, by(convert::char_text)), (Char, Varchar, A, by(convert::char_text)),

@@ -1,5 +1,7 @@
 //! Texts as identifiers and literals of SQL.
 
+use std::borrow::Cow;
+
 use types::{Result, Sink, Value};
 
 use crate::{
@@ -175,18 +177,15 @@ fn needs_quotes(name: &str) -> bool {
 
 /// Appends a name, in quotes if it needs them.
 pub fn write_identifier(name: &str, out: &mut impl Sink) {
-    if !needs_quotes(name) {
-        out.put(name.as_bytes());
-        return;
+    out.put(quoted_identifier(name).as_bytes());
+}
+
+/// A name as SQL has to write it: in quotes if it needs them.
+pub fn quoted_identifier(name: &str) -> Cow<'_, str> {
+    match needs_quotes(name) {
+        true => Cow::Owned(format!("\"{}\"", name.replace('"', "\"\""))),
+        false => Cow::Borrowed(name),
     }
-    out.put_byte(b'"');
-    for byte in name.bytes() {
-        if byte == b'"' {
-            out.put_byte(b'"');
-        }
-        out.put_byte(byte);
-    }
-    out.put_byte(b'"');
 }
 
 /// Appends a literal; backslashes make it one of the form `E'...'`.
@@ -203,6 +202,14 @@ pub(crate) fn write_literal(text: &str, out: &mut impl Sink) {
         out.put_byte(byte);
     }
     out.put_byte(b'\'');
+}
+
+/// A text as a literal of SQL.
+pub fn quoted_literal(text: &str) -> String {
+    let mut out = Vec::new();
+    write_literal(text, &mut out);
+    // What was put around it and into it is ASCII.
+    String::from_utf8(out).unwrap_or_default()
 }
 
 fn quote_identifier<'a>(context: &Context<'a>, name: &'a str) -> Result<&'a str> {

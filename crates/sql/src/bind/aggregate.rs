@@ -12,7 +12,7 @@ use super::{
     scope::Scope,
 };
 use crate::{
-    expression::Expression,
+    expression::{Expression, Function},
     relation::{AggregateCall, FunctionCall, SortKey},
 };
 
@@ -128,22 +128,25 @@ impl Binder<'_> {
         position: Option<u32>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
+        let types: Vec<Type> = arguments.iter().map(|value| value.ty).collect();
         let (function, arguments, result) = self.resolved(name, arguments, variadic, position)?;
-        let column = self.new_column();
+        let columns = columns_of(&function, name, &types, result);
+        let columns = columns.into_iter().map(|(name, ty)| {
+            let id = self.new_column();
+            (name, Expression::column(id, ty, TypeModifier::NONE), id)
+        });
+        let columns: Vec<_> = columns.collect();
         let sets = clause.sets().map_err(|error| place(error, position))?;
-        if !function.0.columns.is_empty() {
-            let message = format!("{name} in a select list, which returns several columns,");
-            return Err(place(
-                SqlError::unsupported(message).hint("Call it in FROM."),
-                position,
-            ));
-        }
         sets.push(FunctionCall {
             function,
             arguments,
-            columns: vec![column],
+            columns: columns.iter().map(|(_, _, id)| *id).collect(),
         });
-        Ok(Expression::column(column, result, TypeModifier::NONE))
+        if let (true, [(_, value, _)]) = (function.0.columns.is_empty(), columns.as_slice()) {
+            return Ok(value.clone());
+        }
+        let fields = columns.into_iter().map(|(name, value, _)| (name, value));
+        Ok(self.record(fields.collect()))
     }
 
     /// A function in FROM; the names and types of its columns.
@@ -164,17 +167,7 @@ impl Binder<'_> {
         let types: Vec<Type> = values.iter().map(|value| value.ty).collect();
         let (function, arguments, result) =
             self.resolved(&name, values, found.variadic, position)?;
-        let columns: Vec<(String, Type)> = match function.0.columns {
-            [] => vec![(name, result)],
-            columns => {
-                let element = types.iter().find_map(|ty| ty.element());
-                let typed = columns.iter().map(|(name, parameter)| {
-                    let ty = parameter.fixed().or(element.map(Type::Scalar));
-                    ((*name).to_owned(), ty.unwrap_or(result))
-                });
-                typed.collect()
-            }
-        };
+        let columns = columns_of(&function, &name, &types, result);
         let ids = columns.iter().map(|_| self.new_column()).collect();
         Ok((
             FunctionCall {
@@ -184,6 +177,26 @@ impl Binder<'_> {
             },
             columns,
         ))
+    }
+}
+
+/// Names and types of what a function returns that is called with arguments of these types.
+fn columns_of(
+    function: &Function,
+    name: &str,
+    arguments: &[Type],
+    result: Type,
+) -> Vec<(String, Type)> {
+    let element = arguments.iter().find_map(|ty| ty.element());
+    match function.0.columns {
+        [] => vec![(name.to_owned(), result)],
+        columns => {
+            let typed = columns.iter().map(|(name, parameter)| {
+                let ty = parameter.fixed().or(element.map(Type::Scalar));
+                ((*name).to_owned(), ty.unwrap_or(result))
+            });
+            typed.collect()
+        }
     }
 }
 

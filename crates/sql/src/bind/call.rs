@@ -323,6 +323,9 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let array = match array.ty {
             Type::Array(_) => array,
+            Type::Vector(element) => {
+                self.coerce(array, Type::Array(element), TypeModifier::NONE, position)?
+            }
             Type::Unknown => {
                 let element = left.ty.scalar().unwrap_or(Scalar::Text);
                 self.coerce(array, Type::Array(element), TypeModifier::NONE, position)?
@@ -367,6 +370,12 @@ pub(super) fn function_name(function: &ast::Function) -> Result<String> {
     match name::parts(&function.name)?.as_slice() {
         [name] => Ok(name::fold(name)),
         [schema, name] if name::fold(schema) == "pg_catalog" => Ok(name::fold(name)),
+        [schema, name]
+            if name::fold(schema) == "information_schema"
+                && name::fold(name).starts_with("_pg_") =>
+        {
+            Ok(name::fold(name))
+        }
         _ => {
             let message = format!("function {} does not exist", function.name);
             Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message))

@@ -215,6 +215,12 @@ impl Binder<'_> {
             .iter()
             .take_while(|access| matches!(access, AccessExpr::Dot(_)))
             .count();
+        if let (sqlparser::ast::Expr::Nested(_) | sqlparser::ast::Expr::Function(_), [access]) =
+            (root, chain)
+            && dotted == 1
+        {
+            return self.field(root, access, scope, clause);
+        }
         let base = if dotted > 0 {
             let mut parts = match root {
                 sqlparser::ast::Expr::Identifier(ident) => vec![ident.clone()],
@@ -247,7 +253,7 @@ impl Binder<'_> {
         } else {
             self.scalar(root, scope, clause)?
         };
-        let Type::Array(element) = base.ty else {
+        let Some(element) = base.ty.element() else {
             if chain.len() == dotted {
                 return Ok(base);
             }
@@ -296,7 +302,8 @@ impl Binder<'_> {
                 }
             }
         }
-        let array = Box::new(base);
+        let array =
+            Box::new(self.coerce(base, Type::Array(element), TypeModifier::NONE, position)?);
         if bounds.is_empty() {
             return Ok(Expression::new(
                 Kind::Element { array, indexes },

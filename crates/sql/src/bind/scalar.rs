@@ -352,6 +352,14 @@ impl Binder<'_> {
                     position,
                 ))
             }
+            (None, _) if column == "tableoid" && source.table.is_some() => {
+                let number = source.table.as_ref().map_or(0, |table| table.id.0);
+                let ty = Type::Scalar(Scalar::Oid);
+                Ok(Expression::constant(
+                    OwnedValue::new(Value::Oid(number)),
+                    ty,
+                ))
+            }
             (None, _) => {
                 let message = format!("column {table}.{column} does not exist");
                 Err(place(

@@ -231,6 +231,7 @@ impl Binder<'_> {
                 Some((table.id.0, u16::try_from(attribute + 1).ok()?))
             });
             let column = self.new_column();
+            self.note_record(column, &value);
             columns.push((column, value));
             outputs.push(Output {
                 name,

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     catalog::{self, Table, TableKind, View},
     name::QualifiedName,
-    relation::{IfLocked, Relation, RowLock},
+    relation::{IfLocked, Relation, RowLock, SystemScan},
 };
 
 /// Views within views, at most.
@@ -27,6 +27,10 @@ impl Binder<'_> {
         position: Option<u32>,
     ) -> Result<(Relation, Source)> {
         match self.look_up(name, position)? {
+            catalog::Relation::Table(table) if table.kind == TableKind::System => {
+                let table = table.clone();
+                Ok(self.system(&table))
+            }
             catalog::Relation::Table(table) => {
                 let table = table.clone();
                 let (scan, source) = self.scan(&table);
@@ -52,6 +56,29 @@ impl Binder<'_> {
                 position,
             )),
         }
+    }
+
+    /// The rows of a relation of the system's.
+    fn system(&mut self, table: &Arc<Table>) -> (Relation, Source) {
+        let mut columns = Vec::with_capacity(table.columns.len());
+        let mut found = Vec::with_capacity(table.columns.len());
+        for (attribute, column) in table.live_columns() {
+            let id = self.new_column();
+            columns.push((id, attribute));
+            let name = column.name.to_string();
+            found.push(SourceColumn {
+                attribute: Some(attribute),
+                ..SourceColumn::new(name, id, column.ty, column.modifier)
+            });
+        }
+        let source = Source {
+            name: Some(table.name.to_string()),
+            schema: Some(self.catalog.schema_name(table.schema).to_owned()),
+            columns: found,
+            table: Some(table.clone()),
+        };
+        let relation = table.id;
+        (Relation::System(SystemScan { relation, columns }), source)
     }
 
     /// A table that may be written to.
@@ -108,7 +135,9 @@ impl Binder<'_> {
                 "views are nested too deeply",
             ));
         }
-        if self.depth == 0 && !self.views.contains(&view.id) {
+        // Those of the system cannot go.
+        let is_users = view.id >= catalog::ObjectId::FIRST;
+        if self.depth == 0 && is_users && !self.views.contains(&view.id) {
             self.views.push(view.id);
         }
         let text = view.text.clone();
@@ -138,14 +167,26 @@ impl Binder<'_> {
         self.common_tables = common_tables;
         let (relation, outputs) = bound?;
         let mut columns = Vec::with_capacity(outputs.len());
+        let mut converted = Vec::new();
         for (output, column) in outputs.iter().zip(view.columns.iter()) {
-            columns.push(SourceColumn::new(
-                column.name.to_string(),
-                output.column,
-                output.ty,
-                output.modifier,
-            ));
+            let name = column.name.to_string();
+            let mut found = SourceColumn::new(name, output.column, output.ty, output.modifier);
+            // Views of the system say what they are wanted to have.
+            if output.ty != column.ty {
+                let value = self.cast(found.value, column.ty, column.modifier, None)?;
+                let id = self.new_column();
+                converted.push((id, value));
+                found = SourceColumn::new(column.name.to_string(), id, column.ty, column.modifier);
+            }
+            columns.push(found);
         }
+        let relation = match converted.is_empty() {
+            true => relation,
+            false => Relation::Compute {
+                input: Box::new(relation),
+                columns: converted,
+            },
+        };
         let source = Source {
             name: Some(view.name.to_string()),
             schema: Some(self.catalog.schema_name(view.schema).to_owned()),

@@ -1,7 +1,7 @@
 //! What INSERT, UPDATE, DELETE and MERGE have in common: the new row of a table, its constraints,
 //! and RETURNING.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use sqlparser::ast::{self, SelectItem};
 use types::{Result, SqlError, SqlState};
@@ -27,6 +27,15 @@ pub(super) struct NewRow {
     pub(super) columns: Vec<ColumnId>,
     pub(super) checks: Vec<Check>,
     pub(super) generated: Vec<(usize, Expression)>,
+}
+
+/// A column that an expression of a definition names.
+pub(crate) struct WrittenColumn {
+    /// As SQL writes it.
+    pub(crate) name: String,
+    pub(crate) ty: types::Type,
+    /// In its table.
+    pub(crate) position: u16,
 }
 
 impl Binder<'_> {
@@ -116,6 +125,45 @@ impl Binder<'_> {
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         bound
+    }
+
+    /// An expression over a table's columns as it was written, for those who show it: a literal that
+    /// nothing gives a type has `ty`, and nothing else is converted. With what each column is.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub(crate) fn as_written(
+        &mut self,
+        table: &Table,
+        text: &str,
+        ty: Option<types::Type>,
+    ) -> Result<(Expression, HashMap<ColumnId, WrittenColumn>)> {
+        let scope = self.new_columns(&table.name, &table.columns)?;
+        let parsed = crate::parse::parse_expression(text)?;
+        let mut clause = Clause::plain("expressions of definitions");
+        let mut bound = self.scalar(&parsed, &scope, &mut clause)?;
+        if !clause.subqueries.is_empty() {
+            return Err(SqlError::unsupported("a subquery in a definition"));
+        }
+        bound = match ty {
+            Some(ty) if bound.ty == types::Type::Unknown => {
+                self.coerce(bound, ty, types::TypeModifier::NONE, None)?
+            }
+            _ => self.known(bound)?,
+        };
+        let columns = scope.sources.iter().flat_map(|source| &source.columns);
+        let columns = columns.zip(0..).filter_map(|(column, position)| {
+            let crate::expression::Kind::Column(id) = column.value.kind else {
+                return None;
+            };
+            let written = WrittenColumn {
+                name: functions::quoted_identifier(&column.name).into_owned(),
+                ty: column.value.ty,
+                position,
+            };
+            Some((id, written))
+        });
+        Ok((bound, columns.collect()))
     }
 
     /// Whether a new column's default and generated value can be computed.

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use functions::quoted_identifier;
 use types::{EnumId, Names};
 
-use super::{Catalog, NameClass, ObjectId, Relation, SearchPath};
+use super::{Catalog, NameClass, Object, ObjectId, Relation, SearchPath};
+use crate::{name, system};
 
 /// By the default search path.
 impl Names for Catalog {
@@ -30,24 +32,74 @@ impl Names for Catalog {
     }
 
     fn relation_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        if let Some(table) = system::key_index(self, ObjectId(oid)) {
+            let key = table.primary_key.as_ref()?;
+            return Some(self.qualified_name(table.schema, &key.name));
+        }
         let (schema, name) = match self.relation(ObjectId(oid))? {
             Relation::Table(table) => (table.schema, &table.name),
             Relation::Index(table, index) => (table.schema, &index.name),
             Relation::Sequence(sequence) => (sequence.schema, &sequence.name),
             Relation::View(view) => (view.schema, &view.name),
         };
-        Some(match schema {
-            ObjectId::PUBLIC | ObjectId::PG_CATALOG => Cow::Borrowed(&**name),
-            schema => Cow::Owned(format!("{}.{name}", self.schema_name(schema))),
-        })
+        Some(self.qualified_name(schema, name))
     }
 
     fn relation_named(&self, name: &str) -> Option<u32> {
-        let (schema, name) = match name.split_once('.') {
-            Some((schema, name)) => (Some(schema), name),
-            None => (None, name),
+        let (schema, name) = match name::written(name).as_slice() {
+            [name] => (None, name.clone()),
+            [schema, name] => (Some(schema.clone()), name.clone()),
+            _ => return None,
         };
-        let id = self.find(NameClass::Relation, &SearchPath::default(), schema, name)?;
-        Some(id.0)
+        let path = SearchPath::default();
+        let found = self.find(NameClass::Relation, &path, schema.as_deref(), &name);
+        Some(found?.0)
+    }
+
+    fn schema_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        let schema = self.schema(ObjectId(oid))?;
+        Some(quoted_identifier(&schema.name))
+    }
+
+    fn schema_named(&self, name: &str) -> Option<u32> {
+        match name::written(name).as_slice() {
+            [name] => Some(Catalog::schema_named(self, name)?.id.0),
+            _ => None,
+        }
+    }
+
+    fn role_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        match self.object(ObjectId(oid))? {
+            Object::Role(role) => Some(quoted_identifier(&role.name)),
+            _ => None,
+        }
+    }
+
+    fn role_named(&self, name: &str) -> Option<u32> {
+        match name::written(name).as_slice() {
+            [name] => Some(Catalog::role_named(self, name)?.id.0),
+            _ => None,
+        }
+    }
+
+    fn function_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        system::procedure_name(oid).map(Cow::Borrowed)
+    }
+
+    fn function_named(&self, name: &str) -> Option<u32> {
+        system::procedure_named(name)
+    }
+}
+
+impl Catalog {
+    /// A name with its schema, unless that is always searched, quoted as needed.
+    pub(crate) fn qualified_name<'n>(&self, schema: ObjectId, name: &'n str) -> Cow<'n, str> {
+        match schema {
+            ObjectId::PUBLIC | ObjectId::PG_CATALOG => quoted_identifier(name),
+            schema => {
+                let schema = quoted_identifier(Catalog::schema_name(self, schema));
+                Cow::Owned(format!("{schema}.{}", quoted_identifier(name)))
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use engine::Timestamp;
 use types::{Result, SqlError, SqlState};
 
-use super::{EnumType, Index, Object, ObjectId, Role, Schema, Sequence, Table, View};
+use super::{EnumType, Index, Object, ObjectId, Role, Schema, Sequence, Table, View, system};
 
 /// Which things share names: PostgreSQL's namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,14 +90,14 @@ impl Catalog {
         self.is_private = true;
     }
 
-    /// All objects, by number.
+    /// All objects, by number; what every database has is in `catalog/system.rs`.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values()
     }
 
     /// The object of a number.
     pub fn object(&self, id: ObjectId) -> Option<&Object> {
-        self.objects.get(&id)
+        self.objects.get(&id).or_else(|| system::object(id))
     }
 
     /// The schema of a number.
@@ -187,7 +187,9 @@ impl Catalog {
 
     /// The number of what has a name, in a schema (number 0 for what lies in none).
     pub fn named(&self, class: NameClass, schema: ObjectId, name: &str) -> Option<ObjectId> {
-        self.names.get(&(class, schema))?.get(name).copied()
+        let own = self.names.get(&(class, schema));
+        let own = own.and_then(|names| names.get(name).copied());
+        own.or_else(|| system::named(class, schema, name))
     }
 
     /// All names of a class in a schema, in order, with numbers.

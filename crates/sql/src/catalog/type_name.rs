@@ -4,10 +4,11 @@ use serde::{Deserialize, Deserializer, Serializer, de::Error};
 use types::{EnumId, Scalar, Type};
 
 const ARRAY: &str = "[]";
+const VECTOR: &str = "vector";
 const ENUM: &str = "enum ";
 
 /// All scalars but the enums.
-const KNOWN: [Scalar; 25] = [
+const KNOWN: [Scalar; 28] = [
     Scalar::Bool,
     Scalar::Int2,
     Scalar::Int4,
@@ -33,6 +34,9 @@ const KNOWN: [Scalar; 25] = [
     Scalar::Oid,
     Scalar::Regclass,
     Scalar::Regtype,
+    Scalar::Regproc,
+    Scalar::Regnamespace,
+    Scalar::Regrole,
 ];
 
 /// The name of a scalar that is not an enum. Databases have these: they must not change.
@@ -63,6 +67,9 @@ fn known(scalar: Scalar) -> Option<&'static str> {
         Scalar::Oid => "oid",
         Scalar::Regclass => "regclass",
         Scalar::Regtype => "regtype",
+        Scalar::Regproc => "regproc",
+        Scalar::Regnamespace => "regnamespace",
+        Scalar::Regrole => "regrole",
         Scalar::Enum(_) => return None,
     })
 }
@@ -86,6 +93,7 @@ pub(super) fn serialize<S: Serializer>(ty: &Type, serializer: S) -> Result<S::Ok
     serializer.serialize_str(&match *ty {
         Type::Scalar(of) => name(of),
         Type::Array(of) => name(of) + ARRAY,
+        Type::Vector(of) => name(of) + VECTOR,
         Type::Record => "record".to_owned(),
         Type::Unknown => "unknown".to_owned(),
         Type::Void => "void".to_owned(),
@@ -100,7 +108,10 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         "void" => Some(Type::Void),
         name => match name.strip_suffix(ARRAY) {
             Some(of) => scalar(of).map(Type::Array),
-            None => scalar(name).map(Type::Scalar),
+            None => match name.strip_suffix(VECTOR) {
+                Some(of) => scalar(of).map(Type::Vector),
+                None => scalar(name).map(Type::Scalar),
+            },
         },
     };
     ty.ok_or_else(|| D::Error::custom(format_args!("there is no type {name:?}")))
@@ -136,7 +147,12 @@ mod tests {
     fn types_read_as_they_were_written() {
         let scalars = KNOWN.into_iter().chain([Scalar::Enum(EnumId(16390))]);
         let types = scalars.flat_map(|scalar| [Type::Scalar(scalar), Type::Array(scalar)]);
-        for ty in types.chain([Type::Record, Type::Unknown, Type::Void]) {
+        for ty in types.chain([
+            Type::Vector(Scalar::Int2),
+            Type::Record,
+            Type::Unknown,
+            Type::Void,
+        ]) {
             let text = serde_json::to_string(&Holder(ty)).unwrap();
             let Holder(read) = serde_json::from_str(&text).unwrap();
             assert_eq!(read, ty, "{text}");

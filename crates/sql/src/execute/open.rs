@@ -23,6 +23,7 @@ use super::{
     shared::{Reading, With, body},
     simple::{Filtering, Listing, Projecting},
     sort::Sorting,
+    system::SystemScanning,
     window::Windowing,
 };
 use crate::plan::Plan;
@@ -37,6 +38,7 @@ pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
         Plan::Measured { number, input } => Box::new(Measured::new(*number, open(input)?)),
         Plan::Received { .. } => Box::new(Receiving),
         Plan::Scan(scan) => Box::new(Scanning::new(scan)),
+        Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
         Plan::Functions { calls, ordinality } => Box::new(FunctionListing::new(calls, *ordinality)),
         Plan::Shared { number, columns } => Box::new(Reading::new(*number, columns)),
         Plan::Filter { input, predicate } => {
@@ -146,6 +148,7 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::Rows(rows) => rows.first().map_or(0, Vec::len),
         Plan::Received { width } => *width,
         Plan::Scan(scan) => scan.columns.len() + usize::from(scan.with_key),
+        Plan::System { columns, .. } => columns.len(),
         Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),
         Plan::Shared { columns, .. } => columns.len(),
         Plan::Measured { input, .. }

@@ -19,7 +19,7 @@ pub(super) fn rows(relation: &Relation) -> f64 {
     let rows = match relation {
         Relation::Rows { rows, .. } => rows.len() as f64,
         Relation::Scan(scan) => scan.table.storage().records_estimate() as f64,
-        Relation::Received { .. } | Relation::Functions { .. } => 1_000.0,
+        Relation::System(_) | Relation::Received { .. } | Relation::Functions { .. } => 1_000.0,
         Relation::Shared { .. } => 1_000.0,
         Relation::Filter { input, predicate } => match &**input {
             Relation::Scan(scan) if is_unique(scan, predicate) => 1.0,

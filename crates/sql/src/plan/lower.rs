@@ -159,6 +159,17 @@ impl Lowering {
                 layout: Layout::new(columns),
             }),
             Relation::Scan(scan) => self.scan(scan, Vec::new(), needed),
+            Relation::System(scan) => {
+                let mut columns = scan.columns;
+                columns.retain(|(id, _)| needed.contains(id));
+                Ok(Node {
+                    layout: Layout::new(columns.iter().map(|(id, _)| *id)),
+                    plan: Plan::System {
+                        relation: scan.relation,
+                        columns: columns.into_iter().map(|(_, at)| at).collect(),
+                    },
+                })
+            }
             Relation::Functions { calls, ordinality } => {
                 let columns = calls
                     .iter()

@@ -29,6 +29,7 @@ impl Relation {
             Relation::Rows { .. }
             | Relation::Received { .. }
             | Relation::Scan(_)
+            | Relation::System(_)
             | Relation::Functions { .. }
             | Relation::Shared { .. } => {}
             Relation::Filter { input, .. }
@@ -75,6 +76,7 @@ impl Relation {
         match self {
             Relation::Received { .. }
             | Relation::Scan(_)
+            | Relation::System(_)
             | Relation::Shared { .. }
             | Relation::Set(_)
             | Relation::With { .. }
@@ -174,6 +176,7 @@ impl Relation {
                 .map(|(id, _)| *id)
                 .chain([scan.key])
                 .collect(),
+            Relation::System(scan) => scan.columns.iter().map(|(id, _)| *id).collect(),
             Relation::Functions { calls, ordinality } => calls
                 .iter()
                 .flat_map(|call| call.columns.iter().copied())

@@ -5,13 +5,17 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use functions::Environment;
+use functions::{Environment, Objects};
 use types::{Names, Result};
 
-use super::settings::{Asked, known::Definition};
+use super::settings::{
+    Asked,
+    known::{DEFINITIONS, Definition},
+};
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath, SessionValues},
     parse::command::Scope,
+    system::Lookup,
 };
 
 /// Microseconds from 1970 to 2000.
@@ -120,6 +124,7 @@ fn now() -> i64 {
 pub(super) struct During<'s> {
     pub(super) surrounding: &'s Surrounding,
     pub(super) catalog: &'s Catalog,
+    pub(super) lookup: Lookup<'s>,
     pub(super) search_path: &'s SearchPath,
     pub(super) asked: Asked<'s>,
 }
@@ -178,6 +183,18 @@ impl Environment for During<'_> {
     fn last_value(&self) -> Result<i64> {
         let exists = |id| self.catalog.sequence(id).is_some();
         self.surrounding.sequences.last(exists)
+    }
+
+    fn objects(&self) -> &dyn Objects {
+        &self.lookup
+    }
+
+    fn each_setting(&self, visit: &mut dyn FnMut(&str, &str)) {
+        for definition in DEFINITIONS {
+            if let Some(value) = self.setting(definition.name) {
+                visit(definition.name, &value);
+            }
+        }
     }
 
     fn setting(&self, name: &str) -> Option<String> {

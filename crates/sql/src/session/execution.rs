@@ -14,6 +14,7 @@ use crate::{
     catalog::{Catalog, from_engine},
     execute::{Counters, KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
+    system::Lookup,
 };
 
 /// A statement under way.
@@ -132,6 +133,7 @@ impl Session {
             reads: transaction,
             settings: &self.settings,
             environment,
+            catalog: environment.catalog,
             patterns: &self.patterns,
             parameters,
             shared,
@@ -151,6 +153,11 @@ impl Session {
         During {
             surrounding: &self.surrounding,
             catalog,
+            lookup: Lookup {
+                catalog,
+                search_path: &self.search_path,
+                database: &self.database.name,
+            },
             search_path: &self.search_path,
             asked: self.asked(catalog),
         }

@@ -134,9 +134,12 @@ impl<'d> Choices<'d> {
                 days: self.within(i32::MIN.into(), i32::MAX.into()) as i32,
                 months: self.within(i32::MIN.into(), i32::MAX.into()) as i32,
             }),
-            Scalar::Oid | Scalar::Regclass | Scalar::Regtype => {
-                Value::Oid(self.within(0, u32::MAX.into()) as u32)
-            }
+            Scalar::Oid
+            | Scalar::Regclass
+            | Scalar::Regtype
+            | Scalar::Regproc
+            | Scalar::Regnamespace
+            | Scalar::Regrole => Value::Oid(self.within(0, u32::MAX.into()) as u32),
             Scalar::Enum(id) => Value::Enum(id, u32::from(self.byte()) % LABELS.len() as u32),
         }
     }

@@ -99,9 +99,12 @@ impl<'a> Reader<'a> {
                     Value::Uuid(self.scratch.alloc(self.fixed()?))
                 }
             }
-            Scalar::Oid | Scalar::Regclass | Scalar::Regtype => {
-                Value::Oid(u32::from_be_bytes(self.fixed()?))
-            }
+            Scalar::Oid
+            | Scalar::Regclass
+            | Scalar::Regtype
+            | Scalar::Regproc
+            | Scalar::Regnamespace
+            | Scalar::Regrole => Value::Oid(u32::from_be_bytes(self.fixed()?)),
             Scalar::Enum(id) => Value::Enum(id, u32::from_be_bytes(self.fixed()?)),
             Scalar::Numeric
             | Scalar::Float4

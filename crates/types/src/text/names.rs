@@ -1,4 +1,6 @@
-//! What is read and written as a name: `name`, enums, `regclass`, `regtype`.
+//! What is read and written as a name: `name`, enums, `regclass` and the other aliases of `oid`.
+
+use std::borrow::Cow;
 
 use super::number::read_oid;
 use crate::{Context, EnumId, Result, Scalar, Sink, SqlError, SqlState, Type};
@@ -36,26 +38,65 @@ pub(super) fn enum_label<'c>(id: EnumId, position: u32, context: &Context<'c>) -
 
 /// A number, `-` for none, or the name of a relation.
 pub(super) fn read_regclass(text: &str, context: &Context<'_>) -> Result<u32> {
+    read_named(text, SqlState::UNDEFINED_TABLE, "relation", |name| {
+        context.names.relation_named(name)
+    })
+}
+
+pub(super) fn write_regclass(oid: u32, context: &Context<'_>, out: &mut impl Sink) {
+    write_named(oid, context.names.relation_name(oid), out);
+}
+
+/// What a number stands for; the number itself, if that is nothing.
+pub(super) fn write_named(oid: u32, name: Option<Cow<'_, str>>, out: &mut impl Sink) {
+    match name {
+        _ if oid == 0 => out.put_byte(b'-'),
+        Some(name) => out.put(name.as_bytes()),
+        None => out.put(itoa::Buffer::new().format(oid).as_bytes()),
+    }
+}
+
+/// A number, `-` for none, or the name of a function.
+pub(super) fn read_regproc(text: &str, context: &Context<'_>) -> Result<u32> {
+    read_named(text, SqlState::UNDEFINED_FUNCTION, "function", |name| {
+        context.names.function_named(name)
+    })
+}
+
+/// A number, `-` for none, or the name of a schema.
+pub(super) fn read_regnamespace(text: &str, context: &Context<'_>) -> Result<u32> {
+    read_named(text, SqlState::INVALID_SCHEMA_NAME, "schema", |name| {
+        context.names.schema_named(name)
+    })
+}
+
+/// A number, `-` for none, or the name of a role.
+pub(super) fn read_regrole(text: &str, context: &Context<'_>) -> Result<u32> {
+    read_named(text, SqlState::UNDEFINED_OBJECT, "role", |name| {
+        context.names.role_named(name)
+    })
+}
+
+fn read_named(
+    text: &str,
+    state: SqlState,
+    noun: &str,
+    named: impl FnOnce(&str) -> Option<u32>,
+) -> Result<u32> {
     if text == "-" {
         return Ok(0);
     }
     if is_number(text) {
         return read_oid(text);
     }
-    context.names.relation_named(text).ok_or_else(|| {
-        SqlError::new(
-            SqlState::UNDEFINED_TABLE,
-            format!("relation \"{text}\" does not exist"),
-        )
+    named(text).ok_or_else(|| {
+        // As names are folded that have no quotes.
+        let name = match text.contains('"') {
+            true => text.replace('"', ""),
+            false => text.to_lowercase(),
+        };
+        SqlError::new(state, format!("{noun} \"{name}\" does not exist"))
     })
-}
-
-pub(super) fn write_regclass(oid: u32, context: &Context<'_>, out: &mut impl Sink) {
-    match context.names.relation_name(oid) {
-        _ if oid == 0 => out.put_byte(b'-'),
-        Some(name) => out.put(name.as_bytes()),
-        None => out.put(itoa::Buffer::new().format(oid).as_bytes()),
-    }
 }
 
 /// A number, `-` for none, or the name of a type.

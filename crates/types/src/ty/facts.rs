@@ -51,7 +51,10 @@ const fn index(scalar: Scalar) -> usize {
         Scalar::Oid => 22,
         Scalar::Regclass => 23,
         Scalar::Regtype => 24,
-        Scalar::Enum(_) => 25,
+        Scalar::Regproc => 25,
+        Scalar::Regnamespace => 26,
+        Scalar::Regrole => 27,
+        Scalar::Enum(_) => 28,
     }
 }
 
@@ -97,7 +100,7 @@ use Category::{Boolean, DateTime, Internal, Numeric, String, Timespan, User};
 use Scalar as S;
 
 #[rustfmt::skip]
-pub(super) static BUILT_IN: [Facts; 25] = [
+pub(super) static BUILT_IN: [Facts; 28] = [
     facts(S::Bool, (16, 1000), ("bool", "boolean"), 1, Boolean, true),
     facts(S::Int2, (21, 1005), ("int2", "smallint"), 2, Numeric, false),
     facts(S::Int4, (23, 1007), ("int4", "integer"), 4, Numeric, false),
@@ -123,4 +126,7 @@ pub(super) static BUILT_IN: [Facts; 25] = [
     facts(S::Oid, (26, 1028), ("oid", "oid"), 4, Numeric, true),
     facts(S::Regclass, (2205, 2210), ("regclass", "regclass"), 4, Numeric, false),
     facts(S::Regtype, (2206, 2211), ("regtype", "regtype"), 4, Numeric, false),
+    facts(S::Regproc, (24, 1008), ("regproc", "regproc"), 4, Numeric, false),
+    facts(S::Regnamespace, (4089, 4090), ("regnamespace", "regnamespace"), 4, Numeric, false),
+    facts(S::Regrole, (4096, 4097), ("regrole", "regrole"), 4, Numeric, false),
 ];

@@ -69,6 +69,8 @@ impl Type {
             "record" => return Some(Self::Record),
             "unknown" => return Some(Self::Unknown),
             "void" => return Some(Self::Void),
+            "int2vector" => return Some(Self::Vector(Scalar::Int2)),
+            "oidvector" => return Some(Self::Vector(Scalar::Oid)),
             _ => {}
         }
         if let Some((_, scalar)) = SPELLINGS.iter().find(|(spelling, _)| *spelling == name) {
@@ -88,6 +90,8 @@ impl Type {
         match self {
             Self::Scalar(scalar) => scalar.name(names),
             Self::Array(scalar) => Cow::Owned(format!("{}[]", scalar.name(names))),
+            Self::Vector(Scalar::Int2) => Cow::Borrowed("int2vector"),
+            Self::Vector(_) => Cow::Borrowed("oidvector"),
             Self::Record => Cow::Borrowed("record"),
             Self::Unknown => Cow::Borrowed("unknown"),
             Self::Void => Cow::Borrowed("void"),

@@ -15,6 +15,7 @@ use crate::catalog::{
     Catalog, Column, Index, Object, ObjectId, Table, TableKind,
     dependents::{Bond, dependents, describe, describe_bond},
     failure::from_engine,
+    system,
 };
 
 /// What happens to what depends on a dropped thing.
@@ -290,9 +291,14 @@ fn check_root(catalog: &Catalog, root: Target) -> Result<()> {
     let id = owner_of(root);
     let object = catalog.object(id).ok_or_else(|| gone("relation", id))?;
     match (root, object) {
-        (Target::Object(ObjectId::PG_CATALOG), _) => {
+        (_, Object::Table(table)) if table.kind == TableKind::System => {
+            let message = format!("permission denied: \"{}\" is a system catalog", table.name);
+            Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+        }
+        (_, object) if system::object(id).is_some() => {
+            let what = format!("{} {}", object.kind().noun(), object.name());
             let message =
-                "cannot drop schema pg_catalog because it is required by the database system";
+                format!("cannot drop {what} because it is required by the database system");
             Err(SqlError::new(
                 SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
                 message,
