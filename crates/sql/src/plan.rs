@@ -4,15 +4,22 @@
 //! execution has is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
 //! in two steps: conditions are moved to where they cost least (`push.rs`) and subqueries become
 //! joins where they can (`decorrelate.rs`); then each relation is given its operator (`lower.rs`,
-//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`).
+//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`). In
+//! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
+//! relations are estimated (`estimate.rs`).
 
 mod access;
 mod basis;
+mod cost;
 mod decorrelate;
 mod estimate;
 mod join;
 mod lower;
+mod order;
+mod points;
 mod push;
+#[cfg(test)]
+mod shown;
 mod summary;
 mod write;
 
@@ -27,6 +34,8 @@ use crate::{
     relation::{FrameUnits, IfLocked, JoinKind, SetKind},
 };
 
+#[cfg(test)]
+pub(crate) use self::shown::{estimated_rows, shown};
 pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,

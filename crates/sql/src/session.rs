@@ -24,6 +24,8 @@ mod new_table;
 mod prepared;
 mod query;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
 

@@ -8,7 +8,7 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody};
+use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody, estimate::Estimator};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -30,13 +30,17 @@ pub(crate) struct Planned {
 /// XX000 for mistakes of ours, 54001 for statements that are too large.
 pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) -> Result<Planned> {
     let relation = super::push::pushed(relation);
+    let estimator = Estimator::new(&relation);
+    let relation = super::order::ordered(relation, &estimator);
     let mut lowering = Lowering {
+        estimator,
         outer: Outer {
             parameters,
             columns: Vec::new(),
         },
         shared: HashMap::new(),
         basis: Basis::default(),
+        lists: 0,
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let node = lowering.lower(relation, &needed)?;
@@ -70,11 +74,14 @@ impl Node {
 }
 
 pub(super) struct Lowering {
+    pub(super) estimator: Estimator,
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
     /// What it depends on.
     pub(super) basis: Basis,
+    /// Lists of keys that were made relations, whose columns need numbers.
+    pub(super) lists: u32,
 }
 
 impl Lowering {
@@ -219,6 +226,9 @@ impl Lowering {
         conditions: Vec<Expression>,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
+        if let Some(node) = self.looked_up(&scan, &conditions, needed)? {
+            return Ok(node);
+        }
         // Nothing comes from rows of others, so no condition is left over.
         let nothing = Layout::default();
         let ((scan, _), layout) = self.restricted(scan, conditions, needed, &nothing)?;
