@@ -17,6 +17,7 @@ mod comparison;
 mod context;
 mod datetime;
 mod decimal;
+mod enumeration;
 mod float;
 mod formatting;
 mod function;

@@ -1,8 +1,8 @@
 //! All tables of entries, for the registry.
 
 use crate::{
-    Function, aggregate, array, comparison, datetime, decimal, float, formatting, integer, json,
-    pattern, series, string, system, window,
+    Function, aggregate, array, comparison, datetime, decimal, enumeration, float, formatting,
+    integer, json, pattern, series, string, system, window,
 };
 
 /// Tables of a module that has several.
@@ -14,6 +14,7 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
         float::FUNCTIONS,
         float::TRIGONOMETRY,
         decimal::FUNCTIONS,
+        enumeration::FUNCTIONS,
         pattern::FUNCTIONS,
         pattern::SETS,
         pattern::LIKE_FUNCTIONS,

@@ -123,10 +123,24 @@ impl<'a> Client<'a> {
         CopyIn { wire: self.wire }
     }
 
-    /// Sends the data of a COPY.
-    pub fn copy_out(&mut self, format: Format, columns: usize) -> CopyOut<'_> {
+    /// The data of a COPY of so many columns follows: [`Client::copy_data`], then
+    /// [`Client::end_copy_out`]. An error ends it as well.
+    pub fn begin_copy_out(&mut self, format: Format, columns: usize) {
         self.wire.output.copy_response(b'H', format, columns);
-        CopyOut { wire: self.wire }
+    }
+
+    /// Sends data of a COPY that `write` appends: a row, in the text formats. [`Client::room`] is
+    /// to be awaited after it.
+    ///
+    /// # Errors
+    /// Those of `write`; more than fits into a message. Nothing of it is sent then.
+    pub fn copy_data(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        self.wire.output.message(b'd', write)
+    }
+
+    /// That was all of the data.
+    pub fn end_copy_out(&mut self) {
+        self.wire.output.copy_done();
     }
 }
 
@@ -165,37 +179,5 @@ impl CopyIn<'_> {
 impl Drop for CopyIn<'_> {
     fn drop(&mut self) {
         self.wire.conversation.enter(Phase::Ready);
-    }
-}
-
-/// Data of a COPY, to the client.
-#[derive(Debug)]
-pub struct CopyOut<'a> {
-    wire: &'a mut Wire,
-}
-
-impl CopyOut<'_> {
-    /// Sends what `write` appends: a row, in the text formats.
-    ///
-    /// # Errors
-    /// Those of `write`; more than fits into a message. Nothing of it is sent then.
-    pub fn data(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        self.wire.output.message(b'd', write)
-    }
-
-    /// As [`Client::room`].
-    ///
-    /// # Errors
-    /// As for [`Client::room`].
-    pub async fn room(&mut self) -> Result<()> {
-        match self.wire.has_room() {
-            true => Ok(()),
-            false => self.wire.send_beside_control().await,
-        }
-    }
-
-    /// That was all.
-    pub fn end(self) {
-        self.wire.output.copy_done();
     }
 }

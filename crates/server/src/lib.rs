@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | start, count, stop | [`Server`], [`Config`], [`Statistics`] |
 //! | what understands the statements | [`Backend`], [`Session`], [`Statement`] |
-//! | where rows go, and COPY's data comes from | [`Client`], [`CopyIn`], [`CopyOut`] |
+//! | where rows go, and COPY's data comes from | [`Client`], [`CopyIn`] |
 //! | giving a statement up | [`Control`] |
 //! | sockets of one worker | [`Reactor`] |
 //! | passwords | [`Verifier`] |
@@ -30,7 +30,7 @@ mod socket;
 mod statistics;
 mod wire;
 
-pub use client::{Client, CopyIn, CopyOut};
+pub use client::{Client, CopyIn};
 pub use config::Config;
 pub use control::Control;
 pub use named::Named;

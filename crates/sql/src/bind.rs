@@ -11,6 +11,7 @@
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
 //! | queries within expressions | `subquery.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
+//! | COPY | `copy.rs` |
 
 mod aggregate;
 mod call;
@@ -19,6 +20,7 @@ mod clause;
 mod common_table;
 mod condition;
 mod convert;
+mod copy;
 mod from;
 mod group;
 mod insert;
@@ -38,7 +40,7 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::parameters::Parameters;
+pub(crate) use self::{copy::CopiedColumns, parameters::Parameters};
 use crate::{
     catalog::{Catalog, SearchPath},
     expression::ColumnId,

@@ -48,8 +48,8 @@ pub use self::{
     constraint::{Check, ForeignKey, MatchKind, PrimaryKey, ReferentialAction, Unique},
     counter::CounterState,
     ddl::{
-        Behavior, Constraint, Ddl, Dropped, NewCheck, NewIndex, NewTable, NewUnique, Target,
-        create_index_concurrently,
+        Behavior, Constraint, Ddl, Dropped, LabelPlace, NewCheck, NewIndex, NewTable, NewUnique,
+        Target, create_index_concurrently,
     },
     enumeration::EnumType,
     expression::{Dependency, StoredExpression},

@@ -13,6 +13,7 @@
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | subqueries; shared relations | `apply.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
 
@@ -33,6 +34,7 @@ mod new_row;
 mod open;
 mod opened;
 mod partners;
+mod received;
 mod row_numbers;
 mod scan;
 mod set;

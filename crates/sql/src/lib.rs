@@ -4,6 +4,7 @@
 
 mod bind;
 pub mod catalog;
+mod copy;
 mod data_type;
 mod database;
 mod execute;
@@ -21,5 +22,8 @@ mod statistics;
 
 pub use self::{
     database::Database,
-    session::{Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag},
+    session::{
+        CopyForm, CopyTarget, Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status,
+        Tag,
+    },
 };

@@ -4,6 +4,7 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod copy;
 pub(crate) mod maintenance;
 pub(crate) mod position;
 pub(crate) mod shape;
@@ -88,10 +89,17 @@ impl<'t> Source<'t> {
             "select", "insert", "update", "delete", "merge", "with", "values", "table",
         ];
         match self.tokens.first().map(|token| &token.token) {
-            Some(Token::Word(word)) => words
-                .iter()
-                .any(|known| word.value.eq_ignore_ascii_case(known)),
             Some(Token::LParen) => true,
+            _ => words.iter().any(|word| self.begins_with(word)),
+        }
+    }
+
+    /// Whether this is its first word.
+    pub(crate) fn begins_with(&self, word: &str) -> bool {
+        match self.tokens.first().map(|token| &token.token) {
+            Some(Token::Word(first)) => {
+                first.quote_style.is_none() && first.value.eq_ignore_ascii_case(word)
+            }
             _ => false,
         }
     }

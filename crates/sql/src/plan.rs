@@ -47,6 +47,10 @@ pub(crate) use self::{
 #[derive(Debug)]
 pub(crate) enum Plan {
     Rows(Vec<Vec<Program>>),
+    /// What a client sends.
+    Received {
+        width: usize,
+    },
     Scan(Scan),
     Functions {
         calls: Vec<Call>,

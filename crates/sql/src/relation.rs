@@ -23,6 +23,10 @@ pub(crate) enum Relation {
         columns: Vec<ColumnId>,
         rows: Vec<Vec<Expression>>,
     },
+    /// Rows that a client sends while the statement runs.
+    Received {
+        columns: Vec<ColumnId>,
+    },
     /// The records of a table.
     Scan(Scan),
     /// The rows of functions, side by side; the shorter ones are filled with NULLs.

@@ -7,7 +7,7 @@
 //! during which the arena is neither reset nor dropped. The arena does not move what it has given
 //! out when the `Rows` moves. Copies that would leave the arena are made by `Value::copied`.
 
-use types::{Scratch, Value};
+use types::{Result, Scratch, Value};
 
 /// Rows of the same width, with memory of their own.
 #[derive(Default)]
@@ -46,18 +46,56 @@ impl Rows {
     /// If it has not the width of the others.
     pub(crate) fn push<'v>(&mut self, row: impl IntoIterator<Item = Value<'v>>) {
         let before = self.values.len();
-        for value in row {
+        self.extend(row);
+        self.count(before);
+    }
+
+    fn extend<'v>(&mut self, values: impl IntoIterator<Item = Value<'v>>) {
+        for value in values {
             let value = value.copied(&self.arena);
             // SAFETY: it is in the arena, or borrows nothing. See the module's header.
             self.values
                 .push(unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(value) });
         }
+    }
+
+    /// The values from here on are a row.
+    fn count(&mut self, from: usize) {
         assert_eq!(
-            self.values.len() - before,
+            self.values.len() - from,
             self.width,
             "a row of another width"
         );
         self.rows += 1;
+    }
+
+    /// The same, where each value may turn out not to be one; nothing is added then.
+    ///
+    /// # Errors
+    /// That of the first value that has one.
+    ///
+    /// # Panics
+    /// As [`Rows::push`].
+    pub(crate) fn try_push<'v>(
+        &mut self,
+        row: impl IntoIterator<Item = Result<Value<'v>>>,
+    ) -> Result<()> {
+        let before = self.values.len();
+        let mut failed = None;
+        let values = row.into_iter().map_while(|value| match value {
+            Ok(value) => Some(value),
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        });
+        self.extend(values);
+        if let Some(error) = failed {
+            self.values.truncate(before);
+            return Err(error);
+        }
+        self.count(before);
+        Ok(())
     }
 
     /// The row at a position.

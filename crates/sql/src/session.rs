@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | COPY | `copy.rs` |
 //! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
@@ -16,7 +17,9 @@
 //! | what functions ask about the session | `environment.rs` |
 
 mod block;
+mod copy;
 mod define;
+mod enumeration;
 mod environment;
 mod execution;
 mod maintenance;
@@ -43,6 +46,7 @@ use crate::{
 
 pub use self::{
     block::Status,
+    copy::{CopyForm, CopyTarget},
     prepared::{Portal, Prepared, Progress},
 };
 
@@ -124,6 +128,42 @@ pub trait Sink {
     async fn drain(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// Asks for the data of a COPY of so many columns, and hands it to `target` until it ends.
+    ///
+    /// # Errors
+    /// As above; those of the target. 0A000 if there is nobody to be asked.
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        let _ = (form, columns, target);
+        Err(SqlError::unsupported("COPY FROM STDIN here"))
+    }
+
+    /// The data of a COPY of so many columns follow.
+    ///
+    /// # Errors
+    /// As above. 0A000 if there is nobody who takes it.
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        let _ = (form, columns);
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// Data of a COPY: a row, or what stands before or after them. [`Sink::drain`] is called
+    /// between batches.
+    ///
+    /// # Errors
+    /// As above.
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        let _ = data;
+        Err(SqlError::unsupported("COPY TO STDOUT here"))
+    }
+
+    /// That was all of it.
+    fn end_copy_out(&mut self) {}
 }
 
 /// One client's side of a database.
@@ -211,6 +251,10 @@ impl Session {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
         }
+        if source.begins_with("copy") {
+            self.block.check_open()?;
+            return self.copy(source, sink).await;
+        }
         let statement = source.parse()?;
         self.block.check(&statement)?;
         match &statement {
@@ -223,6 +267,8 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::CreateSchema { .. }
+            | Statement::CreateType { .. }
+            | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::Truncate(_) => self.define(&statement, sink).await,
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {

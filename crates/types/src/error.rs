@@ -1,4 +1,4 @@
-//! Errors of SQL, as clients see them: SQLSTATE, message, detail, hint, position.
+//! Errors of SQL, as clients see them: SQLSTATE, message, detail, hint, context, position.
 
 use std::{borrow::Cow, fmt};
 
@@ -15,6 +15,7 @@ struct Fields {
     message: Cow<'static, str>,
     detail: Option<String>,
     hint: Option<Cow<'static, str>>,
+    context: Option<String>,
     position: Option<u32>,
     table: Option<Box<str>>,
     column: Option<Box<str>>,
@@ -30,6 +31,7 @@ impl SqlError {
             message: message.into(),
             detail: None,
             hint: None,
+            context: None,
             position: None,
             table: None,
             column: None,
@@ -57,6 +59,13 @@ impl SqlError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds what was being done, such as the line of a COPY; the innermost stays.
+    #[must_use]
+    pub fn context(mut self, context: impl Into<String>) -> Self {
+        self.0.context.get_or_insert_with(|| context.into());
         self
     }
 
@@ -106,6 +115,11 @@ impl SqlError {
     /// The hint, if any.
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// What was being done, if that is not plain from the statement.
+    pub fn context_text(&self) -> Option<&str> {
+        self.0.context.as_deref()
     }
 
     /// Where in the statement, in characters from 1.

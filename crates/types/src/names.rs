@@ -11,13 +11,19 @@ pub trait Names {
         None
     }
 
-    /// The label of an enum at a position from 0.
+    /// The label of an enum at a position: a number that values of the label are stored as. Labels
+    /// sort as their positions do; these need not be consecutive.
     fn enum_label(&self, _id: EnumId, _position: u32) -> Option<&str> {
         None
     }
 
     /// The position of an enum's label.
     fn enum_position(&self, _id: EnumId, _label: &str) -> Option<u32> {
+        None
+    }
+
+    /// The positions of all labels of an enum, ascending.
+    fn enum_positions(&self, _id: EnumId) -> Option<&[u32]> {
         None
     }
 

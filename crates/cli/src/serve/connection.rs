@@ -6,7 +6,9 @@ use server::{
     Backend, Client, CommandTag, Execution, Format, Named, ParameterTypes, Parameters, Startup,
     Task, TransactionStatus, Verifier,
 };
-use sql::{Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag};
+use sql::{
+    CopyForm, CopyTarget, Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag,
+};
 use types::{Result, SqlError, SqlState, Type};
 use weft::Context;
 
@@ -217,6 +219,42 @@ impl Sink for ToClient<'_, '_> {
     async fn drain(&mut self) -> Result<()> {
         self.0.control().check()?;
         self.0.room().await
+    }
+
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        let mut data = self.0.copy_in(format_of(form), columns);
+        while let Some(bytes) = data.next().await? {
+            target.take(bytes).await?;
+        }
+        Ok(())
+    }
+
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        self.0.begin_copy_out(format_of(form), columns);
+        Ok(())
+    }
+
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        self.0.copy_data(|bytes| {
+            bytes.extend_from_slice(data);
+            Ok(())
+        })
+    }
+
+    fn end_copy_out(&mut self) {
+        self.0.end_copy_out();
+    }
+}
+
+fn format_of(form: CopyForm) -> Format {
+    match form {
+        CopyForm::Text => Format::Text,
+        CopyForm::Binary => Format::Binary,
     }
 }
 

@@ -36,6 +36,7 @@ impl Severity {
         let optional = [
             (b'D', error.detail_text().map(str::to_owned)),
             (b'H', error.hint_text().map(str::to_owned)),
+            (b'W', error.context_text().map(str::to_owned)),
             (b'P', error.position().map(|position| position.to_string())),
             (b't', error.table_name().map(str::to_owned)),
             (b'c', error.column_name().map(str::to_owned)),

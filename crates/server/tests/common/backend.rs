@@ -359,18 +359,18 @@ impl TestSession {
                 tag = CommandTag::Rows("COPY", lines as u64);
             }
             Command::CopyOut(count) => {
-                let mut copy = client.copy_out(Format::Text, 1);
+                client.begin_copy_out(Format::Text, 1);
                 let mut line = String::new();
                 for number in 1..=count {
                     line.clear();
                     let _ = writeln!(line, "{number}");
-                    copy.data(|bytes| {
+                    client.copy_data(|bytes| {
                         bytes.extend(line.bytes());
                         Ok(())
                     })?;
-                    copy.room().await?;
+                    client.room().await?;
                 }
-                copy.end();
+                client.end_copy_out();
                 tag = CommandTag::Rows("COPY", count as u64);
             }
         }

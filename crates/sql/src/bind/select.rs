@@ -311,6 +311,14 @@ impl Binder<'_> {
             Expr::Identifier(ident) => name::fold(ident),
             Expr::CompoundIdentifier(parts) => parts.last().map(name::fold).unwrap_or_default(),
             Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => self.output_name(inner),
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                let fields = access_chain.iter().rev();
+                let mut fields = fields.filter_map(|access| match access {
+                    ast::AccessExpr::Dot(field) => Some(field),
+                    ast::AccessExpr::Subscript(_) => None,
+                });
+                self.output_name(fields.next().unwrap_or(root))
+            }
             Expr::Function(function) => {
                 let last = function.name.0.last().and_then(|part| part.as_ident());
                 last.map(name::fold).unwrap_or_default()

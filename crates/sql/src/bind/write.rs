@@ -96,7 +96,7 @@ impl Binder<'_> {
         })
     }
 
-    /// Binds an expression that the catalog keeps as text.
+    /// Binds an expression that the catalog keeps as text. A literal without a type stays so.
     pub(super) fn stored_expression(
         &mut self,
         text: &str,
@@ -106,7 +106,7 @@ impl Binder<'_> {
         let parsed = crate::parse::parse_expression(text)?;
         let mut clause = Clause::plain(place);
         let outer = std::mem::take(&mut self.text);
-        let bound = self.typed(&parsed, scope, &mut clause);
+        let bound = self.scalar(&parsed, scope, &mut clause);
         self.text = outer;
         bound
     }

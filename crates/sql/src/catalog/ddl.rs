@@ -34,6 +34,7 @@ use types::{EnumId, Result, Scalar, SqlError, SqlState, Type};
 pub use self::{
     concurrently::create_index_concurrently,
     drop::{Behavior, Dropped, Target},
+    enumeration::LabelPlace,
     index::{Constraint, NewIndex},
     table::{NewCheck, NewTable, NewUnique},
 };

@@ -13,14 +13,15 @@ impl Names for Catalog {
     }
 
     fn enum_label(&self, id: EnumId, position: u32) -> Option<&str> {
-        let labels = &self.enum_type(ObjectId(id.0))?.labels;
-        labels
-            .get(usize::try_from(position).ok()?)
-            .map(|label| &**label)
+        self.enum_type(ObjectId(id.0))?.label(position)
     }
 
     fn enum_position(&self, id: EnumId, label: &str) -> Option<u32> {
-        self.enum_type(ObjectId(id.0))?.position(label)
+        self.enum_type(ObjectId(id.0))?.rank(label)
+    }
+
+    fn enum_positions(&self, id: EnumId) -> Option<&[u32]> {
+        self.enum_type(ObjectId(id.0)).map(|ty| &*ty.ranks)
     }
 
     fn enum_named(&self, name: &str) -> Option<EnumId> {

@@ -1,8 +1,17 @@
-//! INSERT: rows are put in one by one; each is checked, then its conflicts are seen to.
+//! INSERT: rows are put in some at a time, beside each other.
+//!
+//! The rows of a batch are computed and checked one after the other; then their records go into
+//! the table together, so that the cache misses of one overlap with those of the others
+//! (`interleave::together`). On a table with indexes the engine has writes of a transaction take
+//! turns, so there they go in one by one, as they do with ON CONFLICT, where each may meet the one
+//! before.
+//!
+//! *Errors are those of the first row that has one*, whether it could not be computed or not be
+//! put in: what comes before a row that cannot be computed is put in all the same.
 
 use std::ops::ControlFlow;
 
-use interleave::Interleaved;
+use interleave::{Interleaved, together};
 use types::{Result, Scratch, SqlError, Value, row::Row};
 
 use super::{
@@ -21,6 +30,7 @@ pub(super) struct Inserting<'p> {
     input: Input<'p>,
     is_read: bool,
     scratch: Scratch,
+    encoded: Encoded,
 }
 
 impl<'p> Inserting<'p> {
@@ -30,6 +40,7 @@ impl<'p> Inserting<'p> {
             input,
             is_read: false,
             scratch: Scratch::new(),
+            encoded: Encoded::default(),
         }
     }
 
@@ -39,40 +50,171 @@ impl<'p> Inserting<'p> {
             self.is_read = true;
         }
         while out.is_empty() && self.input.more(run).await? {
-            while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
-                self.scratch.reset();
-                let row = self.input.batch.row(self.input.taken);
-                insert(self.plan, run, &self.scratch, row, out).await?;
-                self.input.taken += 1;
+            match &self.plan.on_conflict {
+                None => self.insert_batch(run, out).await?,
+                Some(on_conflict) => {
+                    while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+                        self.scratch.reset();
+                        let row = self.input.batch.row(self.input.taken);
+                        insert_or(self.plan, on_conflict, run, &self.scratch, row, out).await?;
+                        self.input.taken += 1;
+                    }
+                }
             }
         }
         Ok(!out.is_empty())
     }
+
+    /// Puts the next rows of the input's batch in.
+    async fn insert_batch(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<()> {
+        self.scratch.reset();
+        self.encoded.clear();
+        let Self {
+            plan,
+            input,
+            scratch,
+            encoded,
+            ..
+        } = self;
+        let new = &plan.new;
+        let first = input.taken;
+        let until = input.batch.len().min(first + BATCH_ROWS);
+        let width = plan.values.len();
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(width * (until - first));
+        let mut failed = None;
+        for at in first..until {
+            if let Err(error) = plan
+                .compute(run, scratch, input.batch.row(at), &mut values)
+                .and_then(|row| encoded.push(new, row))
+            {
+                failed = Some(error);
+                break;
+            }
+        }
+        let row = |at: usize| &values[at * width..(at + 1) * width];
+        if let Some((at, error)) = encoded.put(new, run).await {
+            run.shared.received.note_failed(first + at);
+            return Err(of_write(error, &new.table, run, row(at)));
+        }
+        if let Some(error) = failed {
+            run.shared.received.note_failed(first + encoded.len());
+            return Err(error);
+        }
+        for at in first..until {
+            let old = input.batch.row(at).iter().copied();
+            out.push(old.chain(row(at - first).iter().copied()));
+        }
+        input.taken = until;
+        Ok(())
+    }
 }
 
-async fn insert(
+impl Insert {
+    /// Appends the values of the new row that a row of the input makes, whole and checked, and
+    /// gives them. Where that fails, some of them may stay.
+    fn compute<'a, 'v>(
+        &'a self,
+        run: &'a Run<'_>,
+        scratch: &'a Scratch,
+        row: &'a [Value<'a>],
+        values: &'v mut Vec<Value<'a>>,
+    ) -> Result<&'v [Value<'a>]> {
+        let start = values.len();
+        {
+            let mut machine = run.machine(scratch);
+            for value in &self.values {
+                values.push(value.run(&mut machine, row)?);
+            }
+        }
+        let new = &mut values[start..];
+        self.new.complete(run, scratch, new)?;
+        Ok(new)
+    }
+}
+
+/// Keys and records of new rows, one behind the other.
+#[derive(Default)]
+struct Encoded {
+    bytes: Vec<u8>,
+    /// Where the key of each ends, and its record. A row without a key gets a number.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Encoded {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn push(&mut self, new: &NewRow, row: &[Value<'_>]) -> Result<()> {
+        new.key(row, &mut self.bytes)?;
+        let key_end = self.bytes.len();
+        new.record(row, &mut self.bytes)?;
+        self.ends.push((key_end, self.bytes.len()));
+        Ok(())
+    }
+
+    fn row(&self, at: usize) -> (&[u8], &[u8]) {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before].1);
+        let (key_end, end) = self.ends[at];
+        (&self.bytes[start..key_end], &self.bytes[key_end..end])
+    }
+
+    /// Puts all of them in; the first of those that failed, if any did.
+    async fn put(&self, new: &NewRow, run: &Run<'_>) -> Option<(usize, engine::Error)> {
+        let one = async |at: usize| {
+            let (key, record) = self.row(at);
+            put_record(new, run, key, record).await
+        };
+        if self.len() == 1 || !new.table.indexes.is_empty() {
+            for at in 0..self.len() {
+                if let Err(error) = one(at).await {
+                    return Some((at, error));
+                }
+            }
+            return None;
+        }
+        let mut failed: Option<(usize, engine::Error)> = None;
+        let all = (0..self.len()).map(async |at| (at, one(at).await));
+        // Boxed: a statement that puts one row in should not carry the frames of many along.
+        Box::pin(together::<Interleaved, _>(all, |(at, done)| {
+            if let Err(error) = done
+                && failed.as_ref().is_none_or(|(first, _)| at < *first)
+            {
+                failed = Some((at, error));
+            }
+        }))
+        .await;
+        failed.map(|(at, error)| (self.second_of(at, &error), error))
+    }
+
+    /// Of two rows of the batch with one key either may have gone in first: the later one is told.
+    fn second_of(&self, at: usize, error: &engine::Error) -> usize {
+        if !matches!(error, engine::Error::DuplicateKey) {
+            return at;
+        }
+        let key = self.row(at).0;
+        let is_same = |other: &usize| self.row(*other).0 == key;
+        (at..self.len()).filter(is_same).nth(1).unwrap_or(at)
+    }
+}
+
+/// Puts a row in, or does what is to be done where it meets another.
+async fn insert_or(
     plan: &Insert,
+    on_conflict: &OnConflict,
     run: &Run<'_>,
     scratch: &Scratch,
     row: &[Value<'_>],
     out: &mut Rows,
 ) -> Result<()> {
     let table = &plan.new.table;
-    let mut new: Vec<Value<'_>> = Vec::with_capacity(plan.values.len());
-    {
-        let mut machine = run.machine(scratch);
-        for value in &plan.values {
-            new.push(value.run(&mut machine, row)?);
-        }
-    }
-    plan.new.complete(run, scratch, &mut new)?;
-    let Some(on_conflict) = &plan.on_conflict else {
-        put(&plan.new, run, &new)
-            .await?
-            .map_err(|error| of_write(error, table, run, &new))?;
-        out.push(row.iter().copied().chain(new.iter().copied()));
-        return Ok(());
-    };
+    let mut new = Vec::with_capacity(plan.values.len());
+    plan.compute(run, scratch, row, &mut new)?;
     loop {
         let error = match put(&plan.new, run, &new).await? {
             Ok(()) => {
@@ -110,27 +252,37 @@ pub(super) async fn put(
     run: &Run<'_>,
     row: &[Value<'_>],
 ) -> Result<std::result::Result<(), engine::Error>> {
-    let mut record = Vec::new();
-    new.record(row, &mut record)?;
+    let mut encoded = Encoded::default();
+    encoded.push(new, row)?;
+    let (key, record) = encoded.row(0);
+    Ok(put_record(new, run, key, record).await)
+}
+
+/// The same of a record under its key, which a table without a primary key makes.
+async fn put_record(
+    new: &NewRow,
+    run: &Run<'_>,
+    key: &[u8],
+    record: &[u8],
+) -> std::result::Result<(), engine::Error> {
     let storage = new.table.storage();
-    let mut key = Vec::new();
-    if !new.key(row, &mut key)? {
-        loop {
-            let number = run.row_numbers.next().to_be_bytes();
-            let put = run
-                .transaction
-                .insert::<Interleaved>(storage, &number, &record);
-            match put.await {
-                // The clock was turned back to where there are rows already.
-                Err(engine::Error::DuplicateKey) => {}
-                other => return Ok(other),
-            }
+    if let RowKey::Columns(_) = new.table.row_key {
+        return run
+            .transaction
+            .insert::<Interleaved>(storage, key, record)
+            .await;
+    }
+    loop {
+        let number = run.row_numbers.next().to_be_bytes();
+        let put = run
+            .transaction
+            .insert::<Interleaved>(storage, &number, record);
+        match put.await {
+            // The clock was turned back to where there are rows already.
+            Err(engine::Error::DuplicateKey) => {}
+            other => return other,
         }
     }
-    Ok(run
-        .transaction
-        .insert::<Interleaved>(storage, &key, &record)
-        .await)
 }
 
 enum Changed {

@@ -15,6 +15,7 @@ use super::{
     limit::Limiting,
     loop_join::LoopJoining,
     merge::Merging,
+    received::Receiving,
     scan::Scanning,
     set::{Comparing, Concatenation},
     shared::{Reading, With, body},
@@ -31,6 +32,7 @@ use crate::plan::Plan;
 pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
     Ok(match plan {
         Plan::Rows(rows) => Box::new(Listing::new(rows)),
+        Plan::Received { .. } => Box::new(Receiving),
         Plan::Scan(scan) => Box::new(Scanning::new(scan)),
         Plan::Functions { calls, ordinality } => Box::new(FunctionListing::new(calls, *ordinality)),
         Plan::Shared { number, columns } => Box::new(Reading::new(*number, columns)),
@@ -138,6 +140,7 @@ pub(super) fn width(plan: &Plan) -> usize {
     };
     match plan {
         Plan::Rows(rows) => rows.first().map_or(0, Vec::len),
+        Plan::Received { width } => *width,
         Plan::Scan(scan) => scan.columns.len() + usize::from(scan.with_key),
         Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),
         Plan::Shared { columns, .. } => columns.len(),

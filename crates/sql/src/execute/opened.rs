@@ -48,4 +48,9 @@ impl Opened {
     pub(crate) fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
         self.operator.next(run, out)
     }
+
+    /// As [`Operator::rewind`].
+    pub(crate) fn rewind(&mut self) {
+        self.operator.rewind();
+    }
 }

@@ -4,16 +4,21 @@ use std::{cell::RefCell, rc::Rc};
 
 use types::Result;
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, received::Received};
 use crate::{plan::SharedBody, rows::Rows};
 
-/// The rows of the shared relations of an execution, by number.
+/// The rows of an execution that are not an operator's own.
 #[derive(Default)]
-pub(crate) struct SharedRows(RefCell<Vec<Option<Rc<Rows>>>>);
+pub(crate) struct SharedRows {
+    /// Of the shared relations, by number.
+    relations: RefCell<Vec<Option<Rc<Rows>>>>,
+    /// Of the client, for COPY.
+    pub(crate) received: Received,
+}
 
 impl SharedRows {
     fn put(&self, number: usize, rows: Option<Rc<Rows>>) {
-        let mut all = self.0.borrow_mut();
+        let mut all = self.relations.borrow_mut();
         if all.len() <= number {
             all.resize(number + 1, None);
         }
@@ -21,7 +26,7 @@ impl SharedRows {
     }
 
     fn get(&self, number: usize) -> Option<Rc<Rows>> {
-        self.0.borrow().get(number).cloned().flatten()
+        self.relations.borrow().get(number).cloned().flatten()
     }
 }
 

@@ -66,9 +66,10 @@ impl Estimator {
     pub(super) fn cost(&self, relation: &Relation) -> f64 {
         let handed = |input: &Relation| self.cost(input) + self.rows(input) * HANDED;
         match relation {
-            Relation::Rows { .. } | Relation::Functions { .. } | Relation::Shared { .. } => {
-                self.rows(relation) * HANDED
-            }
+            Relation::Rows { .. }
+            | Relation::Functions { .. }
+            | Relation::Received { .. }
+            | Relation::Shared { .. } => self.rows(relation) * HANDED,
             Relation::Scan(scan) => self.choice(scan, &[]).cost,
             Relation::Filter { input, predicate } => match &**input {
                 Relation::Scan(scan) => {

@@ -47,7 +47,7 @@ impl Estimator {
         let rows = match relation {
             Relation::Rows { rows, .. } => rows.len() as f64,
             Relation::Scan(scan) => self.table_rows(&scan.table),
-            Relation::Functions { .. } => SET_ROWS,
+            Relation::Functions { .. } | Relation::Received { .. } => SET_ROWS,
             Relation::Shared { number, .. } => self
                 .shared
                 .borrow()

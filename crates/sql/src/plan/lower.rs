@@ -130,6 +130,12 @@ impl Lowering {
                     layout: Layout::new(columns),
                 })
             }
+            Relation::Received { columns } => Ok(Node {
+                plan: Plan::Received {
+                    width: columns.len(),
+                },
+                layout: Layout::new(columns),
+            }),
             Relation::Scan(scan) => self.scan(scan, Vec::new(), needed),
             Relation::Functions { calls, ordinality } => {
                 let columns = calls

@@ -19,6 +19,7 @@ impl Relation {
     pub(crate) fn for_each_input_mut<'r>(&'r mut self, visit: &mut impl FnMut(&'r mut Relation)) {
         match self {
             Relation::Rows { .. }
+            | Relation::Received { .. }
             | Relation::Scan(_)
             | Relation::Functions { .. }
             | Relation::Shared { .. } => {}
@@ -63,7 +64,8 @@ impl Relation {
 
     fn for_each_own_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         match self {
-            Relation::Scan(_)
+            Relation::Received { .. }
+            | Relation::Scan(_)
             | Relation::Shared { .. }
             | Relation::Set(_)
             | Relation::With { .. }
@@ -150,7 +152,7 @@ impl Relation {
     /// The columns that its rows have.
     pub(crate) fn columns(&self) -> Vec<ColumnId> {
         match self {
-            Relation::Rows { columns, .. } => columns.clone(),
+            Relation::Rows { columns, .. } | Relation::Received { columns } => columns.clone(),
             Relation::Scan(scan) => scan
                 .columns
                 .iter()

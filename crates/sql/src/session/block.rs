@@ -58,12 +58,18 @@ impl Block {
     /// # Errors
     /// 25P02 for a statement that a failed block refuses.
     pub(super) fn check(&self, statement: &Statement) -> Result<()> {
-        if !self.is_failed
-            || matches!(
-                statement,
-                Statement::Commit { .. } | Statement::Rollback { .. }
-            )
-        {
+        match statement {
+            Statement::Commit { .. } | Statement::Rollback { .. } => Ok(()),
+            _ => self.check_open(),
+        }
+    }
+
+    /// The same for any statement but an end.
+    ///
+    /// # Errors
+    /// 25P02.
+    pub(super) fn check_open(&self) -> Result<()> {
+        if !self.is_failed {
             return Ok(());
         }
         Err(SqlError::new(

@@ -48,6 +48,17 @@ impl Session {
                 }
                 sink.complete(Tag::Word("CREATE SCHEMA"))
             }
+            Statement::CreateType {
+                name,
+                representation,
+            } => {
+                self.create_type(name, representation.as_ref()).await?;
+                sink.complete(Tag::Word("CREATE TYPE"))
+            }
+            Statement::AlterType(alter) => {
+                self.alter_type(alter).await?;
+                sink.complete(Tag::Word("ALTER TYPE"))
+            }
             Statement::Drop {
                 object_type,
                 if_exists,
@@ -61,6 +72,7 @@ impl Session {
                     ObjectType::Index => "DROP INDEX",
                     ObjectType::Schema => "DROP SCHEMA",
                     ObjectType::Sequence => "DROP SEQUENCE",
+                    ObjectType::Type => "DROP TYPE",
                     _ => "DROP TABLE",
                 }))
             }
@@ -267,6 +279,11 @@ impl Session {
             return Ok(catalog
                 .schema_named(&written.name)
                 .map(|schema| Target::Object(schema.id)));
+        }
+        if object_type == ObjectType::Type {
+            let schema = written.schema.as_deref();
+            let found = catalog.find(NameClass::Type, &self.search_path, schema, &written.name);
+            return Ok(found.map(Target::Object));
         }
         let found =
             catalog.find_relation(&self.search_path, written.schema.as_deref(), &written.name);

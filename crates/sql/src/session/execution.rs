@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use engine::Seeing;
+use engine::{Seeing, Transaction};
 use types::{Result, SqlError, SqlState, Value};
 
 use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
@@ -76,15 +76,7 @@ impl Session {
             surrounding: &self.surrounding,
             catalog: &planned.catalog,
         };
-        let run = Run {
-            transaction,
-            settings: &self.settings,
-            environment: &environment,
-            patterns: &self.patterns,
-            parameters,
-            shared: &execution.shared,
-            row_numbers: &self.database.row_numbers,
-        };
+        let run = self.run_within(transaction, &environment, parameters, &execution.shared);
         let outputs = &planned.plan.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
@@ -122,6 +114,25 @@ impl Session {
             execution.seeing = Some(snapshot.keep());
         }
         Ok(count)
+    }
+
+    /// What operators have besides themselves.
+    pub(super) fn run_within<'r>(
+        &'r self,
+        transaction: &'r Transaction,
+        environment: &'r During<'r>,
+        parameters: &'r Rows,
+        shared: &'r SharedRows,
+    ) -> Run<'r> {
+        Run {
+            transaction,
+            settings: &self.settings,
+            environment,
+            patterns: &self.patterns,
+            parameters,
+            shared,
+            row_numbers: &self.database.row_numbers,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use sqlparser::ast::Statement;
 use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
-    Field, ResultRow, Session, Sink, Tag,
+    CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     execution::Execution,
     query::{Planned, kind_of},
 };
@@ -104,6 +104,16 @@ impl Session {
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
             }
         };
+        if source.begins_with("copy") {
+            self.block.check_open()?;
+            crate::parse::copy::parse(source)?;
+            return Ok(Prepared {
+                text: text.into(),
+                types: Vec::new(),
+                fields: None,
+                kind: Kind::Other,
+            });
+        }
         let statement = source.parse()?;
         self.block.check(&statement)?;
         if kind_of(&statement).is_none() {
@@ -342,5 +352,26 @@ impl<S: Sink> Sink for Kept<'_, S> {
             Some(_) => Ok(()),
             None => self.inner.drain().await,
         }
+    }
+
+    async fn copy_in(
+        &mut self,
+        form: CopyForm,
+        columns: usize,
+        target: &mut impl CopyTarget,
+    ) -> Result<()> {
+        self.inner.copy_in(form, columns, target).await
+    }
+
+    fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
+        self.inner.begin_copy_out(form, columns)
+    }
+
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        self.inner.copy_out(data)
+    }
+
+    fn end_copy_out(&mut self) {
+        self.inner.end_copy_out();
     }
 }

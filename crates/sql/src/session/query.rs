@@ -8,7 +8,7 @@ use types::{Result, Scalar, Scratch, SqlError, Type, Value};
 
 use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
-    bind::{Binder, Parameters, Surroundings},
+    bind::{Binder, Bound, Parameters},
     catalog::{Catalog, ObjectId},
     parse::{
         Source, parse_tokens,
@@ -170,15 +170,23 @@ impl Session {
         let Some(kind) = kind_of(statement) else {
             return Err(SqlError::unsupported("this statement"));
         };
-        let surroundings = Surroundings {
-            catalog,
-            settings: &self.settings,
-            database: &self.database.name,
-            search_path: &self.search_path,
-            now: self.surrounding.transaction_time(),
-        };
-        let bound = Binder::bind(&surroundings, source.whole(), statement, parameters)?;
-        let types = parameters.types()?;
+        let bound = Binder::bind(
+            &self.surroundings(catalog),
+            source.whole(),
+            statement,
+            parameters,
+        )?;
+        self.lowered(bound, kind, parameters.types()?, catalog)
+    }
+
+    /// The plan of what has been bound.
+    pub(super) fn lowered(
+        &self,
+        bound: Bound,
+        kind: Kind,
+        types: Vec<Type>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Planned> {
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,

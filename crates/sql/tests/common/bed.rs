@@ -7,7 +7,7 @@ use std::{rc::Rc, sync::Arc};
 use async_channel::{Receiver, Sender};
 use engine::{Database, DatabaseConfig};
 use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
-use sql::{Field, ResultRow, Session, Sink, Tag};
+use sql::{CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
 
 /// What a text has given.
@@ -18,6 +18,10 @@ pub(crate) struct Answer {
     /// As text; `NULL` for that.
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) tags: Vec<String>,
+    /// What COPY has given, and what it is given, in pieces of so many bytes.
+    pub(crate) copied: Vec<u8>,
+    pub(crate) data: Vec<u8>,
+    pub(crate) piece_bytes: usize,
 }
 
 impl Sink for Answer {
@@ -46,6 +50,22 @@ impl Sink for Answer {
         self.tags.push(tag.to_string());
         Ok(())
     }
+
+    async fn copy_in(&mut self, _: CopyForm, _: usize, target: &mut impl CopyTarget) -> Result<()> {
+        for piece in self.data.chunks(self.piece_bytes.max(1)) {
+            target.take(piece).await?;
+        }
+        Ok(())
+    }
+
+    fn begin_copy_out(&mut self, _: CopyForm, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy_out(&mut self, data: &[u8]) -> Result<()> {
+        self.copied.extend_from_slice(data);
+        Ok(())
+    }
 }
 
 type Reply = std::result::Result<Answer, SqlError>;
@@ -59,7 +79,7 @@ pub(crate) struct Bed {
 
 /// One session.
 pub(crate) struct Client {
-    statements: Sender<String>,
+    statements: Sender<(String, Answer)>,
     replies: Receiver<Reply>,
     /// Dropping it would end the session.
     _task: JoinHandle<(), engine::Session>,
@@ -89,7 +109,18 @@ impl Bed {
     }
 
     pub(crate) fn run(&mut self, text: &str) -> Reply {
-        self.first.statements.try_send(text.to_owned()).unwrap();
+        self.run_with(text, &[], 1)
+    }
+
+    /// With data for a COPY, in pieces of so many bytes.
+    pub(crate) fn run_with(&mut self, text: &str, data: &[u8], piece_bytes: usize) -> Reply {
+        let answer = Answer {
+            data: data.to_vec(),
+            piece_bytes,
+            ..Answer::default()
+        };
+        let request = (text.to_owned(), answer);
+        self.first.statements.try_send(request).unwrap();
         let replies = self.first.replies.clone();
         self.receive(replies)
     }
@@ -102,7 +133,8 @@ impl Bed {
 
     /// Without waiting for the answer, which [`Bed::reply_of`] does.
     pub(crate) fn send_to(&mut self, client: &Client, text: &str) {
-        client.statements.try_send(text.to_owned()).unwrap();
+        let request = (text.to_owned(), Answer::default());
+        client.statements.try_send(request).unwrap();
     }
 
     pub(crate) fn reply_of(&mut self, client: &Client) -> Reply {
@@ -128,7 +160,7 @@ impl Bed {
 }
 
 fn client(worker: &Worker<engine::Session>, database: &Arc<sql::Database>) -> Client {
-    let (statements, requests) = async_channel::unbounded::<String>();
+    let (statements, requests) = async_channel::unbounded::<(String, Answer)>();
     let (answers, replies) = async_channel::unbounded::<Reply>();
     let database = database.clone();
     let task = worker
@@ -137,8 +169,7 @@ fn client(worker: &Worker<engine::Session>, database: &Arc<sql::Database>) -> Cl
             let session = session.clone();
             async move {
                 let mut session = Session::new(&database, &session, "weft");
-                while let Ok(text) = requests.recv().await {
-                    let mut answer = Answer::default();
+                while let Ok((text, mut answer)) = requests.recv().await {
                     let reply = session.execute(&text, &mut answer).await.map(|()| answer);
                     if answers.send(reply).await.is_err() {
                         break;

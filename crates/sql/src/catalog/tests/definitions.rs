@@ -5,7 +5,9 @@ use std::sync::Arc;
 use engine::LogConfig;
 
 use super::bed::{Bed, LOG, TEXT, begin, column, find, new_table, put, said};
-use crate::catalog::{Ddl, Object, ObjectId, Role, View, ViewColumn, failure::from_engine};
+use crate::catalog::{
+    Ddl, LabelPlace, Object, ObjectId, Role, View, ViewColumn, failure::from_engine,
+};
 
 #[test]
 fn a_table_is_its_makers_until_it_is_committed_and_nobodys_after_a_rollback() {
@@ -135,7 +137,8 @@ fn names_are_of_a_schema_and_a_class() {
             let ty = ddl
                 .create_enum(ObjectId::PUBLIC, "x", &["low", "high"])
                 .await?;
-            ddl.add_label(ty, "middle", Some(1)).await?;
+            ddl.add_label(ty, "middle", LabelPlace::Before("high"), false)
+                .await?;
             Ok((schema, ty))
         })
         .unwrap();
@@ -143,11 +146,9 @@ fn names_are_of_a_schema_and_a_class() {
     assert_eq!(catalog.schema_name(schema), "s");
     let found = catalog.enum_type(ty).unwrap();
     let labels: Vec<_> = found.labels.iter().map(|label| &**label).collect();
-    assert_eq!(
-        (&labels[..], &found.ranks[..]),
-        (&["low", "high", "middle"][..], &[0, 2, 1][..])
-    );
-    let label = bed.ddl(async move |ddl| ddl.add_label(ty, "high", None).await);
+    assert_eq!(&labels[..], ["low", "middle", "high"]);
+    assert!(found.ranks.is_sorted_by(|one, two| one < two));
+    let label = bed.ddl(async move |ddl| ddl.add_label(ty, "high", LabelPlace::Last, false).await);
     assert_eq!(said(label).0, "42710");
     let taken = bed.ddl(async |ddl| ddl.create_schema("s").await);
     assert_eq!(

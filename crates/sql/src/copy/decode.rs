@@ -1,0 +1,334 @@
+//! What a client sends, row by row.
+//!
+//! Main type: [`Decoder`]. It is given bytes as they come and keeps what is not a whole row yet;
+//! rows go into a batch of the asker's, who empties it. So a COPY takes the memory of its longest
+//! line and of a batch, however long it is.
+
+use std::{ops::Range, sync::Arc};
+
+use types::{Coercion, Context, Result, Scratch, SqlError, SqlState, Value};
+
+use super::{
+    Column,
+    fields::{Fields, text},
+    lines::{Cut, Lines},
+    options::{Format, Header, Options},
+    place::{Places, shortened},
+    tuples::{Next, Tuples},
+};
+use crate::{catalog::Table, rows::Rows};
+
+/// The longest row.
+const ROW_BYTES_MAX: usize = 0x3fff_ffff;
+
+/// See the module's text.
+pub(crate) struct Decoder {
+    table: Arc<str>,
+    columns: Vec<Column>,
+    options: Options,
+    /// For each column, whether NULL is not looked for, and whether it is in quotes.
+    forced: Vec<(bool, bool)>,
+    bytes: Vec<u8>,
+    /// Of the bytes, how many belong to rows that were read.
+    start: usize,
+    is_all: bool,
+    is_over: bool,
+    awaits_header: bool,
+    lines: Lines,
+    fields: Fields,
+    tuples: Tuples,
+    places: Places,
+    scratch: Scratch,
+}
+
+impl Decoder {
+    /// For columns of a table.
+    ///
+    /// # Errors
+    /// 42703 and 42P10 if options name columns that are not among them.
+    pub(crate) fn new(table: &Table, columns: Vec<Column>, options: Options) -> Result<Self> {
+        Ok(Self {
+            table: table.name.clone(),
+            forced: options.forced(table, &columns)?,
+            columns,
+            bytes: Vec::new(),
+            start: 0,
+            is_all: false,
+            is_over: false,
+            awaits_header: options.header != Header::Absent,
+            lines: Lines::new(&options),
+            options,
+            fields: Fields::default(),
+            tuples: Tuples::default(),
+            places: Places::default(),
+            scratch: Scratch::new(),
+        })
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.options.format
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Takes the next bytes, which end anywhere.
+    ///
+    /// # Errors
+    /// 54000 for a row that is too long; 22P04 for binary data after its end.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.is_over {
+            // A client may go on after the end of its text.
+            return match self.options.format {
+                Format::Binary if !bytes.is_empty() => Err(self.after_end()),
+                _ => Ok(()),
+            };
+        }
+        if self.start == self.bytes.len() {
+            self.bytes.clear();
+        } else {
+            self.bytes.drain(..self.start);
+        }
+        self.start = 0;
+        if bytes.len() > ROW_BYTES_MAX - self.bytes.len() {
+            let message = format!("a row of COPY is longer than {ROW_BYTES_MAX} bytes");
+            return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// There are no more bytes.
+    pub(crate) fn end(&mut self) {
+        self.is_all = true;
+    }
+
+    /// Reads the next row into the batch; false if it is not there (yet).
+    ///
+    /// # Errors
+    /// 22P04 for what is no row, 22P02 and the like for what is no value, with the place.
+    pub(crate) fn next(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
+        if self.is_over {
+            return Ok(false);
+        }
+        if batch.is_empty() {
+            self.places.clear();
+        }
+        match self.options.format {
+            Format::Binary => self.next_tuple(context, batch),
+            Format::Text | Format::Csv => self.next_line(context, batch),
+        }
+    }
+
+    /// An error over a row of the batch, with its place.
+    pub(crate) fn explained(&self, at: usize, error: SqlError) -> SqlError {
+        let has_text = self.options.format != Format::Binary;
+        self.places.explained(at, &self.table, has_text, error)
+    }
+
+    fn next_line(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
+        while !self.is_over {
+            let cut = self.lines.cut(&self.bytes[self.start..], self.is_all);
+            let line = match cut.map_err(|error| self.at_line(error))? {
+                Cut::Awaited => return Ok(false),
+                Cut::Line { line, taken } => {
+                    let line = self.start + line.start..self.start + line.end;
+                    self.start += taken;
+                    line
+                }
+                Cut::End { line } => {
+                    self.is_over = true;
+                    if line.is_empty() {
+                        return Ok(false);
+                    }
+                    self.start + line.start..self.start + line.end
+                }
+            };
+            if std::mem::take(&mut self.awaits_header) {
+                self.header(line)?;
+                continue;
+            }
+            self.row(line, context, batch)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn header(&mut self, line: Range<usize>) -> Result<()> {
+        if self.options.header != Header::Match {
+            return Ok(());
+        }
+        let bytes = &self.bytes[line];
+        let line = text(bytes).map_err(|error| self.at_line(error))?;
+        let split = self.fields.split(line, &self.options);
+        split.map_err(|error| self.with_line(bytes, error))?;
+        let bad = |message| {
+            let error = SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message);
+            Err(self.with_line(bytes, error))
+        };
+        if self.fields.len() != self.columns.len() {
+            return bad(format!(
+                "wrong number of fields in header line: got {}, expected {}",
+                self.fields.len(),
+                self.columns.len()
+            ));
+        }
+        for (at, column) in self.columns.iter().enumerate() {
+            let (number, name) = (at + 1, &column.name);
+            let start = format!("column name mismatch in header line field {number}: got");
+            match self.fields.get(at, line)? {
+                Some(field) if *field == **name => {}
+                Some(field) => return bad(format!("{start} \"{field}\", expected \"{name}\"")),
+                None => {
+                    let null = &self.options.null;
+                    return bad(format!(
+                        "{start} null value (\"{null}\"), expected \"{name}\""
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, line: Range<usize>, context: &Context<'_>, batch: &mut Rows) -> Result<()> {
+        self.scratch.reset();
+        let bytes = &self.bytes[line];
+        let line = text(bytes).map_err(|error| self.at_line(error))?;
+        let split = self.fields.split(line, &self.options);
+        split.map_err(|error| self.with_line(bytes, error))?;
+        let is_extra = match self.columns.len() {
+            // A table without columns has empty lines.
+            0 => !line.is_empty(),
+            columns => self.fields.len() > columns,
+        };
+        if is_extra {
+            let message = "extra data after last expected column";
+            let error = SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message);
+            return Err(self.with_line(bytes, error));
+        }
+        batch.try_push((0..self.columns.len()).map(|at| self.value(at, line, context)))?;
+        self.places.note(self.lines.number, bytes);
+        Ok(())
+    }
+
+    fn value<'v>(&'v self, at: usize, line: &'v str, context: &Context<'_>) -> Result<Value<'v>> {
+        let column = &self.columns[at];
+        if at >= self.fields.len() {
+            let message = format!("missing data for column \"{}\"", column.name);
+            let error = SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message);
+            return Err(self.with_line(line.as_bytes(), error));
+        }
+        let field = self.fields.get(at, line);
+        let field = field.map_err(|error| self.with_line(line.as_bytes(), error))?;
+        let (never_null, null_in_quotes) = self.forced[at];
+        let field = match field {
+            None if never_null => Some(&*self.options.null),
+            Some(field) if null_in_quotes && *field == *self.options.null => None,
+            field => field,
+        };
+        let Some(field) = field else {
+            return Ok(Value::Null);
+        };
+        let value = types::text::read_with_modifier(
+            field,
+            column.ty,
+            column.modifier,
+            Coercion::Assignment,
+            context,
+            &self.scratch,
+        );
+        value.map_err(|error| {
+            error.context(format!(
+                "COPY {}, line {}, column {}: \"{}\"",
+                self.table,
+                self.lines.number,
+                column.name,
+                shortened(field.as_bytes())
+            ))
+        })
+    }
+
+    fn next_tuple(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
+        loop {
+            let bytes = &self.bytes[self.start..];
+            let next = self.tuples.next(bytes, self.columns.len(), self.is_all);
+            match next.map_err(|error| self.at_tuple(error))? {
+                Next::Awaited => return Ok(false),
+                Next::Header(length) => self.start += length,
+                Next::End(length) => {
+                    self.start += length;
+                    self.is_over = true;
+                    return match self.start == self.bytes.len() {
+                        true => Ok(false),
+                        false => Err(self.after_end()),
+                    };
+                }
+                Next::Tuple(length) => {
+                    self.lines.number += 1;
+                    self.scratch.reset();
+                    let bytes = &self.bytes[self.start..self.start + length];
+                    let columns = 0..self.columns.len();
+                    batch.try_push(columns.map(|at| self.binary_value(at, bytes, context)))?;
+                    self.places.note(self.lines.number, b"");
+                    self.start += length;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    fn binary_value<'v>(
+        &'v self,
+        at: usize,
+        bytes: &'v [u8],
+        context: &Context<'_>,
+    ) -> Result<Value<'v>> {
+        let column = &self.columns[at];
+        let Some(range) = &self.tuples.fields[at] else {
+            return Ok(Value::Null);
+        };
+        let read = types::binary::read(&bytes[range.clone()], column.ty, context, &self.scratch);
+        let value = read.and_then(|value| {
+            let coercion = Coercion::Assignment;
+            column
+                .modifier
+                .apply(value, column.ty, coercion, &self.scratch)
+        });
+        value.map_err(|error| {
+            error.context(format!(
+                "COPY {}, line {}, column {}",
+                self.table, self.lines.number, column.name
+            ))
+        })
+    }
+
+    fn after_end(&self) -> SqlError {
+        let message = "received copy data after EOF marker";
+        self.at_tuple(SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message))
+    }
+
+    /// The tuple that is being read is not counted yet, and a header is none.
+    fn at_tuple(&self, error: SqlError) -> SqlError {
+        match self.tuples.is_begun {
+            true => {
+                let number = self.lines.number + 1;
+                error.context(format!("COPY {}, line {number}", self.table))
+            }
+            false => error,
+        }
+    }
+
+    fn at_line(&self, error: SqlError) -> SqlError {
+        error.context(format!("COPY {}, line {}", self.table, self.lines.number))
+    }
+
+    fn with_line(&self, line: &[u8], error: SqlError) -> SqlError {
+        error.context(format!(
+            "COPY {}, line {}: \"{}\"",
+            self.table,
+            self.lines.number,
+            shortened(line)
+        ))
+    }
+}

@@ -1,0 +1,207 @@
+//! The fields of a line of text or CSV.
+
+use std::ops::Range;
+
+use types::{Result, SqlError, SqlState};
+
+use super::options::{Format, Options};
+
+/// Where the fields of a line are: in the line itself, or in memory of their own if something had
+/// to be taken out of it.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    bounds: Vec<(Range<usize>, bool)>,
+    unescaped: Option<Vec<u8>>,
+    kept: Vec<u8>,
+}
+
+impl Fields {
+    /// Splits a line.
+    ///
+    /// # Errors
+    /// 22P04 for quotes that do not end.
+    pub(super) fn split(&mut self, line: &str, options: &Options) -> Result<()> {
+        self.bounds.clear();
+        if let Some(mut bytes) = self.unescaped.take() {
+            bytes.clear();
+            self.kept = bytes;
+        }
+        let bytes = line.as_bytes();
+        match options.format {
+            Format::Csv if memchr::memchr(options.quote, bytes).is_some() => {
+                self.split_csv(bytes, options)
+            }
+            Format::Text if memchr::memchr(b'\\', bytes).is_some() => {
+                self.split_text(bytes, options);
+                Ok(())
+            }
+            _ => {
+                self.split_plain(bytes, options);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// A field; `None` if it is NULL.
+    ///
+    /// # Errors
+    /// 22021 if escapes have made something else of it than text.
+    pub(super) fn get<'f>(&'f self, at: usize, line: &'f str) -> Result<Option<&'f str>> {
+        let (range, is_null) = &self.bounds[at];
+        if *is_null {
+            return Ok(None);
+        }
+        match &self.unescaped {
+            None => Ok(Some(&line[range.clone()])),
+            Some(bytes) => text(&bytes[range.clone()]).map(Some),
+        }
+    }
+
+    /// There is nothing but delimiters in it.
+    fn split_plain(&mut self, line: &[u8], options: &Options) {
+        let mut start = 0;
+        let ends = memchr::memchr_iter(options.delimiter, line).chain([line.len()]);
+        for end in ends {
+            let is_null = line[start..end] == *options.null.as_bytes();
+            self.bounds.push((start..end, is_null));
+            start = end + 1;
+        }
+    }
+
+    fn split_text(&mut self, line: &[u8], options: &Options) {
+        let mut out = std::mem::take(&mut self.kept);
+        let mut at = 0;
+        loop {
+            let (start, begun) = (at, out.len());
+            while at < line.len() && line[at] != options.delimiter {
+                if line[at] == b'\\' {
+                    at += 1;
+                    at += escape(&line[at..], &mut out);
+                } else {
+                    out.push(line[at]);
+                    at += 1;
+                }
+            }
+            let is_null = line[start..at] == *options.null.as_bytes();
+            self.bounds.push((begun..out.len(), is_null));
+            if at == line.len() {
+                break;
+            }
+            at += 1;
+        }
+        self.unescaped = Some(out);
+    }
+
+    fn split_csv(&mut self, line: &[u8], options: &Options) -> Result<()> {
+        let mut out = std::mem::take(&mut self.kept);
+        let mut at = 0;
+        loop {
+            let (start, begun) = (at, out.len());
+            let mut is_quoted = false;
+            while at < line.len() && line[at] != options.delimiter {
+                if line[at] == options.quote {
+                    is_quoted = true;
+                    at = quoted(line, at + 1, options, &mut out)?;
+                } else {
+                    out.push(line[at]);
+                    at += 1;
+                }
+            }
+            let is_null = !is_quoted && line[start..at] == *options.null.as_bytes();
+            self.bounds.push((begun..out.len(), is_null));
+            if at == line.len() {
+                break;
+            }
+            at += 1;
+        }
+        self.unescaped = Some(out);
+        Ok(())
+    }
+}
+
+/// What stands behind a backslash; how many bytes of it belong to the escape.
+fn escape(rest: &[u8], out: &mut Vec<u8>) -> usize {
+    let Some(&first) = rest.first() else {
+        return 0;
+    };
+    let digits = |from: usize, most: usize, radix: u32| {
+        let digits = rest[from..].iter().take(most);
+        digits.map_while(move |byte| char::from(*byte).to_digit(radix))
+    };
+    let number = |from, most, radix| {
+        let value = digits(from, most, radix).fold(0, |value, digit| value * radix + digit);
+        // The eight lower bits of three octal digits.
+        (value as u8, digits(from, most, radix).count())
+    };
+    match first {
+        b'0'..=b'7' => {
+            let (byte, count) = number(0, 3, 8);
+            out.push(byte);
+            return count;
+        }
+        b'x' => {
+            let (byte, count) = number(1, 2, 16);
+            out.push(if count > 0 { byte } else { b'x' });
+            return 1 + count;
+        }
+        b'b' => out.push(8),
+        b'f' => out.push(12),
+        b'n' => out.push(b'\n'),
+        b'r' => out.push(b'\r'),
+        b't' => out.push(b'\t'),
+        b'v' => out.push(11),
+        other => out.push(other),
+    }
+    1
+}
+
+/// Up to the quote that ends what begins at a place; the place behind it.
+fn quoted(line: &[u8], mut at: usize, options: &Options, out: &mut Vec<u8>) -> Result<usize> {
+    while let Some(&byte) = line.get(at) {
+        at += 1;
+        if byte == options.escape
+            && let Some(&next) = line.get(at)
+            && (next == options.escape || next == options.quote)
+        {
+            out.push(next);
+            at += 1;
+        } else if byte == options.quote {
+            return Ok(at);
+        } else {
+            out.push(byte);
+        }
+    }
+    Err(SqlError::new(
+        SqlState::BAD_COPY_FILE_FORMAT,
+        "unterminated CSV quoted field",
+    ))
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// 22021 with the first bytes that are none.
+pub(super) fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let wrong = &bytes[error.valid_up_to()..];
+        let length = match wrong[0] {
+            0xc0..0xe0 => 2,
+            0xe0..0xf0 => 3,
+            0xf0..0xf8 => 4,
+            _ => 1,
+        };
+        let shown = wrong
+            .iter()
+            .take(length)
+            .map(|byte| format!("0x{byte:02x}"));
+        let message = format!(
+            "invalid byte sequence for encoding \"UTF8\": {}",
+            shown.collect::<Vec<_>>().join(" ")
+        );
+        SqlError::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, message)
+    })
+}

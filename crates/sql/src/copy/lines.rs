@@ -1,0 +1,235 @@
+//! Text and CSV, cut into lines.
+//!
+//! A line ends at a newline, a carriage return or both; the first one says which, and others are
+//! errors then. In text a backslash takes the next byte with it, in CSV what is between quotes
+//! belongs to the line. A line of `\.` ends the data before the client does.
+//!
+//! Bytes come in pieces that end anywhere: what was looked at is not looked at again, and where
+//! the next byte decides, it is waited for.
+
+use std::ops::Range;
+
+use types::{Result, SqlError, SqlState};
+
+use super::options::{Format, Options};
+
+/// What lines end with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Newline,
+    Return,
+    Both,
+}
+
+/// What became of a look for the next line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// It is not there yet.
+    Awaited,
+    /// The bytes of it, and how many belong to it.
+    Line { line: Range<usize>, taken: usize },
+    /// The data is at its end, after this line if it is not empty.
+    End { line: Range<usize> },
+}
+
+/// The state of the cutting.
+#[derive(Debug)]
+pub(super) struct Lines {
+    is_csv: bool,
+    quote: u8,
+    escape: u8,
+    ending: Option<Ending>,
+    /// The number of the line that was begun, from 1.
+    pub(super) number: u64,
+    /// A line was begun; bytes of it that were looked at, and what they came to.
+    is_begun: bool,
+    scanned: usize,
+    in_quotes: bool,
+    after_escape: bool,
+}
+
+impl Lines {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            is_csv: options.format == Format::Csv,
+            quote: options.quote,
+            escape: options.escape,
+            ending: None,
+            number: 0,
+            is_begun: false,
+            scanned: 0,
+            in_quotes: false,
+            after_escape: false,
+        }
+    }
+
+    /// Looks for the end of the line that `bytes` begin with; `is_all`: no more will come.
+    ///
+    /// # Errors
+    /// 22P04.
+    pub(super) fn cut(&mut self, bytes: &[u8], is_all: bool) -> Result<Cut> {
+        if !self.is_begun && !bytes.is_empty() {
+            self.is_begun = true;
+            self.number += 1;
+        }
+        let cut = match self.is_csv {
+            true => self.cut_csv(bytes, is_all)?,
+            false => self.cut_text(bytes, is_all)?,
+        };
+        if cut != Cut::Awaited {
+            self.is_begun = false;
+            self.scanned = 0;
+            self.in_quotes = false;
+            self.after_escape = false;
+        }
+        Ok(cut)
+    }
+
+    fn cut_text(&mut self, bytes: &[u8], is_all: bool) -> Result<Cut> {
+        while let Some(found) = memchr::memchr3(b'\n', b'\r', b'\\', &bytes[self.scanned..]) {
+            let at = self.scanned + found;
+            let cut = match (bytes[at], bytes.get(at + 1)) {
+                (b'\\', Some(b'.')) => self.end_marker(bytes, at, is_all)?,
+                (b'\\', Some(_)) => {
+                    self.scanned = at + 2;
+                    continue;
+                }
+                (b'\\', None) if is_all => {
+                    self.scanned = at + 1;
+                    continue;
+                }
+                (b'\\', None) => Some(Cut::Awaited),
+                _ => self.line_end(bytes, at, is_all)?,
+            };
+            if cut == Some(Cut::Awaited) {
+                self.scanned = at;
+            }
+            return Ok(cut.unwrap_or(Cut::Awaited));
+        }
+        Ok(self.rest(bytes, is_all))
+    }
+
+    fn cut_csv(&mut self, bytes: &[u8], is_all: bool) -> Result<Cut> {
+        if self.scanned == 0 && bytes.first() == Some(&b'\\') {
+            match bytes.get(1) {
+                None if !is_all => return Ok(Cut::Awaited),
+                Some(b'.') => {
+                    if let Some(cut) = self.end_marker(bytes, 0, is_all)? {
+                        return Ok(cut);
+                    }
+                }
+                _ => {}
+            }
+        }
+        // Where both are one, a doubled quote ends the quotes and begins them again.
+        let escape = if self.escape == self.quote {
+            None
+        } else {
+            Some(self.escape)
+        };
+        let (quote, mut at) = (self.quote, self.scanned);
+        while let Some(&byte) = bytes.get(at) {
+            if byte == b'\n' || byte == b'\r' {
+                if !self.in_quotes {
+                    let cut = self.line_end(bytes, at, is_all)?.unwrap_or(Cut::Awaited);
+                    self.scanned = at;
+                    return Ok(cut);
+                }
+                let counted = match self.ending {
+                    Some(Ending::Newline) => b'\n',
+                    _ => b'\r',
+                };
+                self.number += u64::from(byte == counted);
+            } else if self.in_quotes && Some(byte) == escape && !self.after_escape {
+                self.after_escape = true;
+                at += 1;
+                continue;
+            } else if byte == quote && !self.after_escape {
+                self.in_quotes = !self.in_quotes;
+            }
+            self.after_escape = false;
+            at += 1;
+        }
+        self.scanned = at;
+        Ok(self.rest(bytes, is_all))
+    }
+
+    /// There is no end in the bytes.
+    fn rest(&mut self, bytes: &[u8], is_all: bool) -> Cut {
+        match is_all {
+            true => Cut::End {
+                line: 0..bytes.len(),
+            },
+            false => {
+                self.scanned = bytes.len();
+                Cut::Awaited
+            }
+        }
+    }
+
+    /// A newline or a carriage return outside quotes. `None`: the next byte decides.
+    fn line_end(&mut self, bytes: &[u8], at: usize, is_all: bool) -> Result<Option<Cut>> {
+        let ended = |ending_bytes| {
+            Some(Cut::Line {
+                line: 0..at,
+                taken: at + ending_bytes,
+            })
+        };
+        if bytes[at] == b'\n' {
+            return match self.ending {
+                None | Some(Ending::Newline) => {
+                    self.ending = Some(Ending::Newline);
+                    Ok(ended(1))
+                }
+                Some(_) => Err(self.stray("newline", "\\n")),
+            };
+        }
+        match (self.ending, bytes.get(at + 1)) {
+            (Some(Ending::Newline), _) => Err(self.stray("carriage return", "\\r")),
+            (Some(Ending::Return), _) => Ok(ended(1)),
+            (None | Some(Ending::Both), Some(b'\n')) => {
+                self.ending = Some(Ending::Both);
+                Ok(ended(2))
+            }
+            (_, None) if !is_all => Ok(None),
+            (Some(Ending::Both), _) => Err(self.stray("carriage return", "\\r")),
+            (None, _) => {
+                self.ending = Some(Ending::Return);
+                Ok(ended(1))
+            }
+        }
+    }
+
+    /// What begins with `\.`: `Cut::Awaited` if that is not known yet, `None` if it is data.
+    fn end_marker(&self, bytes: &[u8], at: usize, is_all: bool) -> Result<Option<Cut>> {
+        let end = Some(Cut::End { line: 0..at });
+        let ending = match &bytes[at + 2..] {
+            [] if is_all => return Ok(end),
+            [] | [b'\r'] if !is_all => return Ok(Some(Cut::Awaited)),
+            [b'\n', ..] => Ending::Newline,
+            [b'\r', b'\n', ..] => Ending::Both,
+            [b'\r', ..] => Ending::Return,
+            _ if self.is_csv => return Ok(None),
+            _ => return Err(bad("end-of-copy marker corrupt")),
+        };
+        match self.ending {
+            Some(other) if other != ending => Err(bad(
+                "end-of-copy marker does not match previous newline style",
+            )),
+            _ => Ok(end),
+        }
+    }
+
+    fn stray(&self, what: &str, written: &str) -> SqlError {
+        match self.is_csv {
+            true => bad(format!("unquoted {what} found in data"))
+                .hint(format!("Use quoted CSV field to represent {what}.")),
+            false => bad(format!("literal {what} found in data"))
+                .hint(format!("Use \"{written}\" to represent {what}.")),
+        }
+    }
+}
+
+fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
+    SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message)
+}

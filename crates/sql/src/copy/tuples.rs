@@ -1,0 +1,128 @@
+//! Binary data, cut into tuples: a header, then for each row the number of its fields and each
+//! with its length, and a trailer.
+
+use std::ops::Range;
+
+use types::{Result, SqlError, SqlState};
+
+use super::SIGNATURE;
+
+/// Bytes of the header before its extension, and of a length.
+const HEADER_BYTES: usize = SIGNATURE.len() + 8;
+const LENGTH_BYTES: usize = 4;
+
+/// What became of a look for the next tuple.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Awaited,
+    /// So many bytes are passed over.
+    Header(usize),
+    /// So many bytes are a tuple, whose fields are at [`Tuples::fields`].
+    Tuple(usize),
+    /// The trailer, of so many bytes.
+    End(usize),
+}
+
+/// The state of the cutting.
+#[derive(Debug, Default)]
+pub(super) struct Tuples {
+    /// The header has been read.
+    pub(super) is_begun: bool,
+    /// Of the tuple that was found last; `None` is NULL.
+    pub(super) fields: Vec<Option<Range<usize>>>,
+}
+
+impl Tuples {
+    /// Looks for the tuple that `bytes` begin with, of so many fields; `is_all`: no more will come.
+    ///
+    /// # Errors
+    /// 22P04.
+    pub(super) fn next(&mut self, bytes: &[u8], columns: usize, is_all: bool) -> Result<Next> {
+        if !self.is_begun {
+            return self.header(bytes, is_all);
+        }
+        let Some(count) = bytes.get(..2) else {
+            return match is_all {
+                // Data may end without a trailer.
+                true => Ok(Next::End(bytes.len())),
+                false => Ok(Next::Awaited),
+            };
+        };
+        let count = i16::from_be_bytes(count.try_into().expect("two bytes"));
+        if count == -1 {
+            return Ok(Next::End(2));
+        }
+        if usize::try_from(count) != Ok(columns) {
+            return Err(bad(format!(
+                "row field count is {count}, expected {columns}"
+            )));
+        }
+        self.fields.clear();
+        let mut at = 2;
+        for _ in 0..columns {
+            let Some(length) = length(bytes, at) else {
+                return self.cut_off(is_all);
+            };
+            at += LENGTH_BYTES;
+            if length == -1 {
+                self.fields.push(None);
+                continue;
+            }
+            let length = usize::try_from(length).map_err(|_| bad("invalid field size"))?;
+            if bytes.len() - at < length {
+                return self.cut_off(is_all);
+            }
+            self.fields.push(Some(at..at + length));
+            at += length;
+        }
+        Ok(Next::Tuple(at))
+    }
+
+    fn header(&mut self, bytes: &[u8], is_all: bool) -> Result<Next> {
+        let common = bytes.len().min(SIGNATURE.len());
+        if bytes[..common] != SIGNATURE[..common] || is_all && common < SIGNATURE.len() {
+            return Err(bad("COPY file signature not recognized"));
+        }
+        let (Some(flags), Some(extension)) = (
+            length(bytes, SIGNATURE.len()),
+            length(bytes, SIGNATURE.len() + 4),
+        ) else {
+            return match is_all {
+                true => Err(bad("invalid COPY file header (missing length)")),
+                false => Ok(Next::Awaited),
+            };
+        };
+        if flags & (1 << 16) != 0 {
+            return Err(bad("invalid COPY file header (WITH OIDS)"));
+        }
+        if flags as u32 >> 16 != 0 {
+            return Err(bad("unrecognized critical flags in COPY file header"));
+        }
+        let extension = usize::try_from(extension)
+            .map_err(|_| bad("invalid COPY file header (missing length)"))?;
+        if bytes.len() - HEADER_BYTES < extension {
+            return match is_all {
+                true => Err(bad("invalid COPY file header (wrong length)")),
+                false => Ok(Next::Awaited),
+            };
+        }
+        self.is_begun = true;
+        Ok(Next::Header(HEADER_BYTES + extension))
+    }
+
+    fn cut_off(&self, is_all: bool) -> Result<Next> {
+        match is_all {
+            true => Err(bad("unexpected EOF in COPY data")),
+            false => Ok(Next::Awaited),
+        }
+    }
+}
+
+fn length(bytes: &[u8], at: usize) -> Option<i32> {
+    let length = bytes.get(at..at + LENGTH_BYTES)?;
+    Some(i32::from_be_bytes(length.try_into().ok()?))
+}
+
+fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
+    SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message)
+}

@@ -1,0 +1,346 @@
+//! COPY: rows of a table or query to the client, rows of the client into a table.
+//!
+//! Rows from a client are those of an INSERT (`bind/copy.rs`), whose plan runs once over each
+//! batch of them; rows to it are those of a query. Nothing holds more than a batch: the client's
+//! data is taken as it comes and not asked for while rows are put in, and a client that does not
+//! take its rows keeps the query waiting.
+
+use std::{rc::Rc, sync::Arc};
+
+use sqlparser::ast::{Ident, ObjectName};
+use types::{Context, Result, SqlError, SqlState};
+
+use super::{
+    Field, ResultRow, Session, Sink, Tag,
+    environment::During,
+    query::{Kind, Planned, kind_of},
+};
+use crate::{
+    bind::{Binder, CopiedColumns, Parameters},
+    catalog::{Table, from_engine},
+    copy::{Column, Decoder, Encoder, Format, Options},
+    execute::{BATCH_ROWS, Opened, Run, SharedRows},
+    parse::{
+        self, Source,
+        copy::{Copied, Copy, Target},
+    },
+    rows::Rows,
+};
+
+/// How the data of a COPY is told of in the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyForm {
+    /// Text and CSV.
+    Text,
+    /// PostgreSQL's binary format.
+    Binary,
+}
+
+/// Takes the data of a COPY.
+#[expect(
+    async_fn_in_trait,
+    reason = "sessions and their sinks stay on one thread"
+)]
+pub trait CopyTarget {
+    /// The next bytes, cut anywhere. Who hands them over does not go on before it is ready.
+    ///
+    /// # Errors
+    /// What ends the statement.
+    async fn take(&mut self, data: &[u8]) -> Result<()>;
+}
+
+impl From<Format> for CopyForm {
+    fn from(format: Format) -> CopyForm {
+        match format {
+            Format::Text | Format::Csv => CopyForm::Text,
+            Format::Binary => CopyForm::Binary,
+        }
+    }
+}
+
+impl Session {
+    pub(super) async fn copy(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
+        let copy = parse::copy::parse(source)?;
+        match copy.target {
+            Target::Client => {}
+            Target::File => {
+                return Err(SqlError::unsupported("COPY of a file of the server")
+                    .hint("Use \\copy of psql, or COPY FROM STDIN and COPY TO STDOUT."));
+            }
+            Target::Program => {
+                return Err(SqlError::unsupported("COPY of a program of the server")
+                    .hint("Use \\copy of psql, or COPY FROM STDIN and COPY TO STDOUT."));
+            }
+        }
+        let options = Options::of(&copy.options, copy.is_from)?;
+        match (&copy.relation, copy.is_from) {
+            (Copied::Table { name, columns }, true) => {
+                self.copy_from(source, name, columns, options, sink).await
+            }
+            _ => self.copy_to(source, &copy, options, sink).await,
+        }
+    }
+
+    async fn copy_from(
+        &mut self,
+        source: &Source<'_>,
+        name: &ObjectName,
+        columns: &[Ident],
+        options: Options,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let (planned, copied) = loop {
+            self.begin()?;
+            let catalog = self.changes.catalog();
+            let mut parameters = Parameters::default();
+            let (bound, copied) = Binder::bind_copy_from(
+                &self.surroundings(&catalog),
+                source.whole(),
+                name,
+                columns,
+                &mut parameters,
+            )?;
+            let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
+            if self.lock(&planned).await? {
+                break (planned, copied);
+            }
+        };
+        let Some(transaction) = &self.transaction else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
+        };
+        self.surrounding.begin_statement();
+        // All of it sees one moment: what the defaults and keys of its rows refer to.
+        let _snapshot = transaction.statement_snapshot().map_err(from_engine)?;
+        let environment = During {
+            surrounding: &self.surrounding,
+            catalog: &planned.catalog,
+        };
+        let (shared, parameters) = (SharedRows::default(), no_parameters());
+        let run = self.run_within(transaction, &environment, &parameters, &shared);
+        let decoder = Decoder::new(&copied.table, described(&copied), options)?;
+        let (form, columns) = (decoder.format().into(), decoder.columns());
+        let opened = Opened::new(planned.plan.plan.clone())?;
+        let mut loading = Loading {
+            batch: Rows::new(columns),
+            decoder,
+            out: Rows::new(opened.width()),
+            opened,
+            run: &run,
+            context: self.context(&planned.catalog),
+            count: 0,
+        };
+        sink.copy_in(form, columns, &mut loading).await?;
+        let count = loading.finish().await?;
+        sink.complete(Tag::Rows("COPY", count))
+    }
+
+    async fn copy_to(
+        &mut self,
+        source: &Source<'_>,
+        copy: &Copy,
+        options: Options,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        loop {
+            self.begin()?;
+            let (planned, table) = self.planned_copy_to(source, copy)?;
+            if !self.lock(&planned).await? {
+                continue;
+            }
+            let columns = planned.fields.iter().map(|field| Column {
+                name: field.name.as_str().into(),
+                ty: field.ty,
+                modifier: field.modifier,
+            });
+            let mut unloading = Unloading {
+                encoder: Encoder::new(table.as_deref(), columns.collect(), options)?,
+                out: Vec::new(),
+                sink,
+            };
+            unloading.begin()?;
+            return self
+                .run(&Rc::new(planned), &no_parameters(), &mut unloading)
+                .await;
+        }
+    }
+
+    /// The plan whose rows go out, and the table that they are of, if it is one.
+    fn planned_copy_to(
+        &self,
+        source: &Source<'_>,
+        copy: &Copy,
+    ) -> Result<(Planned, Option<Arc<Table>>)> {
+        let catalog = self.changes.catalog();
+        let mut parameters = Parameters::default();
+        match &copy.relation {
+            Copied::Query(statement) => {
+                if kind_of(statement).is_none() {
+                    return Err(SqlError::unsupported("COPY of this statement"));
+                }
+                let planned = self.bound(source, statement, &mut parameters, &catalog)?;
+                if !planned.shows_rows() {
+                    let message = "COPY query must have a RETURNING clause";
+                    return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
+                Ok((planned, None))
+            }
+            Copied::Table { name, columns } => {
+                let copied = Binder::bind_copy_to(
+                    &self.surroundings(&catalog),
+                    source.whole(),
+                    name,
+                    columns,
+                    &mut parameters,
+                )?;
+                let text = query_over(&copied, name);
+                let sources = parse::split(&text)?;
+                let [query] = sources.as_slice() else {
+                    return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one query"));
+                };
+                let mut none = Parameters::default();
+                let planned = self.bound(query, &query.parse()?, &mut none, &catalog)?;
+                Ok((planned, Some(copied.table)))
+            }
+        }
+    }
+}
+
+/// The query whose rows are those columns of a table.
+fn query_over(copied: &CopiedColumns, name: &ObjectName) -> String {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let columns = copied
+        .columns
+        .iter()
+        .map(|at| quoted(&copied.table.columns[*at].name));
+    let columns: Vec<String> = columns.collect();
+    format!("SELECT {} FROM {name}", columns.join(", "))
+}
+
+fn described(copied: &CopiedColumns) -> Vec<Column> {
+    let columns = copied.columns.iter().map(|at| {
+        let column = &copied.table.columns[*at];
+        Column {
+            name: column.name.clone(),
+            ty: column.ty,
+            modifier: column.modifier,
+        }
+    });
+    columns.collect()
+}
+
+/// One row without values.
+fn no_parameters() -> Rows {
+    let mut rows = Rows::new(0);
+    rows.push([]);
+    rows
+}
+
+/// A client's rows on their way into a table.
+struct Loading<'l, 'r> {
+    decoder: Decoder,
+    batch: Rows,
+    opened: Opened,
+    run: &'l Run<'r>,
+    context: Context<'l>,
+    /// What the INSERT gives, which nobody wants.
+    out: Rows,
+    count: u64,
+}
+
+impl Loading<'_, '_> {
+    /// Reads what rows there are, and puts in those that fill a batch.
+    async fn read(&mut self) -> Result<()> {
+        while self.decoder.next(&self.context, &mut self.batch)? {
+            if self.batch.len() == BATCH_ROWS {
+                self.put().await?;
+                // Data that is there already would keep the worker's other tasks waiting.
+                interleave::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn put(&mut self) -> Result<()> {
+        let received = &self.run.shared.received;
+        self.count += self.batch.len() as u64;
+        received.hand_over(&mut self.batch);
+        self.opened.rewind();
+        loop {
+            self.out.clear();
+            match self.opened.next(self.run, &mut self.out).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) => {
+                    return Err(match received.failed() {
+                        Some(at) => self.decoder.explained(at, error),
+                        None => error,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Puts the last rows in; how many they were in all.
+    async fn finish(mut self) -> Result<u64> {
+        self.decoder.end();
+        self.read().await?;
+        self.put().await?;
+        Ok(self.count)
+    }
+}
+
+impl CopyTarget for Loading<'_, '_> {
+    async fn take(&mut self, data: &[u8]) -> Result<()> {
+        self.decoder.push(data)?;
+        self.read().await
+    }
+}
+
+/// Rows of a query on their way to the client, one message each.
+struct Unloading<'u, S> {
+    encoder: Encoder,
+    out: Vec<u8>,
+    sink: &'u mut S,
+}
+
+impl<S: Sink> Unloading<'_, S> {
+    fn begin(&mut self) -> Result<()> {
+        let form = self.encoder.format().into();
+        self.sink.begin_copy_out(form, self.encoder.columns())?;
+        self.encoder.begin(&mut self.out);
+        self.send()
+    }
+
+    fn send(&mut self) -> Result<()> {
+        if !self.out.is_empty() {
+            self.sink.copy_out(&self.out)?;
+            self.out.clear();
+        }
+        Ok(())
+    }
+}
+
+impl<S: Sink> Sink for Unloading<'_, S> {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        self.encoder.row(row.values, &row.context, &mut self.out)?;
+        self.send()
+    }
+
+    fn complete(&mut self, tag: Tag) -> Result<()> {
+        self.encoder.end(&mut self.out);
+        self.send()?;
+        self.sink.end_copy_out();
+        let (Tag::Rows(_, count) | Tag::Insert(count)) = tag else {
+            return self.sink.complete(tag);
+        };
+        self.sink.complete(Tag::Rows("COPY", count))
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        self.sink.drain().await
+    }
+}

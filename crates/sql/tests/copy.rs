@@ -1,0 +1,235 @@
+//! COPY: scripts with data (`copy/*.sql`), whose output (`copy/*.out`) is what psql shows of
+//! PostgreSQL 15 for them.
+//!
+//! With `WEFT_ASK_POSTGRES` set to a connection string of a database that may be thrown away, the
+//! outputs are written anew. Weft is given the data in pieces of several sizes.
+
+#[path = "common/bed.rs"]
+mod bed;
+
+use std::{
+    fmt::Write as _,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use bed::Bed;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/copy")
+}
+
+fn runs_as_postgresql_does(name: &str) {
+    let script = folder().join(format!("{name}.sql"));
+    let expected = folder().join(format!("{name}.out"));
+    if let Ok(postgres) = std::env::var("WEFT_ASK_POSTGRES") {
+        fs::write(&expected, ask(&postgres, &script)).unwrap();
+    }
+    let expected = fs::read_to_string(expected).unwrap();
+    let script = fs::read_to_string(script).unwrap();
+    for piece_bytes in [1, 2, 3, 7, 1 << 20] {
+        let found = run(&script, piece_bytes);
+        let differs = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+        assert_eq!(differs, None, "{name}, in pieces of {piece_bytes} bytes");
+        assert_eq!(expected.len(), found.len(), "{found}");
+    }
+}
+
+/// What psql shows of PostgreSQL, but for the places of errors in their statements.
+fn ask(postgres: &str, script: &Path) -> String {
+    let psql = |input: Stdio, arguments: &[&str]| {
+        let mut psql = Command::new("sh");
+        psql.args([
+            "-c",
+            "exec psql \"$@\" 2>&1",
+            "psql",
+            postgres,
+            "-X",
+            "-A",
+            "-t",
+        ]);
+        let output = psql.args(arguments).stdin(input).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let emptied = "drop schema if exists public cascade; create schema public";
+    psql(Stdio::null(), &["-c", emptied]);
+    let shown = psql(File::open(script).unwrap().into(), &["-P", "null=NULL"]);
+    let mut lines = shown.lines();
+    let mut kept = String::new();
+    while let Some(line) = lines.next() {
+        match line.starts_with("LINE ") {
+            true => drop(lines.next()),
+            false => writeln!(kept, "{line}").unwrap(),
+        }
+    }
+    kept
+}
+
+/// The same of Weft.
+fn run(script: &str, piece_bytes: usize) -> String {
+    let mut bed = Bed::new();
+    let mut shown = String::new();
+    let mut rest = script;
+    while let Some((statement, after)) = rest.split_once(";\n") {
+        rest = after;
+        let mut data = "";
+        // Data is what comes before its end, if no statement does.
+        if statement.contains("from stdin")
+            && let Some(end) = rest.find("\n\\.\n")
+            && !rest[..end].contains(";\n")
+        {
+            (data, rest) = rest.split_at(end + 4);
+        }
+        let reply = bed.run_with(statement, data.as_bytes(), piece_bytes);
+        show(statement, reply, &mut shown);
+    }
+    assert_eq!(rest, "", "a script ends with a statement");
+    shown
+}
+
+fn show(statement: &str, reply: Result<bed::Answer, types::SqlError>, shown: &mut String) {
+    let answer = match reply {
+        Ok(answer) => answer,
+        Err(error) => {
+            writeln!(shown, "ERROR:  {}", error.message()).unwrap();
+            // Weft says what it expected where PostgreSQL says nothing.
+            let is_syntax = error.state() == types::SqlState::SYNTAX_ERROR;
+            let fields = [
+                ("DETAIL", error.detail_text().filter(|_| !is_syntax)),
+                ("HINT", error.hint_text()),
+                ("CONTEXT", error.context_text()),
+            ];
+            for (name, text) in fields {
+                if let Some(text) = text {
+                    writeln!(shown, "{name}:  {text}").unwrap();
+                }
+            }
+            return;
+        }
+    };
+    for row in &answer.rows {
+        writeln!(shown, "{}", row.join("|")).unwrap();
+    }
+    shown.push_str(std::str::from_utf8(&answer.copied).unwrap());
+    // psql tells no tag behind rows, nor behind data.
+    if answer.fields.is_empty() && !statement.contains("to stdout") {
+        answer
+            .tags
+            .iter()
+            .for_each(|tag| writeln!(shown, "{tag}").unwrap());
+    }
+}
+
+#[test]
+fn text() {
+    runs_as_postgresql_does("text");
+}
+
+#[test]
+fn csv() {
+    runs_as_postgresql_does("csv");
+}
+
+#[test]
+fn options() {
+    runs_as_postgresql_does("options");
+}
+
+/// What PostgreSQL gives for `binary_table`.
+const BINARY: &str = "5047434f50590aff0d0a00000000000000000000040000000400000001000000036f6e650000\
+                      000c000200000000000200011388000000010100040000000400000002ffffffffffffffff00\
+                      00000100ffff";
+
+fn binary_table() -> Bed {
+    let mut bed = Bed::new();
+    bed.run("create table b (a int, t text, n numeric(5, 2), x bool)")
+        .unwrap();
+    bed
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2);
+    let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.map(byte).collect()
+}
+
+#[test]
+fn binary_data_is_postgresqls() {
+    let mut bed = binary_table();
+    let copy = "copy b from stdin (format binary)";
+    for piece_bytes in [1, 3, 1000] {
+        let reply = bed.run_with(copy, &bytes(BINARY), piece_bytes).unwrap();
+        assert_eq!(reply.tags, ["COPY 2"]);
+        let given = bed.run("copy b to stdout binary").unwrap();
+        assert_eq!(given.copied, bytes(BINARY));
+        let rows = bed.run("delete from b returning *").unwrap().rows;
+        assert_eq!(rows[0], ["1", "one", "1.50", "t"]);
+        assert_eq!(rows[1], ["2", "NULL", "NULL", "f"]);
+    }
+}
+
+#[test]
+fn binary_data_that_is_damaged_says_where() {
+    let mut bed = binary_table();
+    let whole = bytes(BINARY);
+    let with = |at: usize, byte: u8| {
+        let mut changed = whole.clone();
+        changed[at] = byte;
+        changed
+    };
+    let cases = [
+        (b"".to_vec(), "COPY file signature not recognized", None),
+        (with(0, b'X'), "COPY file signature not recognized", None),
+        (with(12, 1), "invalid COPY file header (WITH OIDS)", None),
+        (
+            with(20, 5),
+            "row field count is 5, expected 4",
+            Some("COPY b, line 1"),
+        ),
+        (
+            whole[..40].to_vec(),
+            "unexpected EOF in COPY data",
+            Some("COPY b, line 1"),
+        ),
+        (
+            [&whole[..], b"x"].concat(),
+            "received copy data after EOF marker",
+            Some("COPY b, line 3"),
+        ),
+    ];
+    for (data, message, context) in cases {
+        for piece_bytes in [1, 1000] {
+            let copy = "copy b from stdin (format binary)";
+            let error = bed.run_with(copy, &data, piece_bytes).unwrap_err();
+            assert_eq!(error.state().code(), "22P04");
+            assert_eq!(error.message(), message);
+            assert_eq!(error.context_text(), context, "{message}");
+        }
+    }
+    assert_eq!(bed.run("select count(*) from b").unwrap().rows[0], ["0"]);
+}
+
+/// More rows than a batch has, so that the place is not that in its batch.
+#[test]
+fn the_line_of_an_error_is_counted_over_all_batches() {
+    let mut bed = Bed::new();
+    bed.run("create table t (a int primary key, b int)")
+        .unwrap();
+    let rows = |last: &str| {
+        let rows: Vec<String> = (1..=1000).map(|row| format!("{row}\t{row}\n")).collect();
+        rows.concat() + last
+    };
+    let mut copy = |data: &str| bed.run_with("copy t from stdin", data.as_bytes(), 100);
+    let error = copy(&rows("700\t1\n")).unwrap_err();
+    assert_eq!(error.state().code(), "23505");
+    assert_eq!(error.context_text(), Some("COPY t, line 1001"));
+    let error = copy(&rows("\\N\t1\n")).unwrap_err();
+    assert_eq!(error.context_text(), Some("COPY t, line 1001: \"\\N\t1\""));
+    let within = rows("").replace("\n998\t", "\n997\t");
+    let error = copy(&within).unwrap_err();
+    assert_eq!(error.context_text(), Some("COPY t, line 998"));
+    assert_eq!(copy(&rows("")).unwrap().tags, ["COPY 1000"]);
+    let sum = "select count(*), sum(a), sum(b) from t";
+    assert_eq!(bed.run(sum).unwrap().rows[0], ["1000", "500500", "500500"]);
+}
