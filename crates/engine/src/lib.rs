@@ -68,7 +68,7 @@ pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{
-    Commit, Isolation, Savepoint, ScanPosition, Seeing, StatementSnapshot, Transaction,
+    Commit, Isolation, Present, Savepoint, ScanPosition, Seeing, StatementSnapshot, Transaction,
     TransactionOptions, Unordered,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};

@@ -17,6 +17,7 @@
 //! | undo, whole or in part | `undo.rs`, `savepoint.rs` |
 //! | what a write does to indexes | `maintain.rs` |
 //! | reads by index | `by_index.rs` |
+//! | reads of the present beside a snapshot | `present.rs` |
 //!
 //! Every operation has one body, generic over the suspension policy, and runs as
 //! a leaf of the coroutine runtime. All of them take `&self`, so several may be
@@ -42,6 +43,7 @@ mod lock;
 mod maintain;
 mod multi_get;
 mod phantoms;
+mod present;
 mod read;
 mod refresh;
 mod restart;
@@ -64,6 +66,7 @@ use std::{
 
 pub use self::{
     commit::Commit,
+    present::Present,
     savepoint::Savepoint,
     statement_snapshot::{Seeing, StatementSnapshot},
     unordered_scan::{ScanPosition, Unordered},

@@ -16,6 +16,7 @@
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
+//! | what foreign keys have to hear of; many keys at once | `key_changes.rs`; `lock_rows.rs` |
 
 mod aggregate;
 mod apply;
@@ -27,7 +28,9 @@ mod hash_join;
 mod index_join;
 mod insert;
 mod key;
+mod key_changes;
 mod limit;
+mod lock_rows;
 mod loop_join;
 mod merge;
 mod new_row;
@@ -51,7 +54,14 @@ use types::{Result, Scratch, Settings, Value};
 
 use crate::{program::Machine, rows::Rows};
 
-pub(crate) use self::{opened::Opened, row_numbers::RowNumbers, scan::column, shared::SharedRows};
+pub(crate) use self::{
+    key_changes::{Happened, KeyChanges, Noted, Reference},
+    lock_rows::lock_rows,
+    opened::Opened,
+    row_numbers::RowNumbers,
+    scan::column,
+    shared::SharedRows,
+};
 
 /// Rows that operators hand over at once, as a rule.
 pub(crate) const BATCH_ROWS: usize = 256;
@@ -60,6 +70,8 @@ pub(crate) const BATCH_ROWS: usize = 256;
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'r> {
     pub(crate) transaction: &'r Transaction,
+    /// What reads: the transaction, or one that sees the present beside it.
+    pub(crate) reads: &'r Transaction,
     pub(crate) settings: &'r Settings,
     pub(crate) environment: &'r dyn Environment,
     pub(crate) patterns: &'r Patterns,
@@ -68,6 +80,7 @@ pub(crate) struct Run<'r> {
     pub(crate) shared: &'r SharedRows,
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
+    pub(crate) key_changes: &'r KeyChanges<'r>,
 }
 
 impl Run<'_> {

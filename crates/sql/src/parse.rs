@@ -4,6 +4,7 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod constraints;
 pub(crate) mod copy;
 pub(crate) mod maintenance;
 pub(crate) mod position;

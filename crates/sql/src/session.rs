@@ -9,23 +9,29 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
+//! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
-//! | CREATE, DROP, TRUNCATE | `define.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
 //! | SET and SHOW | `settings.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
+mod alter_table;
 mod block;
 mod copy;
+mod deferred;
 mod define;
 mod enumeration;
 mod environment;
 mod execution;
+mod foreign_key;
 mod maintenance;
 mod new_table;
 mod prepared;
 mod query;
+mod references;
+mod set_constraints;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -37,11 +43,13 @@ use functions::Patterns;
 use sqlparser::ast::Statement;
 use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
-use self::{block::Block, environment::Surrounding, query::Planned, settings::Values};
+use self::{
+    block::Block, deferred::Deferred, environment::Surrounding, query::Planned, settings::Values,
+};
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source},
+    parse::{self, Source, constraints::SetConstraints},
 };
 
 pub use self::{
@@ -177,6 +185,7 @@ pub struct Session {
     changes: Changes,
     block: Block,
     transaction: Option<Transaction>,
+    deferred: Deferred,
     surrounding: Surrounding,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
@@ -195,6 +204,7 @@ impl Session {
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
             transaction: None,
+            deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
             patterns: Patterns::default(),
             plans: RefCell::default(),
@@ -251,6 +261,10 @@ impl Session {
         if self.block.status() != Status::Failed && self.planned(source, sink).await? {
             return Ok(());
         }
+        if let Some(set) = SetConstraints::read(source)? {
+            self.block.check_open()?;
+            return self.set_constraints(&set, sink).await;
+        }
         if source.begins_with("copy") {
             self.block.check_open()?;
             return self.copy(source, sink).await;
@@ -270,6 +284,7 @@ impl Session {
             | Statement::CreateType { .. }
             | Statement::AlterType(_)
             | Statement::Drop { .. }
+            | Statement::AlterTable(_)
             | Statement::Truncate(_) => self.define(&statement, sink).await,
             Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
                 self.setting(&statement, sink).await

@@ -96,19 +96,20 @@ impl Transaction {
 
     /// Whether the transaction has made an index itself, and has nothing older to read by it.
     pub(crate) fn reads_own_index(&self, index: &IndexCore) -> bool {
-        let effects = self.context().effects.borrow();
-        let made = effects.iter().find_map(|effect| match effect {
-            Effect::IndexMade {
-                index: made,
-                within: true,
-            } if std::ptr::eq(&*made.core, index) => Some(&made.base),
-            _ => None,
-        });
-        made.is_some_and(|base| {
-            self.isolation() == Isolation::ReadCommitted
-                || effects.iter().any(|effect| {
-                    matches!(effect, Effect::Made(table) if table.number() == base.number())
-                })
+        self.with_effects(|effects| {
+            let made = effects.iter().find_map(|effect| match effect {
+                Effect::IndexMade {
+                    index: made,
+                    within: true,
+                } if std::ptr::eq(&*made.core, index) => Some(&made.base),
+                _ => None,
+            });
+            made.is_some_and(|base| {
+                self.isolation() == Isolation::ReadCommitted
+                    || effects.iter().any(|effect| {
+                        matches!(effect, Effect::Made(table) if table.number() == base.number())
+                    })
+            })
         })
     }
 

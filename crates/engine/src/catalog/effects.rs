@@ -143,11 +143,14 @@ impl Transaction {
     }
 
     fn own(&self, table: &Table) -> Own {
-        let effects = self.context().effects.borrow();
-        let last = effects.iter().rev().find_map(|effect| match effect {
-            Effect::Made(made) if made.number() == table.number() => Some(Own::Made),
-            Effect::Gone { table: gone, .. } if gone.number() == table.number() => Some(Own::Gone),
-            _ => None,
+        let last = self.with_effects(|effects| {
+            effects.iter().rev().find_map(|effect| match effect {
+                Effect::Made(made) if made.number() == table.number() => Some(Own::Made),
+                Effect::Gone { table: gone, .. } if gone.number() == table.number() => {
+                    Some(Own::Gone)
+                }
+                _ => None,
+            })
         });
         last.unwrap_or(Own::Nothing)
     }

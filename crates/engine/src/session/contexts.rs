@@ -89,6 +89,8 @@ pub(crate) struct Context {
     pub(crate) lost: RefCell<Option<Lost>>,
     /// What it read, if it may write.
     pub(crate) dependencies: Dependencies,
+    /// The transaction whose writes count as its own (`transaction/present.rs`).
+    pub(crate) beside: RefCell<Option<Rc<Context>>>,
     /// Bytes of the lists here that were charged ([`super::Account`]).
     pub(super) charged_bytes: Cell<usize>,
 }
@@ -225,6 +227,7 @@ impl Context {
             waits: Cell::default(),
             lost: RefCell::default(),
             dependencies: Dependencies::default(),
+            beside: RefCell::default(),
             charged_bytes: Cell::default(),
             effects: RefCell::default(),
         }

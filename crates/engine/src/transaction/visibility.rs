@@ -66,6 +66,7 @@ impl Transaction {
             };
             let status = self.session.database.statuses.of(maker);
             match status.outcome(maker, snapshot) {
+                Outcome::Active if self.is_beside(maker) => return Sight::Own,
                 Outcome::Active | Outcome::Later => return Sight::Uncommitted,
                 Outcome::Aborted => return Sight::Newer,
                 Outcome::Committed { at, .. } => return self.sight_committed(at, snapshot),

@@ -160,6 +160,17 @@ impl Table {
         self.primary_key.as_ref().map(|key| &*key.columns)
     }
 
+    /// The number of a constraint, by its name.
+    pub fn constraint(&self, name: &str) -> Option<ObjectId> {
+        let keys = self.primary_key.iter().map(|key| (&key.name, key.id));
+        let uniques = self.uniques.iter().map(|unique| (&unique.name, unique.id));
+        let checks = self.checks.iter().map(|check| (&check.name, check.id));
+        let references = self.foreign_keys.iter().map(|key| (&key.name, key.id));
+        let mut all = keys.chain(uniques).chain(checks).chain(references);
+        let found = all.find(|(other, _)| ***other == *name);
+        found.map(|(_, id)| id)
+    }
+
     /// One of its indexes, by number.
     pub fn index(&self, id: ObjectId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)

@@ -112,6 +112,17 @@ impl<'p> Updating<'p> {
     }
 }
 
+impl Target {
+    /// The record in a row, as far as the row has it.
+    fn record<'v>(&self, row: &[Value<'v>]) -> Vec<Value<'v>> {
+        let mut record = vec![Value::Null; self.table.columns.len()];
+        for &(at, attribute) in &self.columns {
+            record[attribute] = row[at];
+        }
+        record
+    }
+}
+
 /// The new row that assignments make of one with the target's columns.
 fn assigned<'a>(
     target: &Target,
@@ -121,10 +132,7 @@ fn assigned<'a>(
     scratch: &'a Scratch,
     fresh: &[Value<'a>],
 ) -> Result<(Vec<Value<'a>>, Vec<Value<'a>>)> {
-    let mut old = vec![Value::Null; target.table.columns.len()];
-    for &(at, attribute) in &target.columns {
-        old[attribute] = fresh[at];
-    }
+    let old = target.record(fresh);
     let mut made = old.clone();
     let mut machine = run.machine(scratch);
     for (at, value) in assignments {
@@ -209,7 +217,11 @@ pub(super) async fn update(
             .await?
             .map_err(|error| of_write(error, table, run, made))?;
     }
-    out.push(moved.both.row(0).iter().copied());
+    let both = moved.both.row(0);
+    let (fresh, made) = both.split_at(both.len() - table.columns.len());
+    run.key_changes
+        .updated(table, || target.record(fresh), made)?;
+    out.push(both.iter().copied());
     Ok(())
 }
 
@@ -266,9 +278,12 @@ pub(super) async fn delete(
         return Ok(None);
     };
     let gone = run.transaction.delete::<Interleaved>(storage, key).await;
-    Ok(gone
-        .map_err(|error| of_engine(error, &target.table))?
-        .then_some(fresh))
+    if !gone.map_err(|error| of_engine(error, &target.table))? {
+        return Ok(None);
+    }
+    run.key_changes
+        .deleted(&target.table, || target.record(fresh.row(0)))?;
+    Ok(Some(fresh))
 }
 
 /// A row that outlives what it was read from.

@@ -102,7 +102,7 @@ impl<'p> IndexJoining<'p> {
         let reader = Reader::of(scan);
         let (scratch, found) = (&self.scratch, &mut self.found);
         let mut failure = None;
-        let read = run.transaction.multi_get::<Interleaved, _>(
+        let read = run.reads.multi_get::<Interleaved, _>(
             scan.table.storage(),
             keys.iter(),
             |place, record| {
@@ -162,14 +162,14 @@ impl<'p> IndexJoining<'p> {
             let scanned = match index {
                 None => {
                     let table = scan.table.storage();
-                    run.transaction
+                    run.reads
                         .scan::<Interleaved>(table, bounds, Direction::Forward, visit)
                         .await
                 }
                 Some(index) => {
                     let handle = index_of(&scan.table, index)?;
                     let visit = |_: &[u8], key: &[u8], record: &[u8]| visit(key, record);
-                    run.transaction
+                    run.reads
                         .scan_by::<Interleaved>(handle, bounds, Direction::Forward, visit)
                         .await
                 }

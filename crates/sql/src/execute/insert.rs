@@ -101,6 +101,7 @@ impl<'p> Inserting<'p> {
             return Err(error);
         }
         for at in first..until {
+            run.key_changes.inserted(&new.table, row(at - first))?;
             let old = input.batch.row(at).iter().copied();
             out.push(old.chain(row(at - first).iter().copied()));
         }
@@ -232,7 +233,8 @@ async fn insert_or(
         };
         match change(plan, update, run, scratch, met, &new).await? {
             Changed::Row(changed) => {
-                out.push(row.iter().copied().chain(changed.row(0).iter().copied()));
+                let new = &changed.row(0)[table.columns.len()..];
+                out.push(row.iter().copied().chain(new.iter().copied()));
                 return Ok(());
             }
             Changed::Nothing => return Ok(()),
@@ -255,7 +257,11 @@ pub(super) async fn put(
     let mut encoded = Encoded::default();
     encoded.push(new, row)?;
     let (key, record) = encoded.row(0);
-    Ok(put_record(new, run, key, record).await)
+    let put = put_record(new, run, key, record).await;
+    if put.is_ok() {
+        run.key_changes.inserted(&new.table, row)?;
+    }
+    Ok(put)
 }
 
 /// The same of a record under its key, which a table without a primary key makes.
@@ -286,6 +292,7 @@ async fn put_record(
 }
 
 enum Changed {
+    /// As it was, and as it is.
     Row(Rows),
     /// `WHERE` did not hold.
     Nothing,
@@ -346,6 +353,11 @@ async fn change(
         .map_err(|error| of_write(error, table, run, excluded))?;
     match outcome? {
         Changed::Row(_) if !there => Ok(Changed::Gone),
+        Changed::Row(changed) => {
+            let (old, new) = changed.row(0).split_at(table.columns.len());
+            run.key_changes.updated(table, || old.to_vec(), new)?;
+            Ok(Changed::Row(changed))
+        }
         other => Ok(other),
     }
 }
@@ -383,8 +395,9 @@ fn changed_row(
         ));
     }
     plan.new.record(&new, record)?;
-    let mut kept = Rows::new(new.len());
-    kept.push(new);
+    let mut kept = Rows::new(2 * new.len());
+    let old = both[..new.len()].iter().copied();
+    kept.push(old.chain(new));
     Ok(Changed::Row(kept))
 }
 

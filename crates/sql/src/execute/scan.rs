@@ -164,11 +164,11 @@ impl<'p> Scanning<'p> {
         };
         let reader = Reader::of(self.scan);
         let scratch = &self.scratch;
-        let found =
-            run.transaction
-                .get::<Interleaved, _>(self.scan.table.storage(), &key, |record| {
-                    take(reader, run, scratch, &key, record, out)
-                });
+        let found = run
+            .reads
+            .get::<Interleaved, _>(self.scan.table.storage(), &key, |record| {
+                take(reader, run, scratch, &key, record, out)
+            });
         match found
             .await
             .map_err(|error| of_engine(error, &self.scan.table))?
@@ -190,7 +190,7 @@ impl<'p> Scanning<'p> {
         let scratch = &self.scratch;
         let handle = index_of(&self.scan.table, index)?;
         let found = run
-            .transaction
+            .reads
             .get_by::<Interleaved, _>(handle, &key, |primary, record| {
                 take(reader, run, scratch, primary, record, out)
             });
@@ -278,7 +278,7 @@ async fn piece(
         match &scan.access {
             Access::Full | Access::Key(_) => {
                 let scanned =
-                    run.transaction
+                    run.reads
                         .scan::<Interleaved>(table, range, direction, |key, record| {
                             visit(key, key, record)
                         });
@@ -290,7 +290,7 @@ async fn piece(
                 let handle = index_of(&scan.table, *index)?;
                 // Records with one index key come together: the piece ends behind them.
                 let mut ending: Option<Vec<u8>> = None;
-                let scanned = run.transaction.scan_by::<Interleaved>(
+                let scanned = run.reads.scan_by::<Interleaved>(
                     handle,
                     range,
                     direction,

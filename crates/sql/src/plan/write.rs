@@ -114,8 +114,10 @@ impl Lowering {
         let recheck = conditions_on(&change.input, &change.old);
         let mut wanted = with(needed, values.into_iter().chain(&recheck));
         wanted.insert(change.key);
-        // An updated row is written whole.
-        if matches!(change.kind, ChangeKind::Update { .. }) {
+        // An updated row is written whole; of a deleted one foreign keys may ask for any column.
+        if matches!(change.kind, ChangeKind::Update { .. })
+            || !change.table.referenced_by.is_empty()
+        {
             wanted.extend(
                 change
                     .input

@@ -127,6 +127,7 @@ impl Session {
                 {
                     self.changes.return_to(transaction, mark)?;
                 }
+                self.deferred.look_again();
                 self.block.is_failed = false;
                 sink.complete(Tag::Word("ROLLBACK"))
             }
@@ -197,6 +198,11 @@ impl Session {
     }
 
     async fn end(&mut self, commits: bool) -> Result<()> {
+        if commits && let Err(error) = self.keep_deferred(None).await {
+            self.roll_back();
+            return Err(error);
+        }
+        self.deferred.clear();
         self.block = Block::default();
         let Some(transaction) = self.transaction.take() else {
             return Ok(());
@@ -212,6 +218,7 @@ impl Session {
     }
 
     pub(super) fn roll_back(&mut self) {
+        self.deferred.clear();
         self.block = Block::default();
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback();

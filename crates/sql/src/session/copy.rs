@@ -19,7 +19,7 @@ use crate::{
     bind::{Binder, CopiedColumns, Parameters},
     catalog::{Table, from_engine},
     copy::{Column, Decoder, Encoder, Format, Options},
-    execute::{BATCH_ROWS, Opened, Run, SharedRows},
+    execute::{BATCH_ROWS, KeyChanges, Opened, Run, SharedRows},
     parse::{
         self, Source,
         copy::{Copied, Copy, Target},
@@ -116,7 +116,14 @@ impl Session {
             catalog: &planned.catalog,
         };
         let (shared, parameters) = (SharedRows::default(), no_parameters());
-        let run = self.run_within(transaction, &environment, &parameters, &shared);
+        let key_changes = KeyChanges::new(&planned.catalog);
+        let run = self.run_within(
+            transaction,
+            &environment,
+            &parameters,
+            &shared,
+            &key_changes,
+        );
         let decoder = Decoder::new(&copied.table, described(&copied), options)?;
         let (form, columns) = (decoder.format().into(), decoder.columns());
         let opened = Opened::new(planned.plan.plan.clone())?;
@@ -131,6 +138,7 @@ impl Session {
         };
         sink.copy_in(form, columns, &mut loading).await?;
         let count = loading.finish().await?;
+        self.keep_references(&key_changes).await?;
         sink.complete(Tag::Rows("COPY", count))
     }
 
@@ -229,7 +237,7 @@ fn described(copied: &CopiedColumns) -> Vec<Column> {
 }
 
 /// One row without values.
-fn no_parameters() -> Rows {
+pub(super) fn no_parameters() -> Rows {
     let mut rows = Rows::new(0);
     rows.push([]);
     rows

@@ -25,6 +25,7 @@ impl Session {
                 self.create_table(create).await?;
                 sink.complete(Tag::Word("CREATE TABLE"))
             }
+            Statement::AlterTable(alter) => self.alter_table(alter, sink).await,
             Statement::CreateIndex(create) => {
                 self.create_index(create).await?;
                 sink.complete(Tag::Word("CREATE INDEX"))

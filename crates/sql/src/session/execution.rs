@@ -12,7 +12,7 @@ use types::{Result, SqlError, SqlState, Value};
 use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
     catalog::from_engine,
-    execute::{Opened, Run, SharedRows},
+    execute::{KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
 };
 
@@ -76,7 +76,9 @@ impl Session {
             surrounding: &self.surrounding,
             catalog: &planned.catalog,
         };
-        let run = self.run_within(transaction, &environment, parameters, &execution.shared);
+        let key_changes = KeyChanges::new(&planned.catalog);
+        let shared = &execution.shared;
+        let run = self.run_within(transaction, &environment, parameters, shared, &key_changes);
         let outputs = &planned.plan.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
@@ -113,6 +115,8 @@ impl Session {
         if !execution.is_over && execution.seeing.is_none() {
             execution.seeing = Some(snapshot.keep());
         }
+        drop(snapshot);
+        self.keep_references(&key_changes).await?;
         Ok(count)
     }
 
@@ -123,15 +127,18 @@ impl Session {
         environment: &'r During<'r>,
         parameters: &'r Rows,
         shared: &'r SharedRows,
+        key_changes: &'r KeyChanges<'r>,
     ) -> Run<'r> {
         Run {
             transaction,
+            reads: transaction,
             settings: &self.settings,
             environment,
             patterns: &self.patterns,
             parameters,
             shared,
             row_numbers: &self.database.row_numbers,
+            key_changes,
         }
     }
 }

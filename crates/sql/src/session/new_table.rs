@@ -3,7 +3,7 @@
 use sqlparser::ast::{self, ColumnOption, CreateTable, GeneratedAs, TableConstraint};
 use types::{Result, SqlError, SqlState};
 
-use super::Session;
+use super::{Session, foreign_key::Written};
 use crate::{
     bind::{Binder, Parameters},
     catalog::{
@@ -32,7 +32,11 @@ impl Session {
             self.constraint(constraint, &mut new)?;
         }
         self.check_expressions(&catalog, &new)?;
-        self.ddl()?.create_table(new).await.map(drop)
+        let table = self.ddl()?.create_table(new).await?;
+        for written in Written::all(create) {
+            self.add_foreign_key(table.id, &written, true).await?;
+        }
+        Ok(())
     }
 
     pub(super) fn column(
@@ -94,7 +98,8 @@ impl Session {
                 } => {
                     column.generation = Some(Generation::Stored(stored(value)));
                 }
-                ColumnOption::Collation(_) => {}
+                // Foreign keys are added when the table is there.
+                ColumnOption::Collation(_) | ColumnOption::ForeignKey(_) => {}
                 other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
             }
         }
@@ -147,7 +152,8 @@ impl Session {
                 });
                 Ok(())
             }
-            TableConstraint::ForeignKey(_) => Err(SqlError::unsupported("FOREIGN KEY")),
+            // As those of columns.
+            TableConstraint::ForeignKey(_) => Ok(()),
             other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
         }
     }

@@ -149,7 +149,7 @@ impl Session {
         )
     }
 
-    fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
+    pub(super) fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
         let mut plans = self.plans.borrow_mut();
         // Whoever sends so many different ones is not helped by keeping them.

@@ -336,12 +336,7 @@ fn no_such_column(table: &Table, name: &str) -> Result<()> {
 /// # Errors
 /// 42710, if the table has a constraint of this name.
 pub(super) fn no_such_constraint(table: &Table, name: &str) -> Result<()> {
-    let keys = table.primary_key.iter().map(|key| &key.name);
-    let uniques = table.uniques.iter().map(|unique| &unique.name);
-    let checks = table.checks.iter().map(|check| &check.name);
-    let references = table.foreign_keys.iter().map(|key| &key.name);
-    let mut all = keys.chain(uniques).chain(checks).chain(references);
-    if all.any(|other| **other == *name) {
+    if table.constraint(name).is_some() {
         let table = &table.name;
         let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
         return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));

@@ -1,0 +1,260 @@
+//! Which keys a statement has changed that foreign keys are about: noted where rows are written,
+//! looked at when the statement ends (`session/references.rs`).
+//!
+//! What is noted is keys, not rows: those that new rows refer to, each once, and those that rows
+//! which may be referred to have lost.
+
+use std::{cell::RefCell, collections::HashSet, sync::Arc};
+
+use types::{
+    Result, Value,
+    compare::compare_as,
+    key::{KeyColumn, Nulls, write_all},
+};
+
+use crate::{
+    catalog::{Catalog, ForeignKey, MatchKind, ObjectId, Table},
+    rows::Rows,
+};
+
+/// A foreign key with its two tables, which may be one.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub(crate) key: ForeignKey,
+    pub(crate) referring: Arc<Table>,
+    pub(crate) referenced: Arc<Table>,
+}
+
+impl Reference {
+    /// The foreign keys of a table.
+    pub(crate) fn from(table: &Arc<Table>, catalog: &Catalog) -> Vec<Arc<Reference>> {
+        let keys = table.foreign_keys.iter().filter_map(|key| {
+            Some(Arc::new(Reference {
+                key: key.clone(),
+                referring: table.clone(),
+                referenced: catalog.table(key.referenced)?.clone(),
+            }))
+        });
+        in_order(keys.collect())
+    }
+
+    /// The foreign keys of others, and its own, that refer to a table.
+    fn to(table: &Table, catalog: &Catalog) -> Vec<Arc<Reference>> {
+        let others = table.referenced_by.iter();
+        let others = others.filter_map(|id| catalog.table(*id));
+        let keys = others.flat_map(|other| Reference::from(other, catalog));
+        in_order(keys.filter(|key| key.key.referenced == table.id).collect())
+    }
+}
+
+/// PostgreSQL looks at constraints in the order in which they were made.
+fn in_order(mut references: Vec<Arc<Reference>>) -> Vec<Arc<Reference>> {
+    references.sort_by_key(|reference| reference.key.id);
+    references
+}
+
+/// What has happened to keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Happened {
+    /// Rows refer to them now.
+    Referred,
+    /// The rows that had them are deleted.
+    Deleted,
+    /// The rows that had them have others now, which follow them.
+    Changed,
+}
+
+/// Keys of one foreign key to which the same has happened.
+#[derive(Debug)]
+pub(crate) struct Noted {
+    pub(crate) reference: Arc<Reference>,
+    pub(crate) happened: Happened,
+    /// The values of a key's columns in the order of the foreign key.
+    pub(crate) keys: Rows,
+    /// Those that were noted already.
+    seen: HashSet<Box<[u8]>>,
+}
+
+impl Noted {
+    fn referred(&mut self, key: &[Value<'_>]) -> Result<()> {
+        let table = &self.reference.referring;
+        let columns = self.reference.key.columns.iter().map(|at| KeyColumn {
+            ty: table.columns[usize::from(*at)].ty,
+            descending: false,
+            nulls: Nulls::Last,
+        });
+        let columns: Vec<KeyColumn> = columns.collect();
+        let mut bytes = Vec::new();
+        write_all(&columns, key, &mut bytes)?;
+        if self.seen.insert(bytes.into()) {
+            self.keys.push(key.iter().copied());
+        }
+        Ok(())
+    }
+}
+
+/// The foreign keys at both ends of a table.
+struct Watched {
+    table: ObjectId,
+    referenced: Vec<Arc<Reference>>,
+    referring: Vec<Arc<Reference>>,
+}
+
+/// See the module text.
+pub(crate) struct KeyChanges<'c> {
+    catalog: &'c Catalog,
+    watched: RefCell<Vec<Watched>>,
+    noted: RefCell<Vec<Noted>>,
+}
+
+impl<'c> KeyChanges<'c> {
+    /// None yet, of a statement that sees this catalog.
+    pub(crate) fn new(catalog: &'c Catalog) -> Self {
+        Self {
+            catalog,
+            watched: RefCell::default(),
+            noted: RefCell::default(),
+        }
+    }
+
+    /// What was noted since the last time, in the order of its first rows.
+    pub(crate) fn take(&self) -> Vec<Noted> {
+        self.noted.take()
+    }
+
+    /// A row was put into a table.
+    pub(crate) fn inserted(&self, table: &Arc<Table>, new: &[Value<'_>]) -> Result<()> {
+        if table.foreign_keys.is_empty() {
+            return Ok(());
+        }
+        self.watch(table, |watched| self.refer(watched, None, new))
+    }
+
+    /// A row of a table was changed.
+    pub(crate) fn updated<'v>(
+        &self,
+        table: &Arc<Table>,
+        old: impl FnOnce() -> Vec<Value<'v>>,
+        new: &[Value<'_>],
+    ) -> Result<()> {
+        if table.foreign_keys.is_empty() && table.referenced_by.is_empty() {
+            return Ok(());
+        }
+        let old = old();
+        self.watch(table, |watched| {
+            self.lose(watched, &old, Some(new))?;
+            self.refer(watched, Some(&old), new)
+        })
+    }
+
+    /// A row of a table was deleted.
+    pub(crate) fn deleted<'v>(
+        &self,
+        table: &Arc<Table>,
+        old: impl FnOnce() -> Vec<Value<'v>>,
+    ) -> Result<()> {
+        if table.referenced_by.is_empty() {
+            return Ok(());
+        }
+        self.watch(table, |watched| self.lose(watched, &old(), None))
+    }
+
+    fn watch(&self, table: &Arc<Table>, look: impl FnOnce(&Watched) -> Result<()>) -> Result<()> {
+        let mut watched = self.watched.borrow_mut();
+        let found = watched.iter().position(|other| other.table == table.id);
+        let at = found.unwrap_or_else(|| {
+            watched.push(Watched {
+                table: table.id,
+                referenced: Reference::to(table, self.catalog),
+                referring: Reference::from(table, self.catalog),
+            });
+            watched.len() - 1
+        });
+        look(&watched[at])
+    }
+
+    /// A new row refers to others.
+    fn refer(&self, watched: &Watched, old: Option<&[Value<'_>]>, new: &[Value<'_>]) -> Result<()> {
+        for reference in &watched.referring {
+            let columns = &reference.key.columns;
+            if old.is_some_and(|old| is_same(&reference.referring, columns, old, new)) {
+                continue;
+            }
+            let key = values(columns, new);
+            let nulls = key.iter().filter(|value| value.is_null()).count();
+            let refers = match reference.key.match_kind {
+                MatchKind::Simple => nulls == 0,
+                MatchKind::Full => nulls < key.len(),
+            };
+            if refers {
+                self.note(reference, Happened::Referred, |noted| noted.referred(&key))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A row that others may refer to has lost its key.
+    fn lose(&self, watched: &Watched, old: &[Value<'_>], new: Option<&[Value<'_>]>) -> Result<()> {
+        for reference in &watched.referenced {
+            let columns = &reference.key.referenced_columns;
+            let key = values(columns, old);
+            // Nothing refers to a key with NULLs.
+            if key.iter().any(Value::is_null) {
+                continue;
+            }
+            match new {
+                None => self.note(reference, Happened::Deleted, |noted| {
+                    noted.keys.push(key);
+                    Ok(())
+                })?,
+                Some(new) if is_same(&reference.referenced, columns, old, new) => {}
+                Some(new) => self.note(reference, Happened::Changed, |noted| {
+                    noted.keys.push(key.into_iter().chain(values(columns, new)));
+                    Ok(())
+                })?,
+            }
+        }
+        Ok(())
+    }
+
+    fn note(
+        &self,
+        reference: &Arc<Reference>,
+        happened: Happened,
+        add: impl FnOnce(&mut Noted) -> Result<()>,
+    ) -> Result<()> {
+        let mut noted = self.noted.borrow_mut();
+        let found = noted.iter().position(|other| {
+            other.happened == happened && Arc::ptr_eq(&other.reference, reference)
+        });
+        let at = found.unwrap_or_else(|| {
+            let columns = reference.key.columns.len();
+            let width = match happened {
+                Happened::Referred | Happened::Deleted => columns,
+                Happened::Changed => 2 * columns,
+            };
+            noted.push(Noted {
+                reference: reference.clone(),
+                happened,
+                keys: Rows::new(width),
+                seen: HashSet::new(),
+            });
+            noted.len() - 1
+        });
+        add(&mut noted[at])
+    }
+}
+
+fn values<'v>(columns: &[u16], row: &[Value<'v>]) -> Vec<Value<'v>> {
+    columns.iter().map(|at| row[usize::from(*at)]).collect()
+}
+
+fn is_same(table: &Table, columns: &[u16], old: &[Value<'_>], new: &[Value<'_>]) -> bool {
+    columns.iter().all(|at| {
+        let at = usize::from(*at);
+        match (old[at].is_null(), new[at].is_null()) {
+            (false, false) => compare_as(table.columns[at].ty, old[at], new[at]).is_eq(),
+            (one, other) => one && other,
+        }
+    })
+}

@@ -1,0 +1,81 @@
+//! Many rows locked by their keys: what a foreign key asks for the rows of a statement, at once.
+
+use engine::{IfLocked, Strength};
+use interleave::Interleaved;
+use types::{Result, Scratch};
+
+use super::{Run, errors::of_engine};
+use crate::{
+    plan::{Access, KeyRange, Plan, Scan},
+    program::Machine,
+    rows::Rows,
+};
+
+/// For a plan that locks the one row whose key its parameters are, shared, and for such keys:
+/// which of them there are. `None` if the plan is none of these.
+///
+/// The records are fetched together, so that their cache misses overlap, and then locked one after
+/// the other.
+pub(crate) async fn lock_rows(
+    plan: &Plan,
+    run: &Run<'_>,
+    parameters: &Rows,
+) -> Result<Option<Vec<bool>>> {
+    let Some((scan, range)) = locked_point(plan) else {
+        return Ok(None);
+    };
+    let table = scan.table.storage();
+    let mut keys = Vec::with_capacity(parameters.len());
+    {
+        let scratch = Scratch::new();
+        for values in parameters.iter() {
+            let mut machine = Machine::new(run.context(&scratch), values);
+            keys.push(range.point(&mut machine, &[])?);
+        }
+    }
+    if keys.len() > 1 {
+        let there: Vec<&Vec<u8>> = keys.iter().flatten().collect();
+        let fetched = run
+            .reads
+            .multi_get::<Interleaved, _>(table, there.into_iter(), |_, _| ());
+        fetched
+            .await
+            .map_err(|error| of_engine(error, &scan.table))?;
+    }
+    let mut found = Vec::with_capacity(keys.len());
+    for key in &keys {
+        let Some(key) = key else {
+            found.push(false);
+            continue;
+        };
+        let locked = run.transaction.lock::<Interleaved, _>(
+            table,
+            key,
+            Strength::Shared,
+            IfLocked::Wait,
+            |_| (),
+        );
+        let locked = locked.await;
+        found.push(
+            locked
+                .map_err(|error| of_engine(error, &scan.table))?
+                .is_some(),
+        );
+    }
+    Ok(Some(found))
+}
+
+/// A row that has the key has all that the scan asks for.
+fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange)> {
+    match plan {
+        Plan::Project { input, .. } => locked_point(input),
+        Plan::Lock { input, locks } if locks.iter().all(|lock| !lock.exclusive) => match &**input {
+            Plan::Scan(scan) if scan.filter.is_none() => match &scan.access {
+                Access::Key(range) if range.is_point => Some((scan, range)),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,338 @@
+//! FOREIGN KEY and REFERENCES in definitions: from syntax to the catalog's foreign keys, and the
+//! look at the rows that are there.
+
+use std::sync::Arc;
+
+use functions::{CastContext, cast};
+use sqlparser::ast::{
+    self, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, CreateTable,
+    DeferrableInitial, ForeignKeyConstraint, TableConstraint,
+};
+use types::{Result, Scalar, SqlError, SqlState, Type};
+
+use super::{
+    Session,
+    copy::no_parameters,
+    references::{column, missing, mixed, qualified},
+};
+use crate::{
+    catalog::{
+        Catalog, ForeignKey, MatchKind, ObjectId, ReferentialAction, Relation, Table, from_engine,
+    },
+    execute::{KeyChanges, Reference},
+    name,
+    rows::Rows,
+};
+
+/// A foreign key as it is written.
+pub(super) struct Written<'s> {
+    name: Option<String>,
+    columns: Vec<String>,
+    constraint: &'s ForeignKeyConstraint,
+}
+
+impl<'s> Written<'s> {
+    /// One of a table.
+    pub(super) fn of_table(constraint: &'s ForeignKeyConstraint) -> Self {
+        Self {
+            name: constraint.name.as_ref().map(name::fold),
+            columns: constraint.columns.iter().map(name::fold).collect(),
+            constraint,
+        }
+    }
+
+    /// Those of a column.
+    pub(super) fn of_column(
+        definition: &'s ast::ColumnDef,
+    ) -> impl Iterator<Item = Written<'s>> + 's {
+        definition
+            .options
+            .iter()
+            .filter_map(|option| match &option.option {
+                ColumnOption::ForeignKey(constraint) => Some(Written {
+                    name: option.name.as_ref().map(name::fold),
+                    columns: vec![name::fold(&definition.name)],
+                    constraint,
+                }),
+                _ => None,
+            })
+    }
+
+    /// All of a table that is created.
+    pub(super) fn all(create: &'s CreateTable) -> Vec<Written<'s>> {
+        let of_columns = create.columns.iter().flat_map(Written::of_column);
+        let of_table = create
+            .constraints
+            .iter()
+            .filter_map(|constraint| match constraint {
+                TableConstraint::ForeignKey(key) => Some(Written::of_table(key)),
+                _ => None,
+            });
+        of_columns.chain(of_table).collect()
+    }
+}
+
+impl Session {
+    /// Adds a foreign key to a table. With `looks`, its rows are looked at; without it, it is
+    /// `NOT VALID`.
+    ///
+    /// # Errors
+    /// 42P01, 42703, 42804, 42830, 42710; 23503.
+    pub(super) async fn add_foreign_key(
+        &self,
+        table: ObjectId,
+        written: &Written<'_>,
+        looks: bool,
+    ) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let Some(table) = catalog.table(table) else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "the table is gone"));
+        };
+        let constraint = written.constraint;
+        let referenced = self.referenced(&catalog, &constraint.foreign_table)?;
+        let columns = positions(table, written.columns.iter().map(String::as_str))?;
+        let there: Vec<String> = constraint.referred_columns.iter().map(name::fold).collect();
+        let there = positions(&referenced, there.iter().map(String::as_str))?;
+        let timing = Timing::of(constraint.characteristics.as_ref())?;
+        let ddl = self.ddl()?;
+        let name = written.name.clone().unwrap_or_else(|| {
+            let is_taken = |name: &str| table.constraint(name).is_some();
+            let columns = written.columns.join("_");
+            ddl.choose_name(table.schema, &table.name, Some(&columns), "fkey", is_taken)
+        });
+        let key = ForeignKey {
+            name: name.as_str().into(),
+            id: ObjectId::default(),
+            columns: columns.into(),
+            referenced: referenced.id,
+            referenced_columns: there.into(),
+            referenced_index: None,
+            on_delete: action(constraint.on_delete),
+            on_delete_columns: Arc::default(),
+            on_update: action(constraint.on_update),
+            match_kind: match constraint.match_kind {
+                None | Some(ConstraintReferenceMatchKind::Simple) => MatchKind::Simple,
+                Some(ConstraintReferenceMatchKind::Full) => MatchKind::Full,
+                Some(ConstraintReferenceMatchKind::Partial) => {
+                    return Err(SqlError::unsupported("MATCH PARTIAL"));
+                }
+            },
+            is_deferrable: timing.is_deferrable,
+            is_deferred: timing.is_deferred,
+            is_valid: looks,
+        };
+        let table = ddl.add_foreign_key(table.id, key).await?;
+        let reference = self.reference(&table, &name)?;
+        comparable(&reference, &self.changes.catalog())?;
+        match looks {
+            true => self.look_at_rows(&reference).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Looks at the rows of a table for a foreign key that was `NOT VALID`.
+    ///
+    /// # Errors
+    /// 23503.
+    pub(super) async fn validate_foreign_key(&self, table: ObjectId, name: &str) -> Result<()> {
+        let validate = |table: &mut Table| {
+            let mut keys = table.foreign_keys.to_vec();
+            let found = keys.iter_mut().find(|key| *key.name == *name);
+            found.into_iter().for_each(|key| key.is_valid = true);
+            table.foreign_keys = keys.into();
+            Ok(())
+        };
+        let mode = engine::TableLockMode::ShareUpdateExclusive;
+        let table = self.ddl()?.alter_table(table, mode, validate).await?;
+        let reference = self.reference(&table, name)?;
+        self.look_at_rows(&reference).await
+    }
+
+    fn reference(&self, table: &Arc<Table>, name: &str) -> Result<Arc<Reference>> {
+        let references = Reference::from(table, &self.changes.catalog());
+        let mut references = references.into_iter();
+        let found = references.find(|reference| *reference.key.name == *name);
+        found.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "the foreign key is gone"))
+    }
+
+    fn referenced(&self, catalog: &Catalog, written: &ast::ObjectName) -> Result<Arc<Table>> {
+        let written = name::qualified(written, &self.database.name)?;
+        let schema = written.schema.as_deref();
+        match catalog.expect_relation(&self.search_path, schema, &written.name)? {
+            Relation::Table(table) => Ok(table.clone()),
+            _ => {
+                let message = format!("referenced relation \"{}\" is not a table", written.name);
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+        }
+    }
+
+    /// # Errors
+    /// 23503 if a row refers to a key that is not there, or is half NULL.
+    async fn look_at_rows(&self, reference: &Reference) -> Result<()> {
+        let (text, mixes) = dangling(reference, &self.changes.catalog());
+        if let Some(mixes) = mixes
+            && !self.first_row(&mixes).await?.is_empty()
+        {
+            return Err(mixed(reference));
+        }
+        let found = self.first_row(&text).await?;
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(missing(self, reference, found.row(0))),
+        }
+    }
+
+    /// The first row of a query, in the present.
+    async fn first_row(&self, text: &str) -> Result<Rows> {
+        let planned = loop {
+            let planned = self.internal(text, Vec::new())?;
+            if self.lock(&planned).await? {
+                break planned;
+            }
+        };
+        let transaction = self.open_transaction()?;
+        let changes = KeyChanges::new(&planned.catalog);
+        let present = transaction.read_present().map_err(from_engine)?;
+        let none = no_parameters();
+        let found = self.carry_out(&planned, &none, &present, &changes).await?;
+        let mut rows = Rows::new(planned.plan.outputs.len());
+        for row in found.iter().take(1) {
+            rows.push(planned.plan.outputs.iter().map(|at| row[*at]));
+        }
+        Ok(rows)
+    }
+}
+
+/// Queries for rows that refer to nothing, and for those that are half NULL and must not be.
+fn dangling(reference: &Reference, catalog: &Catalog) -> (String, Option<String>) {
+    let (key, referring) = (&reference.key, &reference.referring);
+    let own: Vec<String> = key
+        .columns
+        .iter()
+        .map(|at| column(referring, *at))
+        .collect();
+    let there = key.referenced_columns.iter();
+    let there = there.map(|at| column(&reference.referenced, *at));
+    let pairs = there.zip(&own);
+    let joined: Vec<String> = pairs
+        .map(|(there, own)| format!("there.{there} = own.{own}"))
+        .collect();
+    let all = |suffix: &str, word: &str| {
+        let conditions = own.iter().map(|own| format!("own.{own} {suffix}"));
+        conditions.collect::<Vec<_>>().join(word)
+    };
+    let from = qualified(referring, catalog);
+    let text = format!(
+        "select {} from {from} own where {} and not exists (select 1 from {} there where {})",
+        own.iter()
+            .map(|own| format!("own.{own}"))
+            .collect::<Vec<_>>()
+            .join(", "),
+        all("is not null", " and "),
+        qualified(&reference.referenced, catalog),
+        joined.join(" and ")
+    );
+    let mixes = (key.match_kind == MatchKind::Full && own.len() > 1).then(|| {
+        format!(
+            "select 1 from {from} own where ({}) and ({})",
+            all("is null", " or "),
+            all("is not null", " or ")
+        )
+    });
+    (text, mixes)
+}
+
+fn action(written: Option<ast::ReferentialAction>) -> ReferentialAction {
+    match written {
+        None | Some(ast::ReferentialAction::NoAction) => ReferentialAction::NoAction,
+        Some(ast::ReferentialAction::Restrict) => ReferentialAction::Restrict,
+        Some(ast::ReferentialAction::Cascade) => ReferentialAction::Cascade,
+        Some(ast::ReferentialAction::SetNull) => ReferentialAction::SetNull,
+        Some(ast::ReferentialAction::SetDefault) => ReferentialAction::SetDefault,
+    }
+}
+
+/// When it is looked at.
+struct Timing {
+    is_deferrable: bool,
+    is_deferred: bool,
+}
+
+impl Timing {
+    fn of(written: Option<&ConstraintCharacteristics>) -> Result<Self> {
+        let Some(written) = written else {
+            return Ok(Self {
+                is_deferrable: false,
+                is_deferred: false,
+            });
+        };
+        if written.enforced.is_some() {
+            return Err(SqlError::unsupported("[NOT] ENFORCED"));
+        }
+        let is_deferred = written.initially == Some(DeferrableInitial::Deferred);
+        if is_deferred && written.deferrable == Some(false) {
+            let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        Ok(Self {
+            is_deferrable: written.deferrable.unwrap_or(is_deferred),
+            is_deferred,
+        })
+    }
+}
+
+fn positions<'n>(table: &Table, names: impl Iterator<Item = &'n str>) -> Result<Vec<u16>> {
+    let position = |name: &str| match table.column(name) {
+        Some((at, _)) => Ok(u16::try_from(at).unwrap_or(u16::MAX)),
+        None => {
+            let message =
+                format!("column \"{name}\" referenced in foreign key constraint does not exist");
+            Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message))
+        }
+    };
+    names.map(position).collect()
+}
+
+/// # Errors
+/// 42804 if a column is of a type whose values cannot be those of the one it refers to.
+fn comparable(reference: &Reference, catalog: &Catalog) -> Result<()> {
+    let (referring, referenced) = (&reference.referring, &reference.referenced);
+    let key = &reference.key;
+    for (own, there) in key.columns.iter().zip(key.referenced_columns.iter()) {
+        let own = &referring.columns[usize::from(*own)];
+        let there = &referenced.columns[usize::from(*there)];
+        if !is_comparable(own.ty, there.ty) {
+            let message = format!(
+                "foreign key constraint \"{}\" cannot be implemented",
+                key.name
+            );
+            let detail = format!(
+                "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                own.name,
+                there.name,
+                own.ty.name(catalog),
+                there.ty.name(catalog)
+            );
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message).detail(detail));
+        }
+    }
+    Ok(())
+}
+
+/// PostgreSQL wants an operator of the index's family, or a cast that is done unasked.
+fn is_comparable(own: Type, there: Type) -> bool {
+    use Scalar::{Date, Float4, Float8, Int2, Int4, Int8, Timestamp, TimestampTz};
+    const FAMILIES: [&[Scalar]; 3] = [
+        &[Int2, Int4, Int8],
+        &[Float4, Float8],
+        &[Date, Timestamp, TimestampTz],
+    ];
+    let is_family = |family: &&[Scalar]| match (own, there) {
+        (Type::Scalar(own), Type::Scalar(there)) => {
+            family.contains(&own) && family.contains(&there)
+        }
+        _ => false,
+    };
+    FAMILIES.iter().any(is_family) || cast(own, there, CastContext::Implicit).is_some()
+}

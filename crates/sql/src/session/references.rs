@@ -1,0 +1,350 @@
+//! Foreign keys: what a statement has done to keys is answered for at its end, or at the commit.
+//!
+//! Who refers to a key has to find it; who takes a key away has to find nobody who refers to it, or
+//! does to them what the constraint says. Both are statements that are planned and carried out as
+//! any other (`references/question.rs`), once for each key; what they change is noted in turn, so
+//! an action leads to the next, until nothing is noted any more.
+//!
+//! # Why no row ever refers to nothing
+//! Let `I` write a row that refers to key `k`, and `D` delete the row `p` that has `k`, or change
+//! its key. Neither commits before its check.
+//!
+//! 1. `I` looks for `k` by a locking read: it finds the newest committed version of `p` (or its
+//!    own), and holds a shared lock on `p` from then on until it ends.
+//! 2. `D` has an exclusive hold on `p` from its write on until it ends, and looks for rows that
+//!    refer to `k` afterwards, in the present: all that was committed by then, and its own.
+//! 3. The two exclude each other. If `I` has its lock first, `D` waits in its write until `I` has
+//!    ended; if `I` has committed, its row is in the present that `D` looks at. If `D` writes
+//!    first, `I` waits in its check until `D` has ended; if `D` has committed, there is no `p`.
+//! 4. So it does not matter that `D` does not see rows that others have not committed: they have
+//!    not passed their check either, and will fail it.
+//! 5. A row that refers to `k` and is deleted, or changed, by another transaction `X` is still
+//!    there for `D`: it waits for `X` in locking it, or in its own action on it, and looks again.
+//!
+//! ```text
+//!   I: insert child(k)     D: delete parent(k)
+//!   writes child
+//!   locks p (shared)
+//!                          waits for I
+//!   commits
+//!                          owns p, deletes it
+//!                          looks in the present: finds child
+//! ```
+//!
+//! The present is that of a reader beside the transaction (`engine::Present`), at every level: a
+//! statement's own snapshot is older than what it waited for.
+//!
+//! *On a snapshot* 1 and the writes of 2 are as they are anyway: a row that was changed since is not
+//! locked or written, the transaction aborts (40001). What `D` looks for may be newer than its
+//! snapshot. It cannot change what it
+//! finds there and does not see: if an action has left such rows, it aborts (40001). *Serializable*
+//! transactions also look at their snapshot, so that what they have decided by is certified.
+//!
+//! *Deadlocks* are the engine's to find: all waits are for records (40P01).
+//!
+//! *Put off* checks are the same ones, later (`deferred.rs`): 1 to 5 speak of when the check is
+//! made, not of when the row was written. A check that fails then looks whether there is still
+//! a row that refers to the key.
+//!
+//! *Definitions*: a foreign key is added and dropped under locks at both ends that exclude writers
+//! (`catalog/ddl/reference.rs`), so whoever has written one end relies on those he has seen. The other
+//! end's table is locked before it is read, and its names are looked up then.
+
+mod question;
+mod violation;
+
+use std::{rc::Rc, sync::Arc};
+
+use engine::{Abort, Isolation, Transaction};
+use types::{Result, SqlError, SqlState, Type, Value};
+
+use self::question::Question;
+pub(super) use self::{
+    question::{column, qualified},
+    violation::{missing, mixed},
+};
+use super::{Session, copy::no_parameters, environment::During, query::Planned};
+use crate::{
+    bind::Parameters,
+    catalog::{ObjectId, ReferentialAction, from_engine},
+    execute::{Happened, KeyChanges, Noted, Opened, Reference, Run, SharedRows, lock_rows},
+    parse,
+    rows::Rows,
+};
+
+impl Session {
+    /// Sees to all that a statement has noted, and to what that leads to.
+    ///
+    /// # Errors
+    /// 23503; those of the statements that actions are.
+    pub(super) async fn keep_references(&self, changes: &KeyChanges<'_>) -> Result<()> {
+        loop {
+            let noted = changes.take();
+            if noted.is_empty() {
+                return Ok(());
+            }
+            for noted in noted {
+                if let Some(noted) = self.deferred.put_off(noted) {
+                    self.keep_reference(&noted, changes).await?;
+                }
+            }
+        }
+    }
+
+    /// Sees to what was put off: of these constraints, or all.
+    ///
+    /// # Errors
+    /// As for [`Session::keep_references`].
+    pub(super) async fn keep_deferred(&self, constraints: Option<&[ObjectId]>) -> Result<()> {
+        while let Some(check) = self.deferred.next(constraints) {
+            let catalog = self.changes.catalog();
+            let changes = KeyChanges::new(&catalog);
+            self.keep_reference(&check.noted, &changes).await?;
+        }
+        Ok(())
+    }
+
+    /// Sees to some keys of one foreign key.
+    pub(super) async fn keep_reference(
+        &self,
+        noted: &Noted,
+        changes: &KeyChanges<'_>,
+    ) -> Result<()> {
+        let keeping = Keeping {
+            session: self,
+            transaction: self.open_transaction()?,
+            reference: &noted.reference,
+            changes,
+        };
+        if noted.happened == Happened::Referred {
+            return keeping.referred(&noted.keys).await;
+        }
+        for key in noted.keys.iter() {
+            match noted.happened {
+                Happened::Referred => {}
+                Happened::Deleted => keeping.lost(key, &[]).await?,
+                Happened::Changed => {
+                    let (old, new) = key.split_at(key.len() / 2);
+                    keeping.lost(old, new).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn open_transaction(&self) -> Result<&Transaction> {
+        let transaction = self.transaction.as_ref();
+        transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
+    }
+
+    /// The plan of a question, with its tables locked.
+    async fn question(&self, reference: &Reference, question: Question) -> Result<Rc<Planned>> {
+        // No text of a user begins so.
+        let key = format!("\u{1}{} {question:?}", reference.key.id);
+        loop {
+            let catalog = self.changes.catalog();
+            let known = self.plans.borrow().get(&key).cloned();
+            let planned = match known.filter(|known| Arc::ptr_eq(&known.catalog, &catalog)) {
+                Some(planned) => planned,
+                None => {
+                    let (text, types) = question.text(reference, &catalog)?;
+                    self.remember(key.clone(), self.internal(&text, types)?)
+                }
+            };
+            if self.lock(&planned).await? {
+                return Ok(planned);
+            }
+        }
+    }
+
+    /// The plan of a statement that comes from here, with parameters of these types.
+    pub(super) fn internal(&self, text: &str, types: Vec<Type>) -> Result<Planned> {
+        let sources = parse::split(text)?;
+        let [source] = sources.as_slice() else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
+        };
+        let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
+        let catalog = self.changes.catalog();
+        self.bound(source, &source.parse()?, &mut parameters, &catalog)
+    }
+
+    /// Carries such a statement out: its first rows if it only asks, or none.
+    pub(super) async fn carry_out(
+        &self,
+        planned: &Planned,
+        parameters: &Rows,
+        reads: &Transaction,
+        changes: &KeyChanges<'_>,
+    ) -> Result<Rows> {
+        let environment = During {
+            surrounding: &self.surrounding,
+            catalog: &planned.catalog,
+        };
+        let shared = SharedRows::default();
+        let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
+        let transaction = self.open_transaction()?;
+        let run = Run {
+            reads,
+            ..self.run_within(transaction, &environment, parameters, &shared, changes)
+        };
+        let mut opened = Opened::new(planned.plan.plan.clone())?;
+        let mut batch = Rows::new(opened.width());
+        while opened.next(&run, &mut batch).await? && !planned.shows_rows() {
+            batch.clear();
+        }
+        Ok(batch)
+    }
+}
+
+/// What is at hand while the keys of one foreign key are seen to.
+struct Keeping<'s> {
+    session: &'s Session,
+    transaction: &'s Transaction,
+    reference: &'s Reference,
+    changes: &'s KeyChanges<'s>,
+}
+
+impl Keeping<'_> {
+    /// Rows refer to keys.
+    async fn referred(&self, keys: &Rows) -> Result<()> {
+        if keys.iter().flatten().any(Value::is_null) {
+            return Err(violation::mixed(self.reference));
+        }
+        let question = self.session.question(self.reference, Question::Find);
+        let found = self.found(&*question.await?, keys).await?;
+        for (at, key) in keys.iter().enumerate() {
+            let is_there = match &found {
+                Some(found) => found[at],
+                None => self.asked(Question::Find, key).await?,
+            };
+            // The row that referred to it may be gone by now.
+            if !is_there && self.asked_present(Question::StillRefers, key).await? {
+                return Err(violation::missing(self.session, self.reference, key));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of the keys there are, where that can be found out for all at once.
+    async fn found(&self, planned: &Planned, keys: &Rows) -> Result<Option<Vec<bool>>> {
+        let environment = During {
+            surrounding: &self.session.surrounding,
+            catalog: &planned.catalog,
+        };
+        let shared = SharedRows::default();
+        let parameters = no_parameters();
+        let run = self.session.run_within(
+            self.transaction,
+            &environment,
+            &parameters,
+            &shared,
+            self.changes,
+        );
+        lock_rows(&planned.plan.plan, &run, keys).await
+    }
+
+    /// No row has a key any more; that had it has a new one, if there is one.
+    async fn lost(&self, old: &[Value<'_>], new: &[Value<'_>]) -> Result<()> {
+        let key = &self.reference.key;
+        let is_deleted = new.is_empty();
+        let action = match is_deleted {
+            true => key.on_delete,
+            false => key.on_update,
+        };
+        match action {
+            ReferentialAction::NoAction => {
+                // Another row of the statement may have it now.
+                match self.asked(Question::HasKey, old).await? {
+                    true => Ok(()),
+                    false => self.unreferred(old).await,
+                }
+            }
+            ReferentialAction::Restrict => self.unreferred(old).await,
+            ReferentialAction::Cascade if is_deleted => self.act(Question::Delete, old, old).await,
+            ReferentialAction::Cascade => {
+                let both: Vec<Value<'_>> = old.iter().chain(new).copied().collect();
+                self.act(Question::Follow, &both, old).await
+            }
+            ReferentialAction::SetNull => {
+                self.act(Question::SetNull { is_deleted }, old, old).await
+            }
+            ReferentialAction::SetDefault => {
+                self.act(Question::SetDefault { is_deleted }, old, old)
+                    .await?;
+                // The default may be the key that is gone.
+                self.unreferred(old).await
+            }
+        }
+    }
+
+    /// # Errors
+    /// 23503 if a row refers to a key.
+    async fn unreferred(&self, key: &[Value<'_>]) -> Result<()> {
+        let refers = match self.transaction.isolation() {
+            // Whoever is just deleting such a row is waited for.
+            Isolation::ReadCommitted => self.asked(Question::RefersLocked, key).await?,
+            Isolation::Snapshot | Isolation::Serializable => {
+                self.look_back(key).await?;
+                self.asked_present(Question::Refers, key).await?
+            }
+        };
+        match refers {
+            true => Err(violation::referred(self.session, self.reference, key)),
+            false => Ok(()),
+        }
+    }
+
+    /// Does something to the rows that refer to a key.
+    async fn act(&self, action: Question, values: &[Value<'_>], key: &[Value<'_>]) -> Result<()> {
+        if self.transaction.isolation() == Isolation::ReadCommitted {
+            return self.asked(action, values).await.map(drop);
+        }
+        self.look_back(key).await?;
+        self.asked_present(action, values).await?;
+        let sets_default = matches!(action, Question::SetDefault { .. });
+        // Rows that are newer than the snapshot were found, and not changed.
+        if !sets_default && self.asked_present(Question::Refers, key).await? {
+            return Err(from_engine(self.transaction.abort(Abort::SnapshotTooOld)));
+        }
+        Ok(())
+    }
+
+    /// Has what a serializable transaction decides by among its reads.
+    async fn look_back(&self, key: &[Value<'_>]) -> Result<()> {
+        if self.transaction.isolation() == Isolation::Serializable {
+            self.asked(Question::Refers, key).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether there are such rows; as the transaction sees it, read committed in the present.
+    async fn asked(&self, question: Question, values: &[Value<'_>]) -> Result<bool> {
+        match self.transaction.isolation() {
+            Isolation::ReadCommitted => self.asked_present(question, values).await,
+            Isolation::Snapshot | Isolation::Serializable => {
+                self.answered(question, values, self.transaction).await
+            }
+        }
+    }
+
+    /// The same in the present, also within a statement that sees a moment of the past.
+    async fn asked_present(&self, question: Question, values: &[Value<'_>]) -> Result<bool> {
+        let present = self.transaction.read_present().map_err(from_engine)?;
+        self.answered(question, values, &present).await
+    }
+
+    async fn answered(
+        &self,
+        question: Question,
+        values: &[Value<'_>],
+        reads: &Transaction,
+    ) -> Result<bool> {
+        let planned = self.session.question(self.reference, question).await?;
+        let mut parameters = Rows::new(values.len());
+        parameters.push(values.iter().copied());
+        let found = self
+            .session
+            .carry_out(&planned, &parameters, reads, self.changes);
+        Ok(!found.await?.is_empty())
+    }
+}

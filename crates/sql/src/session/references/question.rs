@@ -1,0 +1,154 @@
+//! What is asked about a key, and done about it, as statements.
+
+use std::fmt::Write;
+
+use types::{Result, SqlError, SqlState, Type};
+
+use crate::{
+    catalog::{Catalog, Table},
+    execute::Reference,
+};
+
+/// A statement about one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// The row that is referred to, locked; by the values of one that refers to it.
+    Find,
+    /// Rows that refer to it, by such values.
+    StillRefers,
+    /// The row that has it.
+    HasKey,
+    /// Rows that refer to it.
+    Refers,
+    /// The same, locked.
+    RefersLocked,
+    /// Deletes the rows that refer to it.
+    Delete,
+    /// Gives them the key whose values follow.
+    Follow,
+    /// Makes their columns NULL.
+    SetNull {
+        /// The key is gone, not changed: the constraint may name some columns for that.
+        is_deleted: bool,
+    },
+    /// Gives their columns the defaults.
+    SetDefault {
+        /// As above.
+        is_deleted: bool,
+    },
+}
+
+impl Question {
+    /// Its text, and the types of its parameters.
+    ///
+    /// # Errors
+    /// XX000 if one of the tables is gone, which locks exclude.
+    pub(super) fn text(
+        self,
+        reference: &Reference,
+        catalog: &Catalog,
+    ) -> Result<(String, Vec<Type>)> {
+        let key = &reference.key;
+        let table = |id| {
+            let gone =
+                || SqlError::new(SqlState::INTERNAL_ERROR, "a foreign key without its table");
+            catalog.table(id).ok_or_else(gone)
+        };
+        let referring = table(reference.referring.id)?;
+        let referenced = table(key.referenced)?;
+        let (there, own) = (&*key.referenced_columns, &*key.columns);
+        let name = |table: &Table| qualified(table, catalog);
+        let of = |table: &Table, columns: &[u16]| -> Vec<Type> {
+            columns
+                .iter()
+                .map(|at| table.columns[usize::from(*at)].ty)
+                .collect()
+        };
+        let refers = equals(referring, own);
+        let text = match self {
+            Self::Find => format!(
+                "select 1 from {} where {} for share",
+                name(referenced),
+                equals(referenced, there)
+            ),
+            Self::HasKey => format!(
+                "select 1 from {} where {}",
+                name(referenced),
+                equals(referenced, there)
+            ),
+            Self::StillRefers | Self::Refers => {
+                format!("select 1 from {} where {refers}", name(referring))
+            }
+            Self::RefersLocked => {
+                format!("select 1 from {} where {refers} for share", name(referring))
+            }
+            Self::Delete => format!("delete from {} where {refers}", name(referring)),
+            Self::Follow => {
+                let values = (1..=own.len()).map(|at| format!("${}", own.len() + at));
+                set(referring, own, values, &refers, catalog)
+            }
+            Self::SetNull { is_deleted } | Self::SetDefault { is_deleted } => {
+                let columns = match &*key.on_delete_columns {
+                    named if is_deleted && !named.is_empty() => named,
+                    _ => own,
+                };
+                let value = match self {
+                    Self::SetNull { .. } => "null",
+                    _ => "default",
+                };
+                let values = columns.iter().map(|_| value.to_owned());
+                set(referring, columns, values, &refers, catalog)
+            }
+        };
+        let types = match self {
+            Self::Find | Self::StillRefers => of(referring, own),
+            Self::Follow => [of(referenced, there), of(referenced, there)].concat(),
+            _ => of(referenced, there),
+        };
+        Ok((text, types))
+    }
+}
+
+fn set(
+    table: &Table,
+    columns: &[u16],
+    values: impl Iterator<Item = String>,
+    condition: &str,
+    catalog: &Catalog,
+) -> String {
+    let columns = columns.iter().map(|at| column(table, *at));
+    let assignments = columns
+        .zip(values)
+        .map(|(column, value)| format!("{column} = {value}"));
+    let assignments: Vec<String> = assignments.collect();
+    format!(
+        "update {} set {} where {condition}",
+        qualified(table, catalog),
+        assignments.join(", ")
+    )
+}
+
+/// That these columns are the parameters.
+fn equals(table: &Table, columns: &[u16]) -> String {
+    let conditions = columns
+        .iter()
+        .enumerate()
+        .map(|(at, position)| format!("{} = ${}", column(table, *position), at + 1));
+    conditions.collect::<Vec<_>>().join(" and ")
+}
+
+pub(in crate::session) fn column(table: &Table, position: u16) -> String {
+    quoted(&table.columns[usize::from(position)].name)
+}
+
+pub(in crate::session) fn qualified(table: &Table, catalog: &Catalog) -> String {
+    let schema = quoted(catalog.schema_name(table.schema));
+    format!("{schema}.{}", quoted(&table.name))
+}
+
+fn quoted(name: &str) -> String {
+    let mut quoted = String::with_capacity(name.len() + 2);
+    // A string takes all that is written to it.
+    let _ = write!(quoted, "\"{}\"", name.replace('"', "\"\""));
+    quoted
+}
