@@ -1,6 +1,7 @@
 //! `weft serve`: a database for PostgreSQL's clients.
 
 mod connection;
+mod password;
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -25,6 +26,7 @@ Examples:
   weft serve
   weft serve --data-dir /var/lib/weft --listen 127.0.0.1:5433
   psql -h 127.0.0.1 -p 5432 -U weft weft
+  weft serve --listen 0.0.0.0:5432 --password-file /run/secrets/weft
 
 What statements there are, and which are missing: see docs/design/sql.md. A statement that is not
 supported says so by name (SQLSTATE 0A000).";
@@ -32,8 +34,9 @@ supported says so by name (SQLSTATE 0A000).";
 /// Serves a database to PostgreSQL's clients until it is told to end (SIGINT, SIGTERM).
 ///
 /// The database is durable: what was acknowledged outlives a crash. It is made if there is none.
-/// Its name and that of its user are `weft`, and no password is asked for; so it listens on this
-/// machine only.
+/// Its name and that of its user are `weft`. From this machine no password is asked for until one is
+/// set; from elsewhere one can connect only with a password, and the server listens there only once
+/// one is set.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -46,6 +49,10 @@ pub(crate) struct Arguments {
     /// Where it listens; several times for several addresses. Port 0: any that is free.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5432")]
     listen: Vec<SocketAddr>,
+    /// Sets the password of the user `weft`: the first line of this file. It is kept in the database,
+    /// so that once is enough; ALTER ROLE sets it too.
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
     /// Threads, each with its share of the connections; one for each core if not given.
     #[arg(long, value_name = "NUMBER")]
     workers: Option<usize>,
@@ -57,16 +64,8 @@ const GRACE: Duration = Duration::from_secs(10);
 impl Arguments {
     pub(crate) fn run(self) -> bench::Result<()> {
         let failed = |error: &dyn std::fmt::Display| bench::Error::run(error.to_string());
-        if let Some(address) = self
-            .listen
-            .iter()
-            .find(|address| !address.ip().is_loopback())
-        {
-            return Err(bench::Error::input(format!(
-                "{address} can be reached from elsewhere, and passwords cannot be set yet; listen \
-                 on 127.0.0.1 or [::1]"
-            )));
-        }
+        let password = self.password_file.as_deref().map(password::read);
+        let password = password.transpose()?;
         // Blocked before there are threads, which inherit that.
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| failed(&error))?;
         let listeners = self.listeners()?;
@@ -92,6 +91,10 @@ impl Arguments {
         drop(showing);
         let workers = workers.map_err(|error| failed(&error))?;
         let database = open(&workers)?;
+        if let Some(password) = password {
+            password::set(&workers, &database, password)?;
+        }
+        self.check_reach(&database)?;
         let backend = Arc::new(Served {
             workers: workers.clone(),
             database,
@@ -106,6 +109,23 @@ impl Arguments {
         server.stop(GRACE);
         workers.close();
         Ok(())
+    }
+
+    /// Nobody from elsewhere could connect while no password is set, so there is to be no listening
+    /// there either.
+    fn check_reach(&self, database: &sql::Database) -> bench::Result<()> {
+        let beyond = self
+            .listen
+            .iter()
+            .find(|address| !address.ip().is_loopback());
+        match beyond {
+            Some(address) if !database.has_password() => Err(bench::Error::input(format!(
+                "{address} can be reached from elsewhere, and no user has a password yet; set one \
+                 with --password-file FILE, or with ALTER ROLE weft PASSWORD while listening on \
+                 127.0.0.1"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn listeners(&self) -> bench::Result<Vec<TcpListener>> {

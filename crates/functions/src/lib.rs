@@ -44,4 +44,5 @@ pub use resolve::{
     Resolved, cast_by_name, common_type, matching_types, resolve_function, resolve_operator,
 };
 pub use set::{Rows, SetFunction};
+pub use string::write_identifier;
 pub use window::{Partition, WindowFunction};

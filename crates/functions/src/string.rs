@@ -36,7 +36,8 @@ pub(crate) static TABLES: &[&[Function]] = &[
 pub(crate) use bytes::OPERATORS as BYTES_OPERATORS;
 pub(crate) use case::lower;
 pub(crate) use concat::OPERATORS;
-pub(crate) use quote::{write_identifier, write_literal};
+pub use quote::write_identifier;
+pub(crate) use quote::write_literal;
 
 /// What a value may have at most, as in PostgreSQL: a gigabyte.
 const BYTES_MAX: usize = 1 << 30;

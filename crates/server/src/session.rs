@@ -8,7 +8,7 @@
 //! # Whose duty is what
 //! | server | session |
 //! | --- | --- |
-//! | names of portals, forms of columns, skipping after errors | names of statements ([`Session::statements`]): SQL has PREPARE and DEALLOCATE |
+//! | names of portals, forms of columns, skipping after errors | names of statements ([`Session::statement`]): SQL has PREPARE and DEALLOCATE |
 //! | ReadyForQuery, ParseComplete, ..., CommandComplete of Execute | all answers of a simple query, through [`Client`] |
 //! | forms of parameters are two | their values, lengths and types |
 //! | errors as fields | errors as [`SqlError`](types::SqlError), positions included |
@@ -18,14 +18,14 @@
 
 use std::{
     collections::BTreeMap, future::Future, net::IpAddr, num::NonZeroU32, pin::Pin, sync::Arc,
+    time::Duration,
 };
 
-use types::Result;
+use types::{Result, SqlError};
 
 use crate::{
     client::Client,
     control::Control,
-    named::Named,
     protocol::{CommandTag, Field, ParameterTypes, Parameters, TransactionStatus},
     scram::Verifier,
 };
@@ -111,11 +111,25 @@ pub trait Session: 'static {
     /// (`server_version`, `client_encoding`, `DateStyle`, ...).
     fn parameters(&self, tell: &mut dyn FnMut(&str, &str));
 
+    /// Tells those of them that have changed since they were told last.
+    fn changed_parameters(&mut self, _tell: &mut dyn FnMut(&str, &str)) {}
+
+    /// How long the client may be idle by now, and the error that ends the connection then.
+    fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        None
+    }
+
     /// Whether a transaction is open.
     fn status(&self) -> TransactionStatus;
 
-    /// The statements that were prepared.
-    fn statements(&mut self) -> &mut Named<Self::Statement>;
+    /// The statement that was prepared under a name; `""` is the unnamed one.
+    fn statement(&mut self, name: &str) -> Option<Self::Statement>;
+
+    /// Keeps a statement under a name, in place of the one that had it.
+    fn keep_statement(&mut self, name: &str, statement: Self::Statement);
+
+    /// Forgets the statement of a name, if there is one.
+    fn forget_statement(&mut self, name: &str);
 
     /// Carries out all statements of a text and answers: columns, rows and the end of each. If
     /// no transaction is open they are one, which ends with the text.

@@ -10,10 +10,12 @@
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
 //! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
 //! | queries within expressions | `subquery.rs` |
+//! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 //! | COPY | `copy.rs` |
 
 mod aggregate;
+mod arguments;
 mod call;
 mod change;
 mod clause;
@@ -23,6 +25,7 @@ mod convert;
 mod copy;
 mod from;
 mod group;
+mod index;
 mod insert;
 mod literal;
 mod order;
@@ -40,9 +43,9 @@ use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::common_table::CommonTable;
-pub(crate) use self::{copy::CopiedColumns, parameters::Parameters};
+pub(crate) use self::{copy::CopiedColumns, index::IndexEntries, parameters::Parameters};
 use crate::{
-    catalog::{Catalog, SearchPath},
+    catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,
     relation::{Output, Relation, ScanId, SharedId},
 };
@@ -62,6 +65,8 @@ pub(crate) struct Surroundings<'b> {
 pub(crate) struct Bound {
     pub(crate) relation: Relation,
     pub(crate) outputs: Vec<Output>,
+    /// The views that it names, those within them not counted.
+    pub(crate) views: Vec<ObjectId>,
 }
 
 /// Binds one statement.
@@ -83,6 +88,8 @@ pub(crate) struct Binder<'b> {
     named_windows: Vec<ast::NamedWindowDefinition>,
     /// Views within views.
     depth: u32,
+    /// See [`Bound::views`].
+    views: Vec<ObjectId>,
 }
 
 impl<'b> Binder<'b> {
@@ -105,7 +112,11 @@ impl<'b> Binder<'b> {
             Statement::Merge(merge) => binder.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
-        Ok(Bound { relation, outputs })
+        Ok(Bound {
+            relation,
+            outputs,
+            views: binder.views,
+        })
     }
 
     /// A binder for expressions of definitions.
@@ -114,6 +125,15 @@ impl<'b> Binder<'b> {
         parameters: &'b mut Parameters,
     ) -> Self {
         Binder::new(surroundings, "", parameters)
+    }
+
+    /// A binder for expressions of a text that are no part of a query.
+    pub(crate) fn for_text(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        parameters: &'b mut Parameters,
+    ) -> Self {
+        Binder::new(surroundings, text, parameters)
     }
 
     fn new(surroundings: &Surroundings<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {
@@ -131,6 +151,7 @@ impl<'b> Binder<'b> {
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             depth: 0,
+            views: Vec::new(),
         }
     }
 

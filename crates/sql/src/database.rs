@@ -4,7 +4,11 @@ use std::{rc::Rc, sync::Arc};
 
 use types::{Result, SqlError, SqlState};
 
-use crate::{catalog::Catalogs, execute::RowNumbers, index_keys::RowKeys};
+use crate::{
+    catalog::{Catalogs, Object},
+    execute::RowNumbers,
+    index_keys::RowKeys,
+};
 
 /// A database that understands SQL. One for each database of the engine's.
 pub struct Database {
@@ -31,6 +35,15 @@ impl Database {
             SqlError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
         })?;
         Ok(role.verifier.clone())
+    }
+
+    /// Whether there is a user who can connect with a password.
+    pub fn has_password(&self) -> bool {
+        let catalog = self.catalogs.current();
+        let mut objects = catalog.objects();
+        objects.any(|object| {
+            matches!(object, Object::Role(role) if role.can_login && role.verifier.is_some())
+        })
     }
 
     /// Opens the SQL side of a database of the engine's, made if there is none. `user` is the role

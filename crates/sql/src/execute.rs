@@ -46,7 +46,7 @@ mod simple;
 mod sort;
 mod window;
 
-use std::{future::Future, pin::Pin};
+use std::{cell::Cell, future::Future, pin::Pin};
 
 use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
@@ -66,6 +66,9 @@ pub(crate) use self::{
 /// Rows that operators hand over at once, as a rule.
 pub(crate) const BATCH_ROWS: usize = 256;
 
+/// Batches between two turns of other tasks: some thousand rows, hence about a millisecond.
+const BATCHES_PER_TURN: u32 = 16;
+
 /// What an execution has besides its operators.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'r> {
@@ -80,10 +83,23 @@ pub(crate) struct Run<'r> {
     pub(crate) shared: &'r SharedRows,
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
+    /// How many batches operators have handed on.
+    pub(crate) batches: &'r Cell<u32>,
     pub(crate) key_changes: &'r KeyChanges<'r>,
 }
 
 impl Run<'_> {
+    /// After each batch: gives the worker's other tasks a turn now and then, and whoever wants the
+    /// statement to be given up. One that finds all that it reads in the cache waits for nothing
+    /// else.
+    pub(crate) async fn pause(&self) {
+        let batches = self.batches.get().wrapping_add(1);
+        self.batches.set(batches);
+        if batches.is_multiple_of(BATCHES_PER_TURN) {
+            interleave::yield_now().await;
+        }
+    }
+
     pub(crate) fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
         Context {
             scratch,
@@ -163,6 +179,7 @@ impl<'p> Input<'p> {
         }
         self.batch.clear();
         self.taken = 0;
+        run.pause().await;
         self.operator.next(run, &mut self.batch).await
     }
 

@@ -23,7 +23,7 @@ mod statistics;
 pub use self::{
     database::Database,
     session::{
-        CopyForm, CopyTarget, Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status,
-        Tag,
+        CopyForm, CopyTarget, Field, Interrupt, KeepPassword, Notice, Portal, Prepared, Progress,
+        ResultRow, Session, Severity, Sink, Status, Tag,
     },
 };

@@ -4,6 +4,7 @@
 //! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
 //! plan can be found again by.
 
+pub(crate) mod command;
 pub(crate) mod constraints;
 pub(crate) mod copy;
 pub(crate) mod maintenance;
@@ -105,6 +106,24 @@ impl<'t> Source<'t> {
         }
     }
 
+    /// The part of it that begins with a token and goes to the end; positions stay those of the
+    /// whole.
+    ///
+    /// # Errors
+    /// 42601 if there is nothing.
+    pub(crate) fn part(&self, begins: usize) -> Result<Source<'t>> {
+        let end = TokenWithSpan::wrap(Token::EOF);
+        let tokens = self.tokens.get(begins..).unwrap_or_default().to_vec();
+        let lines = Lines::new(self.text);
+        source(self.text, &lines, tokens).ok_or_else(|| unexpected(self.text, &end))
+    }
+
+    /// That it begins as it does is an error.
+    pub(crate) fn not_expected(&self) -> SqlError {
+        let end = TokenWithSpan::wrap(Token::EOF);
+        unexpected(self.text, self.tokens.first().unwrap_or(&end))
+    }
+
     pub(crate) fn tokens(&self) -> &[TokenWithSpan] {
         &self.tokens
     }
@@ -114,16 +133,64 @@ impl<'t> Source<'t> {
     /// # Errors
     /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
     pub(crate) fn parse(&self) -> Result<ast::Statement> {
+        self.refuse_current_of()?;
         if maintenance::is_maintenance(self) {
             maintenance::maintenance(self)?;
             return Ok(maintenance::stand_in());
         }
-        parse_tokens(self.text, self.tokens.clone())
+        if self.has_words(&["reindex"]) {
+            let error = SqlError::unsupported("REINDEX");
+            return Err(error.hint("Drop the index and create it again."));
+        }
+        let mut tokens = self.tokens.clone();
+        if self.is_concurrent_drop() {
+            tokens.remove(2);
+        }
+        parse_tokens(self.text, tokens)
+    }
+
+    /// `DROP INDEX CONCURRENTLY`, which the parser does not know.
+    pub(crate) fn is_concurrent_drop(&self) -> bool {
+        self.has_words(&["drop", "index", "concurrently"])
+    }
+
+    fn has_words(&self, words: &[&str]) -> bool {
+        let is = |(token, known): (&TokenWithSpan, &&str)| {
+            matches!(&token.token, Token::Word(word)
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+        };
+        self.tokens.len() >= words.len() && self.tokens.iter().zip(words).all(is)
+    }
+}
+
+impl Source<'_> {
+    /// # Errors
+    /// 0A000 for `WHERE CURRENT OF`, which the parser does not know.
+    fn refuse_current_of(&self) -> Result<()> {
+        let is = |token: &TokenWithSpan, word: &str| {
+            matches!(&token.token, Token::Word(found)
+            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+        };
+        let mut triples = self.tokens.windows(3);
+        let found = triples.find(|triple| {
+            is(&triple[0], "where") && is(&triple[1], "current") && is(&triple[2], "of")
+        });
+        match found {
+            None => Ok(()),
+            Some(triple) => {
+                let error = SqlError::unsupported("WHERE CURRENT OF");
+                Err(match position::of(self.text, triple[1].span) {
+                    Some(position) => error.at(position),
+                    None => error,
+                })
+            }
+        }
     }
 }
 
 /// The syntax tree of the one statement that these tokens are; locations are those of `text`.
 pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
+    refuse_set_columns(text, &tokens)?;
     strengthen_locks(&mut tokens);
     let mut parser = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(DEPTH_MAX)
@@ -180,6 +247,32 @@ fn strengthen_locks(tokens: &mut Vec<TokenWithSpan>) {
             }
         }
         at += 1;
+    }
+}
+
+/// # Errors
+/// 0A000 for columns after `ON DELETE SET NULL` or `SET DEFAULT`, which the parser does not know.
+fn refuse_set_columns(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+    let is = |token: &TokenWithSpan, keywords: &[Keyword]| match &token.token {
+        Token::Word(word) => keywords.contains(&word.keyword),
+        _ => false,
+    };
+    let found = tokens.windows(5).find(|tokens| {
+        is(&tokens[0], &[Keyword::ON])
+            && is(&tokens[1], &[Keyword::DELETE, Keyword::UPDATE])
+            && is(&tokens[2], &[Keyword::SET])
+            && is(&tokens[3], &[Keyword::NULL, Keyword::DEFAULT])
+            && tokens[4].token == Token::LParen
+    });
+    match found {
+        Some(tokens) => {
+            let position = Lines::new(text).position(tokens[4].span.start);
+            Err(
+                SqlError::unsupported("a list of columns after SET NULL or SET DEFAULT")
+                    .at(position),
+            )
+        }
+        None => Ok(()),
     }
 }
 

@@ -13,9 +13,11 @@ mod basis;
 mod cost;
 mod decorrelate;
 mod estimate;
+mod implied;
 mod join;
 mod lower;
 mod order;
+mod ordering;
 mod points;
 mod push;
 #[cfg(test)]
@@ -40,7 +42,7 @@ pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,
     lower::{Planned, plan, row_layout},
-    write::tables,
+    write::{locks_rows, tables},
 };
 
 /// A physical operator with its inputs.

@@ -110,6 +110,18 @@ pub(crate) struct Scan {
     pub(crate) columns: Vec<(ColumnId, usize)>,
     /// The record's own key, as bytes, for those that write or lock it.
     pub(crate) key: ColumnId,
+    /// The indexes that it may read by.
+    pub(crate) indexes: Vec<ScanIndex>,
+}
+
+/// An index of a table that is read, over the scan's columns.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ScanIndex {
+    /// Its position among the table's.
+    pub(crate) at: usize,
+    pub(crate) keys: Vec<Expression>,
+    /// It has the rows for which all of these are true.
+    pub(crate) predicate: Vec<Expression>,
 }
 
 /// A call of a function that returns rows.

@@ -9,34 +9,53 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER TABLE | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
-//! | SET and SHOW | `settings.rs` |
+//! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
+//! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
+//! | SET and SHOW, and what settings do | `settings.rs` |
+//! | giving a statement up; what is told beside results | `interrupt.rs`, `notice.rs` |
 //! | prepared statements | `prepared.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
 mod alter_table;
 mod block;
 mod copy;
+mod cursor;
 mod deferred;
 mod define;
 mod enumeration;
 mod environment;
 mod execution;
 mod foreign_key;
+mod interrupt;
+mod lock;
 mod maintenance;
+mod named;
+mod new_index;
 mod new_table;
+mod new_view;
+mod notice;
 mod prepared;
 mod query;
 mod references;
+mod role;
 mod set_constraints;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    fmt,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 use engine::Transaction;
 use functions::Patterns;
@@ -44,17 +63,26 @@ use sqlparser::ast::Statement;
 use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
-    block::Block, deferred::Deferred, environment::Surrounding, query::Planned, settings::Values,
+    block::Block,
+    cursor::Cursor,
+    deferred::Deferred,
+    environment::Surrounding,
+    interrupt::interruptible,
+    named::Statements,
+    query::Planned,
+    settings::{Effects, Values},
 };
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source, constraints::SetConstraints},
+    parse::{self, Source, command::Command, constraints::SetConstraints},
 };
 
 pub use self::{
     block::Status,
     copy::{CopyForm, CopyTarget},
+    interrupt::Interrupt,
+    notice::{Notice, Severity},
     prepared::{Portal, Prepared, Progress},
 };
 
@@ -129,6 +157,9 @@ pub trait Sink {
     /// There was no statement in the text.
     fn empty(&mut self) {}
 
+    /// Something to know beside the results.
+    fn notice(&mut self, _: &Notice) {}
+
     /// Waits until more rows can be taken. Called between batches.
     ///
     /// # Errors
@@ -174,6 +205,10 @@ pub trait Sink {
     fn end_copy_out(&mut self) {}
 }
 
+/// What is kept of a password, in PostgreSQL's form; a text that is in that form already is kept
+/// as it is.
+pub type KeepPassword = fn(&str) -> Result<String>;
+
 /// One client's side of a database.
 pub struct Session {
     database: Arc<Database>,
@@ -181,12 +216,22 @@ pub struct Session {
     settings: Settings,
     /// As they were set, by name.
     values: Values,
+    /// What they do.
+    effects: Effects,
+    interrupt: Option<Rc<dyn Interrupt>>,
+    passwords: Option<KeepPassword>,
     search_path: SearchPath,
     changes: Changes,
     block: Block,
+    /// The statement is one of several of a text.
+    is_batch: bool,
     transaction: Option<Transaction>,
     deferred: Deferred,
     surrounding: Surrounding,
+    statements: Statements,
+    cursors: Vec<Cursor>,
+    /// How many batches its statements have handed on, all together.
+    batches: Cell<u32>,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
     plans: RefCell<HashMap<String, Rc<Planned>>>,
@@ -200,15 +245,51 @@ impl Session {
             engine: engine.clone(),
             settings: Settings::default(),
             values: Values::default(),
+            effects: Effects::default(),
+            interrupt: None,
+            passwords: None,
             search_path: SearchPath::default(),
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
+            is_batch: false,
             transaction: None,
             deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
+            statements: Statements::default(),
+            cursors: Vec::new(),
+            batches: Cell::new(0),
             patterns: Patterns::default(),
             plans: RefCell::default(),
         }
+    }
+
+    /// Gives the session the number by which clients know it, and who may want its statements to
+    /// be given up.
+    pub fn attach(&mut self, process_id: i32, interrupt: Rc<dyn Interrupt>) {
+        self.surrounding.set_process_id(process_id);
+        self.interrupt = Some(interrupt);
+    }
+
+    /// Tells the session what is kept of passwords. Until then none can be set.
+    pub fn keep_passwords(&mut self, keep: KeepPassword) {
+        self.passwords = Some(keep);
+    }
+
+    /// How long its client may be idle by now, and the error that ends the connection then.
+    pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        let (limit, state, message) = match self.status() {
+            Status::Idle => (
+                self.effects.idle_limit,
+                SqlState::IDLE_SESSION_TIMEOUT,
+                "terminating connection due to idle-session timeout",
+            ),
+            Status::Open | Status::Failed => (
+                self.effects.idle_in_transaction_limit,
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            ),
+        };
+        Some((limit?, SqlError::new(state, message)))
     }
 
     /// Whether a transaction is open, and whether it has failed.
@@ -242,15 +323,18 @@ impl Session {
         if sources.is_empty() {
             sink.empty();
         }
+        self.is_batch = sources.len() > 1;
         for source in sources {
             self.statement(&source, sink).await?;
         }
+        self.is_batch = false;
         Ok(())
     }
 
     /// A statement has failed: so has its transaction. One that was not begun explicitly is
     /// rolled back.
     pub fn failed(&mut self) {
+        self.is_batch = false;
         match self.block.fail() {
             true => {}
             false => self.roll_back(),
@@ -258,25 +342,160 @@ impl Session {
     }
 
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
-        if self.block.status() != Status::Failed && self.planned(source, sink).await? {
+        self.enter();
+        if !source.may_have_plan()
+            && let Some(command) = source.command()?
+        {
+            if !command.heals() {
+                self.block.check()?;
+            }
+            return self.command(&command, source, sink).await;
+        }
+        self.block.check()?;
+        let (interrupt, limit) = self.limits();
+        interruptible(interrupt, limit, self.on_rows(source, sink)).await?;
+        self.set_pending()
+    }
+
+    /// Who may want a statement to be given up, and how long it may take.
+    fn limits(&self) -> (Option<Rc<dyn Interrupt>>, Option<Duration>) {
+        (self.interrupt.clone(), self.effects.statement_limit)
+    }
+
+    /// A statement about the session itself.
+    async fn command(
+        &mut self,
+        command: &Command,
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let (interrupt, limit) = self.limits();
+        let word = match command {
+            Command::Begin { .. }
+            | Command::Commit { .. }
+            | Command::Rollback { .. }
+            | Command::Savepoint(_)
+            | Command::Release(_)
+            | Command::RollbackTo(_) => return self.control(command, sink).await,
+            Command::SetTransaction(modes) => {
+                if !self.is_in_block() {
+                    self.tell(sink, &Notice::outside_block("SET TRANSACTION"));
+                }
+                self.set_modes(*modes)?;
+                "SET"
+            }
+            Command::SetCharacteristics(modes) => {
+                self.set_characteristics(*modes)?;
+                "SET"
+            }
+            Command::Set { name, scope, value } => {
+                return self.set_statement(name, *scope, value, sink);
+            }
+            Command::Reset(name) => {
+                self.reset(name)?;
+                "RESET"
+            }
+            Command::ResetAll => {
+                self.reset_all()?;
+                "RESET"
+            }
+            Command::Show(_) | Command::ShowAll => return self.show(command, sink),
+            Command::DiscardAll => {
+                self.discard_all()?;
+                "DISCARD ALL"
+            }
+            Command::DiscardPlans => {
+                self.plans.borrow_mut().clear();
+                "DISCARD PLANS"
+            }
+            Command::DiscardSequences => "DISCARD SEQUENCES",
+            Command::DiscardTemporary => "DISCARD TEMP",
+            Command::Prepare {
+                name,
+                types,
+                begins,
+            } => {
+                self.prepare_named(name, types, &source.part(*begins)?)?;
+                "PREPARE"
+            }
+            Command::Execute { name, arguments } => {
+                return self.execute_named(name, arguments, source, sink).await;
+            }
+            Command::Deallocate(name) => {
+                let tag = self.deallocate(name)?;
+                return sink.complete(tag);
+            }
+            Command::DeallocateAll => {
+                self.forget_all_prepared();
+                "DEALLOCATE ALL"
+            }
+            Command::Declare(declared) => {
+                let query = source.part(declared.begins)?;
+                self.declare(declared, &query).await?;
+                "DECLARE CURSOR"
+            }
+            Command::Fetch {
+                name,
+                direction,
+                is_move,
+            } => return self.fetch(name, *direction, *is_move, sink).await,
+            Command::Close(name) => {
+                self.close(name)?;
+                "CLOSE CURSOR"
+            }
+            Command::CloseAll => {
+                self.cursors.clear();
+                "CLOSE CURSOR ALL"
+            }
+            Command::CreateRole { name, options } => {
+                let creating = self.create_role(name, options, sink);
+                return interruptible(interrupt, limit, creating).await;
+            }
+            Command::AlterRole { role, options } => {
+                let changing = self.alter_role(role, options, sink);
+                return interruptible(interrupt, limit, changing).await;
+            }
+            Command::RenameRole { role, name } => {
+                interruptible(interrupt, limit, self.rename_role(role, name)).await?;
+                "ALTER ROLE"
+            }
+            Command::DropRoles { names, if_exists } => {
+                let dropping = self.drop_roles(names, *if_exists, sink);
+                return interruptible(interrupt, limit, dropping).await;
+            }
+            Command::Lock {
+                tables,
+                mode,
+                waits,
+            } => {
+                let locking = self.lock_tables(tables, *mode, *waits);
+                interruptible(interrupt, limit, locking).await?;
+                "LOCK TABLE"
+            }
+        };
+        sink.complete(Tag::Word(word))
+    }
+
+    /// A statement that reads or changes rows or definitions.
+    async fn on_rows(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
+        if self.planned(source, sink).await? {
             return Ok(());
         }
         if let Some(set) = SetConstraints::read(source)? {
-            self.block.check_open()?;
             return self.set_constraints(&set, sink).await;
         }
         if source.begins_with("copy") {
-            self.block.check_open()?;
             return self.copy(source, sink).await;
         }
         let statement = source.parse()?;
-        self.block.check(&statement)?;
+        if source.is_concurrent_drop() {
+            self.not_in_block("DROP INDEX CONCURRENTLY")?;
+        }
         match &statement {
-            Statement::StartTransaction { .. }
-            | Statement::Commit { .. }
-            | Statement::Rollback { .. }
-            | Statement::Savepoint { .. }
-            | Statement::ReleaseSavepoint { .. } => self.control(&statement, sink).await,
+            Statement::CreateIndex(create) if create.concurrently => {
+                self.may_write("CREATE INDEX")?;
+                self.create_index_concurrently(create, sink).await
+            }
             Statement::CreateTable(_)
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
@@ -285,28 +504,28 @@ impl Session {
             | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::AlterTable(_)
-            | Statement::Truncate(_) => self.define(&statement, sink).await,
-            Statement::Set(_) | Statement::ShowVariable { .. } | Statement::Reset(_) => {
-                self.setting(&statement, sink).await
+            | Statement::Truncate(_) => {
+                self.may_write(&words(&statement))?;
+                self.define(&statement, sink).await
             }
             Statement::Vacuum(_) => self.maintain(source, sink).await,
-            other => {
-                let text = other.to_string();
-                let words: Vec<&str> = text.split_whitespace().take(2).collect();
-                Err(SqlError::unsupported(words.join(" ")))
-            }
+            other => Err(SqlError::unsupported(words(other))),
         }
     }
 
     /// The transaction that statements run in; begun if there is none.
     fn begin(&mut self) -> Result<&Transaction> {
         if self.transaction.is_none() {
-            let options = self.block.options();
+            let options = self.options();
             let transaction = self
                 .engine
                 .begin(options)
                 .map_err(crate::catalog::from_engine)?;
             transaction.set_on_conflict(engine::OnConflict::Wait);
+            transaction.set_lock_timeout(self.effects.lock_limit);
+            if self.effects.is_relaxed {
+                transaction.set_durability(engine::Durability::Relaxed);
+            }
             self.changes.clear();
             self.surrounding.begin_transaction();
             self.transaction = Some(transaction);
@@ -314,5 +533,15 @@ impl Session {
         self.transaction
             .as_ref()
             .ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
+    }
+}
+
+/// The name of a statement: its first two words.
+fn words(statement: &Statement) -> String {
+    let text = statement.to_string();
+    let words: Vec<&str> = text.split_whitespace().take(2).collect();
+    match words.as_slice() {
+        ["TRUNCATE", _] => "TRUNCATE TABLE".to_owned(),
+        words => words.join(" "),
     }
 }

@@ -261,6 +261,17 @@ fn a_foreign_key_is_added_beside_nobody_who_writes() {
     assert_eq!(state(bed.reply_of(&writes)), "23503");
 }
 
+#[test]
+fn what_is_missing_is_refused_by_name() {
+    let mut bed = bed("");
+    for text in [
+        "create table d (a int, b int, foreign key (a) references p on delete set null (a))",
+        "create table d (a int references p match partial)",
+    ] {
+        assert_eq!(state(bed.run(text)), "0A000", "{text}");
+    }
+}
+
 /// Sessions that insert, move and delete at both ends of foreign keys with all actions, in
 /// transactions of all levels, each waiting for whom it has to.
 #[test]

@@ -58,6 +58,9 @@ impl Weft {
                 if replies.send(answer).is_err() {
                     break;
                 }
+                // A text is a connection of its own in PostgreSQL; here one session goes on, so
+                // that its plans are used again.
+                bed.run("rollback; reset all").unwrap();
             }
         });
         Weft {

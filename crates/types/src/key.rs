@@ -65,6 +65,11 @@ const NULL_LAST: u8 = 2;
 const NAN_BITS: u32 = 0x7fc0_0000;
 const NAN_BITS_LONG: u64 = 0x7ff8_0000_0000_0000;
 
+/// Whether values of a type have keys.
+pub fn has_order(ty: Type) -> bool {
+    matches!(ty, Type::Scalar(scalar) | Type::Array(scalar) if scalar != Scalar::Json)
+}
+
 /// Appends the key of a value.
 ///
 /// # Errors

@@ -1,31 +1,24 @@
 //! SQL sessions behind the PostgreSQL protocol.
 
-use std::{num::NonZeroU32, rc::Rc, sync::Arc};
+use std::{
+    collections::HashMap,
+    num::NonZeroU32,
+    rc::Rc,
+    sync::Arc,
+    task::{self, Poll},
+    time::Duration,
+};
 
 use server::{
-    Backend, Client, CommandTag, Execution, Format, Named, ParameterTypes, Parameters, Startup,
-    Task, TransactionStatus, Verifier,
+    Backend, Client, CommandTag, Control, Execution, Format, Named, ParameterTypes, Parameters,
+    Severity, Startup, Task, TransactionStatus, Verifier,
 };
 use sql::{
-    CopyForm, CopyTarget, Field, Portal, Prepared, Progress, ResultRow, Session, Sink, Status, Tag,
+    CopyForm, CopyTarget, Field, Interrupt, Notice, Portal, Prepared, Progress, ResultRow, Session,
+    Sink, Status, Tag,
 };
 use types::{Result, SqlError, SqlState, Type};
 use weft::Context;
-
-/// What clients are told as soon as they are connected.
-const TOLD: &[&str] = &[
-    "application_name",
-    "client_encoding",
-    "DateStyle",
-    "default_transaction_read_only",
-    "integer_datetimes",
-    "IntervalStyle",
-    "is_superuser",
-    "server_encoding",
-    "server_version",
-    "standard_conforming_strings",
-    "TimeZone",
-];
 
 /// A database and its workers.
 pub(super) struct Served {
@@ -63,12 +56,21 @@ impl Backend for Served {
         // A role may be there that was dropped since it was asked for its password.
         self.database.verifier(&startup.user)?;
         let mut session = Session::new(&self.database, context.engine_session(), &startup.user);
+        session.attach(
+            startup.control.process(),
+            Rc::new(Cancelled(startup.control.clone())),
+        );
+        session.keep_passwords(super::password::keep);
         for (name, value) in &startup.settings {
-            session.set(name, value)?;
+            session.set_initially(name, value)?;
         }
+        // The client is told them next.
+        session.take_reported();
+        let told = session.reported().collect();
         Ok(Connection {
             session,
-            statements: Named::default(),
+            told,
+            described: Named::default(),
         })
     }
 }
@@ -76,7 +78,19 @@ impl Backend for Served {
 /// One client.
 pub(super) struct Connection {
     session: Session,
-    statements: Named<Statement>,
+    /// The settings that the client knows.
+    told: HashMap<&'static str, String>,
+    /// How the protocol describes the session's prepared statements, as far as it was asked.
+    described: Named<Statement>,
+}
+
+/// A client's wish to have its statement given up, or the server's.
+struct Cancelled(Arc<Control>);
+
+impl Interrupt for Cancelled {
+    fn poll(&self, context: &mut task::Context<'_>) -> Poll<SqlError> {
+        self.0.poll(context)
+    }
 }
 
 /// A prepared statement, as the protocol describes it.
@@ -87,6 +101,18 @@ struct Described {
     prepared: Rc<Prepared>,
     parameters: Vec<u32>,
     fields: Option<Vec<server::Field>>,
+}
+
+impl Statement {
+    fn new(prepared: Rc<Prepared>) -> Statement {
+        let types = prepared.parameter_types().iter();
+        let fields = prepared.fields();
+        Statement(Rc::new(Described {
+            parameters: types.map(|ty| ty.oid()).collect(),
+            fields: fields.map(|fields| fields.iter().map(described).collect()),
+            prepared,
+        }))
+    }
 }
 
 impl server::Statement for Statement {
@@ -104,11 +130,25 @@ impl server::Session for Connection {
     type Portal = Portal;
 
     fn parameters(&self, tell: &mut dyn FnMut(&str, &str)) {
-        for name in TOLD {
-            if let Ok(value) = self.session.shows(name) {
+        for (name, value) in self.session.reported() {
+            tell(name, &value);
+        }
+    }
+
+    fn changed_parameters(&mut self, tell: &mut dyn FnMut(&str, &str)) {
+        if !self.session.take_reported() {
+            return;
+        }
+        for (name, value) in self.session.reported() {
+            if self.told.get(name) != Some(&value) {
                 tell(name, &value);
+                self.told.insert(name, value);
             }
         }
+    }
+
+    fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        self.session.idle_limit()
     }
 
     fn status(&self) -> TransactionStatus {
@@ -119,8 +159,28 @@ impl server::Session for Connection {
         }
     }
 
-    fn statements(&mut self) -> &mut Named<Statement> {
-        &mut self.statements
+    fn statement(&mut self, name: &str) -> Option<Statement> {
+        let prepared = self.session.prepared(name)?;
+        // SQL's PREPARE and DEALLOCATE change what there is under a name.
+        if let Some(described) = self.described.get(name)
+            && Rc::ptr_eq(&described.0.prepared, prepared)
+        {
+            return Some(described.clone());
+        }
+        let described = Statement::new(prepared.clone());
+        self.described.insert(name, described.clone());
+        Some(described)
+    }
+
+    fn keep_statement(&mut self, name: &str, statement: Statement) {
+        self.session
+            .keep_prepared(name, statement.0.prepared.clone());
+        self.described.insert(name, statement);
+    }
+
+    fn forget_statement(&mut self, name: &str) {
+        self.session.forget_prepared(name);
+        self.described.remove(name);
     }
 
     async fn simple(&mut self, text: &str, client: &mut Client<'_>) -> Result<()> {
@@ -141,16 +201,7 @@ impl server::Session for Connection {
         });
         let types = types.collect::<Result<Vec<_>>>()?;
         let prepared = self.session.prepare(text, &types)?;
-        let fields = prepared.fields();
-        Ok(Statement(Rc::new(Described {
-            parameters: prepared
-                .parameter_types()
-                .iter()
-                .map(|ty| ty.oid())
-                .collect(),
-            fields: fields.map(|fields| fields.iter().map(described).collect()),
-            prepared: Rc::new(prepared),
-        })))
+        Ok(Statement::new(Rc::new(prepared)))
     }
 
     async fn bind(&mut self, statement: &Statement, parameters: Parameters<'_>) -> Result<Portal> {
@@ -214,6 +265,20 @@ impl Sink for ToClient<'_, '_> {
 
     fn empty(&mut self) {
         self.0.empty_query();
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let report = &notice.report;
+        self.0.notice(&server::Notice {
+            severity: match notice.severity {
+                sql::Severity::Notice => Severity::Notice,
+                sql::Severity::Warning | sql::Severity::Error => Severity::Warning,
+            },
+            code: report.state().code().to_owned().into(),
+            message: report.message().to_owned().into(),
+            detail: report.detail_text().map(str::to_owned),
+            hint: report.hint_text().map(|hint| hint.to_owned().into()),
+        });
     }
 
     async fn drain(&mut self) -> Result<()> {

@@ -174,7 +174,7 @@ fn needs_quotes(name: &str) -> bool {
 }
 
 /// Appends a name, in quotes if it needs them.
-pub(crate) fn write_identifier(name: &str, out: &mut impl Sink) {
+pub fn write_identifier(name: &str, out: &mut impl Sink) {
     if !needs_quotes(name) {
         out.put(name.as_bytes());
         return;

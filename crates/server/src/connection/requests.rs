@@ -8,6 +8,7 @@ use std::{convert::Infallible, num::NonZeroU32};
 
 use types::{Result, SqlError, SqlState};
 
+use super::within;
 use crate::{
     client::Client,
     named::Named,
@@ -39,6 +40,8 @@ pub(super) struct Requests<'a, S: Session> {
     portals: Named<Bound<S>>,
     /// The text of a simple query, kept while more is read from the client.
     text: String,
+    /// The client was told that it can go on, and nothing has come since.
+    is_idle: bool,
 }
 
 impl<'a, S: Session> Requests<'a, S> {
@@ -48,6 +51,7 @@ impl<'a, S: Session> Requests<'a, S> {
             wire,
             portals: Named::default(),
             text: String::new(),
+            is_idle: true,
         }
     }
 
@@ -69,7 +73,7 @@ impl<'a, S: Session> Requests<'a, S> {
                 }
                 Carried::Awaited => {
                     turn = 0;
-                    self.wire.receive().await?;
+                    self.receive().await?;
                     // What was said before was not meant for what comes now.
                     self.wire.control.begin();
                 }
@@ -77,6 +81,16 @@ impl<'a, S: Session> Requests<'a, S> {
             if self.wire.conversation.phase() == Phase::Closed {
                 return Err(Ended::Lost);
             }
+        }
+    }
+
+    /// Waits for bytes, but no longer than an idle client may take.
+    async fn receive(&mut self) -> std::result::Result<(), Ended> {
+        match self.session.idle_limit().filter(|_| self.is_idle) {
+            None => self.wire.receive().await,
+            Some((limit, error)) => within(limit, self.wire.receive())
+                .await
+                .unwrap_or(Err(Ended::Fatal(error))),
         }
     }
 
@@ -96,6 +110,7 @@ impl<'a, S: Session> Requests<'a, S> {
                 return Ok(Carried::Out);
             }
         };
+        self.is_idle = false;
         let done = match request {
             Request::Query(text) => {
                 self.text.clear();
@@ -149,7 +164,7 @@ impl<'a, S: Session> Requests<'a, S> {
             // What is not there is closed already.
             Request::Close(target, name) => {
                 match target {
-                    Target::Statement => drop(self.session.statements().remove(name)),
+                    Target::Statement => self.session.forget_statement(name),
                     Target::Portal => drop(self.portals.remove(name)),
                 }
                 self.wire.output.close_complete();
@@ -175,7 +190,7 @@ impl<'a, S: Session> Requests<'a, S> {
     }
 
     async fn query(&mut self) -> std::result::Result<(), Ended> {
-        self.session.statements().remove("");
+        self.session.forget_statement("");
         self.portals.remove("");
         let formats = Formats::All(Format::Text);
         let mut client = Client::new(self.wire, &formats);
@@ -242,8 +257,12 @@ impl<'a, S: Session> Requests<'a, S> {
         if status == TransactionStatus::Idle {
             self.portals.clear();
         }
-        self.wire.output.ready_for_query(status);
+        let output = &mut self.wire.output;
+        self.session
+            .changed_parameters(&mut |name, value| output.parameter_status(name, value));
+        output.ready_for_query(status);
         self.wire.flushes = true;
+        self.is_idle = true;
     }
 }
 
@@ -257,15 +276,15 @@ enum Carried {
 async fn parse_into<S: Session>(session: &mut S, parse: Parse<'_>) -> Result<()> {
     let name = parse.name;
     if name.is_empty() {
-        session.statements().remove(name);
-    } else if session.statements().get(name).is_some() {
+        session.forget_statement(name);
+    } else if session.statement(name).is_some() {
         return Err(SqlError::new(
             SqlState::DUPLICATE_PREPARED_STATEMENT,
             format!("prepared statement \"{name}\" already exists"),
         ));
     }
     let statement = session.parse(parse.text, parse.types).await?;
-    session.statements().insert(name, statement);
+    session.keep_statement(name, statement);
     Ok(())
 }
 
@@ -314,7 +333,7 @@ async fn bind_into<S: Session>(
 }
 
 fn find_statement<S: Session>(session: &mut S, name: &str) -> Result<S::Statement> {
-    session.statements().get(name).cloned().ok_or_else(|| {
+    session.statement(name).ok_or_else(|| {
         SqlError::new(
             SqlState::INVALID_SQL_STATEMENT_NAME,
             match name {

@@ -134,8 +134,16 @@ impl Session for FewSession {
         self.status.unwrap_or(TransactionStatus::Idle)
     }
 
-    fn statements(&mut self) -> &mut Named<Prepared> {
-        &mut self.statements
+    fn statement(&mut self, name: &str) -> Option<Prepared> {
+        self.statements.get(name).cloned()
+    }
+
+    fn keep_statement(&mut self, name: &str, statement: Prepared) {
+        self.statements.insert(name, statement);
+    }
+
+    fn forget_statement(&mut self, name: &str) {
+        self.statements.remove(name);
     }
 
     async fn simple(&mut self, text: &str, client: &mut Client<'_>) -> Result<()> {

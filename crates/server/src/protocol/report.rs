@@ -73,7 +73,7 @@ pub struct Notice {
     /// [`Severity::Warning`] or less.
     pub severity: Severity,
     /// A SQLSTATE: `00000`, or `01000` of warnings, if there is no better one.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// What it says.
     pub message: Cow<'static, str>,
     /// More of it.
@@ -91,7 +91,7 @@ impl Notice {
         };
         Notice {
             severity,
-            code,
+            code: code.into(),
             message: message.into(),
             detail: None,
             hint: None,
@@ -99,7 +99,7 @@ impl Notice {
     }
 
     pub(crate) fn fields(&self) -> Vec<(u8, String)> {
-        let mut fields = begin(self.severity, self.code, &self.message);
+        let mut fields = begin(self.severity, &self.code, &self.message);
         fields.extend(self.detail.clone().map(|text| (b'D', without_zeros(text))));
         let hint = self.hint.clone().map(Cow::into_owned);
         fields.extend(hint.map(|text| (b'H', without_zeros(text))));

@@ -402,8 +402,16 @@ impl Session for TestSession {
         self.status
     }
 
-    fn statements(&mut self) -> &mut Named<Shared> {
-        &mut self.statements
+    fn statement(&mut self, name: &str) -> Option<Shared> {
+        self.statements.get(name).cloned()
+    }
+
+    fn keep_statement(&mut self, name: &str, statement: Shared) {
+        self.statements.insert(name, statement);
+    }
+
+    fn forget_statement(&mut self, name: &str) {
+        self.statements.remove(name);
     }
 
     async fn simple(&mut self, text: &str, client: &mut Client<'_>) -> Result<()> {

@@ -56,8 +56,12 @@ impl<'b> Binder<'b> {
             checks,
             generated,
         }));
-        let outputs = Vec::new();
-        Ok((Bound { relation, outputs }, copied))
+        let bound = Bound {
+            relation,
+            outputs: Vec::new(),
+            views: Vec::new(),
+        };
+        Ok((bound, copied))
     }
 
     /// The columns whose rows go to the client.

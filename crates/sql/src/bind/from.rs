@@ -201,6 +201,7 @@ impl Binder<'_> {
         let scan = Scan {
             id: self.new_scan(),
             table: table.clone(),
+            indexes: self.scan_indexes(table, &columns),
             columns,
             key: self.new_column(),
         };

@@ -108,6 +108,9 @@ impl Binder<'_> {
                 "views are nested too deeply",
             ));
         }
+        if self.depth == 0 && !self.views.contains(&view.id) {
+            self.views.push(view.id);
+        }
         let text = view.text.clone();
         let sources = crate::parse::split(&text)?;
         let statement = match sources.as_slice() {

@@ -76,6 +76,7 @@ impl Binder<'_> {
                 predicate,
             });
         }
+        checks.extend(self.index_checks(table, &columns)?);
         let mut generated = Vec::new();
         for (at, column) in table
             .columns

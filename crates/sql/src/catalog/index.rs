@@ -58,6 +58,12 @@ pub enum IndexKey {
 }
 
 impl Index {
+    /// Whether entries are more than columns of a row: it has an expression or a predicate.
+    pub fn is_computed(&self) -> bool {
+        let is_expression = |column: &IndexColumn| matches!(column.key, IndexKey::Expression(_));
+        self.predicate.is_some() || self.columns.iter().any(is_expression)
+    }
+
     /// The columns that it is ordered by, by position, if it is by columns alone.
     pub fn key_columns(&self) -> Option<Vec<u16>> {
         let columns = self.columns.iter().map(|column| match column.key {

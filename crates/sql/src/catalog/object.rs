@@ -15,6 +15,8 @@ use super::{EnumType, Role, Schema, Sequence, Table, View};
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
+    /// The role that a database has from the beginning.
+    pub const FIRST_ROLE: Self = Self(10);
     /// The schema `pg_catalog`, as in PostgreSQL.
     pub const PG_CATALOG: Self = Self(11);
     /// The schema `public`, as in PostgreSQL.

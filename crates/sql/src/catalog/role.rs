@@ -20,4 +20,17 @@ pub struct Role {
     pub can_login: bool,
     /// Nothing is refused to it.
     pub is_superuser: bool,
+    /// It may create, change and drop roles that are no superusers.
+    #[serde(default)]
+    pub can_create_roles: bool,
+    /// It may create databases, of which there is one.
+    #[serde(default)]
+    pub can_create_databases: bool,
+    /// It has what the roles have that it is a member of. There are no members yet.
+    #[serde(default = "yes")]
+    pub inherits: bool,
+}
+
+fn yes() -> bool {
+    true
 }

@@ -61,9 +61,6 @@ pub trait IndexKeys: Send + Sync {
     ) -> Result<(Extractor, IndexOptions)>;
 }
 
-/// The number of the role that a database has from the beginning, as in PostgreSQL.
-const FIRST_ROLE: ObjectId = ObjectId(10);
-
 /// See the module text.
 pub struct Catalogs {
     pub(super) tables: Tables,
@@ -189,11 +186,14 @@ impl Catalogs {
             }))
         };
         let role = Role {
-            id: FIRST_ROLE,
+            id: ObjectId::FIRST_ROLE,
             name: Arc::from(role),
             verifier: None,
             can_login: true,
             is_superuser: true,
+            can_create_roles: true,
+            can_create_databases: true,
+            inherits: true,
         };
         let objects = [
             schema(ObjectId::PG_CATALOG, "pg_catalog"),

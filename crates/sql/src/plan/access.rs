@@ -12,27 +12,35 @@ use super::{
     Access, KeyRange,
     cost::{FETCHED, POINT, SCANNED, SEEK},
     estimate::Estimator,
+    implied::{is_all_implied, is_same},
     lower::Lowering,
 };
 use crate::{
-    catalog::{IndexKey, RowKey, Table},
+    catalog::{RowKey, Table},
     expression::{ColumnId, Expression, Kind},
     program::{Layout, Program, comparison},
-    relation::Scan,
+    relation::{Scan, ScanIndex},
 };
 
 /// Tables of whose values nothing is known are thought to have so many rows: they may have just
 /// been made, and then a plan must not be a bad one when they are full.
 const ROWS_UNKNOWN_MIN: f64 = 1_000.0;
 
-/// A condition on a column of the table by values that do not come from its rows.
+/// A condition that compares something of the table's with a value that does not come from its rows.
 #[derive(Clone, Copy)]
 struct Bound<'e> {
-    attribute: usize,
+    target: &'e Expression,
     comparison: Comparison,
     value: &'e Expression,
     /// The condition's position.
     condition: usize,
+}
+
+impl Bound<'_> {
+    /// Whether it bounds a part of a key.
+    fn is_on(&self, key: &Expression, ty: Type) -> bool {
+        is_same(self.target, key) && is_alike(self.value.ty, ty)
+    }
 }
 
 /// Which key records are found by.
@@ -94,6 +102,19 @@ pub(crate) fn index_columns(index: &crate::catalog::Index) -> Vec<KeyColumn> {
         .collect()
 }
 
+impl KeyRange {
+    /// All entries of an index.
+    pub(super) fn whole(index: &crate::catalog::Index) -> Self {
+        KeyRange {
+            columns: index_columns(index),
+            equal: Vec::new(),
+            lower: None,
+            upper: None,
+            is_point: false,
+        }
+    }
+}
+
 impl<'e> Choice<'e> {
     /// The positions of the conditions that say no more than it.
     pub(super) fn covered(&self) -> impl Iterator<Item = usize> {
@@ -111,26 +132,34 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// The range of a key that bounds determine; `None` if they do not.
-    fn of_key(
-        by: By,
-        bounds: &[Bound<'e>],
-        attributes: &[Option<usize>],
-        columns: Vec<KeyColumn>,
-        is_unique: bool,
-    ) -> Option<Self> {
-        let mut found = Choice {
+    /// All entries of an index.
+    fn whole(by: By, columns: Vec<KeyColumn>) -> Self {
+        Choice {
             by,
+            columns,
             equal: Vec::new(),
             lower: None,
             upper: None,
             is_point: false,
             rows: 0.0,
             cost: 0.0,
-            columns,
-        };
-        for attribute in attributes {
-            let of_column = |bound: &&Bound<'e>| Some(bound.attribute) == *attribute;
+        }
+    }
+
+    /// The range of a key that bounds determine; `None` if they do not.
+    fn of_key(
+        by: By,
+        bounds: &[Bound<'e>],
+        keys: &[Expression],
+        columns: Vec<KeyColumn>,
+        is_unique: bool,
+    ) -> Option<Self> {
+        let mut found = Choice::whole(by, columns);
+        for (at, key) in keys.iter().enumerate() {
+            let Some(ty) = found.columns.get(at).map(|column| column.ty) else {
+                break;
+            };
+            let of_column = |bound: &&Bound<'e>| bound.is_on(key, ty);
             let own = bounds.iter().filter(of_column);
             if let Some(bound) = own
                 .clone()
@@ -174,8 +203,8 @@ impl Estimator {
             rows,
             cost: rows * SCANNED,
         };
-        let mut consider = |found: Option<Choice<'e>>| {
-            let Some(mut found) = found else {
+        let mut consider = |found: Option<(Choice<'e>, f64)>| {
+            let Some((mut found, part)) = found else {
                 return;
             };
             let covered: Vec<Expression> = found
@@ -184,7 +213,7 @@ impl Estimator {
                 .collect();
             found.rows = match found.is_point {
                 true => 1.0,
-                false => rows * self.selectivity(&covered, &own),
+                false => rows * part * self.selectivity(&covered, &own),
             };
             let of_record = match found.by {
                 By::Index(_) => FETCHED,
@@ -199,32 +228,28 @@ impl Estimator {
             }
         };
         if let RowKey::Columns(key) = &scan.table.row_key {
-            let attributes: Vec<Option<usize>> =
-                key.iter().map(|at| Some(usize::from(*at))).collect();
+            let keys = row_key(scan, key);
             let columns = row_key_columns(&scan.table);
-            consider(Choice::of_key(By::Key, &bounds, &attributes, columns, true));
+            let found = Choice::of_key(By::Key, &bounds, &keys, columns, true);
+            consider(found.map(|found| (found, 1.0)));
         }
-        for (at, index) in scan.table.indexes.iter().enumerate() {
-            if !index.is_valid || index.predicate.is_some() {
+        for candidate in &scan.indexes {
+            if !is_all_implied(conditions, &candidate.predicate) {
                 continue;
             }
-            let attributes: Vec<Option<usize>> = index
-                .columns
-                .iter()
-                .map(|column| match column.key {
-                    IndexKey::Column(at) => Some(usize::from(at)),
-                    IndexKey::Expression(_) => None,
-                })
-                .collect();
+            let index = &scan.table.indexes[candidate.at];
+            let by = By::Index(candidate.at);
             let is_unique = index.unique && !index.nulls_not_distinct;
             let columns = index_columns(index);
-            consider(Choice::of_key(
-                By::Index(at),
-                &bounds,
-                &attributes,
-                columns,
-                is_unique,
-            ));
+            let found = Choice::of_key(by, &bounds, &candidate.keys, columns, is_unique);
+            // It has fewer rows than the table, even without bounds.
+            let is_partial = !candidate.predicate.is_empty();
+            let part = match is_partial {
+                true => self.selectivity(&candidate.predicate, &own),
+                false => 1.0,
+            };
+            let whole = || is_partial.then(|| Choice::whole(by, index_columns(index)));
+            consider(found.or_else(whole).map(|found| (found, part)));
         }
         best
     }
@@ -239,6 +264,9 @@ impl Lowering {
         values: &Layout,
     ) -> Result<Found> {
         let choice = self.estimator.choice(scan, conditions);
+        if !choice.is_point && may_depend_on_literals(scan, conditions) {
+            self.literals_matter.set(true);
+        }
         let covered = choice.covered().collect();
         let side = |bound: Option<Bound<'_>>| -> Result<Option<(Program, bool)>> {
             let Some(bound) = bound else {
@@ -265,41 +293,54 @@ impl Lowering {
         Ok(Found { access, covered })
     }
 }
-/// The conditions that compare a column of the scan, as it is, with a value from elsewhere.
-fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
-    let own = |id: ColumnId| {
-        scan.columns
-            .iter()
-            .find(|(column, _)| *column == id)
-            .map(|(_, at)| *at)
+/// The parts of the key that rows lie under, as columns of the scan.
+fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
+    let column = |at: &u16| {
+        let at = usize::from(*at);
+        let mut columns = scan.columns.iter();
+        let (id, _) = columns.find(|(_, attribute)| *attribute == at)?;
+        let column = &scan.table.columns[at];
+        Some(Expression::column(*id, column.ty, column.modifier))
     };
-    let is_own = |expression: &Expression| expression.columns().iter().any(|id| own(*id).is_some());
+    key.iter().map_while(column).collect()
+}
+
+/// The conditions that compare something of the scan with a value from elsewhere.
+fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
+    let own = |id: ColumnId| scan.columns.iter().any(|(column, _)| *column == id);
+    let is_own = |expression: &Expression| expression.columns().into_iter().any(own);
     let mut bounds = Vec::new();
     for (condition, expression) in conditions.iter().enumerate() {
         let Some((comparison, left, right)) = comparison(expression) else {
             continue;
         };
-        for (column, value, comparison) in [
+        for (target, value, comparison) in [
             (left, right, comparison),
             (right, left, comparison.commuted()),
         ] {
-            let Kind::Column(id) = column.kind else {
-                continue;
-            };
-            if let Some(attribute) = own(id) {
-                let ty = scan.table.columns[attribute].ty;
-                if is_alike(value.ty, ty) && !is_own(value) && value.is_stable() {
-                    bounds.push(Bound {
-                        attribute,
-                        comparison,
-                        value,
-                        condition,
-                    });
-                }
+            if is_own(target) && !is_own(value) && value.is_stable() {
+                bounds.push(Bound {
+                    target,
+                    comparison,
+                    value,
+                    condition,
+                });
             }
         }
     }
     bounds
+}
+
+/// Whether an index might be of use if parameters of the conditions were constants: its predicate,
+/// or an expression in it, has some.
+fn may_depend_on_literals(scan: &Scan, conditions: &[Expression]) -> bool {
+    let has_constant = |index: &ScanIndex| {
+        let mut all = index.keys.iter().chain(&index.predicate);
+        all.any(|part| part.any(&mut |part| matches!(part.kind, Kind::Constant(_))))
+    };
+    let has_parameter =
+        |condition: &Expression| condition.any(&mut |part| matches!(part.kind, Kind::Parameter(_)));
+    scan.indexes.iter().any(has_constant) && conditions.iter().any(has_parameter)
 }
 
 /// Whether values of one type find their place among keys of another: the same, integers of other

@@ -1,6 +1,7 @@
 //! From relations to operators.
 
 use std::{
+    cell::Cell,
     collections::{BTreeSet, HashMap},
     rc::Rc,
     sync::Arc,
@@ -21,6 +22,9 @@ use crate::{
 pub(crate) struct Planned {
     pub(crate) plan: Rc<Plan>,
     pub(crate) outputs: Vec<usize>,
+    /// Another plan may be better if parameters that stand for literals are known: an index is
+    /// partial, or over an expression, with constants in it.
+    pub(crate) literals_matter: bool,
     pub(crate) basis: Basis,
 }
 
@@ -39,6 +43,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
             columns: Vec::new(),
         },
         shared: HashMap::new(),
+        literals_matter: Cell::new(false),
         basis: Basis::default(),
         lists: 0,
     };
@@ -51,6 +56,7 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
     Ok(Planned {
         plan: Rc::new(node.plan),
         outputs,
+        literals_matter: lowering.literals_matter.get(),
         basis: lowering.basis,
     })
 }
@@ -78,6 +84,8 @@ pub(super) struct Lowering {
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    /// See [`Planned::literals_matter`].
+    pub(super) literals_matter: Cell<bool>,
     /// What it depends on.
     pub(super) basis: Basis,
     /// Lists of keys that were made relations, whose columns need numbers.

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use types::Result;
 
 use super::{
-    Access, AggregateCall, Bound, Plan, SortKey, Window,
+    AggregateCall, Bound, Plan, SortKey, Window,
     lower::{Lowering, Node, with},
+    ordering::Ordering,
 };
 use crate::{
-    expression::{ColumnId, Expression, Kind},
+    expression::{ColumnId, Expression},
     program::{Layout, Program},
     relation::{self, FrameBound, Relation},
 };
@@ -137,11 +138,11 @@ impl Lowering {
         limit: Option<Program>,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
+        let ordering = Ordering::of(&input);
         let mut node = self.lower(input, &with(needed, keys.iter().map(|key| &key.expression)))?;
-        if let Some(descending) = scan_order(&node, keys)
-            && let Plan::Scan(scan) = &mut node.plan
+        if let Some(ordering) = ordering
+            && ordering.is_given(&mut node, keys, limit.is_some())
         {
-            scan.descending = descending;
             return Ok(node);
         }
         let keys = self.sort_keys(keys, &node.layout)?;
@@ -198,39 +199,4 @@ impl Lowering {
             layout: node.layout,
         })
     }
-}
-
-/// Whether a scan gives rows in the order of the keys by itself, forwards (false) or backwards.
-fn scan_order(node: &Node, keys: &[relation::SortKey]) -> Option<bool> {
-    let Plan::Scan(scan) = &node.plan else {
-        return None;
-    };
-    let (attributes, fixed): (Vec<usize>, usize) = match (&scan.access, &scan.table.row_key) {
-        (Access::Full, crate::catalog::RowKey::Columns(key)) => {
-            (key.iter().map(|at| usize::from(*at)).collect(), 0)
-        }
-        (Access::Key(range), crate::catalog::RowKey::Columns(key)) => (
-            key.iter().map(|at| usize::from(*at)).collect(),
-            range.equal.len(),
-        ),
-        _ => return None,
-    };
-    let mut rest = attributes[fixed..].iter();
-    let mut direction = None;
-    for key in keys {
-        let Kind::Column(id) = key.expression.kind else {
-            return None;
-        };
-        let attribute = *scan.columns.get(node.layout.position(id)?)?;
-        if attributes[..fixed].contains(&attribute) {
-            continue;
-        }
-        // Columns of this key are never NULL.
-        if rest.next() != Some(&attribute) || direction.is_some_and(|known| known != key.descending)
-        {
-            return None;
-        }
-        direction = Some(key.descending);
-    }
-    Some(direction.unwrap_or(false))
 }

@@ -352,6 +352,18 @@ pub(crate) fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
     tables
 }
 
+/// Whether a statement locks rows that it does not change.
+pub(crate) fn locks_rows(relation: &Relation) -> bool {
+    let mut found = false;
+    find_lock(&mut relation.clone(), &mut found);
+    found
+}
+
+fn find_lock(relation: &mut Relation, found: &mut bool) {
+    *found |= matches!(relation, Relation::Lock { .. });
+    relation.for_each_input_mut(&mut |input| find_lock(input, found));
+}
+
 fn collect_tables(relation: &mut Relation, tables: &mut Vec<(ObjectId, bool)>) {
     match relation {
         Relation::Scan(scan) => tables.push((scan.table.id, false)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    ChangeKind, FrameBound, MergeKind, Relation, Shared, SharedBody, SortKey, Subquery,
+    ChangeKind, FrameBound, MergeKind, Relation, Scan, Shared, SharedBody, SortKey, Subquery,
     SubqueryKind, WindowCall,
 };
 use crate::expression::{ColumnId, Expression, Kind};
@@ -13,6 +13,14 @@ impl Relation {
     pub(crate) fn for_each_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         self.for_each_own_expression_mut(visit);
         self.for_each_input_mut(&mut |input| input.for_each_expression_mut(visit));
+    }
+
+    /// Calls `visit` with each table that is read.
+    pub(crate) fn for_each_scan_mut(&mut self, visit: &mut impl FnMut(&mut Scan)) {
+        if let Relation::Scan(scan) = self {
+            visit(scan);
+        }
+        self.for_each_input_mut(&mut |input| input.for_each_scan_mut(visit));
     }
 
     /// Calls `visit` with what this relation is made of directly, subqueries included.

@@ -1,15 +1,12 @@
 //! Transaction blocks: what BEGIN opens, and what a failed statement does to it.
 
 use engine::{Isolation, TransactionOptions};
-use sqlparser::ast::{
-    Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
-};
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink, Tag};
+use super::{Notice, Session, Sink, Tag, cursor::Cursor, settings::Values};
 use crate::{
     catalog::{Mark, from_engine},
-    name,
+    parse::command::{Command, Level, Modes},
 };
 
 /// Where a session stands.
@@ -23,14 +20,57 @@ pub enum Status {
     Failed,
 }
 
-/// A transaction block, and how its transaction is begun.
+/// What kind of transaction it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Characteristics {
+    pub(super) level: Level,
+    pub(super) read_only: bool,
+}
+
+impl Default for Characteristics {
+    fn default() -> Self {
+        Self {
+            level: Level::ReadCommitted,
+            read_only: false,
+        }
+    }
+}
+
+impl Characteristics {
+    fn options(self) -> TransactionOptions {
+        TransactionOptions {
+            isolation: match self.level {
+                Level::ReadUncommitted | Level::ReadCommitted => Isolation::ReadCommitted,
+                Level::RepeatableRead => Isolation::Snapshot,
+                Level::Serializable => Isolation::Serializable,
+            },
+            read_only: self.read_only,
+        }
+    }
+}
+
+/// A transaction, from its first statement or BEGIN on.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     is_explicit: bool,
     is_failed: bool,
-    isolation: Option<Isolation>,
+    /// What was in force when it began; `None` between transactions.
+    began: Option<Began>,
+    savepoints: Vec<Savepoint>,
+}
+
+#[derive(Debug, Clone)]
+struct Began {
+    characteristics: Characteristics,
+    settings: Values,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    mark: Mark,
     read_only: bool,
-    savepoints: Vec<(String, Mark)>,
+    settings: Values,
 }
 
 impl Block {
@@ -42,11 +82,13 @@ impl Block {
         }
     }
 
-    pub(super) fn options(&self) -> TransactionOptions {
-        TransactionOptions {
-            isolation: self.isolation.unwrap_or(Isolation::ReadCommitted),
-            read_only: self.read_only,
-        }
+    pub(super) fn is_explicit(&self) -> bool {
+        self.is_explicit
+    }
+
+    /// How many savepoints are open.
+    pub(super) fn depth(&self) -> usize {
+        self.savepoints.len()
     }
 
     /// A statement has failed; whether there is a block that goes on until its end.
@@ -56,19 +98,8 @@ impl Block {
     }
 
     /// # Errors
-    /// 25P02 for a statement that a failed block refuses.
-    pub(super) fn check(&self, statement: &Statement) -> Result<()> {
-        match statement {
-            Statement::Commit { .. } | Statement::Rollback { .. } => Ok(()),
-            _ => self.check_open(),
-        }
-    }
-
-    /// The same for any statement but an end.
-    ///
-    /// # Errors
-    /// 25P02.
-    pub(super) fn check_open(&self) -> Result<()> {
+    /// 25P02 in a block that has failed.
+    pub(super) fn check(&self) -> Result<()> {
         if !self.is_failed {
             return Ok(());
         }
@@ -79,7 +110,8 @@ impl Block {
     }
 
     fn savepoint(&self, name: &str) -> Result<usize> {
-        let found = self.savepoints.iter().rposition(|(other, _)| other == name);
+        let mut savepoints = self.savepoints.iter();
+        let found = savepoints.rposition(|savepoint| savepoint.name == name);
         found.ok_or_else(|| {
             let message = format!("savepoint \"{name}\" does not exist");
             SqlError::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, message)
@@ -87,74 +119,134 @@ impl Block {
     }
 }
 
+fn active(message: &'static str) -> SqlError {
+    SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
+}
+
 impl Session {
-    pub(super) async fn control(
-        &mut self,
-        statement: &Statement,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        match statement {
-            Statement::StartTransaction { modes, .. } => {
-                if !self.block.is_explicit {
-                    self.end_implicit().await?;
-                    self.block = Block {
-                        is_explicit: true,
-                        ..Block::default()
-                    };
-                    self.set_modes(modes)?;
+    /// A statement comes: it is the first of a transaction if none has begun.
+    pub(super) fn enter(&mut self) {
+        if self.block.began.is_none() {
+            self.block.began = Some(Began {
+                characteristics: self.effects.characteristics,
+                settings: self.values.clone(),
+            });
+        }
+    }
+
+    /// What the transaction is, or the next one would be.
+    pub(super) fn characteristics(&self) -> Characteristics {
+        let began = self.block.began.as_ref();
+        began.map_or(self.effects.characteristics, |began| began.characteristics)
+    }
+
+    pub(super) fn options(&self) -> TransactionOptions {
+        self.characteristics().options()
+    }
+
+    /// # Errors
+    /// 25006 if the transaction only reads, which a statement of this name does not.
+    pub(super) fn may_write(&self, statement: &str) -> Result<()> {
+        if !self.characteristics().read_only {
+            return Ok(());
+        }
+        let message = format!("cannot execute {statement} in a read-only transaction");
+        Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, message))
+    }
+
+    pub(super) async fn control(&mut self, command: &Command, sink: &mut impl Sink) -> Result<()> {
+        match command {
+            Command::Begin { modes, is_start } => {
+                if self.block.is_explicit {
+                    let message = "there is already a transaction in progress";
+                    let notice = Notice::warning(SqlState::ACTIVE_SQL_TRANSACTION, message);
+                    self.tell(sink, &notice);
                 }
-                sink.complete(Tag::Word("BEGIN"))
+                // What the text has done before is the block's from now on.
+                self.block.is_explicit = true;
+                self.set_modes(*modes)?;
+                sink.complete(Tag::Word(if *is_start {
+                    "START TRANSACTION"
+                } else {
+                    "BEGIN"
+                }))
             }
-            Statement::Commit { .. } => {
-                let failed = self.block.is_failed;
-                self.end(!failed).await?;
-                sink.complete(Tag::Word(if failed { "ROLLBACK" } else { "COMMIT" }))
+            Command::Commit { chains } => {
+                self.end_block("COMMIT", !self.block.is_failed, *chains, sink)
+                    .await
             }
-            Statement::Rollback {
-                savepoint: None, ..
-            } => {
-                self.end(false).await?;
+            Command::Rollback { chains } => self.end_block("ROLLBACK", false, *chains, sink).await,
+            Command::RollbackTo(name) => {
+                self.in_block("ROLLBACK TO SAVEPOINT")?;
+                self.return_to(name)?;
                 sink.complete(Tag::Word("ROLLBACK"))
             }
-            Statement::Rollback {
-                savepoint: Some(name),
-                ..
-            } => {
-                let at = self.block.savepoint(&name::fold(name))?;
-                self.block.savepoints.truncate(at + 1);
-                if let (Some(transaction), Some((_, mark))) =
-                    (&self.transaction, self.block.savepoints.last())
-                {
-                    self.changes.return_to(transaction, mark)?;
-                }
-                self.deferred.look_again();
-                self.block.is_failed = false;
-                sink.complete(Tag::Word("ROLLBACK"))
-            }
-            Statement::Savepoint { name } => {
+            Command::Savepoint(name) => {
                 self.in_block("SAVEPOINT")?;
                 self.begin()?;
                 if let Some(transaction) = &self.transaction {
-                    let mark = self.changes.mark(transaction)?;
-                    self.block.savepoints.push((name::fold(name), mark));
+                    let savepoint = Savepoint {
+                        name: name.clone(),
+                        mark: self.changes.mark(transaction)?,
+                        read_only: self.characteristics().read_only,
+                        settings: self.values.clone(),
+                    };
+                    self.block.savepoints.push(savepoint);
                 }
                 sink.complete(Tag::Word("SAVEPOINT"))
             }
-            Statement::ReleaseSavepoint { name } => {
+            Command::Release(name) => {
                 self.in_block("RELEASE SAVEPOINT")?;
-                let at = self.block.savepoint(&name::fold(name))?;
-                if let (Some(transaction), Some((_, mark))) =
+                let at = self.block.savepoint(name)?;
+                if let (Some(transaction), Some(savepoint)) =
                     (&self.transaction, self.block.savepoints.get(at))
                 {
-                    self.changes.release(transaction, mark)?;
+                    self.changes.release(transaction, &savepoint.mark)?;
                 }
                 self.block.savepoints.truncate(at);
+                for cursor in &mut self.cursors {
+                    cursor.depth = cursor.depth.min(at);
+                }
                 sink.complete(Tag::Word("RELEASE"))
             }
             _ => Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
                 "not a transaction's statement",
             )),
+        }
+    }
+
+    fn return_to(&mut self, name: &str) -> Result<()> {
+        let at = self.block.savepoint(name)?;
+        self.block.savepoints.truncate(at + 1);
+        // What was declared after it is gone; where others stand is not taken back.
+        self.cursors.retain(|cursor| cursor.depth <= at);
+        let Some(savepoint) = self.block.savepoints.last() else {
+            return Ok(());
+        };
+        if let Some(transaction) = &self.transaction {
+            self.changes.return_to(transaction, &savepoint.mark)?;
+        }
+        let (read_only, settings) = (savepoint.read_only, savepoint.settings.clone());
+        if let Some(began) = &mut self.block.began {
+            began.characteristics.read_only = read_only;
+        }
+        self.deferred.look_again();
+        self.block.is_failed = false;
+        self.restore(settings);
+        Ok(())
+    }
+
+    /// Whether what is kept to the end of the transaction is kept beyond the statement: several
+    /// statements of one text are a transaction too.
+    pub(super) fn is_in_block(&self) -> bool {
+        self.block.is_explicit || self.is_batch
+    }
+
+    pub(super) fn needs_block(&self, what: &str) -> Result<()> {
+        match self.is_in_block() {
+            true => Ok(()),
+            false => self.in_block(what),
         }
     }
 
@@ -166,22 +258,72 @@ impl Session {
         Err(SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message))
     }
 
-    pub(super) fn set_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
-        for mode in modes {
-            match mode {
-                TransactionMode::AccessMode(access) => {
-                    self.block.read_only = *access == TransactionAccessMode::ReadOnly;
-                }
-                TransactionMode::IsolationLevel(level) => {
-                    self.block.isolation = Some(match level {
-                        TransactionIsolationLevel::ReadUncommitted
-                        | TransactionIsolationLevel::ReadCommitted => Isolation::ReadCommitted,
-                        TransactionIsolationLevel::RepeatableRead
-                        | TransactionIsolationLevel::Snapshot => Isolation::Snapshot,
-                        TransactionIsolationLevel::Serializable => Isolation::Serializable,
-                    });
-                }
+    /// COMMIT or ROLLBACK, and with AND CHAIN another block of the same kind.
+    async fn end_block(
+        &mut self,
+        word: &'static str,
+        commits: bool,
+        chains: bool,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        if !self.block.is_explicit {
+            if chains {
+                self.in_block(&format!("{word} AND CHAIN"))?;
             }
+            let message = "there is no transaction in progress";
+            self.tell(
+                sink,
+                &Notice::warning(SqlState::NO_ACTIVE_SQL_TRANSACTION, message),
+            );
+        }
+        let characteristics = self.characteristics();
+        self.end(commits).await?;
+        if chains {
+            self.enter();
+            self.block.is_explicit = true;
+            if let Some(began) = &mut self.block.began {
+                began.characteristics = characteristics;
+            }
+        }
+        sink.complete(Tag::Word(if commits { "COMMIT" } else { "ROLLBACK" }))
+    }
+
+    /// Changes what the transaction is.
+    ///
+    /// # Errors
+    /// 25001 if it is too late for that; 0A000 for DEFERRABLE.
+    pub(super) fn set_modes(&mut self, modes: Modes) -> Result<()> {
+        self.enter();
+        let has_begun = self.transaction.is_some();
+        let is_nested = !self.block.savepoints.is_empty();
+        if modes.deferrable == Some(true) {
+            return Err(SqlError::unsupported("DEFERRABLE"));
+        }
+        let Some(began) = &mut self.block.began else {
+            return Ok(());
+        };
+        let now = &mut began.characteristics;
+        if let Some(level) = modes.level
+            && level != now.level
+        {
+            if has_begun {
+                return Err(active(match is_nested {
+                    true => {
+                        "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"
+                    }
+                    false => "SET TRANSACTION ISOLATION LEVEL must be called before any query",
+                }));
+            }
+            now.level = level;
+        }
+        if let Some(read_only) = modes.read_only {
+            if now.read_only && !read_only && has_begun {
+                return Err(active(match is_nested {
+                    true => "cannot set transaction read-write mode inside a read-only transaction",
+                    false => "transaction read-write mode must be set before any query",
+                }));
+            }
+            now.read_only = read_only;
         }
         Ok(())
     }
@@ -198,31 +340,44 @@ impl Session {
     }
 
     async fn end(&mut self, commits: bool) -> Result<()> {
-        if commits && let Err(error) = self.keep_deferred(None).await {
+        if !commits {
+            self.roll_back();
+            return Ok(());
+        }
+        if let Err(error) = self.complete_held_cursors().await {
+            self.roll_back();
+            return Err(error);
+        }
+        if let Err(error) = self.keep_deferred(None).await {
             self.roll_back();
             return Err(error);
         }
         self.deferred.clear();
-        self.block = Block::default();
-        let Some(transaction) = self.transaction.take() else {
-            return Ok(());
-        };
-        if !commits {
-            transaction.rollback();
+        if let Some(transaction) = self.transaction.take() {
+            let committed = transaction.commit().await;
             self.changes.clear();
-            return Ok(());
+            if let Err(error) = committed {
+                self.roll_back();
+                return Err(from_engine(error));
+            }
         }
-        let committed = transaction.commit().await;
-        self.changes.clear();
-        committed.map(drop).map_err(from_engine)
+        self.block = Block::default();
+        self.cursors.retain(|cursor| cursor.is_held);
+        self.cursors.iter_mut().for_each(Cursor::commit);
+        self.keep_settings();
+        Ok(())
     }
 
     pub(super) fn roll_back(&mut self) {
+        let block = std::mem::take(&mut self.block);
         self.deferred.clear();
-        self.block = Block::default();
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback();
         }
         self.changes.clear();
+        self.cursors.retain(|cursor| cursor.is_committed());
+        if let Some(began) = block.began {
+            self.restore(began.settings);
+        }
     }
 }

@@ -12,7 +12,6 @@ use types::{Context, Result, SqlError, SqlState};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
-    environment::During,
     query::{Kind, Planned, kind_of},
 };
 use crate::{
@@ -75,6 +74,7 @@ impl Session {
         let options = Options::of(&copy.options, copy.is_from)?;
         match (&copy.relation, copy.is_from) {
             (Copied::Table { name, columns }, true) => {
+                self.may_write("COPY FROM")?;
                 self.copy_from(source, name, columns, options, sink).await
             }
             _ => self.copy_to(source, &copy, options, sink).await,
@@ -111,10 +111,7 @@ impl Session {
         self.surrounding.begin_statement();
         // All of it sees one moment: what the defaults and keys of its rows refer to.
         let _snapshot = transaction.statement_snapshot().map_err(from_engine)?;
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-        };
+        let environment = self.during(&planned.catalog);
         let (shared, parameters) = (SharedRows::default(), no_parameters());
         let key_changes = KeyChanges::new(&planned.catalog);
         let run = self.run_within(

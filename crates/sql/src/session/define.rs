@@ -1,15 +1,13 @@
-//! CREATE, DROP, TRUNCATE: from syntax to the catalog's operations. Tables: `new_table.rs`.
+//! CREATE, DROP, TRUNCATE: from syntax to the catalog's operations. Tables, indexes, views and
+//! enum types are created in `new_table.rs`, `new_index.rs`, `new_view.rs` and `enumeration.rs`.
 
-use sqlparser::ast::{self, CreateIndex, ObjectType, Statement};
+use sqlparser::ast::{self, ObjectType, Statement};
 use types::{Result, SqlError, SqlState};
 
 use super::{Session, Sink, Tag};
 use crate::{
-    bind::{Binder, Parameters, Surroundings},
-    catalog::{
-        Behavior, Catalog, Ddl, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation,
-        Target, View, ViewColumn,
-    },
+    bind::Surroundings,
+    catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target},
     name,
 };
 
@@ -114,118 +112,6 @@ impl Session {
             search_path: &self.search_path,
             now: self.surrounding.transaction_time(),
         }
-    }
-
-    async fn create_index(&self, create: &CreateIndex) -> Result<()> {
-        if create.concurrently {
-            return Err(SqlError::unsupported("CREATE INDEX CONCURRENTLY"));
-        }
-        if create.predicate.is_some() {
-            return Err(SqlError::unsupported("a partial index"));
-        }
-        if !create.include.is_empty() {
-            return Err(SqlError::unsupported("INCLUDE"));
-        }
-        let catalog = self.changes.catalog();
-        let written = name::qualified(&create.table_name, &self.database.name)?;
-        let table = match catalog.expect_relation(
-            &self.search_path,
-            written.schema.as_deref(),
-            &written.name,
-        )? {
-            Relation::Table(table) => table.clone(),
-            _ => {
-                let message = format!("cannot create index on relation \"{}\"", written.name);
-                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
-            }
-        };
-        let mut columns = Vec::with_capacity(create.columns.len());
-        let mut names = Vec::with_capacity(create.columns.len());
-        for column in &create.columns {
-            let ast::Expr::Identifier(ident) = &column.column.expr else {
-                return Err(SqlError::unsupported("an index over an expression"));
-            };
-            let folded = name::fold(ident);
-            let Some((at, found)) = table.column(&folded) else {
-                let message = format!("column \"{folded}\" does not exist");
-                return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
-            };
-            if found.missing.is_some() {
-                return Err(SqlError::unsupported(
-                    "an index over a column that was added with a default",
-                ));
-            }
-            let descending = column.column.options.asc == Some(false);
-            columns.push(IndexColumn {
-                key: IndexKey::Column(u16::try_from(at).unwrap_or(u16::MAX)),
-                ty: found.ty,
-                descending,
-                nulls_first: column.column.options.nulls_first.unwrap_or(descending),
-            });
-            names.push(folded);
-        }
-        let name = match &create.name {
-            Some(name) => name::qualified(name, &self.database.name)?.name,
-            None => format!("{}_{}_idx", table.name, names.join("_")),
-        };
-        if create.if_not_exists
-            && catalog
-                .named(NameClass::Relation, table.schema, &name)
-                .is_some()
-        {
-            return Ok(());
-        }
-        let nulls_not_distinct = create.nulls_distinct == Some(false);
-        let new = NewIndex {
-            name,
-            unique: create.unique,
-            nulls_not_distinct,
-            columns,
-            ..NewIndex::default()
-        };
-        self.ddl()?.create_index(table.id, new).await.map(drop)
-    }
-
-    async fn create_view(&self, create: &ast::CreateView) -> Result<()> {
-        if create.materialized || create.or_replace || create.temporary {
-            return Err(SqlError::unsupported("this kind of view"));
-        }
-        let catalog = self.changes.catalog();
-        let (schema, name) = self.place(&catalog, &create.name)?;
-        let text = create.query.to_string();
-        let statement = Statement::Query(create.query.clone());
-        let mut parameters = Parameters::default();
-        let bound = Binder::bind(
-            &self.surroundings(&catalog),
-            &text,
-            &statement,
-            &mut parameters,
-        )?;
-        let mut columns: Vec<ViewColumn> = bound
-            .outputs
-            .iter()
-            .map(|output| ViewColumn {
-                name: output.name.as_str().into(),
-                ty: output.ty,
-                modifier: output.modifier,
-            })
-            .collect();
-        for (column, renamed) in columns.iter_mut().zip(&create.columns) {
-            column.name = name::fold(&renamed.name).into();
-        }
-        let tables = crate::plan::tables(&bound.relation);
-        let dependencies = tables
-            .into_iter()
-            .map(|(id, _)| crate::catalog::Dependency::on(id));
-        let view = View {
-            id: ObjectId::default(),
-            schema,
-            name: name.into(),
-            text: text.into(),
-            columns: columns.into(),
-            dependencies: dependencies.collect(),
-        };
-        self.ddl()?.create_view(view).await.map(drop)
     }
 
     async fn drop(

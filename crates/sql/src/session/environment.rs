@@ -6,9 +6,13 @@ use std::{
 };
 
 use functions::Environment;
-use types::Names;
+use types::{Names, Result};
 
-use crate::catalog::Catalog;
+use super::settings::{Asked, known::Definition};
+use crate::{
+    catalog::{Catalog, SearchPath},
+    parse::command::Scope,
+};
 
 /// Microseconds from 1970 to 2000.
 const EPOCH: i64 = 946_684_800_000_000;
@@ -18,22 +22,72 @@ const VERSION: &str = concat!("PostgreSQL 15.0 (Weft ", env!("CARGO_PKG_VERSION"
 
 /// What a session is between its statements.
 pub(super) struct Surrounding {
-    user: String,
+    /// Who has connected.
+    login: String,
+    /// Who was put in his place.
+    session_user: Option<String>,
+    /// As whom statements are carried out, if not as the session's user.
+    role: Option<String>,
     database: String,
+    process_id: i32,
+    /// What functions have set: it is set for the session after the statement.
+    pending: RefCell<Vec<Pending>>,
     transaction_time: Cell<i64>,
     statement_time: Cell<i64>,
     random: RefCell<fastrand::Rng>,
 }
 
+/// A setting that a function has set.
+pub(super) struct Pending {
+    pub(super) name: String,
+    pub(super) scope: Scope,
+    pub(super) value: String,
+}
+
 impl Surrounding {
     pub(super) fn new(user: &str, database: &str) -> Self {
         Self {
-            user: user.to_owned(),
+            login: user.to_owned(),
+            session_user: None,
+            role: None,
             database: database.to_owned(),
+            process_id: i32::try_from(std::process::id()).unwrap_or(0),
+            pending: RefCell::default(),
             transaction_time: Cell::new(now()),
             statement_time: Cell::new(now()),
             random: RefCell::new(fastrand::Rng::new()),
         }
+    }
+
+    pub(super) fn set_process_id(&mut self, process_id: i32) {
+        self.process_id = process_id;
+    }
+
+    /// Who has connected.
+    pub(super) fn login(&self) -> &str {
+        &self.login
+    }
+
+    pub(super) fn session_user(&self) -> &str {
+        self.session_user.as_ref().unwrap_or(&self.login)
+    }
+
+    /// The empty name stands for who has connected.
+    pub(super) fn set_session_user(&mut self, user: &str) {
+        self.session_user = (!user.is_empty()).then(|| user.to_owned());
+    }
+
+    pub(super) fn current_user(&self) -> &str {
+        self.role.as_deref().unwrap_or_else(|| self.session_user())
+    }
+
+    pub(super) fn set_role(&mut self, role: Option<&str>) {
+        self.role = role.map(str::to_owned);
+    }
+
+    /// What functions have set since this was asked.
+    pub(super) fn take_pending(&self) -> Vec<Pending> {
+        self.pending.take()
     }
 
     pub(super) fn begin_transaction(&self) {
@@ -63,6 +117,8 @@ fn now() -> i64 {
 pub(super) struct During<'s> {
     pub(super) surrounding: &'s Surrounding,
     pub(super) catalog: &'s Catalog,
+    pub(super) search_path: &'s SearchPath,
+    pub(super) asked: Asked<'s>,
 }
 
 impl Environment for During<'_> {
@@ -91,7 +147,11 @@ impl Environment for During<'_> {
     }
 
     fn current_user(&self) -> &str {
-        &self.surrounding.user
+        self.surrounding.current_user()
+    }
+
+    fn session_user(&self) -> &str {
+        self.surrounding.session_user()
     }
 
     fn database(&self) -> &str {
@@ -99,14 +159,40 @@ impl Environment for During<'_> {
     }
 
     fn schema(&self) -> Option<&str> {
-        Some("public")
+        let schema = self.catalog.creation_schema(self.search_path).ok()?;
+        Some(&schema.name)
     }
 
     fn version(&self) -> &str {
         VERSION
     }
 
+    fn setting(&self, name: &str) -> Option<String> {
+        let definition = Definition::named(name)?;
+        let kept = definition.kept_name(name);
+        let pending = self.surrounding.pending.borrow();
+        let newest = pending.iter().rev().find(|pending| pending.name == kept);
+        match newest {
+            Some(pending) => Some(pending.value.clone()),
+            None => self.asked.get(definition, name),
+        }
+    }
+
+    fn set_setting(&self, name: &str, value: &str, until_end_of_transaction: bool) -> Result<()> {
+        let definition = Definition::expect(name)?;
+        let pending = Pending {
+            name: definition.kept_name(name),
+            scope: match until_end_of_transaction {
+                true => Scope::Local,
+                false => Scope::Session,
+            },
+            value: self.asked.check(definition, name, value)?,
+        };
+        self.surrounding.pending.borrow_mut().push(pending);
+        Ok(())
+    }
+
     fn process_id(&self) -> i32 {
-        i32::try_from(std::process::id()).unwrap_or(0)
+        self.surrounding.process_id
     }
 }

@@ -11,7 +11,7 @@ use types::{Result, SqlError, SqlState, Value};
 
 use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
-    catalog::from_engine,
+    catalog::{Catalog, from_engine},
     execute::{KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
 };
@@ -72,10 +72,7 @@ impl Session {
                 .map_err(|_| ended())?,
         };
         let planned = &*execution.planned;
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-        };
+        let environment = self.during(&planned.catalog);
         let key_changes = KeyChanges::new(&planned.catalog);
         let shared = &execution.shared;
         let run = self.run_within(transaction, &environment, parameters, shared, &key_changes);
@@ -111,6 +108,7 @@ impl Session {
             count += rows as u64;
             execution.taken += rows;
             sink.drain().await?;
+            run.pause().await;
         }
         if !execution.is_over && execution.seeing.is_none() {
             execution.seeing = Some(snapshot.keep());
@@ -139,6 +137,17 @@ impl Session {
             shared,
             row_numbers: &self.database.row_numbers,
             key_changes,
+            batches: &self.batches,
+        }
+    }
+
+    /// What functions may ask while a statement runs that sees this catalog.
+    pub(super) fn during<'s>(&'s self, catalog: &'s Catalog) -> During<'s> {
+        During {
+            surrounding: &self.surrounding,
+            catalog,
+            search_path: &self.search_path,
+            asked: self.asked(catalog),
         }
     }
 }

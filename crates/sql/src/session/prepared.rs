@@ -11,9 +11,15 @@ use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     execution::Execution,
+    interrupt::interruptible,
     query::{Planned, kind_of},
+    settings::shown_fields,
 };
-use crate::{bind::Parameters, parse, rows::Rows};
+use crate::{
+    bind::Parameters,
+    parse::{self, Source, command::Command},
+    rows::Rows,
+};
 
 /// A statement that was prepared.
 pub struct Prepared {
@@ -39,6 +45,16 @@ impl Prepared {
     /// The columns of its rows, if it gives any.
     pub fn fields(&self) -> Option<&[Field]> {
         self.fields.as_deref()
+    }
+
+    /// Whether it is a query.
+    pub(super) fn is_query(&self) -> bool {
+        matches!(&self.kind, Kind::Planned(_, planned) if planned.borrow().is_query())
+    }
+
+    /// Whether it is a query that locks rows.
+    pub(super) fn locks_rows(&self) -> bool {
+        matches!(&self.kind, Kind::Planned(_, planned) if planned.borrow().locks_rows())
     }
 }
 
@@ -89,46 +105,53 @@ impl Session {
     /// 42601 for several statements; those of binding.
     pub fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
         let sources = parse::split(text)?;
-        let source = match sources.as_slice() {
-            [] => {
-                return Ok(Prepared {
-                    text: "".into(),
-                    types: Vec::new(),
-                    fields: None,
-                    kind: Kind::Empty,
-                });
-            }
-            [source] => source,
-            _ => {
-                let message = "cannot insert multiple commands into a prepared statement";
-                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-            }
-        };
-        if source.begins_with("copy") {
-            self.block.check_open()?;
-            crate::parse::copy::parse(source)?;
-            return Ok(Prepared {
-                text: text.into(),
+        match sources.as_slice() {
+            [] => Ok(Prepared {
+                text: "".into(),
                 types: Vec::new(),
                 fields: None,
-                kind: Kind::Other,
-            });
+                kind: Kind::Empty,
+            }),
+            [source] => self.prepare_source(source, types),
+            _ => {
+                let message = "cannot insert multiple commands into a prepared statement";
+                Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
+            }
+        }
+    }
+
+    /// Prepares a statement, of which positions in errors are those of the whole text.
+    pub(super) fn prepare_source(
+        &mut self,
+        source: &Source<'_>,
+        types: &[Option<Type>],
+    ) -> Result<Prepared> {
+        let other = |fields| Prepared {
+            text: source.text().into(),
+            types: Vec::new(),
+            fields,
+            kind: Kind::Other,
+        };
+        if let Some(command) = source.command()? {
+            if !command.heals() {
+                self.block.check()?;
+            }
+            return Ok(other(self.fields_of(&command)));
+        }
+        self.block.check()?;
+        if source.begins_with("copy") {
+            crate::parse::copy::parse(source)?;
+            return Ok(other(None));
         }
         let statement = source.parse()?;
-        self.block.check(&statement)?;
         if kind_of(&statement).is_none() {
-            return Ok(Prepared {
-                text: text.into(),
-                types: Vec::new(),
-                fields: self.shown(&statement),
-                kind: Kind::Other,
-            });
+            return Ok(other(None));
         }
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::declared(types.to_vec());
         let planned = Rc::new(self.bound(source, &statement, &mut parameters, &catalog)?);
         Ok(Prepared {
-            text: text.into(),
+            text: source.text().into(),
             types: planned.parameters.clone(),
             fields: planned.shows_rows().then(|| planned.fields.clone()),
             kind: Kind::Planned(Box::new(statement), RefCell::new(planned)),
@@ -198,9 +221,11 @@ impl Session {
         match &mut portal.progress {
             Stage::New => Ok(Progress::Empty),
             Stage::Open(execution) => {
-                let rows = self
-                    .run_on(execution, &portal.parameters, rows_max, sink)
-                    .await?;
+                self.block.check()?;
+                let (interrupt, limit) = self.limits();
+                let running = self.run_on(execution, &portal.parameters, rows_max, sink);
+                let rows = interruptible(interrupt, limit, running).await?;
+                self.set_pending()?;
                 Ok(match execution.is_over() {
                     true => Progress::Complete(execution.tag(rows)),
                     false => Progress::Suspended,
@@ -238,10 +263,9 @@ impl Session {
         let prepared = &portal.prepared;
         match &prepared.kind {
             Kind::Empty => return Ok(None),
-            Kind::Planned(statement, newest) => {
-                let planned = self.lock_prepared(prepared, statement, newest).await?;
-                if planned.only_reads() {
-                    return Ok(Some(Stage::Open(Box::new(Execution::new(&planned)?))));
+            Kind::Planned(..) => {
+                if let Some(execution) = self.open(prepared).await? {
+                    return Ok(Some(Stage::Open(Box::new(execution))));
                 }
             }
             Kind::Other => {}
@@ -261,7 +285,37 @@ impl Session {
         }))
     }
 
-    async fn run_prepared(
+    /// Locks the tables of a query, and opens it; nothing if it is none.
+    pub(super) async fn open(&mut self, prepared: &Prepared) -> Result<Option<Execution>> {
+        let Kind::Planned(statement, newest) = &prepared.kind else {
+            return Ok(None);
+        };
+        self.block.check()?;
+        self.enter();
+        let (interrupt, limit) = self.limits();
+        let locking = self.lock_prepared(prepared, statement, newest);
+        let planned = interruptible(interrupt, limit, locking).await?;
+        match planned.only_reads() {
+            true => Execution::new(&planned).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The columns that a statement about the session gives, if it gives any.
+    fn fields_of(&self, command: &Command) -> Option<Vec<Field>> {
+        let fields = match command {
+            Command::Execute { name, .. } => self.prepared(name)?.fields()?,
+            Command::Fetch {
+                name,
+                is_move: false,
+                ..
+            } => self.cursor_fields(name)?,
+            other => return shown_fields(other),
+        };
+        Some(fields.to_vec())
+    }
+
+    pub(super) async fn run_prepared(
         &mut self,
         prepared: &Prepared,
         parameters: &Rows,
@@ -274,8 +328,15 @@ impl Session {
             }
             return Ok(());
         };
-        let planned = self.lock_prepared(prepared, statement, newest).await?;
-        self.run(&planned, parameters, sink).await
+        self.block.check()?;
+        self.enter();
+        let (interrupt, limit) = self.limits();
+        let running = async {
+            let planned = self.lock_prepared(prepared, statement, newest).await?;
+            self.run(&planned, parameters, sink).await
+        };
+        interruptible(interrupt, limit, running).await?;
+        self.set_pending()
     }
 
     /// The plan of a statement, whose tables are locked, in a transaction.
@@ -285,7 +346,6 @@ impl Session {
         statement: &Statement,
         newest: &RefCell<Rc<Planned>>,
     ) -> Result<Rc<Planned>> {
-        self.block.check(statement)?;
         loop {
             self.begin()?;
             let planned = newest.borrow().clone();
@@ -295,6 +355,7 @@ impl Session {
                 newest.replace(renewed);
                 continue;
             }
+            planned.may_run(self)?;
             if self.lock(&planned).await? {
                 return Ok(planned);
             }

@@ -4,7 +4,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
-use types::{Result, Scalar, Scratch, SqlError, Type, Value};
+use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{Field, Session, Sink, Tag, execution::Execution};
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
         shape::{Literal, Shape},
     },
     plan,
+    relation::Relation,
     rows::Rows,
 };
 
@@ -30,7 +31,11 @@ pub(super) struct Planned {
     kind: Kind,
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
+    /// Whether it locks rows that it does not change.
+    locks_rows: bool,
     pub(super) catalog: Arc<Catalog>,
+    /// It is good for this transaction alone.
+    hides_indexes: bool,
     /// Nobody has looked yet whether enough is known of its tables.
     is_new: Cell<bool>,
 }
@@ -49,6 +54,31 @@ impl Planned {
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()
+    }
+
+    /// Whether it is a query.
+    pub(super) fn is_query(&self) -> bool {
+        self.kind == Kind::Select
+    }
+
+    /// Whether it locks rows that it does not change.
+    pub(super) fn locks_rows(&self) -> bool {
+        self.locks_rows
+    }
+
+    /// # Errors
+    /// 25006 if it writes and the transaction does not.
+    pub(super) fn may_run(&self, session: &Session) -> Result<()> {
+        if !self.locks_rows && !self.tables.iter().any(|(_, writes)| *writes) {
+            return Ok(());
+        }
+        session.may_write(match self.kind {
+            Kind::Select => "SELECT FOR UPDATE",
+            Kind::Insert => "INSERT",
+            Kind::Update => "UPDATE",
+            Kind::Delete => "DELETE",
+            Kind::Merge => "MERGE",
+        })
     }
 
     /// Whether nothing depends on it that it runs to its end.
@@ -83,6 +113,7 @@ impl Session {
             let Some((planned, literals)) = self.plan(source)? else {
                 return Ok(false);
             };
+            planned.may_run(self)?;
             if !self.is_well_founded(&planned).await {
                 continue;
             }
@@ -141,16 +172,20 @@ impl Session {
     ) -> Result<Planned> {
         let statement = parse_tokens(source.whole(), shape.tokens.clone())?;
         let types = shape.literals.iter().map(type_of).collect();
-        self.bound(
-            source,
-            &statement,
-            &mut Parameters::literals(types),
-            catalog,
-        )
+        let mut parameters = Parameters::literals(types);
+        let planned = self.bound(source, &statement, &mut parameters, catalog)?;
+        if planned.plan.literals_matter {
+            let message = "a better plan may depend on the literals";
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
+        }
+        Ok(planned)
     }
 
     pub(super) fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
+        if planned.hides_indexes {
+            return planned;
+        }
         let mut plans = self.plans.borrow_mut();
         // Whoever sends so many different ones is not helped by keeping them.
         if plans.len() >= PLANS_MAX {
@@ -182,11 +217,12 @@ impl Session {
     /// The plan of what has been bound.
     pub(super) fn lowered(
         &self,
-        bound: Bound,
+        mut bound: Bound,
         kind: Kind,
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
     ) -> Result<Planned> {
+        let hides_indexes = self.hide_indexes(&mut bound.relation);
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,
@@ -195,6 +231,7 @@ impl Session {
         });
         let fields = fields.collect();
         let tables = plan::tables(&bound.relation);
+        let locks_rows = plan::locks_rows(&bound.relation);
         let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
         let plan = plan::plan(bound.relation, &columns, types.len())?;
         Ok(Planned {
@@ -203,9 +240,31 @@ impl Session {
             parameters: types,
             kind,
             tables,
+            locks_rows,
             catalog: catalog.clone(),
+            hides_indexes,
             is_new: Cell::new(true),
         })
+    }
+
+    /// Takes the indexes from scans that the transaction cannot read by, as they are newer than its
+    /// snapshot; whether there were some. A plan that was made before the transaction began
+    /// needs no second look: its indexes were there then.
+    fn hide_indexes(&self, relation: &mut Relation) -> bool {
+        let Some(transaction) = &self.transaction else {
+            return false;
+        };
+        let mut any = false;
+        relation.for_each_scan_mut(&mut |scan| {
+            let table = &scan.table;
+            scan.indexes.retain(|index| {
+                let handle = table.indexes[index.at].handle.as_ref();
+                let is_readable = handle.is_some_and(|handle| transaction.can_read_by(handle));
+                any |= !is_readable;
+                is_readable
+            });
+        });
+        any
     }
 
     /// Whether a plan was made from what is known, or what is found out now for it.
@@ -222,6 +281,8 @@ impl Session {
         for (table, writes) in &planned.tables {
             let mode = if *writes {
                 TableLockMode::RowExclusive
+            } else if planned.locks_rows {
+                TableLockMode::RowShare
             } else {
                 TableLockMode::AccessShare
             };

@@ -63,7 +63,7 @@ pub(super) use self::{
     question::{column, qualified},
     violation::{missing, mixed},
 };
-use super::{Session, copy::no_parameters, environment::During, query::Planned};
+use super::{Session, copy::no_parameters, query::Planned};
 use crate::{
     bind::Parameters,
     catalog::{ObjectId, ReferentialAction, from_engine},
@@ -176,10 +176,7 @@ impl Session {
         reads: &Transaction,
         changes: &KeyChanges<'_>,
     ) -> Result<Rows> {
-        let environment = During {
-            surrounding: &self.surrounding,
-            catalog: &planned.catalog,
-        };
+        let environment = self.during(&planned.catalog);
         let shared = SharedRows::default();
         let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
         let transaction = self.open_transaction()?;
@@ -227,10 +224,7 @@ impl Keeping<'_> {
 
     /// Which of the keys there are, where that can be found out for all at once.
     async fn found(&self, planned: &Planned, keys: &Rows) -> Result<Option<Vec<bool>>> {
-        let environment = During {
-            surrounding: &self.session.surrounding,
-            catalog: &planned.catalog,
-        };
+        let environment = self.session.during(&planned.catalog);
         let shared = SharedRows::default();
         let parameters = no_parameters();
         let run = self.session.run_within(

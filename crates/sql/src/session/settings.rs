@@ -1,66 +1,103 @@
-//! SET, SHOW and RESET.
+//! Settings: what a session was told, for how long, and what follows from it.
 //!
-//! Most settings that clients send mean nothing here; they are kept, so that SHOW tells them, and
-//! refused if there is none of the name.
+//! A setting has a value of the session and perhaps one of the transaction, which goes first.
+//! Both are in one map that is copied when it is changed while somebody keeps it: what a transaction
+//! or a savepoint began with is the map itself, and to return to it is to put it back.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | which settings there are, and their values | `settings/known.rs`, `settings/value.rs` |
+//! | what they do | `settings/effect.rs` |
+//! | SET, SHOW, RESET, DISCARD | `settings/statements.rs` |
 
-use std::collections::BTreeMap;
+mod effect;
+pub(crate) mod known;
+mod statements;
+mod value;
 
-use sqlparser::ast::{self, Reset, Set, Statement};
-use types::{Result, Scalar, SqlError, SqlState, TimeZone, Type, TypeModifier, Value};
+use std::{collections::BTreeMap, rc::Rc};
 
-use super::{Field, ResultRow, Session, Sink, Tag};
-use crate::name;
+use types::{Result, SqlError, SqlState};
 
-/// Names, as they are shown, and what they are where nobody has set them.
-const KNOWN: &[(&str, &str)] = &[
-    ("application_name", ""),
-    ("bytea_output", "hex"),
-    ("client_encoding", "UTF8"),
-    ("client_min_messages", "notice"),
-    ("DateStyle", "ISO, MDY"),
-    ("default_transaction_isolation", "read committed"),
-    ("default_transaction_read_only", "off"),
-    ("extra_float_digits", "1"),
-    ("idle_in_transaction_session_timeout", "0"),
-    ("integer_datetimes", "on"),
-    ("IntervalStyle", "postgres"),
-    ("is_superuser", "on"),
-    ("lock_timeout", "0"),
-    ("max_identifier_length", "63"),
-    ("search_path", "public"),
-    ("server_encoding", "UTF8"),
-    ("server_version", "15.0"),
-    ("server_version_num", "150000"),
-    ("standard_conforming_strings", "on"),
-    ("statement_timeout", "0"),
-    ("synchronous_commit", "on"),
-    ("TimeZone", "UTC"),
-    ("transaction_isolation", "read committed"),
-];
+use self::known::{Definition, Meaning};
+pub(super) use self::{
+    effect::{Asked, Effects},
+    statements::shown_fields,
+};
+use super::Session;
+use crate::parse::command::Scope;
 
-/// What a client can only ask.
-const FIXED: &[&str] = &[
-    "integer_datetimes",
-    "is_superuser",
-    "max_identifier_length",
-    "server_encoding",
-    "server_version",
-    "server_version_num",
-    "transaction_isolation",
-];
+/// What a setting was set to; `None` where it was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Setting {
+    /// For the rest of the session.
+    session: Option<String>,
+    /// For the rest of the transaction.
+    local: Option<String>,
+}
 
-/// What was set.
-#[derive(Debug, Default)]
-pub(super) struct Values(BTreeMap<&'static str, String>);
+/// What was set, by name.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Values {
+    set: Rc<BTreeMap<String, Setting>>,
+    /// What the connection began with, which RESET returns to.
+    initial: Rc<BTreeMap<String, String>>,
+}
 
-fn known(name: &str) -> Result<(&'static str, &'static str)> {
-    let found = KNOWN
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.copied().ok_or_else(|| {
-        let message = format!("unrecognized configuration parameter \"{name}\"");
-        SqlError::new(SqlState::UNDEFINED_OBJECT, message)
-    })
+impl Values {
+    /// What a setting is, as it is shown; `None` if it is one that nobody has invented.
+    pub(super) fn get(&self, definition: &Definition, name: &str) -> Option<String> {
+        let name = definition.kept_name(name);
+        let set = self.set.get(&name);
+        if let Some(value) = set.and_then(|set| set.local.as_ref().or(set.session.as_ref())) {
+            return Some(value.clone());
+        }
+        let initial = self.initial.get(&name).cloned();
+        // One that was invented and reset is empty.
+        let is_known = !definition.name.is_empty() || set.is_some();
+        initial.or_else(|| is_known.then(|| definition.default.to_owned()))
+    }
+
+    /// Sets, or with `None` resets.
+    fn put(&mut self, name: String, scope: Scope, value: Option<String>, default: &str) {
+        let set = Rc::make_mut(&mut self.set).entry(name.clone()).or_default();
+        match scope {
+            Scope::Session => {
+                set.session = value;
+                set.local = None;
+            }
+            Scope::Local => {
+                let initial = self.initial.get(&name).map_or(default, String::as_str);
+                set.local = Some(value.unwrap_or_else(|| initial.to_owned()));
+            }
+        }
+    }
+
+    /// Forgets what was set for the transaction.
+    fn end_transaction(&mut self) -> Vec<String> {
+        let is_local = |set: &Setting| set.local.is_some();
+        if !self.set.values().any(is_local) {
+            return Vec::new();
+        }
+        let set = Rc::make_mut(&mut self.set);
+        let local = set.iter_mut().filter(|(_, set)| is_local(set));
+        local
+            .map(|(name, set)| {
+                set.local = None;
+                name.clone()
+            })
+            .collect()
+    }
+
+    /// The names of settings that are other ones in `other`.
+    fn differences(&self, other: &Values) -> Vec<String> {
+        if Rc::ptr_eq(&self.set, &other.set) {
+            return Vec::new();
+        }
+        let names = self.set.keys().chain(other.set.keys());
+        let differ = names.filter(|name| self.set.get(*name) != other.set.get(*name));
+        differ.cloned().collect()
+    }
 }
 
 impl Session {
@@ -69,170 +106,118 @@ impl Session {
     /// # Errors
     /// 42704 if there is none of the name.
     pub fn shows(&self, name: &str) -> Result<String> {
-        let (name, default) = known(name)?;
-        let value = self.values.0.get(name);
-        Ok(value.cloned().unwrap_or_else(|| default.to_owned()))
+        let definition = Definition::expect(name)?;
+        let catalog = self.changes.catalog();
+        self.asked(&catalog)
+            .get(definition, name)
+            .ok_or_else(|| known::unrecognized(name))
     }
 
-    /// Sets a setting, as SET does.
+    /// The settings that clients are told when they connect, and when they change.
+    pub fn reported(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let reported = known::REPORTED.iter();
+        reported.filter_map(|name| Some((*name, self.shows(name).ok()?)))
+    }
+
+    /// Whether one of [`Session::reported`] may have changed since this was asked.
+    pub fn take_reported(&mut self) -> bool {
+        std::mem::take(&mut self.effects.reports)
+    }
+
+    /// Sets what a connection begins with, which RESET will return to.
+    ///
+    /// # Errors
+    /// As of SET: 42704, 55P02, 22023, 0A000.
+    pub fn set_initially(&mut self, name: &str, value: &str) -> Result<()> {
+        let definition = Definition::expect(name)?;
+        let shown = self.check(definition, name, value)?;
+        let kept = definition.kept_name(name);
+        Rc::make_mut(&mut self.values.initial).insert(kept.clone(), shown);
+        self.took_effect(&kept)
+    }
+
+    /// Sets a setting, as SET does, for the rest of the session.
     ///
     /// # Errors
     /// 42704 if there is none of the name, 55P02 if it cannot be changed, 22023 if the value is
-    /// none of its.
+    /// none of its, 0A000 if it is none here.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let (name, _) = known(name)?;
-        let invalid = || {
-            let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
-            SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        self.assign(name, Scope::Session, Some(value))
+    }
+
+    /// Sets a setting; `None` resets it.
+    fn assign(&mut self, name: &str, scope: Scope, value: Option<&str>) -> Result<()> {
+        let definition = Definition::expect(name)?;
+        let kept = definition.kept_name(name);
+        let shown = match value {
+            Some(value) => Some(self.check(definition, name, value)?),
+            None => changeable(definition).map(|()| None)?,
         };
-        if FIXED.contains(&name) {
-            let message = format!("parameter \"{name}\" cannot be changed");
-            return Err(SqlError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message));
+        if kept.starts_with("transaction_") {
+            let default = self.values.get(definition, name).unwrap_or_default();
+            return self.set_transaction_setting(&kept, &shown.unwrap_or(default));
         }
-        match name {
-            "TimeZone" => {
-                self.settings.time_zone = TimeZone::named(value).map_err(|_| invalid())?;
-                // Literals of timestamps were read with the other.
-                self.plans.borrow_mut().clear();
-            }
-            "client_encoding" => {
-                let plain = value.replace(['-', '_'], "");
-                if !plain.eq_ignore_ascii_case("utf8") && !plain.eq_ignore_ascii_case("unicode") {
-                    return Err(invalid());
-                }
-            }
-            "DateStyle" if !value.to_ascii_lowercase().starts_with("iso") => {
-                return Err(SqlError::unsupported(format_args!("DateStyle {value}")));
-            }
-            "IntervalStyle" if !value.eq_ignore_ascii_case("postgres") => {
-                return Err(SqlError::unsupported(format_args!("IntervalStyle {value}")));
-            }
-            "standard_conforming_strings" if !value.eq_ignore_ascii_case("on") => {
-                return Err(SqlError::unsupported("standard_conforming_strings off"));
-            }
-            "search_path" => {
-                let schemas = value
-                    .split(',')
-                    .map(|schema| schema.trim().trim_matches('"').to_owned());
-                self.search_path.schemas = schemas.filter(|schema| schema != "$user").collect();
-                self.plans.borrow_mut().clear();
-            }
-            _ => {}
+        self.values
+            .put(kept.clone(), scope, shown, definition.default);
+        self.took_effect(&kept)
+    }
+
+    /// A value that a setting is to have, as it is shown.
+    fn check(&self, definition: &Definition, name: &str, value: &str) -> Result<String> {
+        let catalog = self.changes.catalog();
+        self.asked(&catalog).check(definition, name, value)
+    }
+
+    /// Puts settings back as they were.
+    pub(super) fn restore(&mut self, values: Values) {
+        let changed = self.values.differences(&values);
+        self.values.set = values.set;
+        self.follow(&changed);
+    }
+
+    /// The transaction has committed: what was set for it alone is over.
+    pub(super) fn keep_settings(&mut self) {
+        let changed = self.values.end_transaction();
+        self.follow(&changed);
+    }
+
+    /// Sets what functions have set.
+    pub(super) fn set_pending(&mut self) -> Result<()> {
+        for pending in self.surrounding.take_pending() {
+            self.assign(&pending.name, pending.scope, Some(&pending.value))?;
         }
-        self.values.0.insert(name, value.to_owned());
         Ok(())
     }
 
-    /// The column that SHOW gives.
-    pub(super) fn shown(&self, statement: &Statement) -> Option<Vec<Field>> {
-        let Statement::ShowVariable { variable } = statement else {
-            return None;
-        };
-        Some(vec![Field {
-            name: shown_name(variable),
-            ty: Type::Scalar(Scalar::Text),
-            modifier: TypeModifier::NONE,
-            origin: None,
-        }])
-    }
-
-    pub(super) async fn setting(
-        &mut self,
-        statement: &Statement,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        match statement {
-            Statement::ShowVariable { variable } => {
-                let value = self.shows(&shown_name(variable))?;
-                let fields = self.shown(statement).unwrap_or_default();
-                sink.fields(&fields)?;
-                let catalog = self.changes.catalog();
-                sink.row(&ResultRow {
-                    fields: &fields,
-                    values: &[Value::Text(&value)],
-                    context: self.context(&catalog),
-                })?;
-                sink.complete(Tag::Word("SHOW"))
-            }
-            Statement::Set(Set::SingleAssignment {
-                variable, values, ..
-            }) => {
-                let name = name::qualified(variable, &self.database.name)?.name;
-                let values: Vec<String> = values.iter().map(written).collect();
-                if let [value] = values.as_slice()
-                    && value.eq_ignore_ascii_case("default")
-                {
-                    self.reset(&name)?;
-                } else {
-                    self.set(&name, &values.join(", "))?;
-                }
-                sink.complete(Tag::Word("SET"))
-            }
-            Statement::Set(Set::SetTimeZone { value, .. }) => {
-                self.set("TimeZone", &written(value))?;
-                sink.complete(Tag::Word("SET"))
-            }
-            Statement::Set(Set::SetNames { charset_name, .. }) => {
-                self.set("client_encoding", &charset_name.value)?;
-                sink.complete(Tag::Word("SET"))
-            }
-            Statement::Set(Set::SetTransaction {
-                modes,
-                session: false,
-                ..
-            }) => {
-                self.set_modes(modes)?;
-                sink.complete(Tag::Word("SET"))
-            }
-            Statement::Reset(reset) => {
-                match &reset.reset {
-                    Reset::ALL => {
-                        let names: Vec<_> = self.values.0.keys().copied().collect();
-                        names.into_iter().try_for_each(|name| self.reset(name))?;
-                    }
-                    Reset::ConfigurationParameter(name) => {
-                        let name = name::qualified(name, &self.database.name)?.name;
-                        self.reset(&name)?;
-                    }
-                }
-                sink.complete(Tag::Word("RESET"))
-            }
-            other => Err(SqlError::unsupported(format_args!("{other}"))),
+    fn follow(&mut self, changed: &[String]) {
+        for name in changed {
+            // It was in force before, so it can be again.
+            let _ = self.took_effect(name);
         }
     }
 
-    fn reset(&mut self, name: &str) -> Result<()> {
-        let (name, default) = known(name)?;
-        self.set(name, default)?;
-        self.values.0.remove(name);
-        Ok(())
+    /// All settings with their values; no invented ones.
+    pub(crate) fn all_settings(
+        &self,
+    ) -> impl Iterator<Item = (&'static Definition, String)> + use<'_> {
+        let all = known::DEFINITIONS.iter();
+        all.filter_map(|definition| Some((definition, self.shows(definition.name).ok()?)))
     }
 }
 
-fn shown_name(variable: &[ast::Ident]) -> String {
-    match variable {
-        [first, second]
-            if first.value.eq_ignore_ascii_case("time")
-                && second.value.eq_ignore_ascii_case("zone") =>
-        {
-            "TimeZone".to_owned()
-        }
-        _ => variable
-            .iter()
-            .map(|ident| ident.value.as_str())
-            .collect::<Vec<_>>()
-            .join("_"),
-    }
+/// # Errors
+/// 55P02 for what can only be asked for.
+fn changeable(definition: &Definition) -> Result<()> {
+    let message = match definition.meaning {
+        Meaning::Fixed => format!("parameter \"{}\" cannot be changed", definition.name),
+        Meaning::AtStart => format!(
+            "parameter \"{}\" cannot be changed without restarting the server",
+            definition.name
+        ),
+        _ => return Ok(()),
+    };
+    Err(SqlError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message))
 }
 
-/// A value as it was written, without quotes.
-fn written(value: &ast::Expr) -> String {
-    match value {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::SingleQuotedString(text) => text.clone(),
-            other => other.to_string(),
-        },
-        ast::Expr::Identifier(ident) => ident.value.clone(),
-        other => other.to_string(),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use std::{rc::Rc, sync::Arc};
 use async_channel::{Receiver, Sender};
 use engine::{Database, DatabaseConfig};
 use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
-use sql::{CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag};
+use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
 
 /// What a text has given.
@@ -18,6 +18,8 @@ pub(crate) struct Answer {
     /// As text; `NULL` for that.
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) tags: Vec<String>,
+    /// With their SQLSTATEs.
+    pub(crate) notices: Vec<String>,
     /// What COPY has given, and what it is given, in pieces of so many bytes.
     pub(crate) copied: Vec<u8>,
     pub(crate) data: Vec<u8>,
@@ -49,6 +51,12 @@ impl Sink for Answer {
     fn complete(&mut self, tag: Tag) -> Result<()> {
         self.tags.push(tag.to_string());
         Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let report = &notice.report;
+        let notice = format!("{} {}", report.state().code(), report.message());
+        self.notices.push(notice);
     }
 
     async fn copy_in(&mut self, _: CopyForm, _: usize, target: &mut impl CopyTarget) -> Result<()> {

@@ -92,8 +92,15 @@ pub(super) fn write_regtype(oid: u32, context: &Context<'_>, out: &mut impl Sink
     if let Some(ty) = Type::from_oid(oid) {
         return out.put(ty.name(context.names).as_bytes());
     }
-    match context.names.enum_name(EnumId(oid)) {
-        Some(name) => out.put(name.as_bytes()),
+    if let Some(name) = context.names.enum_name(EnumId(oid)) {
+        return out.put(name.as_bytes());
+    }
+    // The type of an enum's arrays has the next number.
+    match context.names.enum_name(EnumId(oid.wrapping_sub(1))) {
+        Some(name) => {
+            out.put(name.as_bytes());
+            out.put(b"[]");
+        }
         None => out.put(itoa::Buffer::new().format(oid).as_bytes()),
     }
 }

@@ -41,6 +41,12 @@ pub enum Constraint {
 }
 
 impl NewIndex {
+    /// As [`Index::is_computed`].
+    pub fn is_computed(&self) -> bool {
+        let is_expression = |column: &IndexColumn| matches!(column.key, IndexKey::Expression(_));
+        self.predicate.is_some() || self.columns.iter().any(is_expression)
+    }
+
     pub(super) fn into_index(self, id: ObjectId) -> Index {
         Index {
             id,

@@ -43,7 +43,12 @@ impl Ddl<'_> {
                 ));
             }
             if (old.ty, old.modifier) != (new.ty, new.modifier) {
-                let message = format!("cannot change data type of view column \"{name}\"");
+                let catalog = self.changes.catalog();
+                let message = format!(
+                    "cannot change data type of view column \"{name}\" from {} to {}",
+                    old.ty.format(old.modifier, &*catalog),
+                    new.ty.format(new.modifier, &*catalog)
+                );
                 return Err(invalid(message));
             }
         }

@@ -227,6 +227,9 @@ fn views_and_roles_are_kept() {
         verifier: Some(Arc::from("SCRAM-SHA-256$4096:salt$stored:server")),
         can_login: true,
         is_superuser: false,
+        can_create_roles: true,
+        can_create_databases: false,
+        inherits: true,
     };
     let added = role.clone();
     bed.ddl(async move |ddl| ddl.create_role(added).await)

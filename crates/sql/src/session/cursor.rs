@@ -1,0 +1,306 @@
+//! Cursors: DECLARE, FETCH, MOVE and CLOSE.
+//!
+//! A cursor is a query that stays open, as a portal of the protocol is (`execution.rs`), and sees what
+//! there was when it was declared. It computes as many rows as it is asked for, and keeps them, since
+//! it may be asked to go back. One that outlives its transaction computes the others when that
+//! commits. Cursors and the portals of the protocol have names apart from each other.
+
+use types::{Result, SqlError, SqlState};
+
+use super::{Field, ResultRow, Session, Sink, Tag, execution::Execution, interrupt::interruptible};
+use crate::{
+    parse::{
+        Source,
+        command::{Declared, Direction, Scroll},
+    },
+    rows::Rows,
+};
+
+/// A query's rows, and which of them is the current one.
+pub(super) struct Cursor {
+    name: String,
+    fields: Vec<Field>,
+    /// Those that were computed by now.
+    rows: Rows,
+    /// 0 before the first row, then the number of the current one, then one more.
+    at: usize,
+    scroll: Scroll,
+    /// It outlives its transaction.
+    pub(super) is_held: bool,
+    /// The query, until the transaction that declared it has committed.
+    execution: Option<Execution>,
+    /// How many savepoints were open when it was declared.
+    pub(super) depth: usize,
+}
+
+fn missing(name: &str) -> SqlError {
+    let message = format!("cursor \"{name}\" does not exist");
+    SqlError::new(SqlState::INVALID_CURSOR_NAME, message)
+}
+
+impl Cursor {
+    /// Whether the transaction that declared it has committed.
+    pub(super) fn is_committed(&self) -> bool {
+        self.execution.is_none()
+    }
+
+    /// Its transaction has committed, and all its rows have been computed.
+    pub(super) fn commit(&mut self) {
+        self.execution = None;
+        self.depth = 0;
+    }
+
+    /// How many rows there have to be before it can go there.
+    fn needed(&self, direction: Direction) -> usize {
+        let ahead = |rows: i64| {
+            let rows = usize::try_from(rows).unwrap_or(0);
+            self.at.saturating_add(rows)
+        };
+        match direction {
+            Direction::Forward(i64::MAX) => usize::MAX,
+            Direction::Forward(rows) | Direction::Relative(rows) => ahead(rows),
+            Direction::Backward(rows) => ahead(-rows),
+            Direction::Absolute(number) => usize::try_from(number).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Goes there, and gives the numbers of the rows on the way, from 1: first, last; `None` if
+    /// there are none. The first is greater when it goes backwards.
+    ///
+    /// # Errors
+    /// 55000 if it would go backwards and must not.
+    ///
+    /// All rows that are needed have been computed, or there are no more.
+    fn go(&mut self, direction: Direction) -> Result<Option<(usize, usize)>> {
+        let (before, count) = (self.at, self.rows.len());
+        let end = count + 1;
+        let clamped = |position: i64| {
+            let position = usize::try_from(position).unwrap_or(0);
+            position.min(end)
+        };
+        let signed = |position: usize| i64::try_from(position).unwrap_or(i64::MAX);
+        let is_row = |at: usize| (1..=count).contains(&at).then_some((at, at));
+        let forward = |rows: i64| match rows {
+            0 => (before, is_row(before)),
+            rows if rows > 0 => {
+                let at = clamped(signed(before).saturating_add(rows));
+                let last = at.min(count);
+                (at, (last > before).then_some((before + 1, last)))
+            }
+            rows => {
+                let at = clamped(signed(before).saturating_add(rows));
+                let last = at.max(1);
+                (at, (last < before).then(|| (before - 1, last)))
+            }
+        };
+        let (at, rows) = match direction {
+            Direction::Forward(rows) => forward(rows),
+            Direction::Backward(rows) => forward(-rows),
+            Direction::Absolute(number) => {
+                let at = match number {
+                    number if number < 0 => clamped(signed(end).saturating_add(number)),
+                    number => clamped(number),
+                };
+                (at, is_row(at))
+            }
+            Direction::Relative(by) => {
+                let at = clamped(signed(before).saturating_add(by));
+                (at, is_row(at))
+            }
+        };
+        let goes_back = match direction {
+            // The last row is known when the end was seen.
+            Direction::Absolute(number) => number < 0 || at < before,
+            // The current row is given once more.
+            Direction::Forward(0) | Direction::Backward(0) | Direction::Relative(0) => {
+                rows.is_some()
+            }
+            _ => at < before,
+        };
+        if goes_back && self.scroll == Scroll::No {
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cursor can only scan forward",
+            )
+            .hint("Declare it with SCROLL option to enable backward scan."));
+        }
+        self.at = at;
+        Ok(rows)
+    }
+}
+
+/// The numbers from one to another, in either direction.
+fn numbers(range: Option<(usize, usize)>) -> impl Iterator<Item = usize> {
+    let (first, last) = range.unwrap_or((1, 0));
+    let is_back = last < first && range.is_some();
+    let forward = (!is_back).then_some(first..=last);
+    let back = is_back.then_some((last..=first).rev());
+    forward
+        .into_iter()
+        .flatten()
+        .chain(back.into_iter().flatten())
+}
+
+impl Session {
+    pub(super) fn cursor_fields(&self, name: &str) -> Option<&[Field]> {
+        let cursor = self.cursors.iter().find(|cursor| cursor.name == name)?;
+        Some(&cursor.fields)
+    }
+
+    /// DECLARE.
+    pub(super) async fn declare(&mut self, declared: &Declared, query: &Source<'_>) -> Result<()> {
+        let name = &declared.name;
+        if !declared.is_held {
+            self.needs_block("DECLARE CURSOR")?;
+        }
+        if declared.is_binary {
+            return Err(SqlError::unsupported("a BINARY cursor"));
+        }
+        if self.cursor_fields(name).is_some() {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{name}\" already exists"),
+            ));
+        }
+        if !query.may_have_plan() {
+            return Err(query.not_expected());
+        }
+        let prepared = self.prepare_source(query, &[])?;
+        if !prepared.is_query() {
+            return Err(query.not_expected());
+        }
+        if prepared.locks_rows() {
+            let kinds = [
+                (declared.is_held, "DECLARE CURSOR WITH HOLD ... FOR UPDATE"),
+                (
+                    declared.scroll == Scroll::Yes,
+                    "DECLARE SCROLL CURSOR ... FOR UPDATE",
+                ),
+                (
+                    declared.is_insensitive,
+                    "DECLARE INSENSITIVE CURSOR ... FOR UPDATE",
+                ),
+            ];
+            if let Some((_, kind)) = kinds.iter().find(|(is, _)| *is) {
+                return Err(SqlError::unsupported(kind));
+            }
+        }
+        let Some(execution) = self.open(&prepared).await? else {
+            return Err(SqlError::unsupported("a cursor over a query that writes"));
+        };
+        let fields = prepared.fields().unwrap_or_default().to_vec();
+        let mut cursor = Cursor {
+            name: name.clone(),
+            rows: Rows::new(fields.len()),
+            fields,
+            execution: Some(execution),
+            at: 0,
+            scroll: declared.scroll,
+            is_held: declared.is_held,
+            depth: self.block.depth(),
+        };
+        // From here on it sees what there is now.
+        self.compute(&mut cursor, 0).await?;
+        self.cursors.push(cursor);
+        Ok(())
+    }
+
+    /// Computes rows of a cursor until there are so many, or no more.
+    async fn compute(&mut self, cursor: &mut Cursor, needed: usize) -> Result<()> {
+        let Some(execution) = &mut cursor.execution else {
+            return Ok(());
+        };
+        if execution.is_over() {
+            return Ok(());
+        }
+        let missing = match needed {
+            usize::MAX => None,
+            needed => Some(needed.saturating_sub(cursor.rows.len())),
+        };
+        let mut no_parameters = Rows::new(0);
+        no_parameters.push([]);
+        let (interrupt, limit) = self.limits();
+        let mut kept = Kept(&mut cursor.rows);
+        let running = self.run_on(execution, &no_parameters, missing, &mut kept);
+        interruptible(interrupt, limit, running).await?;
+        self.set_pending()
+    }
+
+    /// Computes what is left of the cursors that outlive the transaction.
+    pub(super) async fn complete_held_cursors(&mut self) -> Result<()> {
+        let mut cursors = std::mem::take(&mut self.cursors);
+        for cursor in cursors.iter_mut().filter(|cursor| cursor.is_held) {
+            self.compute(cursor, usize::MAX).await?;
+        }
+        self.cursors = cursors;
+        Ok(())
+    }
+
+    /// FETCH, or MOVE.
+    pub(super) async fn fetch(
+        &mut self,
+        name: &str,
+        direction: Direction,
+        is_move: bool,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let found = self.cursors.iter().position(|cursor| cursor.name == name);
+        // If it cannot go on, it is gone, as its transaction is.
+        let mut cursor = self.cursors.remove(found.ok_or_else(|| missing(name))?);
+        let needed = cursor.needed(direction);
+        self.compute(&mut cursor, needed).await?;
+        let range = cursor.go(direction)?;
+        let count = range.map_or(0, |(first, last)| first.abs_diff(last) as u64 + 1);
+        if !is_move {
+            self.send_rows(&cursor, range, sink).await?;
+        }
+        self.cursors.push(cursor);
+        sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, count))
+    }
+
+    async fn send_rows(
+        &self,
+        cursor: &Cursor,
+        range: Option<(usize, usize)>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        sink.fields(&cursor.fields)?;
+        let catalog = self.changes.catalog();
+        for (sent, number) in numbers(range).enumerate() {
+            sink.row(&ResultRow {
+                fields: &cursor.fields,
+                values: cursor.rows.row(number - 1),
+                context: self.context(&catalog),
+            })?;
+            if sent % crate::execute::BATCH_ROWS == 0 {
+                sink.drain().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// CLOSE.
+    pub(super) fn close(&mut self, name: &str) -> Result<()> {
+        let found = self.cursors.iter().position(|cursor| cursor.name == name);
+        self.cursors.remove(found.ok_or_else(|| missing(name))?);
+        Ok(())
+    }
+}
+
+/// Keeps rows for a cursor.
+struct Kept<'r>(&'r mut Rows);
+
+impl Sink for Kept<'_> {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        self.0.push(row.values.iter().copied());
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}

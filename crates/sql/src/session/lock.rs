@@ -1,0 +1,50 @@
+//! LOCK TABLE.
+
+use engine::{IfLocked, TableLockMode};
+use sqlparser::ast::ObjectName;
+use types::{Result, SqlError, SqlState};
+
+use super::Session;
+use crate::{catalog::Relation, name};
+
+impl Session {
+    pub(super) async fn lock_tables(
+        &mut self,
+        tables: &[ObjectName],
+        mode: TableLockMode,
+        waits: bool,
+    ) -> Result<()> {
+        self.needs_block("LOCK TABLE")?;
+        self.begin()?;
+        let if_locked = match waits {
+            true => IfLocked::Wait,
+            false => IfLocked::Fail,
+        };
+        for written in tables {
+            let written = name::qualified(written, &self.database.name)?;
+            let catalog = self.changes.catalog();
+            let found = catalog.expect_relation(
+                &self.search_path,
+                written.schema.as_deref(),
+                &written.name,
+            )?;
+            let id = match found {
+                Relation::Table(table) => table.id,
+                Relation::View(_) => return Err(SqlError::unsupported("LOCK TABLE of a view")),
+                _ => {
+                    let message = format!("\"{}\" is not a table or view", written.name);
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+            };
+            let Some(transaction) = &self.transaction else {
+                return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
+            };
+            let locked = self.changes.lock_table(transaction, id, mode, if_locked);
+            if locked.await?.is_none() {
+                let message = format!("relation \"{written}\" does not exist");
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
+            }
+        }
+        Ok(())
+    }
+}

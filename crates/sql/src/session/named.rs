@@ -1,0 +1,168 @@
+//! PREPARE, EXECUTE and DEALLOCATE: prepared statements by name, those of the protocol among them.
+
+use std::{collections::HashMap, rc::Rc};
+
+use sqlparser::ast;
+use types::{Result, Scratch, SqlError, SqlState};
+
+use super::{Prepared, Session, Sink, Tag};
+use crate::{
+    bind::{Binder, Parameters},
+    data_type,
+    execute::{KeyChanges, SharedRows},
+    parse::Source,
+    program::{Layout, Outer, compile},
+    rows::Rows,
+};
+
+/// Prepared statements by name. The one without a name is used most and is found without hashing.
+#[derive(Default)]
+pub(super) struct Statements {
+    unnamed: Option<Rc<Prepared>>,
+    named: HashMap<Box<str>, Rc<Prepared>>,
+}
+
+fn missing(name: &str) -> SqlError {
+    let message = format!("prepared statement \"{name}\" does not exist");
+    SqlError::new(SqlState::INVALID_SQL_STATEMENT_NAME, message)
+}
+
+impl Session {
+    /// The prepared statement of a name; `""` is the unnamed one.
+    pub fn prepared(&self, name: &str) -> Option<&Rc<Prepared>> {
+        match name {
+            "" => self.statements.unnamed.as_ref(),
+            name => self.statements.named.get(name),
+        }
+    }
+
+    /// Keeps a statement under a name, in place of the one that had it.
+    pub fn keep_prepared(&mut self, name: &str, prepared: Rc<Prepared>) {
+        match name {
+            "" => self.statements.unnamed = Some(prepared),
+            name => drop(self.statements.named.insert(name.into(), prepared)),
+        }
+    }
+
+    /// Forgets the statement of a name; whether there was one.
+    pub fn forget_prepared(&mut self, name: &str) -> bool {
+        match name {
+            "" => self.statements.unnamed.take().is_some(),
+            name => self.statements.named.remove(name).is_some(),
+        }
+    }
+
+    pub(super) fn forget_all_prepared(&mut self) {
+        self.statements.named.clear();
+    }
+
+    /// PREPARE.
+    pub(super) fn prepare_named(
+        &mut self,
+        name: &str,
+        types: &[ast::DataType],
+        source: &Source<'_>,
+    ) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let types = types.iter().map(|ty| {
+            let (ty, _) = data_type::resolve(ty, &catalog, &self.search_path)?;
+            Ok(Some(ty))
+        });
+        let types: Vec<_> = types.collect::<Result<_>>()?;
+        if !source.may_have_plan() {
+            return Err(source.not_expected());
+        }
+        let prepared = self.prepare_source(source, &types)?;
+        if self.prepared(name).is_some() {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        self.keep_prepared(name, Rc::new(prepared));
+        Ok(())
+    }
+
+    /// EXECUTE.
+    pub(super) async fn execute_named(
+        &mut self,
+        name: &str,
+        arguments: &[ast::Expr],
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let prepared = self.prepared(name).cloned().ok_or_else(|| missing(name))?;
+        self.begin()?;
+        let parameters = self.arguments(name, &prepared, arguments, source)?;
+        if let Some(fields) = prepared.fields() {
+            sink.fields(fields)?;
+        }
+        // The protocol may have prepared an EXECUTE under this name.
+        Box::pin(self.run_prepared(&prepared, &parameters, sink)).await
+    }
+
+    /// The values that a statement is given.
+    fn arguments(
+        &self,
+        name: &str,
+        prepared: &Prepared,
+        arguments: &[ast::Expr],
+        source: &Source<'_>,
+    ) -> Result<Rows> {
+        let types = prepared.parameter_types();
+        if arguments.len() != types.len() {
+            let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+            let detail = format!(
+                "Expected {} parameters but got {}.",
+                types.len(),
+                arguments.len()
+            );
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message).detail(detail));
+        }
+        let mut values = Rows::new(types.len());
+        if types.is_empty() {
+            values.push([]);
+            return Ok(values);
+        }
+        let catalog = self.changes.catalog();
+        let mut none = Parameters::default();
+        let surroundings = self.surroundings(&catalog);
+        let mut binder = Binder::for_text(&surroundings, source.whole(), &mut none);
+        let bound = binder.arguments(arguments, types)?;
+        let programs = bound
+            .iter()
+            .map(|argument| compile(argument, &Layout::new([]), &Outer::default()));
+        let programs: Vec<_> = programs.collect::<Result<_>>()?;
+        let Some(transaction) = &self.transaction else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
+        };
+        let mut no_parameters = Rows::new(0);
+        no_parameters.push([]);
+        let environment = self.during(&catalog);
+        let shared = SharedRows::default();
+        let key_changes = KeyChanges::new(&catalog);
+        let run = self.run_within(
+            transaction,
+            &environment,
+            &no_parameters,
+            &shared,
+            &key_changes,
+        );
+        let scratch = Scratch::new();
+        let mut machine = run.machine(&scratch);
+        let computed = programs
+            .iter()
+            .map(|program| program.run(&mut machine, &[]));
+        let computed: Vec<_> = computed.collect::<Result<_>>()?;
+        values.push(computed);
+        Ok(values)
+    }
+
+    /// DEALLOCATE.
+    pub(super) fn deallocate(&mut self, name: &str) -> Result<Tag> {
+        match self.forget_prepared(name) {
+            true => Ok(Tag::Word("DEALLOCATE")),
+            false => Err(missing(name)),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! CREATE INDEX: from syntax to the catalog's operations.
+
+use std::{rc::Rc, sync::Arc};
+
+use engine::{IfLocked, TableLockMode};
+use sqlparser::ast::{self, CreateIndex};
+use types::{Result, SqlError, SqlState, Type};
+
+use super::{Field, ResultRow, Session, Sink, Tag};
+use crate::{
+    bind::{Binder, Parameters},
+    catalog::{
+        Catalog, IndexColumn, IndexKey, NameClass, NewIndex, Relation, Table,
+        create_index_concurrently,
+    },
+    name, parse,
+    rows::Rows,
+};
+
+/// Columns of an index, those that it only includes counted too.
+const COLUMNS_MAX: usize = 32;
+
+impl Session {
+    /// `CREATE INDEX`, within the transaction.
+    pub(super) async fn create_index(&self, create: &CreateIndex) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let table = self.indexed_table(&catalog, create)?;
+        let Some(new) = self.new_index(&catalog, &table, create)? else {
+            return Ok(());
+        };
+        if new.is_computed()
+            && let Some(transaction) = &self.transaction
+        {
+            let mode = TableLockMode::Share;
+            self.changes
+                .lock_table(transaction, table.id, mode, IfLocked::Wait)
+                .await?;
+            self.compute_all(&table, create).await?;
+        }
+        self.ddl()?.create_index(table.id, new).await.map(drop)
+    }
+
+    /// `CREATE INDEX CONCURRENTLY`, in transactions of its own.
+    ///
+    /// # Errors
+    /// 25001 in a transaction block; those of the index.
+    pub(super) async fn create_index_concurrently(
+        &mut self,
+        create: &CreateIndex,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.not_in_block("CREATE INDEX CONCURRENTLY")?;
+        self.end_implicit().await?;
+        self.begin()?;
+        let catalog = self.changes.catalog();
+        let table = self.indexed_table(&catalog, create)?;
+        let new = self.new_index(&catalog, &table, create)?;
+        if new.as_ref().is_some_and(NewIndex::is_computed) {
+            self.compute_all(&table, create).await?;
+        }
+        // The builder waits for all transactions that are open.
+        self.end_implicit().await?;
+        if let Some(new) = new {
+            let catalogs = self.changes.catalogs();
+            create_index_concurrently(&self.engine, catalogs, table.id, new).await?;
+        }
+        sink.complete(Tag::Word("CREATE INDEX"))
+    }
+
+    fn indexed_table(&self, catalog: &Catalog, create: &CreateIndex) -> Result<Arc<Table>> {
+        let written = name::qualified(&create.table_name, &self.database.name)?;
+        let schema = written.schema.as_deref();
+        match catalog.expect_relation(&self.search_path, schema, &written.name)? {
+            Relation::Table(table) => Ok(table.clone()),
+            _ => {
+                let message = format!("cannot create index on relation \"{}\"", written.name);
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+        }
+    }
+
+    /// What the index is; `None` if there is one of its name, and may be.
+    fn new_index(
+        &self,
+        catalog: &Catalog,
+        table: &Arc<Table>,
+        create: &CreateIndex,
+    ) -> Result<Option<NewIndex>> {
+        check_method(create)?;
+        if create.columns.len() + create.include.len() > COLUMNS_MAX {
+            let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
+            return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
+        }
+        let surroundings = self.surroundings(catalog);
+        let mut parameters = Parameters::default();
+        let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+        let mut columns = Vec::with_capacity(create.columns.len());
+        let mut names: Vec<String> = Vec::with_capacity(create.columns.len());
+        for column in &create.columns {
+            let written = &column.column.expr;
+            let (key, ty) = binder.index_key(table, written)?;
+            check_type(catalog, ty)?;
+            if let Some(class) = &column.operator_class {
+                check_operator_class(class)?;
+            }
+            let wanted = match &key {
+                IndexKey::Column(at) => table.columns[usize::from(*at)].name.to_string(),
+                IndexKey::Expression(_) => binder.index_key_name(written),
+            };
+            names.push(free_name(&names, wanted));
+            let descending = column.column.options.asc == Some(false);
+            columns.push(IndexColumn {
+                key,
+                ty,
+                descending,
+                nulls_first: column.column.options.nulls_first.unwrap_or(descending),
+            });
+        }
+        let mut included = Vec::with_capacity(create.include.len());
+        for ident in &create.include {
+            let folded = name::fold(ident);
+            let Some((at, _)) = table.column(&folded) else {
+                let message = format!("column \"{folded}\" does not exist");
+                return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+            };
+            included.push(u16::try_from(at).unwrap_or(u16::MAX));
+            names.push(free_name(&names, folded));
+        }
+        let predicate = create.predicate.as_ref();
+        let predicate = predicate
+            .map(|predicate| binder.index_predicate(table, predicate))
+            .transpose()?;
+        let name = match &create.name {
+            Some(name) => name::qualified(name, &self.database.name)?.name,
+            None => {
+                let columns = names.join("_");
+                let ddl = self.ddl()?;
+                ddl.choose_name(table.schema, &table.name, Some(&columns), "idx", |_| false)
+            }
+        };
+        if create.if_not_exists
+            && catalog
+                .named(NameClass::Relation, table.schema, &name)
+                .is_some()
+        {
+            return Ok(None);
+        }
+        Ok(Some(NewIndex {
+            name,
+            unique: create.unique,
+            nulls_not_distinct: create.nulls_distinct == Some(false),
+            columns,
+            included,
+            predicate,
+            constraint: None,
+        }))
+    }
+
+    /// Computes what an index is to be over for all rows that there are: the engine asks for
+    /// entries where nothing can fail any more.
+    ///
+    /// # Errors
+    /// Those of its expressions.
+    async fn compute_all(&self, table: &Table, create: &CreateIndex) -> Result<()> {
+        let is_plain =
+            |column: &ast::IndexColumn| matches!(column.column.expr, ast::Expr::Identifier(_));
+        let computed = create.columns.iter().filter(|column| !is_plain(column));
+        let counted: Vec<String> = computed
+            .map(|column| format!("count({})", column.column.expr))
+            .collect();
+        if counted.is_empty() && create.predicate.is_none() {
+            return Ok(());
+        }
+        let catalog = self.changes.catalog();
+        let what = match counted.is_empty() {
+            true => "count(*)".to_owned(),
+            false => counted.join(", "),
+        };
+        let mut text = format!(
+            "select {what} from {}.{}",
+            quoted(catalog.schema_name(table.schema)),
+            quoted(&table.name)
+        );
+        if let Some(predicate) = &create.predicate {
+            text.push_str(&format!(" where {predicate}"));
+        }
+        for source in parse::split(&text)? {
+            let statement = source.parse()?;
+            let mut parameters = Parameters::default();
+            let planned = self.bound(&source, &statement, &mut parameters, &catalog)?;
+            let mut none = Rows::new(0);
+            none.push([]);
+            self.run(&Rc::new(planned), &none, &mut Nowhere).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn not_in_block(&self, what: &str) -> Result<()> {
+        if self.block.status() == super::Status::Idle {
+            return Ok(());
+        }
+        let message = format!("{what} cannot run inside a transaction block");
+        Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message))
+    }
+}
+
+/// Takes rows that nobody wants.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A name that none of the others has: with a number behind it, if need be.
+fn free_name(names: &[String], wanted: String) -> String {
+    if !names.contains(&wanted) {
+        return wanted;
+    }
+    let mut numbered = (1..).map(|number| format!("{wanted}{number}"));
+    numbered
+        .find(|name| !names.contains(name))
+        .unwrap_or_default()
+}
+
+fn check_method(create: &CreateIndex) -> Result<()> {
+    match &create.using {
+        None | Some(ast::IndexType::BTree) => {}
+        Some(ast::IndexType::Custom(name)) => {
+            let message = format!("access method \"{name}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+        Some(other) => {
+            let method = other.to_string().to_lowercase();
+            return Err(
+                SqlError::unsupported(format_args!("an index using {method}"))
+                    .hint("All indexes are ordered; leave USING out."),
+            );
+        }
+    }
+    // How full pages are, and the like, says nothing here.
+    let known = ["fillfactor", "deduplicate_items"];
+    for option in &create.with {
+        let option = option.to_string();
+        let key = option.split(['=', ' ']).next().unwrap_or_default();
+        if !known.contains(&key.to_lowercase().as_str()) {
+            let message = format!("unrecognized parameter \"{key}\"");
+            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+    }
+    Ok(())
+}
+
+/// Text is in the order of its bytes, which is what the classes for patterns ask for.
+fn check_operator_class(class: &ast::ObjectName) -> Result<()> {
+    let parts = name::parts(class)?;
+    let written = parts.last().copied().map(name::fold);
+    let written = written.unwrap_or_default();
+    let of = written.strip_suffix("_ops").unwrap_or_default();
+    let of = of.strip_suffix("_pattern").unwrap_or(of);
+    if Type::named(of).is_some() {
+        return Ok(());
+    }
+    let message =
+        format!("operator class \"{written}\" does not exist for access method \"btree\"");
+    Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
+}
+
+fn check_type(catalog: &Catalog, ty: Type) -> Result<()> {
+    if types::key::has_order(ty) {
+        return Ok(());
+    }
+    let message = format!(
+        "data type {} has no default operator class for access method \"btree\"",
+        ty.name(catalog)
+    );
+    Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+        .hint("You must specify an operator class for the index or define a default operator class for the data type."))
+}

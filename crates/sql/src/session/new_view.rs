@@ -1,0 +1,104 @@
+//! CREATE VIEW: from syntax to the catalog's operations.
+
+use sqlparser::ast::{self, Statement};
+use types::{Result, SqlError, SqlState};
+
+use super::Session;
+use crate::{
+    bind::{Binder, Parameters},
+    catalog::{Dependency, NameClass, Object, ObjectId, View, ViewColumn},
+    name,
+};
+
+impl Session {
+    pub(super) async fn create_view(&self, create: &ast::CreateView) -> Result<()> {
+        refuse_foreign(create)?;
+        let catalog = self.changes.catalog();
+        let (schema, name) = self.place(&catalog, &create.name)?;
+        let text = create.query.to_string();
+        let statement = Statement::Query(create.query.clone());
+        let mut parameters = Parameters::default();
+        let surroundings = self.surroundings(&catalog);
+        let bound = Binder::bind(&surroundings, &text, &statement, &mut parameters)?;
+        let mut columns: Vec<ViewColumn> = bound
+            .outputs
+            .iter()
+            .map(|output| ViewColumn {
+                name: output.name.as_str().into(),
+                ty: output.ty,
+                modifier: output.modifier,
+            })
+            .collect();
+        if create.columns.len() > columns.len() {
+            let message = "CREATE VIEW specifies more column names than columns";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        for (column, renamed) in columns.iter_mut().zip(&create.columns) {
+            column.name = name::fold(&renamed.name).into();
+        }
+        for (at, column) in columns.iter().enumerate() {
+            if columns[..at].iter().any(|other| other.name == column.name) {
+                let message = format!("column \"{}\" specified more than once", column.name);
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+            }
+        }
+        let tables = crate::plan::tables(&bound.relation).into_iter();
+        let uses = tables.map(|(id, _)| id).chain(bound.views);
+        let existing = catalog
+            .named(NameClass::Relation, schema, &name)
+            .filter(|_| create.or_replace);
+        let view = View {
+            id: existing.unwrap_or_default(),
+            schema,
+            name: name.as_str().into(),
+            text: text.into(),
+            columns: columns.into(),
+            dependencies: uses.map(Dependency::on).collect(),
+        };
+        match existing {
+            None => self.ddl()?.create_view(view).await.map(drop),
+            Some(id) => {
+                let Some(Object::View(_)) = catalog.object(id) else {
+                    let message = format!("\"{name}\" is not a view");
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+                };
+                is_not_within(&view, id, &catalog)?;
+                self.ddl()?.replace_view(view).await
+            }
+        }
+    }
+}
+
+/// A view cannot be made of itself.
+fn is_not_within(view: &View, id: ObjectId, catalog: &crate::catalog::Catalog) -> Result<()> {
+    let mut next: Vec<ObjectId> = view.dependencies.iter().map(|on| on.object).collect();
+    while let Some(used) = next.pop() {
+        if used == id {
+            let message = format!(
+                "infinite recursion detected in rules for relation \"{}\"",
+                view.name
+            );
+            return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        }
+        if let Some(Object::View(other)) = catalog.object(used) {
+            next.extend(other.dependencies.iter().map(|on| on.object));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_foreign(create: &ast::CreateView) -> Result<()> {
+    let foreign = [
+        (create.materialized, "MATERIALIZED VIEW"),
+        (create.temporary, "a temporary view"),
+        (create.if_not_exists, "CREATE VIEW IF NOT EXISTS"),
+        (
+            !matches!(create.options, ast::CreateTableOptions::None),
+            "options of a view",
+        ),
+    ];
+    match foreign.iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(SqlError::unsupported(what)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,273 @@
+//! CREATE, ALTER and DROP of roles, and their passwords.
+//!
+//! Of a password is kept what a proof is checked with, and never the password. Who may connect, and
+//! who may manage roles, is looked at; other privileges are not there, so every role may read and
+//! change every table, which who makes a role that is no superuser is warned of.
+
+use std::sync::Arc;
+
+use types::{Result, SqlError, SqlState};
+
+use super::{Notice, Session, Severity, Sink, Tag};
+use crate::{
+    catalog::{Behavior, ObjectId, Role, Target},
+    parse::command::{Password, RoleName, RoleOptions},
+};
+
+fn denied(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
+    SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+}
+
+fn missing(name: &str) -> SqlError {
+    let message = format!("role \"{name}\" does not exist");
+    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+}
+
+/// # Errors
+/// 42939 for names that mean something else.
+fn check_name(name: &str) -> Result<()> {
+    let is_system = name.starts_with("pg_");
+    if !is_system && name != "public" && name != "none" {
+        return Ok(());
+    }
+    let message = format!("role name \"{name}\" is reserved");
+    let error = SqlError::new(SqlState::RESERVED_NAME, message);
+    Err(match is_system {
+        true => error.detail("Role names starting with \"pg_\" are reserved."),
+        false => error,
+    })
+}
+
+impl Session {
+    /// The role as which statements are carried out.
+    fn acting(&self) -> Result<Arc<Role>> {
+        let name = self.surrounding.current_user();
+        let catalog = self.changes.catalog();
+        catalog
+            .role_named(name)
+            .cloned()
+            .ok_or_else(|| missing(name))
+    }
+
+    fn role_of(&self, role: &RoleName) -> Result<Arc<Role>> {
+        let name = match role {
+            RoleName::Named(name) => name,
+            RoleName::CurrentUser => self.surrounding.current_user(),
+            RoleName::SessionUser => self.surrounding.session_user(),
+        };
+        let catalog = self.changes.catalog();
+        catalog
+            .role_named(name)
+            .cloned()
+            .ok_or_else(|| missing(name))
+    }
+
+    /// What is kept of a password; nothing of an empty one.
+    fn verifier_of(
+        &self,
+        password: Option<&Password>,
+        sink: &mut impl Sink,
+    ) -> Result<Option<Arc<str>>> {
+        let Some(Password(password)) = password else {
+            return Ok(None);
+        };
+        if password.is_empty() {
+            let notice = Notice {
+                severity: Severity::Notice,
+                report: SqlError::new(
+                    SqlState::SUCCESSFUL_COMPLETION,
+                    "empty string is not a valid password, clearing password",
+                ),
+            };
+            self.tell(sink, &notice);
+            return Ok(None);
+        }
+        let keep = self
+            .passwords
+            .ok_or_else(|| SqlError::unsupported("a password without a server"))?;
+        Ok(Some(keep(password)?.into()))
+    }
+
+    fn warn_of_privileges(&self, role: &str, sink: &mut impl Sink) {
+        let message = format!("role \"{role}\" can read and change all tables");
+        let mut notice = Notice::warning(SqlState::WARNING, message);
+        notice.report = notice
+            .report
+            .detail("Privileges on tables are not supported, so none are checked.");
+        self.tell(sink, &notice);
+    }
+
+    pub(super) async fn create_role(
+        &mut self,
+        name: &str,
+        options: &RoleOptions,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.may_write("CREATE ROLE")?;
+        self.begin()?;
+        let acting = self.acting()?;
+        let is_superuser = options.is_superuser == Some(true);
+        if is_superuser && !acting.is_superuser {
+            return Err(denied("must be superuser to create superusers"));
+        }
+        if !acting.is_superuser && !acting.can_create_roles {
+            return Err(denied("permission denied to create role"));
+        }
+        check_name(name)?;
+        if self.changes.catalog().role_named(name).is_some() {
+            let message = format!("role \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        let password = options.password.as_ref().and_then(Option::as_ref);
+        let role = Role {
+            id: ObjectId::default(),
+            name: name.into(),
+            verifier: self.verifier_of(password, sink)?,
+            can_login: options.can_login == Some(true),
+            is_superuser,
+            can_create_roles: options.can_create_roles == Some(true),
+            can_create_databases: options.can_create_databases == Some(true),
+            inherits: options.inherits != Some(false),
+        };
+        self.ddl()?.create_role(role).await?;
+        if !is_superuser {
+            self.warn_of_privileges(name, sink);
+        }
+        sink.complete(Tag::Word("CREATE ROLE"))
+    }
+
+    pub(super) async fn alter_role(
+        &mut self,
+        role: &RoleName,
+        options: &RoleOptions,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.may_write("ALTER ROLE")?;
+        self.begin()?;
+        let acting = self.acting()?;
+        let role = self.role_of(role)?;
+        let concerns_superusers = role.is_superuser || options.is_superuser.is_some();
+        if concerns_superusers && !acting.is_superuser {
+            return Err(denied(
+                "must be superuser to alter superuser roles or change superuser attribute",
+            ));
+        }
+        let password_alone = RoleOptions {
+            password: options.password.clone(),
+            ..RoleOptions::default()
+        };
+        let is_own_password = acting.id == role.id && *options == password_alone;
+        if !acting.is_superuser && !acting.can_create_roles && !is_own_password {
+            return Err(denied("permission denied"));
+        }
+        if role.id == ObjectId::FIRST_ROLE && options.is_superuser == Some(false) {
+            return Err(SqlError::unsupported(
+                "taking SUPERUSER from the first role of a database",
+            ));
+        }
+        let verifier = match &options.password {
+            None => None,
+            Some(password) => Some(self.verifier_of(password.as_ref(), sink)?),
+        };
+        let edit = |role: &mut Role| {
+            if let Some(verifier) = verifier {
+                role.verifier = verifier;
+            }
+            let flags = [
+                (options.can_login, &mut role.can_login),
+                (options.is_superuser, &mut role.is_superuser),
+                (options.can_create_roles, &mut role.can_create_roles),
+                (options.can_create_databases, &mut role.can_create_databases),
+                (options.inherits, &mut role.inherits),
+            ];
+            for (value, flag) in flags {
+                *flag = value.unwrap_or(*flag);
+            }
+        };
+        self.ddl()?.alter_role(role.id, edit).await?;
+        if options.is_superuser == Some(false) {
+            self.warn_of_privileges(&role.name, sink);
+        }
+        sink.complete(Tag::Word("ALTER ROLE"))
+    }
+
+    pub(super) async fn rename_role(&mut self, role: &RoleName, name: &str) -> Result<()> {
+        self.may_write("ALTER ROLE")?;
+        self.begin()?;
+        let acting = self.acting()?;
+        let role = self.role_of(role)?;
+        if role.is_superuser && !acting.is_superuser {
+            return Err(denied("must be superuser to rename superusers"));
+        }
+        if !acting.is_superuser && !acting.can_create_roles {
+            return Err(denied("permission denied to rename role"));
+        }
+        if *role.name == *self.surrounding.session_user() {
+            return Err(SqlError::unsupported("renaming the session's user"));
+        }
+        if *role.name == *self.surrounding.current_user() {
+            return Err(SqlError::unsupported("renaming the current user"));
+        }
+        check_name(name)?;
+        if self.changes.catalog().role_named(name).is_some() {
+            let message = format!("role \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        self.ddl()?.rename(role.id, name).await
+    }
+
+    pub(super) async fn drop_roles(
+        &mut self,
+        names: &[String],
+        if_exists: bool,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.may_write("DROP ROLE")?;
+        self.begin()?;
+        let acting = self.acting()?;
+        if !acting.is_superuser && !acting.can_create_roles {
+            return Err(denied("permission denied to drop role"));
+        }
+        let mut targets = Vec::with_capacity(names.len());
+        for name in names {
+            let catalog = self.changes.catalog();
+            let Some(role) = catalog.role_named(name) else {
+                if !if_exists {
+                    return Err(missing(name));
+                }
+                let message = format!("role \"{name}\" does not exist, skipping");
+                let report = SqlError::new(SqlState::SUCCESSFUL_COMPLETION, message);
+                let severity = Severity::Notice;
+                self.tell(sink, &Notice { severity, report });
+                continue;
+            };
+            let in_use = |who: &str| {
+                let message = format!("{who} user cannot be dropped");
+                Err(SqlError::new(SqlState::OBJECT_IN_USE, message))
+            };
+            if *role.name == *self.surrounding.current_user() {
+                return in_use("current");
+            }
+            if *role.name == *self.surrounding.session_user() {
+                return in_use("session");
+            }
+            if role.is_superuser && !acting.is_superuser {
+                return Err(denied("must be superuser to drop superusers"));
+            }
+            if role.id == ObjectId::FIRST_ROLE {
+                let message = format!(
+                    "cannot drop role {name} because it is required by the database system"
+                );
+                return Err(SqlError::new(
+                    SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                    message,
+                ));
+            }
+            targets.push(Target::Object(role.id));
+        }
+        if !targets.is_empty() {
+            self.ddl()?.drop(&targets, Behavior::Restrict).await?;
+        }
+        sink.complete(Tag::Word("DROP ROLE"))
+    }
+}

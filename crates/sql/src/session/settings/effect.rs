@@ -1,0 +1,334 @@
+//! What settings do: values that the rest of a session looks at, brought up to date when one is set.
+
+use std::time::Duration;
+
+use engine::Durability;
+use types::{DateOrder, Result, SqlError, SqlState, TimeZone};
+
+use super::{
+    Values, changeable,
+    known::{self, Definition},
+    value::{invalid, read_bool},
+};
+use crate::{
+    catalog::Catalog,
+    parse::command::{Level, Modes},
+    session::{Session, block::Characteristics, environment::Surrounding, notice::Severity},
+};
+
+/// See the module text. What is not here is in the session itself: `settings`, `search_path`.
+#[derive(Debug)]
+pub(in crate::session) struct Effects {
+    /// How long a statement may take.
+    pub(in crate::session) statement_limit: Option<Duration>,
+    /// How long it waits for a lock.
+    pub(in crate::session) lock_limit: Option<Duration>,
+    /// How long a client may be idle, within a transaction and outside.
+    pub(in crate::session) idle_in_transaction_limit: Option<Duration>,
+    pub(in crate::session) idle_limit: Option<Duration>,
+    /// What new transactions are.
+    pub(in crate::session) characteristics: Characteristics,
+    /// Commits do not wait for the device.
+    pub(in crate::session) is_relaxed: bool,
+    /// What is less than this is not told.
+    pub(in crate::session) least_told: Severity,
+    /// A setting may have changed that clients are told of.
+    pub(in crate::session) reports: bool,
+}
+
+impl Default for Effects {
+    fn default() -> Self {
+        Self {
+            statement_limit: None,
+            lock_limit: None,
+            idle_in_transaction_limit: None,
+            idle_limit: None,
+            characteristics: Characteristics::default(),
+            is_relaxed: false,
+            least_told: Severity::Notice,
+            reports: false,
+        }
+    }
+}
+
+/// Settings as they can be asked for: what was set, and what is not set but is.
+#[derive(Clone, Copy)]
+pub(in crate::session) struct Asked<'s> {
+    pub(in crate::session) values: &'s Values,
+    /// Of the transaction.
+    pub(in crate::session) characteristics: Characteristics,
+    pub(in crate::session) surrounding: &'s Surrounding,
+    pub(in crate::session) catalog: &'s Catalog,
+}
+
+impl Asked<'_> {
+    /// As it is shown; `None` if it is one that nobody has invented.
+    pub(in crate::session) fn get(&self, definition: &Definition, name: &str) -> Option<String> {
+        let on = |is_on| if is_on { "on" } else { "off" };
+        let computed = match definition.name {
+            "transaction_isolation" => self.characteristics.level.name(),
+            "transaction_read_only" => on(self.characteristics.read_only),
+            "session_authorization" => self.surrounding.session_user(),
+            "is_superuser" => on(self.is_superuser(self.surrounding.current_user())),
+            _ => return self.values.get(definition, name),
+        };
+        Some(computed.to_owned())
+    }
+
+    /// A value that a setting is to have, as it is shown.
+    ///
+    /// # Errors
+    /// 55P02, 22023, 0A000.
+    pub(in crate::session) fn check(
+        &self,
+        definition: &Definition,
+        name: &str,
+        value: &str,
+    ) -> Result<String> {
+        changeable(definition)?;
+        match definition.name {
+            "TimeZone" => Ok(zone(value)?.name().to_owned()),
+            "DateStyle" => {
+                let known = self.get(definition, name).unwrap_or_default();
+                let order = DateOrder::default().with_style(&known)?.with_style(value)?;
+                Ok(order.style().to_owned())
+            }
+            "client_encoding" => {
+                // Some clients put it in quotes.
+                let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
+                match plain.to_ascii_lowercase().as_str() {
+                    "utf8" | "unicode" => Ok("UTF8".to_owned()),
+                    _ if is_encoding(&plain) => Err(SqlError::unsupported(format_args!(
+                        "client_encoding {value}"
+                    ))),
+                    _ => Err(invalid(definition.name, value)),
+                }
+            }
+            "search_path" => match schemas(value) {
+                Some(_) => Ok(value.to_owned()),
+                None => Err(invalid(definition.name, value).detail("List syntax is invalid.")),
+            },
+            "role" if value == "none" => Ok(value.to_owned()),
+            "role" => self.check_role(value, self.surrounding.session_user(), "role"),
+            "session_authorization" => {
+                self.check_role(value, self.surrounding.login(), "session authorization")
+            }
+            _ => Ok(definition.read(value)?.shown),
+        }
+    }
+
+    fn is_superuser(&self, role: &str) -> bool {
+        let role = self.catalog.role_named(role);
+        role.is_some_and(|role| role.is_superuser)
+    }
+
+    /// A role in whose name one may act: any for a superuser, one's own for others.
+    fn check_role(&self, role: &str, own: &str, what: &str) -> Result<String> {
+        if self.catalog.role_named(role).is_none() {
+            let message = format!("role \"{role}\" does not exist");
+            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        if role != own && !self.is_superuser(own) {
+            let message = match what {
+                "role" => format!("permission denied to set role \"{role}\""),
+                what => format!("permission denied to set {what}"),
+            };
+            return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        Ok(role.to_owned())
+    }
+}
+
+/// A zone by its name, or by hours east of Greenwich.
+fn zone(value: &str) -> Result<TimeZone> {
+    let fixed = |minutes: f64| TimeZone::fixed((minutes * 60.0).round() as i32);
+    match value.trim().parse::<f64>() {
+        Ok(hours) if hours.abs() < 168.0 => Ok(fixed(hours * 60.0)),
+        Ok(_) => Err(invalid("TimeZone", value)),
+        // Such a zone, by the name that it was given.
+        Err(_) => match offset(value).map(fixed) {
+            Some(zone) if zone.name() == value => Ok(zone),
+            _ => TimeZone::named(value),
+        },
+    }
+}
+
+/// The minutes of `<+05:30>-05:30`.
+fn offset(name: &str) -> Option<f64> {
+    let (shown, _) = name.strip_prefix('<')?.split_once('>')?;
+    let (hours, minutes) = shown.split_once(':').unwrap_or((shown, "0"));
+    let sign = if hours.starts_with('-') { -1.0 } else { 1.0 };
+    let hours: f64 = hours.parse().ok()?;
+    let minutes: f64 = minutes.parse().ok()?;
+    Some(hours * 60.0 + sign * minutes)
+}
+
+/// Encodings of PostgreSQL's that text is never in here.
+fn is_encoding(plain: &str) -> bool {
+    let plain = plain.to_ascii_lowercase();
+    let families = [
+        "latin", "iso8859", "win", "koi8", "euc", "sjis", "big5", "gb", "uhc", "johab", "sqlascii",
+        "mule", "shiftjis", "alt", "abc", "tcvn", "vscii",
+    ];
+    families.iter().any(|family| plain.starts_with(family))
+}
+
+/// The names of a list, folded unless they are quoted; `None` if it is none.
+fn schemas(value: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = value.trim();
+    if rest.is_empty() {
+        return Some(names);
+    }
+    loop {
+        let (name, after) = match rest.strip_prefix('"') {
+            Some(quoted) => {
+                let mut name = String::new();
+                let mut characters = quoted.char_indices().peekable();
+                loop {
+                    match characters.next()? {
+                        (_, '"') if characters.next_if(|(_, next)| *next == '"').is_some() => {
+                            name.push('"');
+                        }
+                        (at, '"') => break (name, &quoted[at + 1..]),
+                        (_, other) => name.push(other),
+                    }
+                }
+            }
+            None => {
+                let end = rest.find([',', '"']).unwrap_or(rest.len());
+                let name = rest[..end].trim_end();
+                if name.is_empty() || name.contains(char::is_whitespace) {
+                    return None;
+                }
+                (name.to_lowercase(), &rest[end..])
+            }
+        };
+        names.push(name);
+        let after = after.trim_start();
+        if after.is_empty() {
+            return Some(names);
+        }
+        rest = after.strip_prefix(',')?.trim_start();
+    }
+}
+
+/// None if it is 0.
+fn limit(definition: &Definition, value: &str) -> Option<Duration> {
+    let milliseconds = definition.read(value).ok()?.number?;
+    let milliseconds = u64::try_from(milliseconds).ok()?;
+    (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+}
+
+impl Session {
+    /// What can be asked for.
+    pub(in crate::session) fn asked<'s>(&'s self, catalog: &'s Catalog) -> Asked<'s> {
+        Asked {
+            values: &self.values,
+            characteristics: self.characteristics(),
+            surrounding: &self.surrounding,
+            catalog,
+        }
+    }
+
+    /// Has a setting act that was set, or is as it was before.
+    pub(super) fn took_effect(&mut self, name: &str) -> Result<()> {
+        let Some(definition) = Definition::named(name) else {
+            return Ok(());
+        };
+        let value = self.values.get(definition, name).unwrap_or_default();
+        let value = value.as_str();
+        let effects = &mut self.effects;
+        effects.reports |= known::REPORTED.contains(&definition.name);
+        match definition.name {
+            "statement_timeout" => effects.statement_limit = limit(definition, value),
+            "idle_in_transaction_session_timeout" => {
+                effects.idle_in_transaction_limit = limit(definition, value);
+            }
+            "idle_session_timeout" => effects.idle_limit = limit(definition, value),
+            "lock_timeout" => {
+                effects.lock_limit = limit(definition, value);
+                if let Some(transaction) = &self.transaction {
+                    transaction.set_lock_timeout(effects.lock_limit);
+                }
+            }
+            "synchronous_commit" => {
+                effects.is_relaxed = value == "off";
+                if let Some(transaction) = &self.transaction {
+                    transaction.set_durability(durability(effects.is_relaxed));
+                }
+            }
+            "default_transaction_isolation" => {
+                effects.characteristics.level = Level::named(value).unwrap_or(Level::ReadCommitted);
+            }
+            "default_transaction_read_only" => {
+                effects.characteristics.read_only = value == "on";
+            }
+            "client_min_messages" => effects.least_told = Severity::named(value),
+            "TimeZone" => {
+                self.settings.time_zone = zone(value)?;
+                // Literals of timestamps were read with the other.
+                self.plans.borrow_mut().clear();
+            }
+            "DateStyle" => {
+                self.settings.date_order = DateOrder::default().with_style(value)?;
+                self.plans.borrow_mut().clear();
+            }
+            "search_path" => self.follow_search_path(value),
+            "role" | "session_authorization" => {
+                let role = self.values.get(definition, "role").unwrap_or_default();
+                self.follow_user(definition.name, value, &role);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn follow_search_path(&mut self, value: &str) {
+        let user = self.surrounding.current_user().to_owned();
+        let schemas = schemas(value).unwrap_or_default().into_iter();
+        self.search_path.schemas = schemas
+            .map(|schema| match schema.as_str() {
+                "$user" => user.clone(),
+                _ => schema,
+            })
+            .collect();
+        self.plans.borrow_mut().clear();
+    }
+
+    fn follow_user(&mut self, name: &str, value: &str, role: &str) {
+        if name == "session_authorization" {
+            self.surrounding.set_session_user(value);
+        }
+        let role = (name == "role" && role != "none").then_some(role);
+        self.surrounding.set_role(role);
+        self.effects.reports = true;
+        let path = Definition::named("search_path")
+            .and_then(|definition| self.values.get(definition, "search_path"));
+        self.follow_search_path(&path.unwrap_or_default());
+    }
+
+    /// A setting of the transaction's own.
+    pub(super) fn set_transaction_setting(&mut self, name: &str, value: &str) -> Result<()> {
+        let modes = match name {
+            "transaction_isolation" => Modes {
+                level: Level::named(value),
+                ..Modes::default()
+            },
+            "transaction_read_only" => Modes {
+                read_only: read_bool(value),
+                ..Modes::default()
+            },
+            _ => return Ok(()),
+        };
+        self.set_modes(modes)
+    }
+}
+
+/// What a commit waits for.
+pub(in crate::session) fn durability(is_relaxed: bool) -> Durability {
+    match is_relaxed {
+        true => Durability::Relaxed,
+        false => Durability::Synchronous,
+    }
+}
