@@ -56,6 +56,7 @@ pub mod tatp;
 pub mod tpcc;
 pub mod values;
 pub mod variant;
+pub mod wire;
 pub mod workload;
 
 pub use error::{Error, Result};

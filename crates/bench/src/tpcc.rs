@@ -36,6 +36,7 @@ mod settings;
 mod stock_level;
 mod tallies;
 mod terminal;
+pub(crate) mod wire;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -55,6 +56,7 @@ use self::schema::{Indexes, StockKey, Tables};
 pub use self::settings::{Home, Scale, Settings};
 pub use self::stock_level::StockLevel;
 use self::terminal::{Terminal, terminal_of};
+pub(crate) use self::wire::{Session, Wire};
 use crate::application::driver::{self, Load};
 use crate::application::{self, Application, Reads, Source, Tally};
 use crate::progress::Step;

@@ -2,7 +2,7 @@
 
 use crate::{
     beyond_memory, cold, crash, hot_row, index_build, join, limits, paper, recovery, smallbank,
-    tatp, tpcc, ycsb,
+    tatp, tpcc, wire, wire_crash, ycsb,
 };
 
 /// Measures the engine, or the machine it runs on.
@@ -20,6 +20,8 @@ pub(crate) enum Command {
     HotRow(hot_row::Arguments),
     Join(Box<join::Arguments>),
     Paper(paper::Arguments),
+    Wire(Box<wire::Arguments>),
+    WireCrash(wire_crash::Arguments),
     Limits(limits::Arguments),
 }
 
@@ -38,6 +40,8 @@ impl Command {
             Self::HotRow(arguments) => arguments.run(),
             Self::Join(arguments) => arguments.run(),
             Self::Paper(arguments) => arguments.run(),
+            Self::Wire(arguments) => arguments.run(),
+            Self::WireCrash(arguments) => arguments.run(),
             Self::Limits(arguments) => arguments.run(),
         }
     }

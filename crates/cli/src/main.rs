@@ -34,6 +34,8 @@ mod serve;
 mod smallbank;
 mod tatp;
 mod tpcc;
+mod wire;
+mod wire_crash;
 mod ycsb;
 
 /// Weft, a transactional database engine that never waits.

@@ -1,53 +1,10 @@
 //! `weft serve`, asked by a client of another make.
 
-use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, Command, Stdio},
-};
+#[path = "common/served.rs"]
+mod served;
 
-use assert_cmd::cargo::CommandCargoExt as _;
-use postgres::{Client, NoTls, SimpleQueryMessage, error::SqlState};
-
-/// A server that runs, and ends with this.
-struct Served {
-    child: Child,
-    port: u16,
-}
-
-impl Served {
-    fn start(arguments: &[&str]) -> Served {
-        let mut command = Command::cargo_bin("weft").unwrap();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--workers", "2"]);
-        let mut child = command
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let output = child.stdout.take().unwrap();
-        BufReader::new(output).read_line(&mut line).unwrap();
-        let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
-        Served { child, port }
-    }
-
-    fn connect(&self) -> Client {
-        let to = format!("host=127.0.0.1 port={} user=weft dbname=weft", self.port);
-        Client::connect(&to, NoTls).unwrap()
-    }
-
-    /// As the system does when it has enough of a process.
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use postgres::{SimpleQueryMessage, error::SqlState};
+use served::Served;
 
 fn code(error: &postgres::Error) -> &SqlState {
     error.code().expect("the server's error")
@@ -250,11 +207,7 @@ fn who_is_not_known_and_what_is_not_there_is_told() {
         ),
         ("weft", "nowhere", SqlState::INVALID_CATALOG_NAME),
     ] {
-        let to = format!(
-            "host=127.0.0.1 port={} user={user} dbname={database}",
-            served.port
-        );
-        let error = Client::connect(&to, NoTls).err().unwrap();
+        let error = served.connect_as(user, database).err().unwrap();
         assert_eq!(code(&error), &expected);
     }
     let mut client = served.connect();

@@ -47,6 +47,7 @@ pub(crate) use self::{copy::CopiedColumns, index::IndexEntries, parameters::Para
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
     expression::ColumnId,
+    parse::position::Lines,
     relation::{Output, Relation, ScanId, SharedId},
 };
 
@@ -76,12 +77,15 @@ pub(crate) struct Binder<'b> {
     database: &'b str,
     search_path: &'b SearchPath,
     now: i64,
-    /// That positions refer to.
-    text: &'b str,
+    /// Of the text that positions refer to.
+    lines: Lines<'b>,
     parameters: &'b mut Parameters,
     next_column: u32,
     next_scan: u32,
     next_shared: u32,
+    /// What literals of the next query block's outputs are, by position: set for the one that is
+    /// bound next, as a side of a set operation, and taken by it.
+    wanted: Vec<Type>,
     /// Visible ones, the innermost last.
     common_tables: Vec<CommonTable>,
     /// `WINDOW name AS ...` of the query block that is being bound.
@@ -143,11 +147,12 @@ impl<'b> Binder<'b> {
             database: surroundings.database,
             search_path: surroundings.search_path,
             now: surroundings.now,
-            text,
+            lines: Lines::new(text),
             parameters,
             next_column: 0,
             next_scan: 0,
             next_shared: 0,
+            wanted: Vec::new(),
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             depth: 0,
@@ -194,7 +199,8 @@ impl<'b> Binder<'b> {
 
     /// Where an operator stands; the parser does not say, so the first side's place has to do.
     fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
-        crate::parse::position::between(self.text, left.span(), right.span())
+        self.lines
+            .between(left.span(), right.span())
             .or_else(|| self.position(left))
     }
 

@@ -4,12 +4,14 @@
 //! execution has is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
 //! in two steps: conditions are moved to where they cost least (`push.rs`) and subqueries become
 //! joins where they can (`decorrelate.rs`); then each relation is given its operator (`lower.rs`,
-//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`). In
+//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
+//! `column_test.rs`). In
 //! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
 //! relations are estimated (`estimate.rs`).
 
 mod access;
 mod basis;
+mod column_test;
 mod cost;
 mod decorrelate;
 mod estimate;
@@ -41,6 +43,7 @@ pub(crate) use self::shown::{estimated_rows, shown};
 pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,
+    column_test::ColumnTest,
     lower::{Planned, plan, row_layout},
     write::{locks_rows, tables},
 };
@@ -136,11 +139,16 @@ pub(crate) struct Scan {
     pub(crate) table: Arc<Table>,
     pub(crate) rows: Arc<RowLayout>,
     pub(crate) access: Access,
+    /// Somebody relies on the rows' order.
+    pub(crate) ordered: bool,
     pub(crate) descending: bool,
     /// The table's columns that are given, by position, in order.
     pub(crate) columns: Vec<usize>,
     /// The record's key comes last.
     pub(crate) with_key: bool,
+    /// What is looked at before a record is decoded.
+    pub(crate) tests: Vec<ColumnTest>,
+    /// The other conditions.
     pub(crate) filter: Option<Program>,
 }
 
@@ -336,6 +344,9 @@ pub(crate) struct RowLock {
     pub(crate) if_locked: IfLocked,
     /// The record's columns in the row, to be read again: position in the row, in the table.
     pub(crate) columns: Vec<(usize, usize)>,
+    /// What was computed from them, in the order in which it is computed again: position in the
+    /// row.
+    pub(crate) computed: Vec<(usize, Program)>,
     /// What has to hold of the row when it is locked.
     pub(crate) recheck: Option<Program>,
 }

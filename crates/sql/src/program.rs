@@ -20,7 +20,7 @@ use crate::owned::OwnedValue;
 
 pub(crate) use self::{
     compile::{Layout, Outer, comparison, compile},
-    run::Machine,
+    run::{Machine, agrees},
 };
 
 /// A compiled expression.
@@ -45,6 +45,14 @@ impl Program {
             registers: 0,
             constants: Vec::new(),
             types: Vec::new(),
+        }
+    }
+
+    /// The column whose value it gives as it is.
+    pub(crate) fn as_column(&self) -> Option<usize> {
+        match self.result {
+            Operand::Column(at) if self.code.is_empty() => Some(usize::from(at)),
+            _ => None,
         }
     }
 }

@@ -3,10 +3,11 @@
 //! # Safety argument
 //! The values of [`Rows`] borrow from its own arena, which a lifetime cannot say: they are kept as
 //! `Value<'static>`. This module alone sees them so. They get in as copies into the arena
-//! ([`Rows::push`]), and come out with the lifetime of a borrow of the `Rows` ([`Rows::row`]),
+//! ([`Rows::push`], `kept`), and come out with the lifetime of a borrow of the `Rows` ([`Rows::row`]),
 //! during which the arena is neither reset nor dropped. The arena does not move what it has given
 //! out when the `Rows` moves. Copies that would leave the arena are made by `Value::copied`.
 
+use interleave::{Policy as _, Prefetching};
 use types::{Result, Scratch, Value};
 
 /// Rows of the same width, with memory of their own.
@@ -44,58 +45,72 @@ impl Rows {
     ///
     /// # Panics
     /// If it has not the width of the others.
+    #[inline]
     pub(crate) fn push<'v>(&mut self, row: impl IntoIterator<Item = Value<'v>>) {
         let before = self.values.len();
-        self.extend(row);
-        self.count(before);
+        let arena = &self.arena;
+        self.values
+            .extend(row.into_iter().map(|value| kept(value, arena)));
+        self.count_row(before);
     }
 
-    fn extend<'v>(&mut self, values: impl IntoIterator<Item = Value<'v>>) {
-        for value in values {
-            let value = value.copied(&self.arena);
-            // SAFETY: it is in the arena, or borrows nothing. See the module's header.
+    /// Adds a row of two parts.
+    ///
+    /// # Panics
+    /// As [`Rows::push`].
+    #[inline]
+    pub(crate) fn push_both(&mut self, left: &[Value<'_>], right: &[Value<'_>]) {
+        let before = self.values.len();
+        let arena = &self.arena;
+        self.values.reserve(left.len() + right.len());
+        for part in [left, right] {
             self.values
-                .push(unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(value) });
+                .extend(part.iter().map(|value| kept(*value, arena)));
         }
+        self.count_row(before);
     }
 
-    /// The values from here on are a row.
-    fn count(&mut self, from: usize) {
+    /// Adds a row whose values may be errors; then it is not added.
+    ///
+    /// # Errors
+    /// The first of them.
+    ///
+    /// # Panics
+    /// As [`Rows::push`].
+    #[inline]
+    pub(crate) fn try_push<'v>(
+        &mut self,
+        row: impl IntoIterator<Item = Result<Value<'v>>>,
+    ) -> Result<()> {
+        let before = self.values.len();
+        for value in row {
+            match value {
+                Ok(value) => self.values.push(kept(value, &self.arena)),
+                Err(error) => {
+                    self.values.truncate(before);
+                    return Err(error);
+                }
+            }
+        }
+        self.count_row(before);
+        Ok(())
+    }
+
+    #[inline]
+    fn count_row(&mut self, before: usize) {
         assert_eq!(
-            self.values.len() - from,
+            self.values.len() - before,
             self.width,
             "a row of another width"
         );
         self.rows += 1;
     }
 
-    /// The same, where each value may turn out not to be one; nothing is added then.
-    ///
-    /// # Errors
-    /// That of the first value that has one.
-    ///
-    /// # Panics
-    /// As [`Rows::push`].
-    pub(crate) fn try_push<'v>(
-        &mut self,
-        row: impl IntoIterator<Item = Result<Value<'v>>>,
-    ) -> Result<()> {
-        let before = self.values.len();
-        let mut failed = None;
-        let values = row.into_iter().map_while(|value| match value {
-            Ok(value) => Some(value),
-            Err(error) => {
-                failed = Some(error);
-                None
-            }
-        });
-        self.extend(values);
-        if let Some(error) = failed {
-            self.values.truncate(before);
-            return Err(error);
-        }
-        self.count(before);
-        Ok(())
+    /// Brings a row into the cache, or begins to.
+    #[inline]
+    pub(crate) fn prefetch(&self, at: usize) {
+        let row = &self.values[at * self.width..(at + 1) * self.width];
+        Prefetching::prefetch(row.as_ptr(), size_of_val(row));
     }
 
     /// The row at a position.
@@ -114,6 +129,18 @@ impl Rows {
         self.rows = 0;
         self.arena.reset();
     }
+}
+
+/// A value that borrows from the arena alone.
+#[inline]
+fn kept(value: Value<'_>, arena: &Scratch) -> Value<'static> {
+    let value = if value.borrows() {
+        value.copied(arena)
+    } else {
+        value
+    };
+    // SAFETY: it is in the arena, or borrows nothing. See the module's header.
+    unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(value) }
 }
 
 impl std::fmt::Debug for Rows {

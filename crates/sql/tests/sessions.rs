@@ -241,3 +241,13 @@ fn statements_that_differ_in_literals_only_are_answered_each_by_its_own() {
         "1;2"
     );
 }
+
+#[test]
+fn an_aggregate_of_an_outer_query_is_refused() {
+    let mut bed = accounts();
+    let text = "select (select sum(account.balance) from account other) from account";
+    assert_eq!(state(&mut bed, text), "0A000");
+    let text = "select (select sum(account.balance + other.balance) from account other) \
+                from account order by id";
+    assert_eq!(one(&mut bed, text), "500;700");
+}

@@ -48,6 +48,16 @@ pub fn compare(one: Value<'_>, two: Value<'_>) -> Ordering {
     }
 }
 
+/// Whether two values of a type, which may be `char(n)`, are equal; NULLs are.
+#[inline]
+pub fn equals(ty: Type, one: Value<'_>, two: Value<'_>) -> bool {
+    match (one, two) {
+        (Value::Int4(one), Value::Int4(two)) => one == two,
+        (Value::Int8(one), Value::Int8(two)) => one == two,
+        _ => compare_as(ty, one, two).is_eq(),
+    }
+}
+
 /// The order of two values of a type, which may be `char(n)` or an array of it.
 pub fn compare_as(ty: Type, one: Value<'_>, two: Value<'_>) -> Ordering {
     match (ty, one, two) {
@@ -94,6 +104,7 @@ fn compare_numbers(one: Value<'_>, two: Value<'_>) -> Ordering {
 }
 
 /// An integer of any width.
+#[inline]
 fn integer(value: Value<'_>) -> Option<i64> {
     match value {
         Value::Int2(value) => Some(value.into()),

@@ -3,6 +3,22 @@
 use crate::{Scratch, Value};
 
 impl Value<'_> {
+    /// Whether it refers to memory of others.
+    #[inline]
+    pub fn borrows(&self) -> bool {
+        matches!(
+            self,
+            Self::Numeric(_)
+                | Self::Text(_)
+                | Self::Bytea(_)
+                | Self::Uuid(_)
+                | Self::Json(_)
+                | Self::Jsonb(_)
+                | Self::Array(_)
+                | Self::Record(_)
+        )
+    }
+
     /// The same value, borrowing from `scratch` alone.
     pub fn copied<'s>(self, scratch: &'s Scratch) -> Value<'s> {
         match self {

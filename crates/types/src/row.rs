@@ -21,7 +21,7 @@
 mod writer;
 
 use crate::{
-    Result, SqlError, SqlState, Type, Value,
+    Result, Scalar, SqlError, SqlState, Type, Value,
     stored::{self, corrupted},
 };
 pub use writer::RowWriter;
@@ -46,6 +46,38 @@ struct Place {
     /// Bytes of the fixed columns before it, and the number of the others.
     fixed_before: u32,
     variable_before: u32,
+    /// Bytes, if they are an integer; otherwise 0.
+    integer: u8,
+}
+
+/// The integer that stands for a value which is stored as one and ordered like it: of `smallint`,
+/// `integer`, `bigint`, `date`, `time` and `timestamp`.
+pub fn integer_of(value: Value<'_>) -> Option<i64> {
+    match value {
+        Value::Int2(value) => Some(value.into()),
+        Value::Int4(value) | Value::Date(value) => Some(value.into()),
+        Value::Int8(value)
+        | Value::Time(value)
+        | Value::Timestamp(value)
+        | Value::TimestampTz(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether values of a type are integers in this sense.
+pub fn is_integer(ty: Type) -> bool {
+    matches!(
+        ty,
+        Type::Scalar(
+            Scalar::Int2
+                | Scalar::Int4
+                | Scalar::Int8
+                | Scalar::Date
+                | Scalar::Time
+                | Scalar::Timestamp
+                | Scalar::TimestampTz
+        )
+    )
 }
 
 impl RowLayout {
@@ -81,6 +113,10 @@ impl RowLayout {
             width: stored::width(ty).map(|width| width as u8),
             fixed_before,
             variable_before,
+            integer: match stored::width(ty) {
+                Some(width) if is_integer(ty) => width as u8,
+                _ => 0,
+            },
         });
         Ok(())
     }
@@ -169,7 +205,7 @@ impl<'l, 'a> Row<'l, 'a> {
     ///
     /// # Errors
     /// `XX001` if what is stored is damaged.
-    #[inline]
+    #[inline(always)]
     pub fn value(&self, column: usize) -> Result<Option<Value<'a>>> {
         if column >= self.columns {
             return Ok(None);
@@ -197,6 +233,32 @@ impl<'l, 'a> Row<'l, 'a> {
             }
         };
         stored::read(bytes, place.ty).map(Some)
+    }
+
+    /// What a column with an integer, a date or a time has, as [`integer_of`] has it: `None` if it
+    /// was added after the row was written, or is none of these; `Some(None)` for NULL.
+    #[inline]
+    pub fn integer(&self, column: usize) -> Option<Option<i64>> {
+        if column >= self.columns {
+            return None;
+        }
+        let place = &self.layout.columns[column];
+        let width = match place.integer {
+            0 => return None,
+            width => usize::from(width),
+        };
+        // `new` has seen to it that both are there.
+        if self.bytes[HEADER + column / 8] >> (column % 8) & 1 == 1 {
+            return Some(None);
+        }
+        let start = self.fixed + place.fixed_before as usize;
+        let bytes = &self.bytes[start..start + width];
+        Some(Some(match *bytes {
+            [a, b] => i16::from_le_bytes([a, b]).into(),
+            [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+            [a, b, c, d, e, f, g, h] => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            _ => return None,
+        }))
     }
 
     /// Reads all columns, `missing` giving those that it does not have.

@@ -103,6 +103,7 @@ fn mismatch(value: Value<'_>, ty: Type) -> SqlError {
 ///
 /// # Errors
 /// `XX001` if the bytes are not of the type.
+#[inline]
 pub(crate) fn read(bytes: &[u8], ty: Type) -> Result<Value<'_>> {
     let scalar = match ty {
         Type::Scalar(scalar) => scalar,

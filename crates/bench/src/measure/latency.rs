@@ -83,7 +83,7 @@ pub struct LatencyNs {
 
 impl LatencyNs {
     /// The median of each percentile on its own, of at least one.
-    pub(super) fn median(of: impl Iterator<Item = Self> + Clone) -> Self {
+    pub(crate) fn median(of: impl Iterator<Item = Self> + Clone) -> Self {
         let median = |percentile: fn(&Self) -> u64| {
             let all: Vec<f64> = of.clone().map(|one| percentile(&one) as f64).collect();
             Spread::of(&all).median as u64

@@ -28,8 +28,8 @@
 //! lacks another record or refers to one that there is not shows as a sum that is wrong, or
 //! is named.
 
-mod books;
-mod orders;
+pub(super) mod books;
+pub(super) mod orders;
 
 use std::ops::ControlFlow;
 

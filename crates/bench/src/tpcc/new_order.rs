@@ -26,8 +26,8 @@ const LINES_MAX: usize = 15;
 /// An order to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder {
-    customer: CustomerKey,
-    date: Date,
+    pub(super) customer: CustomerKey,
+    pub(super) date: Date,
     count: u8,
     items: [u32; LINES_MAX],
     supply_warehouses: [u16; LINES_MAX],
@@ -36,11 +36,11 @@ pub struct NewOrder {
 
 /// A line of it.
 #[derive(Clone, Copy)]
-struct Line {
-    number: u8,
-    item: u32,
-    supply_warehouse: u16,
-    quantity: u8,
+pub(super) struct Line {
+    pub(super) number: u8,
+    pub(super) item: u32,
+    pub(super) supply_warehouse: u16,
+    pub(super) quantity: u8,
 }
 
 /// What the terminal shows.
@@ -102,13 +102,14 @@ impl NewOrder {
         }
     }
 
-    fn lines(&self) -> impl Iterator<Item = Line> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = Line> {
         (0..usize::from(self.count)).map(|at| self.line(at))
     }
 
-    #[cfg(test)]
-    pub(super) fn customer(&self) -> CustomerKey {
-        self.customer
+    /// Whether all lines come from the warehouse that the order is entered in.
+    pub(super) fn is_local(&self) -> bool {
+        let home = self.customer.0;
+        self.lines().all(|line| line.supply_warehouse == home)
     }
 
     /// Item, supplying warehouse and quantity of each line.
@@ -198,13 +199,12 @@ impl<P: Policy> Entry<'_, P> {
     async fn head(&self) -> Result<()> {
         let (warehouse, district, customer) = self.request.customer;
         let key = (warehouse, district, self.order);
-        let local = |line: Line| line.supply_warehouse == warehouse;
         let row = Order {
             customer: customer.into(),
             entered: self.request.date,
             carrier: NO_CARRIER,
             lines: self.request.count,
-            all_local: self.request.lines().all(local).into(),
+            all_local: self.request.is_local().into(),
         };
         let tables = &self.tpcc.tables;
         self.txn.insert(&tables.orders, &key, &row).await?;

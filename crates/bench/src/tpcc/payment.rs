@@ -14,6 +14,9 @@ use super::schema::{
 use super::terminal::Who;
 use crate::application::access::change;
 
+/// Room for what is written down of a payment.
+pub(super) const LINE_BYTES: usize = 64;
+
 /// A payment to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
@@ -89,14 +92,23 @@ impl Tpcc {
 impl Payment {
     /// What the payment changes of its customer: of one with bad credit, it is written
     /// down.
-    fn credit(&self, row: &mut Customer, (warehouse, district, customer): CustomerKey) {
+    fn credit(&self, row: &mut Customer, customer: CustomerKey) {
         row.balance -= self.amount;
         row.ytd_payment += self.amount;
         row.payments += 1;
         if row.credit != BAD_CREDIT {
             return;
         }
-        let mut line = [0; 64];
+        let mut line = [0; LINE_BYTES];
+        row.data.prepend(self.written_down(customer, &mut line));
+    }
+
+    /// What is written down of it, in `line`.
+    pub(super) fn written_down<'l>(
+        &self,
+        (warehouse, district, customer): CustomerKey,
+        line: &'l mut [u8; LINE_BYTES],
+    ) -> &'l [u8] {
         let mut rest = &mut line[..];
         let (units, cents) = (self.amount / 100, self.amount % 100);
         let written = write!(
@@ -106,6 +118,6 @@ impl Payment {
         );
         written.expect("six numbers are shorter than the line");
         let left = rest.len();
-        row.data.prepend(&line[..line.len() - left]);
+        &line[..LINE_BYTES - left]
     }
 }

@@ -31,6 +31,7 @@ impl Binder<'_> {
             let mut inner = Clause::plain("aggregate function calls");
             let call = self.aggregate_call(function, name, arguments, position, scope, &mut inner);
             let call = call.map_err(|error| nested(error, position))?;
+            refuse_outer(&call.0, scope).map_err(|error| place(error, position))?;
             let aggregates = clause
                 .aggregates()
                 .map_err(|error| place(error, position))?;
@@ -184,6 +185,27 @@ impl Binder<'_> {
             columns,
         ))
     }
+}
+
+/// An aggregate belongs to the innermost query that one of its columns is of. One of an outer
+/// query would have to be computed there, and for its groups.
+fn refuse_outer(call: &AggregateCall, scope: &Scope<'_>) -> Result<()> {
+    let order = call.order.iter().map(|key| &key.expression);
+    let parts = call.arguments.iter().chain(order).chain(&call.filter);
+    let mut columns = parts.flat_map(Expression::columns).peekable();
+    if columns.peek().is_none() {
+        return Ok(());
+    }
+    let is_outer = |id| {
+        let mut outer = std::iter::successors(scope.parent, |scope| scope.parent);
+        outer.any(|scope| scope.has(id))
+    };
+    if columns.all(is_outer) {
+        return Err(SqlError::unsupported(
+            "an aggregate in a subquery over columns of an outer query alone",
+        ));
+    }
+    Ok(())
 }
 
 /// PostgreSQL has words of its own for an aggregate in an aggregate.

@@ -194,6 +194,8 @@ impl Binder<'_> {
         if !clause.subqueries.is_empty() {
             return Err(self.error_at(expr, SqlError::unsupported("a subquery in GROUP BY")));
         }
+        // Where the same expression stands above the groups, it is the key.
+        self.needs_literal(&expression)?;
         Ok(expression)
     }
 

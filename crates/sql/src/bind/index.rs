@@ -234,9 +234,9 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let mut clause = Clause::plain(place);
         // Positions in it are none of the statement's.
-        let outer = std::mem::take(&mut self.text);
+        let outer = std::mem::take(&mut self.lines);
         let bound = self.scalar(written, scope, &mut clause);
-        self.text = outer;
+        self.lines = outer;
         if !clause.subqueries.is_empty() {
             let message = format!("cannot use subquery in {}", place.trim_end_matches('s'));
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));

@@ -140,7 +140,11 @@ impl Binder<'_> {
         if limit.is_none() && offset.is_none() {
             return Ok(relation);
         }
-        let with_ties = match (with_ties, &relation) {
+        let ordered = match &relation {
+            Relation::Lock { input, .. } => input,
+            relation => relation,
+        };
+        let with_ties = match (with_ties, ordered) {
             (false, _) => None,
             (true, Relation::Sort { keys, .. }) => Some(keys.clone()),
             (true, _) => {

@@ -103,15 +103,17 @@ impl Binder<'_> {
         })
     }
 
-    /// An expression whose value the plan depends on: it cannot stand for other literals.
+    /// An expression whose value, or that of a part, the plan depends on: it cannot stand for other
+    /// literals.
     pub(super) fn needs_literal(&mut self, expression: &Expression) -> Result<()> {
-        match expression.kind {
-            Kind::Parameter(_) if self.parameters.from_literals => Err(SqlError::new(
+        let mut is_parameter = |part: &Expression| matches!(part.kind, Kind::Parameter(_));
+        if self.parameters.from_literals && expression.any(&mut is_parameter) {
+            return Err(SqlError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "a literal is needed as it was written",
-            )),
-            _ => Ok(()),
+            ));
         }
+        Ok(())
     }
 
     /// The same, for a parameter by its name.

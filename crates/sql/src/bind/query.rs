@@ -37,10 +37,13 @@ impl Binder<'_> {
         let bound = self.ordered(query, scope);
         self.common_tables.truncate(depth);
         let (relation, outputs) = bound?;
+        // Rows that are passed over because of their locks do not count towards the limit, and rows
+        // beyond it are not locked.
+        let relation = match query.locks.as_slice() {
+            [] => relation,
+            locks => self.locked(relation, locks)?,
+        };
         let mut relation = self.limited(relation, query, scope)?;
-        if !query.locks.is_empty() {
-            relation = self.locked(relation, &query.locks)?;
-        }
         if !definitions.is_empty() {
             relation = Relation::With {
                 definitions,
@@ -81,8 +84,8 @@ impl Binder<'_> {
                 left,
                 right,
             } => {
-                let (left, left_outputs) = self.body(left, scope)?;
-                let (right, right_outputs) = self.body(right, scope)?;
+                let ((left, left_outputs), (right, right_outputs)) =
+                    self.sides(left, right, scope)?;
                 let all = match set_quantifier {
                     SetQuantifier::All => true,
                     SetQuantifier::None | SetQuantifier::Distinct => false,
@@ -109,6 +112,30 @@ impl Binder<'_> {
             | SetExpr::Delete(statement) => self.returning_statement(statement),
             SetExpr::Merge(_) => Err(SqlError::unsupported("MERGE within a query")),
         }
+    }
+
+    /// Both sides of a set operation; literals on one have the type of what is on the other.
+    fn sides(
+        &mut self,
+        left: &SetExpr,
+        right: &SetExpr,
+        scope: &Scope<'_>,
+    ) -> Result<(Bound, Bound)> {
+        if has_literals(left) && !has_literals(right) {
+            let right = self.body(right, scope)?;
+            let left = self.side(left, &right, scope)?;
+            return Ok((left, right));
+        }
+        let left = self.body(left, scope)?;
+        let right = self.side(right, &left, scope)?;
+        Ok((left, right))
+    }
+
+    fn side(&mut self, body: &SetExpr, other: &Bound, scope: &Scope<'_>) -> Result<Bound> {
+        if let SetExpr::Select(_) = body {
+            self.wanted = other.1.iter().map(|output| output.ty).collect();
+        }
+        self.body(body, scope)
     }
 
     fn values(
@@ -290,6 +317,27 @@ impl Binder<'_> {
             )),
         }
     }
+}
+
+/// A query that was bound, and its columns.
+type Bound = (Relation, Vec<Output>);
+
+/// Whether strings or NULL are in the list of a query block, as they are.
+fn has_literals(body: &SetExpr) -> bool {
+    let SetExpr::Select(select) = body else {
+        return false;
+    };
+    select.projection.iter().any(|item| {
+        let (ast::SelectItem::UnnamedExpr(value)
+        | ast::SelectItem::ExprWithAlias { expr: value, .. }) = item
+        else {
+            return false;
+        };
+        matches!(value, ast::Expr::Value(value) if matches!(
+            value.value,
+            ast::Value::SingleQuotedString(_) | ast::Value::Null | ast::Value::Placeholder(_)
+        ))
+    })
 }
 
 fn output_value(output: &Output) -> Expression {

@@ -491,7 +491,7 @@ impl Binder<'_> {
 
     /// The character where a piece of syntax begins.
     pub(super) fn at(&self, span: Span) -> Option<u32> {
-        crate::parse::position::of(self.text, span)
+        self.lines.of(span)
     }
 }
 

@@ -61,6 +61,14 @@ impl<'p> Scope<'p> {
         }
     }
 
+    /// Whether one of its own relations has the column.
+    pub(crate) fn has(&self, id: ColumnId) -> bool {
+        let columns = self.sources.iter().flat_map(|source| &source.columns);
+        columns
+            .chain(&self.merged)
+            .any(|column| column.value.columns().contains(&id))
+    }
+
     /// A column by its name alone: the innermost query that has one decides.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! `SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ...`, in the order in which it is computed.
 
 use sqlparser::ast::{self, Distinct, Expr, SelectItem};
-use types::{Result, SqlError, SqlState, Type};
+use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
@@ -42,6 +42,7 @@ impl Binder<'_> {
         outer: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
         refuse_foreign(select)?;
+        let wanted = std::mem::take(&mut self.wanted);
         let mut scope = Scope::within(outer.parent);
         let mut relation = self.from(&select.from, &mut scope)?;
         if let Some(selection) = &select.selection {
@@ -64,7 +65,7 @@ impl Binder<'_> {
         };
         let on = self.distinct_on(select.distinct.as_ref(), &mut list, &scope)?;
         let mut keys = self.sort_keys(ordering, &mut list, &select.named_window, &scope)?;
-        self.known_items(&mut list.items)?;
+        self.known_items(&mut list.items, &wanted)?;
 
         let mut having = having;
         if !groups.is_plain() || !list.aggregates.calls.is_empty() || having.is_some() {
@@ -183,11 +184,15 @@ impl Binder<'_> {
         }
     }
 
-    /// Literals of a select list that nothing gives a type are text.
-    fn known_items(&mut self, items: &mut [Item]) -> Result<()> {
-        for item in items {
+    /// Literals of a select list are of the type that is wanted there; those that nothing gives a
+    /// type are text.
+    fn known_items(&mut self, items: &mut [Item], wanted: &[Type]) -> Result<()> {
+        for (at, item) in items.iter_mut().enumerate() {
             let value = std::mem::replace(&mut item.value, Expression::null(Type::Unknown));
-            item.value = self.known(value)?;
+            item.value = match (value.ty, wanted.get(at)) {
+                (Type::Unknown, Some(ty)) => self.coerce(value, *ty, TypeModifier::NONE, None)?,
+                _ => self.known(value)?,
+            };
         }
         Ok(())
     }

@@ -130,11 +130,11 @@ impl Binder<'_> {
         };
         // Names in it are its own: neither common tables nor positions of this statement count.
         let common_tables = std::mem::take(&mut self.common_tables);
-        let outer = std::mem::take(&mut self.text);
+        let outer = std::mem::take(&mut self.lines);
         self.depth += 1;
         let bound = self.query(&query, &Scope::default());
         self.depth -= 1;
-        self.text = outer;
+        self.lines = outer;
         self.common_tables = common_tables;
         let (relation, outputs) = bound?;
         let mut columns = Vec::with_capacity(outputs.len());

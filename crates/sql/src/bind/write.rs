@@ -106,9 +106,9 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let parsed = crate::parse::parse_expression(text)?;
         let mut clause = Clause::plain(place);
-        let outer = std::mem::take(&mut self.text);
+        let outer = std::mem::take(&mut self.lines);
         let bound = self.scalar(&parsed, scope, &mut clause);
-        self.text = outer;
+        self.lines = outer;
         bound
     }
 

@@ -23,9 +23,18 @@ pub(super) struct Aggregating<'p> {
     scratch: Scratch,
 }
 
+/// Stands for no group.
+const NONE: u32 = u32::MAX;
+
+/// Groups that are kept apart as found lately.
+const RECENT: usize = 256;
+
 struct Groups {
     /// Groups by their keys.
     keys: Partners,
+    /// Groups that were found lately, with the hash of their keys, by its last bits: where there
+    /// are few groups, this is all that is asked.
+    recent: Vec<(u64, u32)>,
     /// Of each group, one after the other: as many as there are calls.
     states: Vec<Call>,
 }
@@ -50,6 +59,7 @@ impl<'p> Aggregating<'p> {
         let definitions = definitions.collect::<Result<Vec<_>>>()?;
         let sets = plan.sets.iter().map(|_| Groups {
             keys: Partners::new(0, &plan.key_types),
+            recent: vec![(0, NONE); RECENT],
             states: Vec::new(),
         });
         let sets = sets.collect();
@@ -83,31 +93,42 @@ impl<'p> Aggregating<'p> {
         Ok(!out.is_empty())
     }
 
+    /// Takes the rows of a batch into account: finds the groups of all, then goes through them call
+    /// by call.
     fn accumulate(&mut self, run: &Run<'_>) -> Result<()> {
         self.scratch.reset();
         let mut machine = run.machine(&self.scratch);
-        let mut keys = Vec::with_capacity(self.plan.keys.len());
-        let mut own = Vec::with_capacity(self.plan.keys.len());
-        let mut arguments = Vec::new();
-        for at in 0..self.input.batch.len() {
-            let row = self.input.batch.row(at);
-            keys.clear();
+        let batch = &self.input.batch;
+        let width = self.plan.keys.len();
+        let mut keys = Vec::with_capacity(batch.len() * width);
+        for row in batch.iter() {
             for key in &self.plan.keys {
                 keys.push(key.run(&mut machine, row)?);
             }
-            for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
-                own.clear();
-                own.extend(
-                    keys.iter()
-                        .enumerate()
-                        .map(|(at, key)| if set.contains(&at) { *key } else { Value::Null }),
-                );
-                let group = group(self.plan, &self.definitions, groups, &own)?;
-                let count = self.plan.calls.len();
-                let states = &mut groups.states[group * count..(group + 1) * count];
-                for ((call, definition), state) in
-                    self.plan.calls.iter().zip(&self.definitions).zip(states)
-                {
+        }
+        let mut arguments = Vec::new();
+        let mut of_set = Vec::new();
+        for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
+            // Keys that are not in the set are NULL.
+            let own = if set.len() == width {
+                &keys
+            } else {
+                of_set.clear();
+                of_set.extend(keys.iter().enumerate().map(|(at, key)| {
+                    if set.contains(&(at % width)) {
+                        *key
+                    } else {
+                        Value::Null
+                    }
+                }));
+                &of_set
+            };
+            let found = groups_of(self.plan, &self.definitions, groups, own, batch.len())?;
+            let count = self.plan.calls.len();
+            for (at, (call, definition)) in
+                self.plan.calls.iter().zip(&self.definitions).enumerate()
+            {
+                for (row, group) in batch.iter().zip(&found) {
                     if let Some(filter) = &call.filter
                         && !filter.holds(&mut machine, row)?
                     {
@@ -117,6 +138,7 @@ impl<'p> Aggregating<'p> {
                     for argument in &call.arguments {
                         arguments.push(argument.run(&mut machine, row)?);
                     }
+                    let state = &mut groups.states[*group as usize * count + at];
                     take(call, definition, state, &mut machine, row, &mut arguments)?;
                 }
             }
@@ -152,31 +174,73 @@ impl<'p> Aggregating<'p> {
     }
 }
 
+/// The numbers of the groups of so many rows, whose keys come one after the other; those that are
+/// not there are made.
+fn groups_of(
+    plan: &Aggregate,
+    definitions: &[&'static Definition],
+    groups: &mut Groups,
+    keys: &[Value<'_>],
+    rows: usize,
+) -> Result<Vec<u32>> {
+    let width = plan.keys.len();
+    if width == 0 {
+        if groups.keys.rows.is_empty() {
+            new_group(plan, definitions, groups, keys)?;
+        }
+        return Ok(vec![0; rows]);
+    }
+    let keys_of = |row: usize| &keys[row * width..(row + 1) * width];
+    let mut found = vec![NONE; rows];
+    let mut others = Vec::new();
+    let mut hashes = Vec::new();
+    for (row, found) in found.iter_mut().enumerate() {
+        let hash = groups.keys.hash(keys_of(row));
+        let (of, number) = groups.recent[hash as usize % RECENT];
+        if of == hash && number != NONE && groups.keys.has_keys(number, keys_of(row)) {
+            *found = number;
+        } else {
+            others.push(row);
+            hashes.push(hash);
+        }
+    }
+    let mut candidates = Vec::with_capacity(others.len());
+    groups
+        .keys
+        .find(&hashes, |at, number| candidates.push((others[at], number)));
+    for (row, number) in candidates {
+        if groups.keys.has_keys(number, keys_of(row)) {
+            found[row] = number;
+        }
+    }
+    for (row, hash) in others.into_iter().zip(hashes) {
+        if found[row] == NONE {
+            found[row] = group(plan, definitions, groups, keys_of(row), hash)?;
+        }
+        groups.recent[hash as usize % RECENT] = (hash, found[row]);
+    }
+    Ok(found)
+}
+
 /// The number of the group with these keys; it is made if it is not there.
 fn group(
     plan: &Aggregate,
     definitions: &[&'static Definition],
     groups: &mut Groups,
     keys: &[Value<'_>],
-) -> Result<usize> {
-    if keys.is_empty() && !groups.keys.rows.is_empty() {
-        return Ok(0);
-    }
-    let hash = groups.keys.hash(keys);
-    let mut found = None;
+    hash: u64,
+) -> Result<u32> {
+    // It may have been made for another row of the batch.
     let mut candidates: Vec<u32> = groups.keys.unsettled(hash).collect();
     groups
         .keys
         .find(&[hash], |_, number| candidates.push(number));
     for number in candidates {
         if groups.keys.has_keys(number, keys) {
-            found = Some(number as usize);
+            return Ok(number);
         }
     }
-    match found {
-        Some(group) => Ok(group),
-        None => new_group(plan, definitions, groups, keys),
-    }
+    new_group(plan, definitions, groups, keys)
 }
 
 fn new_group(
@@ -184,7 +248,7 @@ fn new_group(
     definitions: &[&'static Definition],
     groups: &mut Groups,
     keys: &[Value<'_>],
-) -> Result<usize> {
+) -> Result<u32> {
     let hash = groups.keys.hash(keys);
     let number = groups.keys.push(keys.iter().copied(), hash)?;
     if groups.keys.waiting() >= 32 {
@@ -202,7 +266,7 @@ fn new_group(
             Call::Running((definition.start)())
         });
     }
-    Ok(number as usize)
+    Ok(number)
 }
 
 /// Takes a row's arguments into account.
@@ -292,6 +356,7 @@ impl Operator for Aggregating<'_> {
         self.input.rewind();
         for groups in &mut self.sets {
             groups.keys.clear();
+            groups.recent.fill((0, NONE));
             groups.states.clear();
         }
         self.is_read = false;

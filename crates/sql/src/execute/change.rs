@@ -360,9 +360,10 @@ impl<'p> Locking<'p> {
         }
     }
 
+    /// One row: who takes no more has no more locked.
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         while out.is_empty() && self.input.more(run).await? {
-            while self.input.taken < self.input.batch.len() {
+            while out.is_empty() && self.input.taken < self.input.batch.len() {
                 self.scratch.reset();
                 let mut row = Rows::new(self.input.batch.width());
                 row.push(self.input.batch.row(self.input.taken).iter().copied());
@@ -384,6 +385,22 @@ impl<'p> Locking<'p> {
         }
         Ok(!out.is_empty())
     }
+}
+
+/// The row with what is computed from the record, as that is now.
+fn recomputed<'a>(
+    row: Option<Vec<Value<'a>>>,
+    computed: &'a [(usize, Program)],
+    run: &'a Run<'_>,
+    scratch: &'a Scratch,
+) -> Result<Option<Vec<Value<'a>>>> {
+    let Some(mut row) = row else {
+        return Ok(None);
+    };
+    for (at, program) in computed {
+        row[*at] = program.run(&mut run.machine(scratch), &row)?;
+    }
+    Ok(Some(row))
 }
 
 /// Locks one record of a row; the row as it is now. `None`: it is passed over.
@@ -417,7 +434,7 @@ async fn locked(
         strength,
         if_locked,
         |record| {
-            fresh = kept(refreshed(
+            let row = refreshed(
                 &lock.table,
                 &lock.rows,
                 &lock.columns,
@@ -426,7 +443,8 @@ async fn locked(
                 scratch,
                 values,
                 record,
-            ));
+            );
+            fresh = kept(row.and_then(|row| recomputed(row, &lock.computed, run, scratch)));
         },
     );
     held.await.map_err(|error| of_engine(error, &lock.table))?;

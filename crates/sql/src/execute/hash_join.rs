@@ -3,10 +3,12 @@
 use types::{Result, Scratch, Value};
 
 use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
-use crate::{plan::HashJoin, relation::JoinKind, rows::Rows};
+use crate::{plan::HashJoin, program::Program, relation::JoinKind, rows::Rows};
 
 pub(super) struct HashJoining<'p> {
     join: &'p HashJoin,
+    /// Where the keys of the build side are, if they are columns of its rows.
+    build_columns: Option<Vec<usize>>,
     probe: Input<'p>,
     build: Input<'p>,
     partners: Partners,
@@ -26,11 +28,18 @@ const NONE: u32 = u32::MAX;
 
 impl<'p> HashJoining<'p> {
     pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, build: Input<'p>) -> Self {
+        let keys = join.build_keys.iter().map(Program::as_column);
+        let build_columns: Option<Vec<usize>> = keys.collect();
+        let partners = match &build_columns {
+            Some(keys) => Partners::with_keys_at(join.build_width, keys.clone(), &join.key_types),
+            None => Partners::new(join.build_width, &join.key_types),
+        };
         Self {
             join,
+            build_columns,
             probe,
             build,
-            partners: Partners::new(join.build_width, &join.key_types),
+            partners,
             is_built: false,
             matched: Vec::new(),
             pairs: Vec::new(),
@@ -77,8 +86,12 @@ impl<'p> HashJoining<'p> {
                     continue;
                 }
                 let hash = self.partners.hash(&keys);
+                let apart = match self.build_columns {
+                    Some(_) => &[],
+                    None => &keys[..],
+                };
                 self.partners
-                    .push(row.iter().copied().chain(keys.iter().copied()), hash)?;
+                    .push(row.iter().copied().chain(apart.iter().copied()), hash)?;
             }
             self.build.taken = self.build.batch.len();
         }
@@ -108,13 +121,17 @@ impl<'p> HashJoining<'p> {
             }
             if !keys[first..].iter().any(Value::is_null) {
                 hashes.push(self.partners.hash(&keys[first..]));
-                rows.push(at);
+                rows.push(at as u32);
             }
         }
-        let mut candidates = Vec::with_capacity(hashes.len());
+        let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(hashes.len());
         self.partners.find(&hashes, |place, number| {
             candidates.push((rows[place], number))
         });
+        // Their rows are about to be compared.
+        for (_, number) in &candidates {
+            self.partners.rows.prefetch(*number as usize);
+        }
         // In the order of the rows, and of the partners among them.
         candidates.sort_unstable();
         let mut candidates = candidates.into_iter().peekable();
@@ -122,7 +139,7 @@ impl<'p> HashJoining<'p> {
         for at in 0..batch.len() {
             let row = batch.row(at);
             let mut found = false;
-            while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
+            while let Some((_, number)) = candidates.next_if(|(of, _)| *of as usize == at) {
                 let kind = self.join.kind;
                 if found && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
                     continue;
@@ -168,17 +185,12 @@ impl<'p> HashJoining<'p> {
         let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
         let width = if filters { 0 } else { self.join.build_width };
         for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
-            let row = self.probe.batch.row(at as usize).iter().copied();
+            let row = self.probe.batch.row(at as usize);
             if number == NONE {
-                out.push(row.chain(std::iter::repeat_n(Value::Null, width)));
+                let nulls = std::iter::repeat_n(Value::Null, width);
+                out.push(row.iter().copied().chain(nulls));
             } else {
-                out.push(
-                    row.chain(
-                        self.partners.rows.row(number as usize)[..width]
-                            .iter()
-                            .copied(),
-                    ),
-                );
+                out.push_both(row, &self.partners.rows.row(number as usize)[..width]);
             }
         }
         self.next += out.len();

@@ -99,19 +99,16 @@ impl<'p> IndexJoining<'p> {
                 }
             }
         }
-        let reader = Reader::of(scan);
+        let mut reader = Reader::new(scan, run, &self.scratch)?;
         let (scratch, found) = (&self.scratch, &mut self.found);
         let mut failure = None;
         let read = run.reads.multi_get::<Interleaved, _>(
             scan.table.storage(),
             keys.iter(),
             |place, record| {
-                let mut values = Vec::with_capacity(found.width());
-                match reader.read(run, scratch, &keys[place], record, &mut values) {
-                    Ok(true) => {
-                        candidates.push((rows[place], found.len() as u32));
-                        found.push(values);
-                    }
+                let number = found.len() as u32;
+                match reader.take(run, scratch, &keys[place], record, found) {
+                    Ok(true) => candidates.push((rows[place], number)),
                     Ok(false) => {}
                     Err(error) => {
                         failure.get_or_insert(error);
@@ -132,7 +129,7 @@ impl<'p> IndexJoining<'p> {
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
         let scan = &self.join.scan;
-        let reader = Reader::of(scan);
+        let mut reader = Reader::new(scan, run, &self.scratch)?;
         for at in 0..self.outer.batch.len() {
             let keys = range.keys(&mut run.machine(&self.scratch), self.outer.batch.row(at))?;
             let Some(keys) = keys else {
@@ -144,12 +141,12 @@ impl<'p> IndexJoining<'p> {
             );
             let (scratch, found) = (&self.scratch, &mut self.found);
             let mut failure = None;
+            let reader = &mut reader;
             let mut visit = |key: &[u8], record: &[u8]| {
-                let mut values = Vec::with_capacity(found.width());
-                match reader.read(run, scratch, key, record, &mut values) {
+                let number = found.len() as u32;
+                match reader.take(run, scratch, key, record, found) {
                     Ok(true) => {
-                        candidates.push((at as u32, found.len() as u32));
-                        found.push(values);
+                        candidates.push((at as u32, number));
                         ControlFlow::Continue(())
                     }
                     Ok(false) => ControlFlow::Continue(()),
@@ -219,11 +216,12 @@ impl<'p> IndexJoining<'p> {
         let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
         let width = if filters { 0 } else { self.found.width() };
         for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
-            let row = self.outer.batch.row(at as usize).iter().copied();
+            let row = self.outer.batch.row(at as usize);
             if number == NONE {
-                out.push(row.chain(std::iter::repeat_n(Value::Null, width)));
+                let nulls = std::iter::repeat_n(Value::Null, width);
+                out.push(row.iter().copied().chain(nulls));
             } else {
-                out.push(row.chain(self.found.row(number as usize)[..width].iter().copied()));
+                out.push_both(row, &self.found.row(number as usize)[..width]);
             }
         }
         self.next += out.len();

@@ -7,7 +7,7 @@ use index::hash::{ChainedTable, Refused};
 use interleave::{Execution, Interleaver};
 use types::{
     Result, SqlError, SqlState, Type, Value,
-    compare::{compare_as, hash_values},
+    compare::{equals, hash_values},
 };
 
 use crate::rows::Rows;
@@ -15,10 +15,12 @@ use crate::rows::Rows;
 /// Buckets of entries that are put in together.
 const BUILT_TOGETHER: usize = 16;
 
-/// Rows by their keys, which are the last columns of each.
+/// Rows by their keys.
 pub(super) struct Partners {
-    /// Each row, followed by its keys.
+    /// Each row, followed by its keys if they are not among its columns.
     pub(super) rows: Rows,
+    /// Where in it the keys are.
+    keys: Vec<usize>,
     types: Vec<Type>,
     table: ChainedTable<u64, u32>,
     /// Rows that are not in the table yet.
@@ -27,20 +29,22 @@ pub(super) struct Partners {
 }
 
 impl Partners {
-    /// For rows of a width without their keys, which are of these types.
+    /// For rows of a width without their keys, which are of these types and come after them.
     pub(super) fn new(width: usize, types: &[Type]) -> Self {
+        let keys = (width..width + types.len()).collect();
+        Self::with_keys_at(width + types.len(), keys, types)
+    }
+
+    /// For rows of a width whose keys are the columns at these positions.
+    pub(super) fn with_keys_at(width: usize, keys: Vec<usize>, types: &[Type]) -> Self {
         Self {
-            rows: Rows::new(width + types.len()),
+            rows: Rows::new(width),
+            keys,
             types: types.to_vec(),
             table: ChainedTable::new(),
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
         }
-    }
-
-    /// Columns before the keys.
-    pub(super) fn width(&self) -> usize {
-        self.rows.width() - self.types.len()
     }
 
     pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
@@ -95,12 +99,12 @@ impl Partners {
     }
 
     /// Whether a row has these keys. NULLs are equal to each other here.
+    #[inline]
     pub(super) fn has_keys(&self, number: u32, keys: &[Value<'_>]) -> bool {
-        let own = &self.rows.row(number as usize)[self.width()..];
-        own.iter()
-            .zip(keys)
-            .zip(&self.types)
-            .all(|((own, key), ty)| compare_as(*ty, *own, *key).is_eq())
+        let row = self.rows.row(number as usize);
+        let own = self.keys.iter().zip(&self.types);
+        own.zip(keys)
+            .all(|((at, ty), key)| equals(*ty, row[*at], *key))
     }
 
     pub(super) fn clear(&mut self) {

@@ -6,74 +6,115 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use engine::Direction;
+use engine::{Direction, ScanPosition};
 use interleave::Interleaved;
 use types::{
     Result, Scratch, SqlError, SqlState, Value,
-    row::{Row, RowLayout},
+    row::{Row, RowLayout, integer_of},
 };
 
 use super::{BATCH_ROWS, Operator, Run, Step, errors::of_engine, key::Keys};
 use crate::{
     catalog::Table,
     plan::{Access, Scan},
-    program::Program,
+    program::agrees,
     rows::Rows,
 };
 
 /// Rows of the first piece: many scans are ended early.
 const FIRST_ROWS: usize = 32;
 
-/// How a record's bytes become values.
-#[derive(Clone, Copy)]
+/// How records become rows, and which of them do.
 pub(super) struct Reader<'p> {
-    pub(super) table: &'p Table,
-    pub(super) rows: &'p RowLayout,
-    /// Positions in the table.
-    pub(super) columns: &'p [usize],
-    pub(super) with_key: bool,
-    pub(super) filter: Option<&'p Program>,
+    scan: &'p Scan,
+    /// What the tests compare with; NULL holds for nothing.
+    limits: Vec<Option<i64>>,
+    /// Memory for one record's values and for registers; empty in between.
+    values: Vec<Value<'static>>,
+    registers: Vec<Value<'static>>,
 }
 
 impl<'p> Reader<'p> {
-    pub(super) fn of(scan: &'p Scan) -> Self {
-        Reader {
-            table: &scan.table,
-            rows: &scan.rows,
-            columns: &scan.columns,
-            with_key: scan.with_key,
-            filter: scan.filter.as_ref(),
-        }
+    /// # Errors
+    /// Those of the expressions that records are compared with.
+    pub(super) fn new(scan: &'p Scan, run: &Run<'_>, scratch: &Scratch) -> Result<Self> {
+        let mut machine = run.machine(scratch);
+        let limits = scan.tests.iter().map(|test| {
+            let limit = test.value.run(&mut machine, &[])?;
+            Ok(integer_of(limit))
+        });
+        Ok(Reader {
+            scan,
+            limits: limits.collect::<Result<_>>()?,
+            values: Vec::new(),
+            registers: Vec::new(),
+        })
     }
 
-    /// Decodes a record into `values`, which it clears; whether the filter holds.
-    pub(super) fn read<'a>(
-        &self,
-        run: &'a Run<'_>,
-        scratch: &'a Scratch,
-        key: &'a [u8],
-        record: &'a [u8],
-        values: &mut Vec<Value<'a>>,
-    ) -> Result<bool>
-    where
-        'p: 'a,
-    {
-        values.clear();
-        let row = Row::new(self.rows, record)?;
-        for &at in self.columns {
-            values.push(column(self.table, &row, at)?);
+    /// Adds a record's row to `out` if the scan's conditions hold for it; whether they do.
+    ///
+    /// # Errors
+    /// Those of the conditions; XX001 for a record that is damaged.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        run: &Run<'_>,
+        scratch: &Scratch,
+        key: &[u8],
+        record: &[u8],
+        out: &mut Rows,
+    ) -> Result<bool> {
+        let scan = self.scan;
+        let row = Row::new(&scan.rows, record)?;
+        for (test, limit) in scan.tests.iter().zip(&self.limits) {
+            let value = match row.integer(test.attribute) {
+                Some(value) => value,
+                None => integer_of(column(&scan.table, &row, test.attribute)?),
+            };
+            let holds = match (value, limit) {
+                (Some(value), Some(limit)) => agrees(test.comparison, value.cmp(limit)),
+                _ => false,
+            };
+            if !holds {
+                return Ok(false);
+            }
         }
-        if self.with_key {
-            values.push(Value::Bytea(key));
+        let columns = scan.columns.iter();
+        let decoded = columns.map(|at| column(&scan.table, &row, *at));
+        let key = scan.with_key.then_some(Value::Bytea(key));
+        let Some(filter) = &scan.filter else {
+            match key {
+                None => out.try_push(decoded)?,
+                Some(key) => out.try_push(decoded.chain([Ok(key)]))?,
+            }
+            return Ok(true);
+        };
+        let mut values: Vec<Value<'_>> = std::mem::take(&mut self.values);
+        for value in decoded {
+            values.push(value?);
         }
-        match self.filter {
-            Some(filter) => filter.holds(&mut run.machine(scratch), values),
-            None => Ok(true),
+        values.extend(key);
+        let registers = std::mem::take(&mut self.registers);
+        let mut machine = run.machine(scratch).with_registers(registers);
+        let holds = filter.holds(&mut machine, &values)?;
+        self.registers = emptied(machine.into_registers());
+        if holds {
+            out.push(values.iter().copied());
         }
+        self.values = emptied(values);
+        Ok(holds)
     }
 }
 
+/// The memory of values that are not needed any more.
+fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
+    values.clear();
+    let nothing = values.into_iter().map(|_| Value::Null);
+    nothing.collect()
+}
+
 /// The value of a column; a row that is older than the column has what the catalog says.
+#[inline(always)]
 pub(crate) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
     match row.value(at)? {
         Some(value) => Ok(value),
@@ -81,6 +122,7 @@ pub(crate) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Resu
     }
 }
 
+#[cold]
 fn missing(table: &Table, at: usize) -> Result<Value<'_>> {
     let column = &table.columns[at];
     let Some(bytes) = &column.missing else {
@@ -101,6 +143,8 @@ enum Progress {
     Begin,
     /// Records from here on have not been looked at.
     At(Keys),
+    /// The same, for all of a table, in no order.
+    Unordered(ScanPosition),
     End,
 }
 
@@ -126,8 +170,14 @@ impl<'p> Scanning<'p> {
             }
         }
         let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
-        while let Progress::At(keys) = &mut self.progress {
-            let ended = piece(self.scan, keys, run, wanted, out).await?;
+        loop {
+            let ended = match &mut self.progress {
+                Progress::At(keys) => piece(self.scan, keys, run, wanted, out).await?,
+                Progress::Unordered(position) => {
+                    unordered_piece(self.scan, position, run, wanted, out).await?
+                }
+                Progress::Begin | Progress::End => return Ok(false),
+            };
             if ended {
                 self.progress = Progress::End;
             }
@@ -136,10 +186,15 @@ impl<'p> Scanning<'p> {
             }
             wanted = BATCH_ROWS;
         }
-        Ok(false)
     }
 
     fn begin(&mut self, run: &Run<'_>) -> Result<()> {
+        let scan = self.scan;
+        let is_whole = matches!(scan.access, Access::Full) && !scan.ordered && !scan.with_key;
+        if is_whole && run.reads.unordered().is_some() {
+            self.progress = Progress::Unordered(ScanPosition::default());
+            return Ok(());
+        }
         let everything = Keys {
             from: Bound::Unbounded,
             to: Bound::Unbounded,
@@ -162,12 +217,12 @@ impl<'p> Scanning<'p> {
         let Some(key) = range.point(&mut run.machine(&self.scratch), &[])? else {
             return Ok(false);
         };
-        let reader = Reader::of(self.scan);
         let scratch = &self.scratch;
+        let mut reader = Reader::new(self.scan, run, scratch)?;
         let found = run
             .reads
             .get::<Interleaved, _>(self.scan.table.storage(), &key, |record| {
-                take(reader, run, scratch, &key, record, out)
+                reader.take(run, scratch, &key, record, out)
             });
         match found
             .await
@@ -186,13 +241,13 @@ impl<'p> Scanning<'p> {
         let Some(key) = range.point(&mut run.machine(&self.scratch), &[])? else {
             return Ok(false);
         };
-        let reader = Reader::of(self.scan);
         let scratch = &self.scratch;
+        let mut reader = Reader::new(self.scan, run, scratch)?;
         let handle = index_of(&self.scan.table, index)?;
         let found = run
             .reads
             .get_by::<Interleaved, _>(handle, &key, |primary, record| {
-                take(reader, run, scratch, primary, record, out)
+                reader.take(run, scratch, primary, record, out)
             });
         match found
             .await
@@ -212,23 +267,6 @@ pub(super) fn index_of(table: &Table, at: usize) -> Result<&engine::Index> {
     })
 }
 
-/// Adds a record to `out` if its filter holds; whether it did.
-fn take(
-    reader: Reader<'_>,
-    run: &Run<'_>,
-    scratch: &Scratch,
-    key: &[u8],
-    record: &[u8],
-    out: &mut Rows,
-) -> Result<bool> {
-    let mut values = Vec::with_capacity(reader.columns.len() + 1);
-    let holds = reader.read(run, scratch, key, record, &mut values)?;
-    if holds {
-        out.push(values);
-    }
-    Ok(holds)
-}
-
 /// Scans until there are `wanted` rows, or as many records were looked at as a batch may have a few
 /// times over; whether that was the end. `keys` is what is left.
 async fn piece(
@@ -238,12 +276,12 @@ async fn piece(
     wanted: usize,
     out: &mut Rows,
 ) -> Result<bool> {
-    let reader = Reader::of(scan);
+    let mut scratch = Scratch::new();
+    let mut reader = Reader::new(scan, run, &scratch)?;
     // Only a scan by an index says which entry it was at: records may share its key.
     let mut last: Option<Vec<u8>> = None;
     let mut failure = None;
     let mut looked_at = 0_usize;
-    let mut scratch = Scratch::new();
     let direction = if scan.descending {
         Direction::Backward
     } else {
@@ -257,7 +295,7 @@ async fn piece(
             if looked_at.is_multiple_of(BATCH_ROWS) {
                 scratch.reset();
             }
-            match take(reader, run, &scratch, key, record, out) {
+            match reader.take(run, &scratch, key, record, out) {
                 Ok(_) if out.len() < wanted && looked_at < 16 * BATCH_ROWS => {
                     ControlFlow::Continue(())
                 }
@@ -325,6 +363,49 @@ async fn piece(
         }
     }
     Ok(ended)
+}
+
+/// As [`piece`], in no order; `position` is where it goes on.
+async fn unordered_piece(
+    scan: &Scan,
+    position: &mut ScanPosition,
+    run: &Run<'_>,
+    wanted: usize,
+    out: &mut Rows,
+) -> Result<bool> {
+    let Some(unordered) = run.reads.unordered() else {
+        return Ok(true);
+    };
+    let mut scratch = Scratch::new();
+    let mut reader = Reader::new(scan, run, &scratch)?;
+    let mut failure = None;
+    let mut looked_at = 0_usize;
+    let visit = |record: &[u8]| {
+        looked_at += 1;
+        if looked_at.is_multiple_of(BATCH_ROWS) {
+            scratch.reset();
+        }
+        match reader.take(run, &scratch, &[], record, out) {
+            Ok(_) if out.len() < wanted && looked_at < 16 * BATCH_ROWS => ControlFlow::Continue(()),
+            Ok(_) => ControlFlow::Break(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let scanned = unordered.scan::<Interleaved>(scan.table.storage(), *position, visit);
+    let next = scanned
+        .await
+        .map_err(|error| of_engine(error, &scan.table))?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    match next {
+        Some(next) => *position = next,
+        None => return Ok(true),
+    }
+    Ok(false)
 }
 
 impl Operator for Scanning<'_> {

@@ -3,41 +3,92 @@
 
 use sqlparser::tokenizer::{Location, Span};
 
-/// A text by its lines.
+/// A text by its lines: made once for a text, since all of it is looked at for that, and asked
+/// about each of its literals.
+#[derive(Default)]
 pub(crate) struct Lines<'t> {
     text: &'t str,
-    /// The byte where each begins.
-    starts: Vec<usize>,
+    starts: Vec<Start>,
+    /// Characters of the text.
+    characters: usize,
+}
+
+/// Where a line begins.
+struct Start {
+    byte: usize,
+    /// Characters before it.
+    characters: usize,
 }
 
 impl<'t> Lines<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        let after = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-        let starts = std::iter::once(0)
-            .chain(after.map(|(at, _)| at + 1))
-            .collect();
-        Self { text, starts }
+        let mut starts = vec![Start {
+            byte: 0,
+            characters: 0,
+        }];
+        let mut characters = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            // Every byte that does not continue a character begins one.
+            characters += usize::from(byte & 0xc0 != 0x80);
+            if byte == b'\n' {
+                starts.push(Start {
+                    byte: at + 1,
+                    characters,
+                });
+            }
+        }
+        Self {
+            text,
+            starts,
+            characters,
+        }
+    }
+
+    fn start(&self, location: Location) -> Option<&Start> {
+        let line = usize::try_from(location.line).ok()?.checked_sub(1)?;
+        self.starts.get(line)
     }
 
     /// The byte at a location; the text's end for what is beyond it.
     pub(crate) fn byte(&self, location: Location) -> usize {
-        let Some(&start) = usize::try_from(location.line)
-            .ok()
-            .and_then(|line| self.starts.get(line.checked_sub(1)?))
-        else {
+        let Some(start) = self.start(location) else {
             return self.text.len();
         };
-        let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
-        let mut characters = self.text[start..].char_indices();
+        let column = column(location);
+        if self.characters == self.text.len() {
+            // Characters are bytes.
+            return start.byte.saturating_add(column).min(self.text.len());
+        }
+        let mut characters = self.text[start.byte..].char_indices();
         characters
             .nth(column)
-            .map_or(self.text.len(), |(at, _)| start + at)
+            .map_or(self.text.len(), |(at, _)| start.byte + at)
     }
 
     /// The character at a location, from 1.
     pub(crate) fn position(&self, location: Location) -> u32 {
-        let before = self.text[..self.byte(location)].chars().count();
+        let before = self.start(location).map_or(self.characters, |start| {
+            let before = start.characters.saturating_add(column(location));
+            before.min(self.characters)
+        });
         u32::try_from(before + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The character where a piece of syntax begins, from 1; `None` for what was not in the text.
+    pub(crate) fn of(&self, span: Span) -> Option<u32> {
+        (span.start.line > 0).then(|| self.position(span.start))
+    }
+
+    /// The character where a symbol stands between two pieces of syntax.
+    pub(crate) fn between(&self, left: Span, right: Span) -> Option<u32> {
+        if left.end.line == 0 || right.start.line == 0 {
+            return None;
+        }
+        let gap = self.text.get(self.byte(left.end)..self.byte(right.start))?;
+        let symbol = gap
+            .chars()
+            .position(|c| !c.is_whitespace() && !matches!(c, '(' | ')'))?;
+        Some(self.position(left.end) + u32::try_from(symbol).ok()?)
     }
 
     /// What stands at a location, up to the end of a word or of a symbol.
@@ -54,21 +105,14 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The character where a piece of syntax begins, from 1; `None` for what was not in the text.
+/// The character where a piece of syntax begins, for who asks but once about a text.
 pub(crate) fn of(text: &str, span: Span) -> Option<u32> {
-    (span.start.line > 0).then(|| Lines::new(text).position(span.start))
+    Lines::new(text).of(span)
 }
 
-/// The character where a symbol stands between two pieces of syntax.
-pub(crate) fn between(text: &str, left: Span, right: Span) -> Option<u32> {
-    if left.end.line == 0 || right.start.line == 0 {
-        return None;
-    }
-    let lines = Lines::new(text);
-    let (from, to) = (lines.byte(left.end), lines.byte(right.start));
-    let gap = text.get(from..to)?;
-    let symbol = gap.find(|c: char| !c.is_whitespace() && !matches!(c, '(' | ')'))?;
-    u32::try_from(text[..from + symbol].chars().count() + 1).ok()
+/// Characters of its line before a location.
+fn column(location: Location) -> usize {
+    usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX)
 }
 
 /// What the parser expected, and where, from one of its sentences.
@@ -86,4 +130,44 @@ pub(super) fn in_sentence(message: &str) -> Option<(Option<&str>, Location)> {
             .map(|(what, _)| what),
         location,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn location(line: u64, column: u64) -> Location {
+        Location { line, column }
+    }
+
+    #[test]
+    fn characters_are_counted_over_lines() {
+        for (text, line_2, byte_2) in [("ab\ncd", 4, 3), ("\u{e4}b\nc\u{f6}d", 4, 4)] {
+            let lines = Lines::new(text);
+            assert_eq!(lines.position(location(1, 2)), 2);
+            assert_eq!(lines.position(location(2, 1)), line_2);
+            assert_eq!(lines.byte(location(2, 1)), byte_2);
+            assert_eq!(
+                lines.position(location(2, 99)) as usize,
+                text.chars().count() + 1
+            );
+            assert_eq!(lines.byte(location(2, 99)), text.len());
+            assert_eq!(lines.byte(location(9, 1)), text.len());
+        }
+    }
+
+    #[test]
+    fn a_symbol_is_found_between_two_sides() {
+        let text = "select (\u{e4}) + (1)";
+        let span = |from, to| Span {
+            start: location(1, from),
+            end: location(1, to),
+        };
+        assert_eq!(
+            Lines::new(text).between(span(9, 10), span(15, 16)),
+            Some(12)
+        );
+        assert_eq!(Lines::new(text).of(span(9, 10)), Some(9));
+        assert_eq!(Lines::new(text).of(Span::empty()), None);
+    }
 }

@@ -188,6 +188,7 @@ impl Lowering {
                     .iter()
                     .all(|id| own.contains(id) || values.position(*id).is_none())
             });
+        let (tests, mine) = self.tests(&scan, mine)?;
         let needed = with(needed, mine.iter().chain(&both));
         let columns: Vec<_> = scan
             .columns
@@ -207,9 +208,11 @@ impl Lowering {
             rows: row_layout(&scan.table)?,
             table: scan.table,
             access: found.access,
+            ordered: false,
             descending: false,
             columns: columns.iter().map(|(_, attribute)| *attribute).collect(),
             with_key,
+            tests,
             filter,
         };
         Ok(((scan, both), layout))

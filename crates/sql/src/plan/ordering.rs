@@ -76,6 +76,7 @@ impl Ordering {
             _ => None,
         };
         if let Some(descending) = given {
+            scan.ordered = true;
             scan.descending = descending;
             return true;
         }
@@ -90,6 +91,7 @@ impl Ordering {
                     index: index.at,
                     range: KeyRange::whole(&self.scan.table.indexes[index.at]),
                 };
+                scan.ordered = true;
                 scan.descending = descending;
                 return true;
             }

@@ -273,11 +273,21 @@ impl Lowering {
             let ids: Vec<ColumnId> = own.iter().map(|(id, _)| *id).collect();
             let recheck = conditions_on(&input, &ids);
             wanted = with(&wanted, &recheck);
-            rechecks.push((own, recheck));
+            let computed = computed_from(&input, ids);
+            wanted.extend(computed.iter().flat_map(|(_, value)| value.columns()));
+            rechecks.push((own, recheck, computed));
         }
         let node = self.lower(input, &wanted)?;
         let mut lowered = Vec::with_capacity(locks.len());
-        for (lock, (own, recheck)) in locks.iter().zip(rechecks) {
+        for (lock, (own, recheck, computed)) in locks.iter().zip(rechecks) {
+            let computed = computed.into_iter().filter_map(|(id, value)| {
+                let at = node.layout.position(id)?;
+                Some(
+                    self.program(&value, &node.layout)
+                        .map(|program| (at, program)),
+                )
+            });
+            let computed = computed.collect::<Result<_>>()?;
             let columns = own
                 .iter()
                 .filter_map(|(id, attribute)| Some((node.layout.position(*id)?, *attribute)));
@@ -288,6 +298,7 @@ impl Lowering {
                 exclusive: lock.exclusive,
                 if_locked: lock.if_locked,
                 columns: columns.collect(),
+                computed,
                 recheck: self.conjunction(recheck, &node.layout)?,
             });
         }
@@ -333,6 +344,40 @@ fn collect(relation: &Relation, columns: &[ColumnId], found: &mut Vec<Expression
         }
         Relation::Join(join) if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) => {
             collect(&join.left, columns, found);
+        }
+        _ => {}
+    }
+}
+
+/// What a relation computes from these columns of a scan, what is computed from others first.
+fn computed_from(relation: &Relation, columns: Vec<ColumnId>) -> Vec<(ColumnId, Expression)> {
+    let mut all = Vec::new();
+    collect_computed(relation, &mut all);
+    let mut from = columns;
+    all.retain(|(id, value): &(ColumnId, Expression)| {
+        let concerns = value.columns().iter().any(|column| from.contains(column));
+        if concerns {
+            from.push(*id);
+        }
+        concerns
+    });
+    all
+}
+
+fn collect_computed(relation: &Relation, found: &mut Vec<(ColumnId, Expression)>) {
+    match relation {
+        Relation::Filter { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Sort { input, .. } => collect_computed(input, found),
+        Relation::Compute { input, columns } => {
+            collect_computed(input, found);
+            found.extend(columns.iter().cloned());
+        }
+        Relation::Join(join) => {
+            collect_computed(&join.left, found);
+            if !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                collect_computed(&join.right, found);
+            }
         }
         _ => {}
     }

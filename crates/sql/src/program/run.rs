@@ -22,6 +22,16 @@ impl<'a> Machine<'a> {
             registers: Vec::new(),
         }
     }
+
+    /// With memory that another one has used.
+    pub(crate) fn with_registers(self, registers: Vec<Value<'a>>) -> Self {
+        Self { registers, ..self }
+    }
+
+    /// The memory of its registers.
+    pub(crate) fn into_registers(self) -> Vec<Value<'a>> {
+        self.registers
+    }
 }
 
 impl Program {
@@ -335,8 +345,9 @@ fn integer(value: Value<'_>) -> Option<i64> {
     }
 }
 
+/// Whether an order of two values is what a comparison asks for.
 #[inline]
-fn agrees(comparison: Comparison, order: Ordering) -> bool {
+pub(crate) fn agrees(comparison: Comparison, order: Ordering) -> bool {
     match comparison {
         Comparison::Equal => order.is_eq(),
         Comparison::NotEqual => order.is_ne(),

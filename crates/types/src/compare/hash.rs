@@ -12,10 +12,15 @@ use crate::{Type, Value};
 /// Equal for values that [`compare`](super::compare) calls equal, integers of different widths
 /// included, also `real` and `double precision`; not between integers, floats and `numeric`,
 /// which a join converts before. `types` says which columns are `char(n)`.
+#[inline]
 pub fn hash_values(types: &[Type], values: &[Value<'_>], seed: u64) -> u64 {
     let mut state = FixedState::with_seed(seed).build_hasher();
     for (ty, value) in types.iter().zip(values) {
-        feed_hasher(*ty, *value, &mut state);
+        // Most keys.
+        match integer(*value) {
+            Some(value) => value.hash(&mut state),
+            None => feed_hasher(*ty, *value, &mut state),
+        }
     }
     state.finish()
 }

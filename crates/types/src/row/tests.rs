@@ -60,6 +60,42 @@ fn assert_same(one: Value<'_>, two: Value<'_>) {
 }
 
 #[test]
+fn integers_are_read_as_they_are_ordered() {
+    let types = [
+        Type::Scalar(Scalar::Text),
+        Type::Scalar(Scalar::Int2),
+        Type::Scalar(Scalar::Int4),
+        Type::Scalar(Scalar::Int8),
+        Type::Scalar(Scalar::Date),
+        Type::Scalar(Scalar::Timestamp),
+        Type::Scalar(Scalar::Float8),
+    ];
+    let values = [
+        Value::Text("a"),
+        Value::Int2(-2),
+        Value::Null,
+        Value::Int8(i64::MIN),
+        Value::Date(i32::MAX),
+        Value::Timestamp(-1),
+        Value::Float8(1.0),
+    ];
+    let mut layout = RowLayout::new(&types).unwrap();
+    let mut bytes = Vec::new();
+    RowWriter::write(&layout, &values, &mut bytes).unwrap();
+    layout.push(Type::Scalar(Scalar::Int4)).unwrap();
+    let row = Row::new(&layout, &bytes).unwrap();
+    for (at, value) in values.into_iter().enumerate() {
+        let expected = match value {
+            Value::Text(_) | Value::Float8(_) => None,
+            value => Some(integer_of(value)),
+        };
+        assert_eq!(row.integer(at), expected, "{at}");
+    }
+    // Added later.
+    assert_eq!(row.integer(types.len()), None);
+}
+
+#[test]
 fn every_column_is_read_as_written_with_nulls_anywhere() {
     let scratch = Scratch::new();
     let columns = columns(&scratch);

@@ -10,7 +10,7 @@ use crate::tpcc::schema::{
 };
 
 /// A district, in words.
-pub(super) struct Place(pub(super) DistrictKey);
+pub(in crate::tpcc) struct Place(pub(in crate::tpcc) DistrictKey);
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,7 +20,7 @@ impl fmt::Display for Place {
 }
 
 /// All that is summed up.
-pub(super) struct Books<'p> {
+pub(in crate::tpcc) struct Books<'p> {
     population: &'p Population,
     warehouses: Vec<WarehouseBook>,
     districts: Vec<DistrictBook>,
@@ -74,7 +74,7 @@ struct CustomerBook {
 
 impl<'p> Books<'p> {
     /// Empty ones for all that there is.
-    pub(super) fn new(population: &'p Population) -> Self {
+    pub(in crate::tpcc) fn new(population: &'p Population) -> Self {
         let warehouses = usize::from(population.warehouses);
         let districts = warehouses * usize::from(population.scale.districts);
         let customers = districts * usize::from(population.scale.customers);
@@ -120,14 +120,19 @@ impl<'p> Books<'p> {
         self.customers.get_mut(at)
     }
 
-    pub(super) fn warehouse(&mut self, key: u16, row: &Warehouse, found: &mut Violations) {
+    pub(in crate::tpcc) fn warehouse(&mut self, key: u16, row: &Warehouse, found: &mut Violations) {
         match self.of_warehouse(key) {
             Some(book) => book.ytd = row.ytd.get(),
             None => found.add("1", format_args!("there should be no warehouse {key}")),
         }
     }
 
-    pub(super) fn district(&mut self, key: DistrictKey, row: &District, found: &mut Violations) {
+    pub(in crate::tpcc) fn district(
+        &mut self,
+        key: DistrictKey,
+        row: &District,
+        found: &mut Violations,
+    ) {
         if let Some(book) = self.of_warehouse(key.0) {
             book.districts_ytd += row.ytd.get();
         }
@@ -140,7 +145,12 @@ impl<'p> Books<'p> {
         }
     }
 
-    pub(super) fn customer(&mut self, key: CustomerKey, row: &Customer, found: &mut Violations) {
+    pub(in crate::tpcc) fn customer(
+        &mut self,
+        key: CustomerKey,
+        row: &Customer,
+        found: &mut Violations,
+    ) {
         if let Some(book) = self.of_district((key.0, key.1)) {
             book.deliveries += i64::from(row.deliveries.get());
         }
@@ -153,7 +163,12 @@ impl<'p> Books<'p> {
         }
     }
 
-    pub(super) fn payment(&mut self, key: HistoryKey, row: &History, found: &mut Violations) {
+    pub(in crate::tpcc) fn payment(
+        &mut self,
+        key: HistoryKey,
+        row: &History,
+        found: &mut Violations,
+    ) {
         let amount = row.amount.get();
         let warehouse = row.warehouse.get();
         match self.of_warehouse(warehouse) {
@@ -189,7 +204,7 @@ impl<'p> Books<'p> {
     }
 
     /// In the order of their keys.
-    pub(super) fn order(&mut self, key: OrderKey, row: &Order, found: &mut Violations) {
+    pub(in crate::tpcc) fn order(&mut self, key: OrderKey, row: &Order, found: &mut Violations) {
         let place = (key.0, key.1);
         let Some(book) = self.of_district(place) else {
             let place = Place(place);
@@ -202,7 +217,7 @@ impl<'p> Books<'p> {
     }
 
     /// In the order of their keys.
-    pub(super) fn open_order(&mut self, key: OrderKey) {
+    pub(in crate::tpcc) fn open_order(&mut self, key: OrderKey) {
         // Of another district there is no order, which is found where they are compared.
         let Some(book) = self.of_district((key.0, key.1)) else {
             return;
@@ -213,7 +228,12 @@ impl<'p> Books<'p> {
     }
 
     /// A line, and whose order it is of.
-    pub(super) fn line(&mut self, key: OrderLineKey, row: &OrderLine, customer: Option<u16>) {
+    pub(in crate::tpcc) fn line(
+        &mut self,
+        key: OrderLineKey,
+        row: &OrderLine,
+        customer: Option<u16>,
+    ) {
         // Likewise.
         if let Some(book) = self.of_district((key.0, key.1)) {
             book.lines += 1;
@@ -234,7 +254,7 @@ impl<'p> Books<'p> {
         }
     }
 
-    pub(super) fn stock(&mut self, key: StockKey, row: &Stock, found: &mut Violations) {
+    pub(in crate::tpcc) fn stock(&mut self, key: StockKey, row: &Stock, found: &mut Violations) {
         let Some(book) = self.of_warehouse(key.0) else {
             return found.add("stock", format_args!("there should be no stock {key:?}"));
         };
@@ -244,7 +264,7 @@ impl<'p> Books<'p> {
     }
 
     /// Compares all sums.
-    pub(super) fn balance(&self, found: &mut Violations) {
+    pub(in crate::tpcc) fn balance(&self, found: &mut Violations) {
         for (warehouse, book) in (1_u16..).zip(&self.warehouses) {
             book.balance(format_args!("warehouse {warehouse}"), found);
         }

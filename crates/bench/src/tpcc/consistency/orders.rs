@@ -7,7 +7,7 @@ use crate::tpcc::schema::{NO_CARRIER, NO_DATE, Order, OrderKey, OrderLine, Order
 
 /// All orders, in the order of their keys.
 #[derive(Default)]
-pub(super) struct Orders(Vec<Kept>);
+pub(in crate::tpcc) struct Orders(Vec<Kept>);
 
 /// What is kept of an order.
 struct Kept {
@@ -19,7 +19,7 @@ struct Kept {
 
 impl Orders {
     /// Adds the next.
-    pub(super) fn push(&mut self, key: OrderKey, row: &Order) {
+    pub(in crate::tpcc) fn push(&mut self, key: OrderKey, row: &Order) {
         self.0.push(Kept {
             key,
             customer: row.customer.get(),
@@ -30,20 +30,20 @@ impl Orders {
 }
 
 /// Compares open orders with all orders (condition 5).
-pub(super) struct Open<'o> {
+pub(in crate::tpcc) struct Open<'o> {
     /// Those that are not behind the last open order.
     rest: std::slice::Iter<'o, Kept>,
 }
 
 impl<'o> Open<'o> {
-    pub(super) fn of(orders: &'o Orders) -> Self {
+    pub(in crate::tpcc) fn of(orders: &'o Orders) -> Self {
         Self {
             rest: orders.0.iter(),
         }
     }
 
     /// The next open order.
-    pub(super) fn order(&mut self, key: OrderKey, found: &mut Violations) {
+    pub(in crate::tpcc) fn order(&mut self, key: OrderKey, found: &mut Violations) {
         while let Some(order) = self.rest.as_slice().first() {
             if order.key > key {
                 break;
@@ -65,7 +65,7 @@ impl<'o> Open<'o> {
     }
 
     /// There is none any more.
-    pub(super) fn end(self, found: &mut Violations) {
+    pub(in crate::tpcc) fn end(self, found: &mut Violations) {
         self.rest.for_each(|order| closed(order, found));
     }
 }
@@ -80,7 +80,7 @@ fn closed(order: &Kept, found: &mut Violations) {
 }
 
 /// Compares order lines with orders (conditions 6 and 7).
-pub(super) struct Lines<'o> {
+pub(in crate::tpcc) struct Lines<'o> {
     /// From the order of the last line on.
     rest: std::slice::Iter<'o, Kept>,
     /// Lines of the first of them so far.
@@ -88,7 +88,7 @@ pub(super) struct Lines<'o> {
 }
 
 impl<'o> Lines<'o> {
-    pub(super) fn of(orders: &'o Orders) -> Self {
+    pub(in crate::tpcc) fn of(orders: &'o Orders) -> Self {
         Self {
             rest: orders.0.iter(),
             count: 0,
@@ -96,7 +96,7 @@ impl<'o> Lines<'o> {
     }
 
     /// The next line. Whose order it is of, if there is one.
-    pub(super) fn line(
+    pub(in crate::tpcc) fn line(
         &mut self,
         (warehouse, district, number, line): OrderLineKey,
         row: &OrderLine,
@@ -148,7 +148,7 @@ impl<'o> Lines<'o> {
     }
 
     /// There is none any more.
-    pub(super) fn end(mut self, found: &mut Violations) {
+    pub(in crate::tpcc) fn end(mut self, found: &mut Violations) {
         while !self.rest.as_slice().is_empty() {
             self.next(found);
         }

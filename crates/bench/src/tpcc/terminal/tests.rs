@@ -18,7 +18,7 @@ fn one_line_in_a_hundred_is_remote_and_one_order_in_a_hundred_rolled_back() {
     let mut sizes = [0; 16];
     for _ in 0..ORDERS {
         let order = terminal.new_order();
-        let ((warehouse, district, customer), ordered) = (order.customer(), order.ordered());
+        let ((warehouse, district, customer), ordered) = (order.customer, order.ordered());
         assert!((1..=4).contains(&warehouse));
         assert!((1..=10).contains(&district) && (1..=3_000).contains(&customer));
         sizes[ordered.len()] += 1;
@@ -101,7 +101,7 @@ fn a_bound_terminal_stays_at_home() {
     let mut bound = terminal(4, Home::Bound);
     for _ in 0..1_000 {
         let home = match bound.draw() {
-            Request::NewOrder(order) => order.customer().0,
+            Request::NewOrder(order) => order.customer.0,
             Request::Payment(payment) => payment.warehouse,
             Request::OrderStatus(status) => status.warehouse,
             Request::Delivery(delivery) => delivery.warehouse,

@@ -1,0 +1,116 @@
+//! The same over a connection: tables, rows, requests and conditions of TPC-C, as statements
+//! for a server that speaks PostgreSQL's protocol.
+//!
+//! Rows are those of `population.rs`, requests those of `terminal.rs`, and the conditions those
+//! of `consistency.rs`; here are only the statements. Money is `numeric(12, 2)`, as the standard
+//! has it. A payment has no key, which the standard allows; the conditions count them all.
+//!
+//! Every statement is prepared, and sent when the one before it is answered.
+
+mod conditions;
+pub(crate) mod ledger;
+mod load;
+mod schema;
+mod session;
+mod statements;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use self::ledger::Ledger;
+pub(crate) use self::session::Session;
+use super::population::Population;
+use super::settings::Settings;
+use super::terminal::Terminal;
+use crate::Result;
+use crate::progress::Step;
+use crate::wire::{Client, Decimal, Workload, failed};
+
+/// Cents.
+type Money = Decimal<2>;
+/// Ten-thousandths.
+type Rate = Decimal<4>;
+
+/// TPC-C as a workload of servers.
+pub(crate) struct Wire {
+    settings: Settings,
+    population: Population,
+    next_terminal: AtomicU64,
+}
+
+impl Wire {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            settings: settings.clone(),
+            population: Population::of(settings),
+            next_terminal: AtomicU64::new(1),
+        }
+    }
+
+    /// A client, which writes down in the ledger what it commits, if it is told to.
+    pub(crate) fn session(
+        &self,
+        mut connection: postgres::Client,
+        number: u64,
+        seed: u64,
+        has_ledger: bool,
+    ) -> Result<Session, postgres::Error> {
+        // Relaxed: a number, no data is published through it.
+        let terminal = self.next_terminal.fetch_add(1, Ordering::Relaxed);
+        let population = self.population;
+        let terminal = Terminal::new(&self.settings, population, terminal, number as usize, seed);
+        let ledger = has_ledger.then(|| Ledger::prepare(&mut connection, number));
+        let districts = population.scale.districts;
+        Session::new(connection, terminal, districts, ledger.transpose()?)
+    }
+
+    /// Orders and payments that the tables have beyond those that were loaded.
+    pub(crate) fn entered(&self, connection: &mut postgres::Client) -> Result<[i64; 2]> {
+        let text = "select (select sum(d_next_o_id - 1) from district), \
+                    (select count(*) from history)";
+        let row = connection.query_one(text, &[]).map_err(failed)?;
+        let scale = self.population.scale;
+        let districts = i64::from(self.population.warehouses) * i64::from(scale.districts);
+        // One order and one payment for each customer.
+        let loaded = districts * i64::from(scale.customers);
+        Ok([row.get::<_, i64>(0) - loaded, row.get::<_, i64>(1) - loaded])
+    }
+}
+
+impl Workload for Wire {
+    fn name(&self) -> String {
+        let warehouses = self.settings.warehouses;
+        format!("{} of {warehouses}", self.settings.mix_name())
+    }
+
+    fn clients(&self) -> u16 {
+        16
+    }
+
+    fn rows(&self) -> u64 {
+        load::rows(&self.population)
+    }
+
+    fn load(&self, connection: &mut postgres::Client, step: &Step) -> Result<()> {
+        load::load(&self.population, connection, step)
+    }
+
+    fn clear(&self, connection: &mut postgres::Client) -> Result<()> {
+        connection.batch_execute(schema::DROPS).map_err(failed)
+    }
+
+    fn client(
+        &self,
+        connection: postgres::Client,
+        number: u64,
+        seed: u64,
+    ) -> Result<Box<dyn Client>> {
+        let session = self
+            .session(connection, number, seed, false)
+            .map_err(failed)?;
+        Ok(Box::new(session))
+    }
+
+    fn verify(&self, connection: &mut postgres::Client) -> Result<Vec<String>> {
+        conditions::check(&self.population, connection).map_err(failed)
+    }
+}

@@ -1,0 +1,74 @@
+//! What clients have committed, in a table of its own: of each client and kind of transaction
+//! how many. It is written in the transactions that it counts, so it tells after a crash which
+//! of them are there.
+
+use postgres::types::ToSql;
+use postgres::{Client, Error, Statement, Transaction};
+
+use crate::tpcc::mix::Kind;
+
+/// Kinds of transactions.
+pub(crate) const KINDS: usize = Kind::NAMES.len();
+/// Of these, those that enter an order and a payment.
+pub(crate) const NEW_ORDER: usize = Kind::NewOrder as usize;
+pub(crate) const PAYMENT: usize = Kind::Payment as usize;
+
+/// How many transactions of each kind a client has committed.
+pub(crate) type Counts = [i64; KINDS];
+
+/// Makes it, for so many clients.
+pub(crate) fn create(connection: &mut Client, clients: u16) -> Result<(), Error> {
+    connection.batch_execute(
+        "create table ledger (client int, kind int, committed bigint not null, \
+         primary key (client, kind))",
+    )?;
+    for client in 0..i32::from(clients) {
+        for kind in 0..KINDS as i32 {
+            let key: [&(dyn ToSql + Sync); 2] = [&client, &kind];
+            connection.execute("insert into ledger values ($1, $2, 0)", &key)?;
+        }
+    }
+    Ok(())
+}
+
+/// What stands in it, of each client.
+pub(crate) fn read(connection: &mut Client, clients: u16) -> Result<Vec<Counts>, Error> {
+    let mut counts = vec![[0; KINDS]; clients.into()];
+    for row in connection.query("select client, kind, committed from ledger", &[])? {
+        let (client, kind): (i32, i32) = (row.get(0), row.get(1));
+        if let Some(count) = counts
+            .get_mut(client as usize)
+            .and_then(|counts| counts.get_mut(kind as usize))
+        {
+            *count = row.get(2);
+        }
+    }
+    Ok(counts)
+}
+
+/// The statement that counts a client's transactions.
+pub(crate) struct Ledger {
+    statement: Statement,
+    client: i32,
+}
+
+impl Ledger {
+    pub(super) fn prepare(connection: &mut Client, client: u64) -> Result<Self, Error> {
+        let text = "update ledger set committed = committed + 1 where client = $1 and kind = $2";
+        Ok(Self {
+            statement: connection.prepare(text)?,
+            client: client as i32,
+        })
+    }
+
+    /// One more, if the transaction commits.
+    pub(super) fn count(
+        &self,
+        transaction: &mut Transaction<'_>,
+        kind: usize,
+    ) -> Result<(), Error> {
+        let key: [&(dyn ToSql + Sync); 2] = [&self.client, &(kind as i32)];
+        transaction.execute(&self.statement, &key)?;
+        Ok(())
+    }
+}

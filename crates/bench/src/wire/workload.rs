@@ -1,0 +1,154 @@
+//! Which workloads there are, and what each must be able to do.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::drive::Client;
+use super::facts::{FactQuery, Facts};
+use super::pgbench::{Pgbench, Transactions};
+use super::{Settings, facts};
+use crate::progress::Step;
+use crate::tpcc;
+use crate::{Error, Result};
+
+/// A workload.
+pub(crate) trait Workload: Sync {
+    /// What it is called in results.
+    fn name(&self) -> String;
+
+    /// How many clients it wants unless told.
+    fn clients(&self) -> u16;
+
+    /// How many rows are loaded, for those who watch.
+    fn rows(&self) -> u64;
+
+    /// Makes its tables and fills them.
+    fn load(&self, connection: &mut postgres::Client, step: &Step) -> Result<()>;
+
+    /// Drops them.
+    fn clear(&self, connection: &mut postgres::Client) -> Result<()>;
+
+    /// A client of this number, on a connection of its own.
+    fn client(
+        &self,
+        connection: postgres::Client,
+        number: u64,
+        seed: u64,
+    ) -> Result<Box<dyn Client>>;
+
+    /// What does not hold of its tables, when nobody works on them: a sentence each.
+    fn verify(&self, connection: &mut postgres::Client) -> Result<Vec<String>>;
+}
+
+/// The name of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The answer 1, by one client: a round trip.
+    SelectOne,
+    /// pgbench's: one account by its key.
+    SelectOnly,
+    /// pgbench's: an account, a teller and a branch changed, and a line of history.
+    Tpcb,
+    /// TPC-C's five transactions.
+    Tpcc,
+    /// All rows of a table, filtered and summed up.
+    Scan,
+    /// Three tables joined and grouped.
+    Join,
+    /// A tenth of a table's rows, found by keys that another table has.
+    IndexJoin,
+}
+
+impl Kind {
+    /// Each with its name on the command line and in results.
+    const NAMES: [(Self, &str); 7] = [
+        (Self::SelectOne, "select-one"),
+        (Self::SelectOnly, "select-only"),
+        (Self::Tpcb, "tpcb"),
+        (Self::Tpcc, "tpcc"),
+        (Self::Scan, "scan"),
+        (Self::Join, "join"),
+        (Self::IndexJoin, "index-join"),
+    ];
+}
+
+impl FromStr for Kind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        named(text, &Self::NAMES, "workload")
+    }
+}
+
+/// How statements travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Protocol {
+    /// Prepared once, with parameters in binary form.
+    Prepared,
+    /// As text, each time.
+    Simple,
+}
+
+impl Protocol {
+    const NAMES: [(Self, &str); 2] = [(Self::Prepared, "prepared"), (Self::Simple, "simple")];
+}
+
+impl FromStr for Protocol {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        named(text, &Self::NAMES, "protocol")
+    }
+}
+
+fn named<T: Copy>(text: &str, all: &[(T, &str)], what: &str) -> Result<T> {
+    let found = all.iter().find(|(_, name)| *name == text);
+    found.map(|(one, _)| *one).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
+        let names = names.join(", ");
+        Error::input(format!("`{text}` is no {what}; choose from {names}"))
+    })
+}
+
+/// Those that are asked for, those of pgbench by each protocol.
+pub(super) fn all(settings: &Settings) -> Vec<Box<dyn Workload>> {
+    let mut all: Vec<Box<dyn Workload>> = Vec::new();
+    let pgbench = |transactions| {
+        let protocols = settings.protocols.iter();
+        protocols.map(move |&protocol| -> Box<dyn Workload> {
+            Box::new(Pgbench {
+                scale: settings.scale,
+                transactions,
+                protocol,
+            })
+        })
+    };
+    let facts = |query| -> Box<dyn Workload> {
+        let facts = Facts::new(settings.rows);
+        Box::new(facts::Queries { facts, query })
+    };
+    for kind in &settings.workloads {
+        match kind {
+            Kind::SelectOne => all.push(facts(FactQuery::One)),
+            Kind::SelectOnly => all.extend(pgbench(Transactions::SelectOnly)),
+            Kind::Tpcb => all.extend(pgbench(Transactions::Tpcb)),
+            Kind::Tpcc => all.push(Box::new(tpcc::Wire::new(&settings.tpcc))),
+            Kind::Scan => all.push(facts(FactQuery::Scan)),
+            Kind::Join => all.push(facts(FactQuery::Join)),
+            Kind::IndexJoin => all.push(facts(FactQuery::IndexJoin)),
+        }
+    }
+    all
+}
+
+/// What a server says, as an error of the run.
+pub(crate) fn failed(error: postgres::Error) -> Error {
+    match error.as_db_error() {
+        Some(told) => {
+            let (state, message) = (told.code().code(), told.message());
+            Error::run(format!("the server says {state}: {message}"))
+        }
+        None => Error::run(format!("the connection: {error}")),
+    }
+}

@@ -1,0 +1,207 @@
+//! `weft bench wire`: servers that speak PostgreSQL's protocol, from outside.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use bench::measure::Isolation;
+use bench::number::{parse_count, parse_seconds};
+use bench::progress::Progress;
+use bench::tpcc;
+use bench::wire::{
+    Kind, Launched, Protocol, Server, Settings, measure, report, start_postgres, start_weft,
+};
+
+use crate::series::Series;
+
+const EXAMPLES: &str = "\
+Workloads:
+  select-one   the answer 1, by one client: a round trip
+  select-only  pgbench's: an account's balance by its key
+  tpcb         pgbench's: account, teller and branch changed, a line of history
+  tpcc         TPC-C's five transactions, and its twelve conditions afterwards
+  scan         a table filtered and summed up, by one client
+  join         three tables joined and grouped, by one client
+  index-join   a tenth of a table's rows found by the keys of another, by one client
+
+Examples:
+  Weft beside the PostgreSQL that is installed, each with a directory of its own:
+    weft bench wire --postgres
+  One workload with more clients:
+    weft bench wire --postgres --workloads tpcc --clients 32 --isolation snapshot
+  Servers that run:
+    weft bench wire --server 'weft=host=127.0.0.1 port=5433 user=weft dbname=weft' \\
+                    --server 'pg=host=127.0.0.1 user=postgres' --workloads select-only";
+
+/// Measures servers over PostgreSQL's protocol: Weft, PostgreSQL and others, in turns.
+///
+/// Every server gets the same tables and statements from the same clients, and each answer is
+/// checked. Besides throughput and latency, the processor time that each server takes for a
+/// transaction is told, which the clients on the same machine do not blur. Without --server,
+/// Weft is started as `weft serve`, durable, in a directory of its own.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// A server that runs: a name, `=`, and a connection string; several times for several.
+    /// Tables of the benchmark's names must not be there; they are dropped at the end.
+    #[arg(long, value_name = "NAME=CONNECTION")]
+    server: Vec<String>,
+
+    /// Start PostgreSQL too, as durable: from its programs in DIR, or where it is installed.
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    postgres: Option<Option<PathBuf>>,
+
+    /// What runs, in this order.
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        default_value = "select-one,select-only,tpcb,tpcc,scan,join,index-join"
+    )]
+    workloads: Vec<Kind>,
+
+    /// How pgbench's statements travel: prepared, or simple as text; both are compared.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        default_value = "prepared"
+    )]
+    protocols: Vec<Protocol>,
+
+    /// Clients, each on a connection of its own; if not given, 16, or 1 where a workload asks
+    /// for one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    clients: Option<u16>,
+
+    /// What transactions see of each other: read-committed, snapshot (repeatable read) or
+    /// serializable.
+    #[arg(long, value_name = "LEVEL", default_value = "read-committed")]
+    isolation: Isolation,
+
+    /// Seconds of each run.
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "10",
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
+    )]
+    seconds: f64,
+
+    /// pgbench's scale: 100,000 accounts each.
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    scale: u32,
+
+    /// Warehouses of TPC-C.
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..))]
+    warehouses: u16,
+
+    /// Items of TPC-C, and stock records of each warehouse; fewer than the specification's
+    /// for a quick look.
+    #[arg(long, value_name = "N", default_value = "100k", value_parser = parse_count)]
+    items: u64,
+
+    /// Customers of each of TPC-C's districts; fewer than the specification's for a quick
+    /// look.
+    #[arg(long, value_name = "N", default_value = "3000", value_parser = clap::value_parser!(u16).range(1..))]
+    customers: u16,
+
+    /// Rows of the table that is scanned and joined.
+    #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
+    rows: u64,
+
+    /// Where servers that are started keep their databases: a directory that is empty or does
+    /// not exist, removed afterwards.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+
+    /// Worker threads of the Weft that is started; one for each core if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// Seed of what clients draw.
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+
+    #[command(flatten)]
+    series: Series,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        let settings = self.settings();
+        settings.tpcc.check()?;
+        let launched = self.launch()?;
+        let mut servers: Vec<Server> = launched.iter().map(Launched::server).collect();
+        for text in &self.server {
+            servers.push(Server::given(text)?);
+        }
+        let results = measure(&settings, &servers, &Progress::stderr())?;
+        crate::write_results(&report(self.series.format, &results)?)?;
+        let wrong = results.iter().flat_map(|result| {
+            let (workload, server) = (&result.workload, &result.server);
+            let violations = result.violations.iter();
+            violations.map(move |what| format!("{workload} on {server}: {what}"))
+        });
+        let wrong: Vec<String> = wrong.collect();
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        Err(bench::Error::run(format!(
+            "answers or tables were wrong:\n{}",
+            wrong.join("\n")
+        )))
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            workloads: self.workloads.clone(),
+            protocols: self.protocols.clone(),
+            clients: self.clients,
+            isolation: self.isolation,
+            duration: Duration::from_secs_f64(self.seconds),
+            repeats: self.series.repeats,
+            scale: self.scale,
+            tpcc: tpcc::Settings {
+                scale: tpcc::Scale {
+                    items: u32::try_from(self.items).unwrap_or(u32::MAX),
+                    customers: self.customers,
+                    ..tpcc::Scale::default()
+                },
+                ..tpcc::Settings::standard(tpcc::Mix::Tpcc, self.warehouses)
+            },
+            rows: u32::try_from(self.rows).unwrap_or(u32::MAX),
+            seed: self.seed,
+        }
+    }
+
+    /// Starts what is to be started, Weft first.
+    fn launch(&self) -> bench::Result<Vec<Launched>> {
+        let process = std::process::id();
+        let own = || std::env::temp_dir().join(format!("weft-bench-wire-{process}"));
+        let directory = self.data_dir.clone().unwrap_or_else(own);
+        let mut launched = Vec::new();
+        if self.server.is_empty() {
+            launched.push(start_weft(serve(self.workers)?, &directory.join("weft"))?);
+        }
+        if let Some(programs) = &self.postgres {
+            let directory = directory.join("postgres");
+            launched.push(start_postgres(programs.as_deref(), &directory)?);
+        }
+        Ok(launched)
+    }
+}
+
+/// The command of a Weft that serves: this program.
+pub(crate) fn serve(workers: Option<u16>) -> bench::Result<Command> {
+    let program = std::env::current_exe().map_err(|error| {
+        bench::Error::run(format!("cannot find this program to start it: {error}"))
+    })?;
+    let mut command = Command::new(program);
+    command.arg("serve");
+    if let Some(workers) = workers {
+        command.args(["--workers", &workers.to_string()]);
+    }
+    Ok(command)
+}

@@ -1,0 +1,106 @@
+//! `weft bench wire-crash`: whether conditions hold when a server was killed under its clients.
+
+use std::path::PathBuf;
+
+use bench::measure::Isolation;
+use bench::number::parse_count;
+use bench::place::Place;
+use bench::progress::Progress;
+use bench::report::Format;
+use bench::tpcc;
+use bench::wire::crash::{Plan, report, run};
+
+use crate::wire::serve;
+
+const EXAMPLES: &str = "\
+What runs:
+  `weft serve`, durable, with clients that run TPC-C over PostgreSQL's protocol. It is killed at
+  a moment that the seed chooses, and started again; then is checked:
+    the twelve conditions of TPC-C
+    every transaction that a client was told of is there
+    orders and payments are as many as transactions have committed
+  When something does not hold, the run ends, and the directory is kept.
+
+Exit code:
+  0  everything held
+  1  something did not, and is named; or the run failed
+  2  the request was wrong
+
+Examples:
+  weft bench wire-crash --data-dir /tmp/weft-wire-crash
+  weft bench wire-crash --kills 100 --seed 7 --isolation serializable --data-dir /tmp/weft-wire-crash
+  A run that must fail, to see that it does:
+    weft bench wire-crash --plant-hasty --data-dir /tmp/weft-wire-crash";
+
+/// Kills a server under its clients, as often as asked, and checks after each recovery that
+/// the conditions hold and nothing acknowledged is lost.
+///
+/// The directory is removed afterwards unless something did not hold. Results go to standard
+/// output, progress to standard error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Where to put the database: a directory that is empty or does not exist.
+    #[arg(long, value_name = "DIR")]
+    data_dir: PathBuf,
+
+    /// Servers that are killed.
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..))]
+    kills: u32,
+
+    /// Clients.
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    clients: u16,
+
+    /// Items of TPC-C's one warehouse, which has 60 customers in each district.
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_count)]
+    records: u64,
+
+    /// What transactions see of each other: read-committed, snapshot or serializable.
+    #[arg(long, value_name = "LEVEL", default_value = "read-committed")]
+    isolation: Isolation,
+
+    /// Plant a bug that must be noticed: clients note what they have not been told yet.
+    #[arg(long)]
+    plant_hasty: bool,
+
+    /// Seed of the moments and of what clients draw. How far they come is up to the machine.
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+
+    /// Form of the results: table, csv or json.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        let place = Place::make(&self.data_dir)?;
+        let plan = Plan {
+            directory: self.data_dir,
+            kills: self.kills,
+            clients: self.clients,
+            isolation: self.isolation,
+            tpcc: tpcc::Settings {
+                scale: tpcc::Scale {
+                    items: u32::try_from(self.records).unwrap_or(u32::MAX),
+                    customers: 60,
+                    ..tpcc::Scale::default()
+                },
+                ..tpcc::Settings::standard(tpcc::Mix::Tpcc, 1)
+            },
+            seed: self.seed,
+            is_hasty: self.plant_hasty,
+        };
+        let crashes = run(&plan, &|| serve(None), &Progress::stderr())?;
+        crate::write_results(&report(self.format, &crashes)?)?;
+        if crashes.sentences.is_empty() {
+            return Ok(());
+        }
+        Err(bench::Error::run(format!(
+            "what must hold after a crash did not; {} is kept; please report it:\n{}",
+            place.keep().display(),
+            crashes.sentences.join("\n")
+        )))
+    }
+}

@@ -1,0 +1,64 @@
+//! A `weft serve` that runs, and ends with this.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use postgres::{Client, NoTls};
+
+/// See the module text.
+pub(crate) struct Served {
+    child: Child,
+    port: u16,
+}
+
+impl Served {
+    pub(crate) fn start(arguments: &[&str]) -> Served {
+        let mut command = Command::cargo_bin("weft").unwrap();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--workers", "2"]);
+        let mut child = command
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let output = child.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
+        Served { child, port }
+    }
+
+    /// How it is reached.
+    pub(crate) fn connection(&self) -> String {
+        format!("host=127.0.0.1 port={} user=weft dbname=weft", self.port)
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        Client::connect(&self.connection(), NoTls).unwrap()
+    }
+
+    pub(crate) fn connect_as(&self, user: &str, database: &str) -> Result<Client, postgres::Error> {
+        let to = format!(
+            "host=127.0.0.1 port={} user={user} dbname={database}",
+            self.port
+        );
+        Client::connect(&to, NoTls)
+    }
+
+    /// As the system does when it has enough of a process.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
