@@ -9,7 +9,8 @@ use interleave::{Sequential, run_inline};
 
 fn empty() -> Setup {
     let setup = Setup::new();
-    ["x", "y"].map(|key| setup.delete_at_once(key));
+    setup.delete_at_once("x");
+    setup.delete_at_once("y");
     setup
 }
 
