@@ -4,19 +4,26 @@
 //! execution has is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
 //! in two steps: conditions are moved to where they cost least (`push.rs`) and subqueries become
 //! joins where they can (`decorrelate.rs`); then each relation is given its operator (`lower.rs`,
-//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`,
-//! `column_test.rs`).
+//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
+//! `column_test.rs`). In
+//! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
+//! relations are estimated (`estimate.rs`).
 
 mod access;
 mod basis;
 mod column_test;
+mod cost;
 mod decorrelate;
 mod estimate;
 mod implied;
 mod join;
 mod lower;
+mod order;
 mod ordering;
+mod points;
 mod push;
+#[cfg(test)]
+mod shown;
 mod summary;
 mod walk;
 mod write;
@@ -32,6 +39,8 @@ use crate::{
     relation::{FrameUnits, IfLocked, JoinKind, SequenceFunction, SetKind},
 };
 
+#[cfg(test)]
+pub(crate) use self::shown::{estimated_rows, shown};
 pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,

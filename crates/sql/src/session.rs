@@ -50,6 +50,8 @@ mod sequence;
 mod set_constraints;
 mod settings;
 mod stored_text;
+#[cfg(test)]
+mod tests;
 
 use std::{
     cell::{Cell, RefCell},

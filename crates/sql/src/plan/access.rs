@@ -1,4 +1,6 @@
-//! Access paths: which part of which key a scan's conditions determine.
+//! Access paths: which part of which key a scan's conditions determine, and what that costs.
+
+use std::collections::BTreeSet;
 
 use functions::Comparison;
 use types::{
@@ -8,6 +10,8 @@ use types::{
 
 use super::{
     Access, KeyRange,
+    cost::{FETCHED, POINT, SCANNED, SEEK},
+    estimate::Estimator,
     implied::{is_all_implied, is_same},
     lower::Lowering,
 };
@@ -18,10 +22,12 @@ use crate::{
     relation::{Scan, ScanIndex},
 };
 
-/// The rank of what finds one record.
-const POINT_RANK: usize = 1_000;
+/// Tables of whose values nothing is known are thought to have so many rows: they may have just
+/// been made, and then a plan must not be a bad one when they are full.
+const ROWS_UNKNOWN_MIN: f64 = 1_000.0;
 
 /// A condition that compares something of the table's with a value that does not come from its rows.
+#[derive(Clone, Copy)]
 struct Bound<'e> {
     target: &'e Expression,
     comparison: Comparison,
@@ -37,7 +43,29 @@ impl Bound<'_> {
     }
 }
 
-/// One way to find the records, and the conditions that it makes superfluous.
+/// Which key records are found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Nothing,
+    Key,
+    Index(usize),
+}
+
+/// One way to find the records.
+pub(super) struct Choice<'e> {
+    by: By,
+    columns: Vec<KeyColumn>,
+    equal: Vec<Bound<'e>>,
+    lower: Option<Bound<'e>>,
+    upper: Option<Bound<'e>>,
+    /// There is one record at most.
+    pub(super) is_point: bool,
+    /// Records that are looked at.
+    pub(super) rows: f64,
+    pub(super) cost: f64,
+}
+
+/// A way to find the records, and the conditions that it makes superfluous.
 pub(super) struct Found {
     pub(super) access: Access,
     pub(super) covered: Vec<usize>,
@@ -87,131 +115,184 @@ impl KeyRange {
     }
 }
 
+impl<'e> Choice<'e> {
+    /// The positions of the conditions that say no more than it.
+    pub(super) fn covered(&self) -> impl Iterator<Item = usize> {
+        let bounds = self.equal.iter().chain(&self.lower).chain(&self.upper);
+        bounds.map(|bound| bound.condition)
+    }
+
+    /// Whether it is better than another: one record at most is the best, be the table however
+    /// small now.
+    fn is_better(&self, other: &Choice<'_>) -> bool {
+        match (self.is_point, other.is_point) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => self.cost < other.cost,
+        }
+    }
+
+    /// All entries of an index.
+    fn whole(by: By, columns: Vec<KeyColumn>) -> Self {
+        Choice {
+            by,
+            columns,
+            equal: Vec::new(),
+            lower: None,
+            upper: None,
+            is_point: false,
+            rows: 0.0,
+            cost: 0.0,
+        }
+    }
+
+    /// The range of a key that bounds determine; `None` if they do not.
+    fn of_key(
+        by: By,
+        bounds: &[Bound<'e>],
+        keys: &[Expression],
+        columns: Vec<KeyColumn>,
+        is_unique: bool,
+    ) -> Option<Self> {
+        let mut found = Choice::whole(by, columns);
+        for (at, key) in keys.iter().enumerate() {
+            let Some(ty) = found.columns.get(at).map(|column| column.ty) else {
+                break;
+            };
+            let of_column = |bound: &&Bound<'e>| bound.is_on(key, ty);
+            let own = bounds.iter().filter(of_column);
+            if let Some(bound) = own
+                .clone()
+                .find(|bound| bound.comparison == Comparison::Equal)
+            {
+                found.equal.push(*bound);
+                continue;
+            }
+            let first = |wanted: [Comparison; 2]| {
+                own.clone()
+                    .find(|bound| wanted.contains(&bound.comparison))
+                    .copied()
+            };
+            found.lower = first([Comparison::Greater, Comparison::GreaterOrEqual]);
+            found.upper = first([Comparison::Less, Comparison::LessOrEqual]);
+            break;
+        }
+        found.is_point = is_unique && found.equal.len() == found.columns.len();
+        let is_determined =
+            !found.equal.is_empty() || found.lower.is_some() || found.upper.is_some();
+        is_determined.then_some(found)
+    }
+}
+
+impl Estimator {
+    /// The cheapest way to find the records that conditions select.
+    pub(super) fn choice<'e>(&self, scan: &Scan, conditions: &'e [Expression]) -> Choice<'e> {
+        let bounds = bounds(scan, conditions);
+        let own: BTreeSet<ColumnId> = scan.columns.iter().map(|(id, _)| *id).collect();
+        let mut rows = self.table_rows(&scan.table);
+        if scan.table.statistics.newest().is_none() {
+            rows = rows.max(ROWS_UNKNOWN_MIN);
+        }
+        let mut best = Choice {
+            by: By::Nothing,
+            columns: Vec::new(),
+            equal: Vec::new(),
+            lower: None,
+            upper: None,
+            is_point: false,
+            rows,
+            cost: rows * SCANNED,
+        };
+        let mut consider = |found: Option<(Choice<'e>, f64)>| {
+            let Some((mut found, part)) = found else {
+                return;
+            };
+            let covered: Vec<Expression> = found
+                .covered()
+                .map(|condition| conditions[condition].clone())
+                .collect();
+            found.rows = match found.is_point {
+                true => 1.0,
+                false => rows * part * self.selectivity(&covered, &own),
+            };
+            let of_record = match found.by {
+                By::Index(_) => FETCHED,
+                By::Key | By::Nothing => SCANNED,
+            };
+            found.cost = match found.is_point {
+                true => POINT,
+                false => SEEK + found.rows * of_record,
+            };
+            if found.is_better(&best) {
+                best = found;
+            }
+        };
+        if let RowKey::Columns(key) = &scan.table.row_key {
+            let keys = row_key(scan, key);
+            let columns = row_key_columns(&scan.table);
+            let found = Choice::of_key(By::Key, &bounds, &keys, columns, true);
+            consider(found.map(|found| (found, 1.0)));
+        }
+        for candidate in &scan.indexes {
+            if !is_all_implied(conditions, &candidate.predicate) {
+                continue;
+            }
+            let index = &scan.table.indexes[candidate.at];
+            let by = By::Index(candidate.at);
+            let is_unique = index.unique && !index.nulls_not_distinct;
+            let columns = index_columns(index);
+            let found = Choice::of_key(by, &bounds, &candidate.keys, columns, is_unique);
+            // It has fewer rows than the table, even without bounds.
+            let is_partial = !candidate.predicate.is_empty();
+            let part = match is_partial {
+                true => self.selectivity(&candidate.predicate, &own),
+                false => 1.0,
+            };
+            let whole = || is_partial.then(|| Choice::whole(by, index_columns(index)));
+            consider(found.or_else(whole).map(|found| (found, part)));
+        }
+        best
+    }
+}
+
 impl Lowering {
-    /// The best access path for conditions; values are computed from rows of `values`.
+    /// The cheapest access path for conditions; values are computed from rows of `values`.
     pub(super) fn access(
         &self,
         scan: &Scan,
         conditions: &[Expression],
         values: &Layout,
     ) -> Result<Found> {
-        let bounds = bounds(scan, conditions);
-        let mut best = Found {
-            access: Access::Full,
-            covered: Vec::new(),
-        };
-        let mut best_rank = 0;
-        if let RowKey::Columns(key) = &scan.table.row_key {
-            let keys = row_key(scan, key);
-            let columns = row_key_columns(&scan.table);
-            if let Some((range, covered, rank)) =
-                self.range(&bounds, &keys, columns, true, values)?
-            {
-                // What lies under the key itself needs no second step.
-                best_rank = rank + 1;
-                best = Found {
-                    access: Access::Key(range),
-                    covered,
-                };
-            }
-        }
-        for candidate in &scan.indexes {
-            let index = &scan.table.indexes[candidate.at];
-            if !is_all_implied(conditions, &candidate.predicate) {
-                continue;
-            }
-            let unique = index.unique && !index.nulls_not_distinct;
-            let columns = index_columns(index);
-            let found = self.range(&bounds, &candidate.keys, columns, unique, values)?;
-            // It has fewer rows than the table, even without bounds.
-            let (range, covered, rank) = match found {
-                Some((range, covered, rank)) if index.predicate.is_some() => {
-                    (range, covered, rank + 1)
-                }
-                Some(found) => found,
-                None if index.predicate.is_some() => (KeyRange::whole(index), Vec::new(), 1),
-                None => continue,
-            };
-            if rank > best_rank {
-                best_rank = rank;
-                best = Found {
-                    access: Access::Index {
-                        index: candidate.at,
-                        range,
-                    },
-                    covered,
-                };
-            }
-        }
-        if best_rank < POINT_RANK && may_depend_on_literals(scan, conditions) {
+        let choice = self.estimator.choice(scan, conditions);
+        if !choice.is_point && may_depend_on_literals(scan, conditions) {
             self.literals_matter.set(true);
         }
-        Ok(best)
-    }
-
-    /// The range of a key that bounds determine, the conditions that say no more than it, and a
-    /// rank: more equal columns are better, a range after them a little, one record the best.
-    fn range(
-        &self,
-        bounds: &[Bound<'_>],
-        keys: &[Expression],
-        columns: Vec<KeyColumn>,
-        unique: bool,
-        values: &Layout,
-    ) -> Result<Option<(KeyRange, Vec<usize>, usize)>> {
-        let mut equal = Vec::new();
-        let mut covered = Vec::new();
-        let mut lower = None;
-        let mut upper = None;
-        for (key, column) in keys.iter().zip(&columns) {
-            let of_column = |bound: &&Bound<'_>| bound.is_on(key, column.ty);
-            let found = bounds
-                .iter()
-                .filter(of_column)
-                .find(|bound| bound.comparison == Comparison::Equal);
-            if let Some(bound) = found {
-                equal.push(self.program(bound.value, values)?);
-                covered.push(bound.condition);
-                continue;
-            }
-            for bound in bounds.iter().filter(of_column) {
-                let (side, inclusive) = match bound.comparison {
-                    Comparison::Greater => (&mut lower, false),
-                    Comparison::GreaterOrEqual => (&mut lower, true),
-                    Comparison::Less => (&mut upper, false),
-                    Comparison::LessOrEqual => (&mut upper, true),
-                    Comparison::Equal | Comparison::NotEqual => continue,
-                };
-                if side.is_none() {
-                    *side = Some((self.program(bound.value, values)?, inclusive));
-                    covered.push(bound.condition);
-                }
-            }
-            break;
-        }
-        if equal.is_empty() && lower.is_none() && upper.is_none() {
-            return Ok(None);
-        }
-        let is_point = unique && equal.len() == columns.len();
-        let bounded: fn(&Option<(Program, bool)>) -> usize = |side| usize::from(side.is_some());
-        let rank = equal.len() * 8
-            + bounded(&lower)
-            + bounded(&upper)
-            + if is_point { POINT_RANK } else { 0 };
-        Ok(Some((
-            KeyRange {
-                columns,
-                equal,
-                lower,
-                upper,
-                is_point,
-            },
-            covered,
-            rank,
-        )))
+        let covered = choice.covered().collect();
+        let side = |bound: Option<Bound<'_>>| -> Result<Option<(Program, bool)>> {
+            let Some(bound) = bound else {
+                return Ok(None);
+            };
+            let is_inclusive = matches!(
+                bound.comparison,
+                Comparison::GreaterOrEqual | Comparison::LessOrEqual
+            );
+            Ok(Some((self.program(bound.value, values)?, is_inclusive)))
+        };
+        let range = KeyRange {
+            equal: self.programs(choice.equal.iter().map(|bound| bound.value), values)?,
+            lower: side(choice.lower)?,
+            upper: side(choice.upper)?,
+            is_point: choice.is_point,
+            columns: choice.columns,
+        };
+        let access = match choice.by {
+            By::Nothing => Access::Full,
+            By::Key => Access::Key(range),
+            By::Index(index) => Access::Index { index, range },
+        };
+        Ok(Found { access, covered })
     }
 }
-
 /// The parts of the key that rows lie under, as columns of the scan.
 fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
     let column = |at: &u16| {

@@ -3,7 +3,7 @@
 
 use std::{ops::RangeInclusive, sync::Arc};
 
-use crate::catalog::Table;
+use crate::catalog::{Table, TableKind};
 
 /// A table may get so many times larger or smaller before its plans are made again.
 const CHANGE_FACTOR: u64 = 4;
@@ -26,7 +26,9 @@ struct Size {
 impl Basis {
     /// Notes a table as it is now.
     pub(super) fn add(&mut self, table: &Arc<Table>) {
-        if self.tables.iter().any(|size| size.table.id == table.id) {
+        if table.kind != TableKind::Ordinary
+            || self.tables.iter().any(|size| size.table.id == table.id)
+        {
             return;
         }
         let places = table.storage().records_estimate();

@@ -1,61 +1,139 @@
-//! How many rows a relation has, roughly.
+//! How many rows relations have, roughly.
+//!
+//! An [`Estimator`] is made for a statement: it knows where each column comes from, whatever it has
+//! been through, and what is known of its table's values then. Conditions are thought to be
+//! independent of each other, as in System R (Selinger et al. 1979) and PostgreSQL; an equality
+//! with each column of a unique key leaves one row. Values of parameters are not known.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | where columns come from, and what is known of them | `knowledge.rs` |
+//! | what part of the rows conditions leave | `selectivity.rs` |
+//! | what a histogram says | `histogram.rs` |
+//! | rows of joins | `join.rs` |
 
-use functions::Comparison;
+mod histogram;
+mod join;
+mod knowledge;
+mod selectivity;
 
-use crate::{
-    catalog::RowKey,
-    expression::{Expression, Kind},
-    program::comparison,
-    relation::{JoinKind, Relation},
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
 };
 
-/// What part of the rows a condition leaves, by its kind.
-const EQUAL: f64 = 0.005;
-const RANGE: f64 = 0.33;
-const OTHER: f64 = 0.5;
+use crate::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{Relation, SetKind, SharedBody, SharedId},
+};
 
-/// Rows, at least one.
-pub(super) fn rows(relation: &Relation) -> f64 {
-    let rows = match relation {
-        Relation::Rows { rows, .. } => rows.len() as f64,
-        Relation::Scan(scan) => scan.table.storage().records_estimate() as f64,
-        Relation::System(_) | Relation::Received { .. } | Relation::Functions { .. } => 1_000.0,
-        Relation::Shared { .. } => 1_000.0,
-        Relation::Filter { input, predicate } => match &**input {
-            Relation::Scan(scan) if is_unique(scan, predicate) => 1.0,
-            _ => rows(input) * selectivity(predicate),
-        },
-        Relation::Compute { input, .. }
-        | Relation::Sort { input, .. }
-        | Relation::Window { input, .. }
-        | Relation::Lock { input, .. }
-        | Relation::Sequences { input, .. }
-        | Relation::Apply { input, .. } => rows(input),
-        Relation::Expand { input, .. } => rows(input) * 10.0,
-        Relation::Join(join) => {
-            let (left, right) = (rows(&join.left), rows(&join.right));
-            let equal = join.on.iter().any(is_equality);
-            match join.kind {
-                JoinKind::Semi => left * OTHER,
-                JoinKind::Anti => left * OTHER,
-                _ if equal => left.max(right),
-                _ => left * right * join.on.iter().map(selectivity).product::<f64>(),
+pub(super) use self::{join::Side, knowledge::Estimator};
+
+/// Rows of a function that returns a set, and of what reads itself.
+const SET_ROWS: f64 = 1_000.0;
+/// Rows that a function in the output makes of one.
+const EXPANDED: f64 = 10.0;
+/// The part of the rows that a limit leaves which is not known.
+const LIMITED: f64 = 0.1;
+/// Elements of an array that is not written out.
+pub(super) const ELEMENTS: f64 = 10.0;
+
+/// Rows of shared relations, by their numbers.
+type SharedRows = RefCell<HashMap<SharedId, f64>>;
+
+impl Estimator {
+    /// Rows of a relation, at least one.
+    pub(super) fn rows(&self, relation: &Relation) -> f64 {
+        let rows = match relation {
+            Relation::Rows { rows, .. } => rows.len() as f64,
+            Relation::Scan(scan) => self.table_rows(&scan.table),
+            Relation::Functions { .. } | Relation::Received { .. } | Relation::System(_) => {
+                SET_ROWS
             }
-        }
-        Relation::Aggregate(aggregate) if aggregate.keys.is_empty() => 1.0,
-        Relation::Aggregate(aggregate) => rows(&aggregate.input) * 0.1,
-        Relation::Distinct { input, .. } => rows(input) * OTHER,
-        Relation::Limit { input, limit, .. } => match limit.as_ref().and_then(constant) {
-            Some(limit) => rows(input).min(limit),
-            None => rows(input),
-        },
-        Relation::Set(set) => rows(&set.left) + rows(&set.right),
-        Relation::With { body, .. } => rows(body),
-        Relation::Insert(insert) => rows(&insert.input),
-        Relation::Change(change) => rows(&change.input),
-        Relation::Merge(merge) => rows(&merge.input),
-    };
-    rows.max(1.0)
+            Relation::Shared { number, .. } => self
+                .shared
+                .borrow()
+                .get(number)
+                .copied()
+                .unwrap_or(SET_ROWS),
+            Relation::Filter { input, predicate } => {
+                let own: BTreeSet<ColumnId> = input.columns().into_iter().collect();
+                let conditions = predicate.clone().into_conjuncts();
+                match &**input {
+                    Relation::Scan(scan) if self.is_one(scan, &conditions, &own) => 1.0,
+                    input => self.rows(input) * self.selectivity(&conditions, &own),
+                }
+            }
+            Relation::Compute { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Window { input, .. }
+            | Relation::Lock { input, .. }
+            | Relation::Sequences { input, .. }
+            | Relation::Apply { input, .. } => self.rows(input),
+            Relation::Expand { input, .. } => self.rows(input) * EXPANDED,
+            Relation::Join(join) => self.join_rows(
+                join.kind,
+                &self.side(&join.left),
+                &self.side(&join.right),
+                &join.on,
+            ),
+            Relation::Aggregate(aggregate) => {
+                let input = self.rows(&aggregate.input);
+                let sets = aggregate.sets.iter();
+                sets.map(|set| {
+                    let keys = set.iter().filter_map(|at| aggregate.keys.get(*at));
+                    self.groups(keys.map(|(_, key)| key), input)
+                })
+                .sum()
+            }
+            Relation::Distinct { input, on } => self.groups(on, self.rows(input)),
+            Relation::Limit { input, limit, .. } => {
+                let input = self.rows(input);
+                match limit.as_ref().map(constant) {
+                    None => input,
+                    Some(Some(limit)) => input.min(limit),
+                    Some(None) => input * LIMITED,
+                }
+            }
+            Relation::Set(set) => {
+                let (left, right) = (self.rows(&set.left), self.rows(&set.right));
+                match set.kind {
+                    SetKind::Union => left + right,
+                    SetKind::Intersect => left.min(right),
+                    SetKind::Except => left,
+                }
+            }
+            Relation::With { definitions, body } => {
+                for shared in definitions {
+                    let rows = match &shared.body {
+                        SharedBody::Query(query) => self.rows(query),
+                        SharedBody::Recursive { initial, .. } => self.rows(initial) * EXPANDED,
+                    };
+                    self.shared.borrow_mut().insert(shared.number, rows);
+                }
+                self.rows(body)
+            }
+            Relation::Insert(insert) => self.rows(&insert.input),
+            Relation::Change(change) => self.rows(&change.input),
+            Relation::Merge(merge) => self.rows(&merge.input),
+        };
+        rows.max(1.0)
+    }
+
+    /// Groups of rows that are equal in all keys.
+    fn groups<'e>(&self, keys: impl IntoIterator<Item = &'e Expression>, rows: f64) -> f64 {
+        let groups: f64 = keys
+            .into_iter()
+            .map(|key| {
+                let columns = key.columns();
+                let columns = columns.iter().map(|id| self.distinct(*id));
+                columns
+                    .map(|distinct| distinct.unwrap_or(rows))
+                    .product::<f64>()
+            })
+            .product();
+        groups.min(rows)
+    }
 }
 
 fn constant(expression: &Expression) -> Option<f64> {
@@ -66,45 +144,4 @@ fn constant(expression: &Expression) -> Option<f64> {
         },
         _ => None,
     }
-}
-
-fn is_equality(condition: &Expression) -> bool {
-    matches!(comparison(condition), Some((Comparison::Equal, _, _)))
-}
-
-/// The part of the rows for which a condition is true.
-fn selectivity(condition: &Expression) -> f64 {
-    match &condition.kind {
-        Kind::And(parts) => parts.iter().map(selectivity).product(),
-        Kind::Or(parts) => parts.iter().map(selectivity).sum::<f64>().min(1.0),
-        _ => match comparison(condition) {
-            Some((Comparison::Equal, _, _)) => EQUAL,
-            Some((Comparison::NotEqual, _, _)) => 1.0,
-            Some(_) => RANGE,
-            None => OTHER,
-        },
-    }
-}
-
-/// Whether conditions give each column of the key of a table's rows a value.
-fn is_unique(scan: &crate::relation::Scan, predicate: &Expression) -> bool {
-    let RowKey::Columns(key) = &scan.table.row_key else {
-        return false;
-    };
-    let conjuncts = predicate.clone().into_conjuncts();
-    key.iter().all(|attribute| {
-        let id = scan
-            .columns
-            .iter()
-            .find(|(_, at)| *at == usize::from(*attribute))
-            .map(|(id, _)| *id);
-        conjuncts
-            .iter()
-            .any(|condition| match comparison(condition) {
-                Some((Comparison::Equal, left, right)) => [left, right]
-                    .iter()
-                    .any(|side| id.is_some_and(|id| side.kind == Kind::Column(id))),
-                _ => false,
-            })
-    })
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use types::{Result, Type};
 
 use super::{
-    Access, HashJoin, IndexJoin, LoopJoin, Plan, Scan, estimate,
+    Access, HashJoin, IndexJoin, LoopJoin, Plan, Scan,
+    cost::Method,
     lower::{Lowering, Node, row_layout, with},
 };
 use crate::{
-    expression::{ColumnId, Expression, Kind},
+    expression::{ColumnId, Expression},
     program::{Layout, comparison},
     relation::{self, Join, JoinKind, Relation},
 };
@@ -19,26 +20,19 @@ impl Lowering {
         if join.lateral {
             return self.loop_join(join, needed);
         }
-        let join = match join.kind {
+        let mut join = match join.kind {
             JoinKind::Right => Join {
                 kind: JoinKind::Left,
                 left: join.right,
                 right: join.left,
                 ..join
             },
-            // The smaller side is the one that is built, or looked up in.
-            JoinKind::Inner
-                if estimate::rows(&join.left) < estimate::rows(&join.right)
-                    && !is_lookup(&join.right, &join.on) =>
-            {
-                Join {
-                    left: join.right,
-                    right: join.left,
-                    ..join
-                }
-            }
             _ => join,
         };
+        let way = self.estimator.way(&join);
+        if way.is_swapped {
+            std::mem::swap(&mut join.left, &mut join.right);
+        }
         let left_columns: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
         let right_columns: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
         let (keys, residual): (Vec<_>, Vec<_>) = join
@@ -61,8 +55,9 @@ impl Lowering {
                 needed,
             );
         }
-        if let Some(node) =
-            self.index_join(join.kind, &join.left, &join.right, &keys, &residual, needed)?
+        if way.method == Method::Lookup
+            && let Some(node) =
+                self.index_join(join.kind, &join.left, &join.right, &keys, &residual, needed)?
         {
             return Ok(node);
         }
@@ -96,6 +91,21 @@ impl Lowering {
         Ok(Node { plan, layout })
     }
 
+    /// An inner join whose right side is looked up in; `None` if there is no key for that.
+    pub(super) fn join_by_lookup(
+        &mut self,
+        join: Join,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Option<Node>> {
+        let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+        let right: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
+        let keys = join.on.into_iter().map(|on| key(on, &left, &right));
+        let Ok(keys) = keys.collect::<std::result::Result<Vec<_>, _>>() else {
+            return Ok(None);
+        };
+        self.index_join(join.kind, &join.left, &join.right, &keys, &[], needed)
+    }
+
     /// A join that looks up in the right side, if that is a table with a key for it.
     fn index_join(
         &mut self,
@@ -106,9 +116,6 @@ impl Lowering {
         residual: &[Expression],
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Option<Node>> {
-        if kind == JoinKind::Full {
-            return Ok(None);
-        }
         let (scan, mut conditions) = match right {
             Relation::Scan(scan) => (scan.clone(), Vec::new()),
             Relation::Filter { input, predicate } => match &**input {
@@ -117,10 +124,6 @@ impl Lowering {
             },
             _ => return Ok(None),
         };
-        // Many rows are better joined by reading the table once.
-        if estimate::rows(left) > estimate::rows(right) * 0.5 {
-            return Ok(None);
-        }
         let own = conditions.len();
         conditions.extend(keys.iter().map(|key| key.condition.clone()));
         let wanted = with(needed, conditions.iter().chain(residual));
@@ -259,31 +262,50 @@ struct JoinKey {
     condition: Expression,
 }
 
-fn key(
-    condition: Expression,
+/// Whether a condition is an equality between the two sides of a join by which it can be carried
+/// out.
+pub(super) fn is_key(
+    condition: &Expression,
     left: &BTreeSet<ColumnId>,
     right: &BTreeSet<ColumnId>,
-) -> std::result::Result<JoinKey, Expression> {
+) -> bool {
+    sides(condition, left, right).is_some()
+}
+
+/// What of the left has to be equal to what of the right.
+fn sides<'e>(
+    condition: &'e Expression,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> Option<(&'e Expression, &'e Expression)> {
+    let (functions::Comparison::Equal, one, two) = comparison(condition)? else {
+        return None;
+    };
+    // Both sides have to hash alike.
+    if !is_hashable(one.ty, two.ty) {
+        return None;
+    }
     let side = |expression: &Expression| {
         let columns = expression.columns();
         let of = |side: &BTreeSet<ColumnId>| columns.iter().any(|id| side.contains(id));
         (of(left), of(right))
     };
-    let found = match comparison(&condition) {
-        // Both sides have to hash alike.
-        Some((functions::Comparison::Equal, one, two)) if is_hashable(one.ty, two.ty) => {
-            match (side(one), side(two)) {
-                ((true, false), (false, true)) => Some((one.clone(), two.clone())),
-                ((false, true), (true, false)) => Some((two.clone(), one.clone())),
-                _ => None,
-            }
-        }
+    match (side(one), side(two)) {
+        ((true, false), (false, true)) => Some((one, two)),
+        ((false, true), (true, false)) => Some((two, one)),
         _ => None,
-    };
-    match found {
-        Some((left, right)) => Ok(JoinKey {
-            left,
-            right,
+    }
+}
+
+fn key(
+    condition: Expression,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> std::result::Result<JoinKey, Expression> {
+    match sides(&condition, left, right) {
+        Some((one, two)) => Ok(JoinKey {
+            left: one.clone(),
+            right: two.clone(),
             condition,
         }),
         None => Err(condition),
@@ -300,45 +322,6 @@ fn is_hashable(one: Type, two: Type) -> bool {
         _ => 3,
     };
     one == two || family(one) != 3 && family(one) == family(two)
-}
-
-/// Whether the right side of a join is a table that has a key for one of the conditions.
-fn is_lookup(right: &Relation, on: &[Expression]) -> bool {
-    let scan = match right {
-        Relation::Scan(scan) => scan,
-        Relation::Filter { input, .. } => match &**input {
-            Relation::Scan(scan) => scan,
-            _ => return false,
-        },
-        _ => return false,
-    };
-    let first_of_key = |attribute: usize| {
-        let key = match &scan.table.row_key {
-            crate::catalog::RowKey::Columns(key) => key.first().copied().map(usize::from),
-            crate::catalog::RowKey::Hidden => None,
-        };
-        let indexes =
-            scan.table
-                .indexes
-                .iter()
-                .filter_map(|index| match index.columns.first()?.key {
-                    crate::catalog::IndexKey::Column(at) => Some(usize::from(at)),
-                    crate::catalog::IndexKey::Expression(_) => None,
-                });
-        key.into_iter().chain(indexes).any(|at| at == attribute)
-    };
-    on.iter().any(|condition| match comparison(condition) {
-        Some((functions::Comparison::Equal, left, right)) => {
-            [left, right].iter().any(|side| match side.kind {
-                Kind::Column(id) => scan
-                    .columns
-                    .iter()
-                    .any(|(column, at)| *column == id && first_of_key(*at)),
-                _ => false,
-            })
-        }
-        _ => false,
-    })
 }
 
 fn join_of(kind: JoinKind, left: Box<Relation>, right: Box<Relation>) -> Join {

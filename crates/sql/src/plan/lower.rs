@@ -9,7 +9,7 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody};
+use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody, estimate::Estimator};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -51,7 +51,10 @@ fn planned(
     keeps_sources: bool,
 ) -> Result<Planned> {
     let relation = super::push::pushed(relation);
+    let estimator = Estimator::new(&relation);
+    let relation = super::order::ordered(relation, &estimator);
     let mut lowering = Lowering {
+        estimator,
         outer: Outer {
             parameters,
             columns: Vec::new(),
@@ -61,6 +64,7 @@ fn planned(
         limits: 0,
         literals_matter: Cell::new(false),
         basis: Basis::default(),
+        lists: 0,
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let node = lowering.lower(relation, &needed)?;
@@ -95,6 +99,7 @@ impl Node {
 }
 
 pub(super) struct Lowering {
+    pub(super) estimator: Estimator,
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
@@ -104,6 +109,8 @@ pub(super) struct Lowering {
     pub(super) literals_matter: Cell<bool>,
     /// What it depends on.
     pub(super) basis: Basis,
+    /// Lists of keys that were made relations, whose columns need numbers.
+    pub(super) lists: u32,
 }
 
 impl Lowering {
@@ -266,6 +273,9 @@ impl Lowering {
         conditions: Vec<Expression>,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
+        if let Some(node) = self.looked_up(&scan, &conditions, needed)? {
+            return Ok(node);
+        }
         // Nothing comes from rows of others, so no condition is left over.
         let nothing = Layout::default();
         let ((scan, _), layout) = self.restricted(scan, conditions, needed, &nothing)?;

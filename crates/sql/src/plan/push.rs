@@ -91,7 +91,11 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                     SubqueryKind::Any(tests) => std::mem::take(tests),
                     _ => Vec::new(),
                 };
-                let (right, mut on) = super::decorrelate::pulled(subquery.relation, &input);
+                let asked = match subquery.kind {
+                    SubqueryKind::Exists => without_outputs(subquery.relation),
+                    _ => subquery.relation,
+                };
+                let (right, mut on) = super::decorrelate::pulled(asked, &input);
                 on.extend(tests);
                 let lateral = !right
                     .outer_columns()
@@ -276,6 +280,15 @@ fn push_set(set: SetOperation, conditions: Vec<Expression>) -> Relation {
     let left = Box::new(push(*set.left, to_left));
     let right = Box::new(push(*set.right, to_right));
     filtered(Relation::Set(SetOperation { left, right, ..set }), above)
+}
+
+/// The rows of a query without what it computes of each: whether there are any does not depend on
+/// that.
+fn without_outputs(relation: Relation) -> Relation {
+    match relation {
+        Relation::Compute { input, .. } => without_outputs(*input),
+        other => other,
+    }
 }
 
 fn is_column(expression: &Expression, column: ColumnId) -> bool {

@@ -276,7 +276,8 @@ impl Relation {
         used.difference(&made).copied().collect()
     }
 
-    fn walk(&mut self, visit: &mut impl FnMut(&mut Relation)) {
+    /// Calls `visit` with this relation and all within it, outermost first.
+    pub(crate) fn walk(&mut self, visit: &mut impl FnMut(&mut Relation)) {
         visit(self);
         self.for_each_input_mut(&mut |input| input.walk(visit));
     }

@@ -1,0 +1,400 @@
+//! The order of joins.
+//!
+//! Joins that may change places are taken apart into *leaves* and conditions, and put together
+//! again in the cheapest order. Leaves of inner joins may come in any. A leaf that is outer-joined,
+//! or that only says which rows have a partner, comes as the right side of its own join, at some
+//! time after all leaves that its conditions refer to: that leaves the answer as it is, because such
+//! a join gives for each row of its left what does not depend on that row's other columns.
+//! So does a lateral leaf. Full joins stay where they are, and so does everything whose conditions
+//! are not the same each time they are computed.
+//!
+//! Up to [`LEAVES_MAX`] leaves all orders are compared, by subsets (Selinger et al. 1979, with
+//! bushy trees); of more, the cheapest pair is joined again and again. Products come where nothing
+//! else is possible.
+
+use std::collections::{BTreeSet, HashMap, hash_map::Entry};
+
+use super::{
+    cost::Way,
+    estimate::{Estimator, Side},
+    push::filtered,
+};
+use crate::{
+    expression::{ColumnId, Expression},
+    relation::{Join, JoinKind, Relation},
+};
+
+/// Of more leaves not all orders are compared.
+const LEAVES_MAX: usize = 9;
+/// More are not taken apart: a set of leaves is a word.
+const BLOCK_MAX: usize = 60;
+
+/// Leaves, by their positions.
+type Set = u64;
+
+struct Leaf {
+    relation: Relation,
+    columns: BTreeSet<ColumnId>,
+    /// How it is joined to what comes before it; inner if it may come first.
+    kind: JoinKind,
+    lateral: bool,
+    /// Of its own join, unless that is an inner one.
+    on: Vec<Expression>,
+    /// Leaves that come before it.
+    after: Set,
+    cost: f64,
+}
+
+/// Joins that may change places.
+#[derive(Default)]
+struct Block {
+    leaves: Vec<Leaf>,
+    /// Of the inner joins, with the leaves that they refer to.
+    conditions: Vec<(Expression, Set)>,
+}
+
+/// Some leaves, joined.
+struct Joined<'b> {
+    side: Side<'b>,
+    cost: f64,
+    /// What it was made of; nothing for a leaf.
+    parts: Option<(Set, Set)>,
+}
+
+/// The relation with its joins in the cheapest order.
+pub(super) fn ordered(mut relation: Relation, estimator: &Estimator) -> Relation {
+    if let Relation::Join(join) = relation {
+        let mut block = Block::default();
+        if is_movable(&join) {
+            block.take(Relation::Join(join), estimator);
+            return block.put_together(estimator);
+        }
+        relation = Relation::Join(join);
+    }
+    relation.for_each_input_mut(&mut |input| order_in_place(input, estimator));
+    relation
+}
+
+fn order_in_place(relation: &mut Relation, estimator: &Estimator) {
+    let nothing = Relation::Rows {
+        columns: Vec::new(),
+        rows: Vec::new(),
+    };
+    let taken = std::mem::replace(relation, nothing);
+    *relation = ordered(taken, estimator);
+}
+
+/// Whether a join, and all that would be taken apart with it, may be.
+fn is_movable(join: &Join) -> bool {
+    let inner = |relation: &Relation| match relation {
+        Relation::Join(join) if join.kind != JoinKind::Full => is_movable(join),
+        _ => true,
+    };
+    join.kind != JoinKind::Full
+        && join.on.iter().all(Expression::is_stable)
+        && inner(&join.left)
+        && inner(&join.right)
+        && count(join) <= BLOCK_MAX
+}
+
+fn count(join: &Join) -> usize {
+    let of = |relation: &Relation| match relation {
+        Relation::Join(join) => count(join),
+        _ => 1,
+    };
+    of(&join.left) + of(&join.right)
+}
+
+impl Block {
+    /// Takes a relation apart.
+    fn take(&mut self, relation: Relation, estimator: &Estimator) {
+        let join = match relation {
+            Relation::Join(join) if join.kind != JoinKind::Full => join,
+            leaf => {
+                self.add(leaf, JoinKind::Inner, false, Vec::new(), 0, estimator);
+                return;
+            }
+        };
+        // The left comes first, so that who refers to it finds it.
+        let Join {
+            kind,
+            left,
+            right,
+            on,
+            lateral,
+        } = join;
+        let (kind, left, right) = match kind {
+            JoinKind::Right => (JoinKind::Left, right, left),
+            kind => (kind, left, right),
+        };
+        let before = self.leaves.len();
+        self.take(*left, estimator);
+        if kind == JoinKind::Inner && !lateral {
+            self.take(*right, estimator);
+            for condition in on {
+                let set = self.referred(&condition.columns());
+                self.conditions.push((condition, set));
+            }
+            return;
+        }
+        let of_left = all(self.leaves.len()) & !all(before);
+        let mut columns: Vec<ColumnId> = on.iter().flat_map(Expression::columns).collect();
+        if lateral {
+            columns.extend(right.outer_columns());
+        }
+        let after = match self.referred(&columns) & of_left {
+            0 => of_left,
+            after => after,
+        };
+        self.add(*right, kind, lateral, on, after, estimator);
+    }
+
+    fn add(
+        &mut self,
+        relation: Relation,
+        kind: JoinKind,
+        lateral: bool,
+        on: Vec<Expression>,
+        after: Set,
+        estimator: &Estimator,
+    ) {
+        let relation = ordered(relation, estimator);
+        self.leaves.push(Leaf {
+            columns: relation.columns().into_iter().collect(),
+            cost: estimator.cost(&relation),
+            relation,
+            kind,
+            lateral,
+            on,
+            after,
+        });
+    }
+
+    /// The leaves that these columns come from.
+    fn referred(&self, columns: &[ColumnId]) -> Set {
+        let leaves = self.leaves.iter().enumerate();
+        let leaves = leaves.filter(|(_, leaf)| columns.iter().any(|id| leaf.columns.contains(id)));
+        leaves.fold(0, |set, (at, _)| set | 1 << at)
+    }
+
+    fn put_together(self, estimator: &Estimator) -> Relation {
+        let leaves = self.leaves.len();
+        let mut order = Order {
+            block: &self,
+            estimator,
+            joined: HashMap::new(),
+        };
+        for (at, leaf) in self.leaves.iter().enumerate() {
+            let joined = Joined {
+                side: estimator.side(&leaf.relation),
+                cost: leaf.cost,
+                parts: None,
+            };
+            order.joined.insert(1 << at, joined);
+        }
+        if leaves <= LEAVES_MAX {
+            order.compare_all(leaves);
+        } else {
+            order.join_the_cheapest(leaves);
+        }
+        let built = order.build(all(leaves));
+        // Conditions that link nothing, as those on a query around this one.
+        let free = self
+            .conditions
+            .iter()
+            .filter(|(_, set)| set.count_ones() < 2);
+        filtered(
+            built,
+            free.map(|(condition, _)| condition.clone()).collect(),
+        )
+    }
+}
+
+/// The search for an order.
+struct Order<'b> {
+    block: &'b Block,
+    estimator: &'b Estimator,
+    joined: HashMap<Set, Joined<'b>>,
+}
+
+impl<'b> Order<'b> {
+    /// The conditions that can be computed only once two sets are joined.
+    fn linking(&self, left: Set, right: Set) -> impl Iterator<Item = &'b Expression> + use<'b> {
+        let conditions = self.block.conditions.iter().filter(move |(_, set)| {
+            *set & !(left | right) == 0 && *set & !left != 0 && *set & !right != 0
+        });
+        conditions.map(|(condition, _)| condition)
+    }
+
+    /// The leaf that a set is, unless it may come first.
+    fn dependent(&self, set: Set) -> Option<&'b Leaf> {
+        let leaf = &self.block.leaves[set.trailing_zeros() as usize];
+        (set.is_power_of_two() && leaf.after != 0).then_some(leaf)
+    }
+
+    /// Whether the leaves of a set can be joined without others.
+    fn is_whole(&self, set: Set) -> bool {
+        let leaves = self.block.leaves.iter().enumerate();
+        let mut own = leaves.filter(|(at, _)| set & (1 << at) != 0);
+        own.all(|(_, leaf)| leaf.after & !set == 0)
+    }
+
+    /// Two sets joined: `None` if they cannot be; a product only if that is allowed.
+    fn join(&self, left: Set, right: Set, products: bool) -> Option<Joined<'b>> {
+        if self.dependent(left).is_some() {
+            return None;
+        }
+        let (one, two) = (self.joined.get(&left)?, self.joined.get(&right)?);
+        let dependent = self.dependent(right);
+        if dependent.is_none() && !products && self.linking(left, right).next().is_none() {
+            return None;
+        }
+        let linking: Vec<Expression> = self.linking(left, right).cloned().collect();
+        let parts = Some((left, right));
+        let Some(leaf) = dependent else {
+            let way = self.estimator.way_of(
+                JoinKind::Inner,
+                (&one.side, one.cost),
+                (&two.side, two.cost),
+                &linking,
+            );
+            let rows = self
+                .estimator
+                .join_rows(JoinKind::Inner, &one.side, &two.side, &linking);
+            return Some(Joined {
+                side: joined_side(one, two, rows, JoinKind::Inner),
+                cost: way.cost,
+                parts,
+            });
+        };
+        if leaf.after & !left != 0 {
+            return None;
+        }
+        let mut rows = self
+            .estimator
+            .join_rows(leaf.kind, &one.side, &two.side, &leaf.on);
+        let cost = if leaf.lateral {
+            one.cost + one.side.rows * (1.0 + two.cost)
+        } else {
+            let sides = ((&one.side, one.cost), (&two.side, two.cost));
+            let Way { cost, .. } = self.estimator.way_of(leaf.kind, sides.0, sides.1, &leaf.on);
+            cost
+        };
+        let mut side = joined_side(one, two, rows, leaf.kind);
+        if !linking.is_empty() {
+            rows *= self.estimator.selectivity(&linking, &side.columns);
+            side.rows = rows.max(1.0);
+        }
+        Some(Joined { side, cost, parts })
+    }
+
+    fn keep(&mut self, set: Set, joined: Joined<'b>) {
+        match self.joined.entry(set) {
+            Entry::Occupied(known) if known.get().cost <= joined.cost => {}
+            Entry::Occupied(mut known) => drop(known.insert(joined)),
+            Entry::Vacant(place) => {
+                place.insert(joined);
+            }
+        }
+    }
+
+    /// Finds the cheapest order of each set of leaves from those of smaller ones.
+    fn compare_all(&mut self, leaves: usize) {
+        for set in 3..=all(leaves) {
+            if set.is_power_of_two() || !self.is_whole(set) {
+                continue;
+            }
+            for products in [false, true] {
+                let mut left = (set - 1) & set;
+                while left != 0 {
+                    let right = set & !left;
+                    // An inner join of two sets is looked at once, whichever is the left.
+                    let is_new = left > right || self.dependent(right).is_some();
+                    if is_new && let Some(joined) = self.join(left, right, products) {
+                        self.keep(set, joined);
+                    }
+                    left = (left - 1) & set;
+                }
+                if self.joined.contains_key(&set) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Joins the cheapest pair, again and again.
+    fn join_the_cheapest(&mut self, leaves: usize) {
+        let mut parts: Vec<Set> = (0..leaves).map(|at| 1 << at).collect();
+        while parts.len() > 1 {
+            let mut best: Option<(Set, Set, Joined<'b>)> = None;
+            for products in [false, true] {
+                for left in &parts {
+                    for right in &parts {
+                        let is_new = left > right || self.dependent(*right).is_some();
+                        if left == right || !is_new {
+                            continue;
+                        }
+                        let Some(joined) = self.join(*left, *right, products) else {
+                            continue;
+                        };
+                        if best
+                            .as_ref()
+                            .is_none_or(|(_, _, best)| joined.cost < best.cost)
+                        {
+                            best = Some((*left, *right, joined));
+                        }
+                    }
+                }
+                if best.is_some() {
+                    break;
+                }
+            }
+            // There always is one: the first leaf depends on none, and a product is possible.
+            let Some((left, right, joined)) = best else {
+                return;
+            };
+            parts.retain(|part| *part != left && *part != right);
+            parts.push(left | right);
+            self.keep(left | right, joined);
+        }
+    }
+
+    fn build(&self, set: Set) -> Relation {
+        let parts = self.joined.get(&set).and_then(|joined| joined.parts);
+        let Some((left, right)) = parts else {
+            return self.block.leaves[set.trailing_zeros() as usize]
+                .relation
+                .clone();
+        };
+        let linking = self.linking(left, right).cloned().collect();
+        let (kind, on, lateral, above) = match self.dependent(right) {
+            None => (JoinKind::Inner, linking, false, Vec::new()),
+            Some(leaf) => (leaf.kind, leaf.on.clone(), leaf.lateral, linking),
+        };
+        let join = Join {
+            kind,
+            left: Box::new(self.build(left)),
+            right: Box::new(self.build(right)),
+            on,
+            lateral,
+        };
+        filtered(Relation::Join(join), above)
+    }
+}
+
+/// The first so many leaves.
+fn all(leaves: usize) -> Set {
+    (1 << leaves) - 1
+}
+
+fn joined_side<'b>(left: &Joined<'b>, right: &Joined<'b>, rows: f64, kind: JoinKind) -> Side<'b> {
+    let mut columns = left.side.columns.clone();
+    if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+        columns.extend(&right.side.columns);
+    }
+    Side {
+        rows,
+        columns,
+        scan: None,
+    }
+}

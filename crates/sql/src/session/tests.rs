@@ -1,0 +1,250 @@
+//! Which plans are chosen, and how far estimates are from the truth.
+
+use std::{rc::Rc, sync::Arc};
+
+use engine::DatabaseConfig;
+use interleave::{Clock, Worker, WorkerConfig};
+use types::Result;
+
+use super::{Field, ResultRow, Session, Sink, Tag};
+use crate::{
+    bind::{Binder, Parameters},
+    parse,
+    plan::{estimated_rows, shown},
+};
+
+/// Runs a test within a session of a new database.
+fn with_session(test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
+    let database = engine::Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
+    let session = engine::Session::new(&database).unwrap();
+    let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+    let task = worker.handle().submit(|engine: &Rc<engine::Session>| {
+        let engine = engine.clone();
+        async move {
+            let database = crate::Database::open(&engine, "weft", "weft")
+                .await
+                .unwrap();
+            let database: Arc<crate::Database> = database;
+            test(&mut Session::new(&database, &engine, "weft")).await;
+        }
+    });
+    worker.run_until(task).unwrap();
+}
+
+/// Counts rows.
+#[derive(Default)]
+struct Count(u64);
+
+impl Sink for Count {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Session {
+    async fn count(&mut self, text: &str) -> f64 {
+        let mut count = Count::default();
+        self.execute(text, &mut count).await.unwrap();
+        count.0 as f64
+    }
+
+    fn estimated(&mut self, text: &str) -> f64 {
+        let sources = parse::split(text).unwrap();
+        let statement = sources[0].parse().unwrap();
+        let catalog = self.changes.catalog();
+        let surroundings = self.surroundings(&catalog);
+        let mut parameters = Parameters::default();
+        let bound = Binder::bind(&surroundings, text, &statement, &mut parameters).unwrap();
+        estimated_rows(bound.relation)
+    }
+
+    fn plan_of(&mut self, text: &str) -> String {
+        let sources = parse::split(text).unwrap();
+        let statement = sources[0].parse().unwrap();
+        let catalog = self.changes.catalog();
+        let mut parameters = Parameters::default();
+        let planned = self.bound(&sources[0], &statement, &mut parameters, &catalog);
+        shown(&planned.unwrap().plan.plan)
+    }
+}
+
+/// A factory's orders: parts are ordered very unequally, days evenly.
+const ORDERS: &str = "
+    create table part (id int primary key, name text not null, weight int);
+    create table customer (id int primary key, country text not null);
+    create table orders (id int primary key, part int not null, customer int not null, day date,
+                         amount numeric(8, 2), note text);
+    create index orders_part on orders (part);
+    create index orders_day on orders (day);
+    insert into part select i, 'part ' || i, i % 50 from generate_series(1, 1000) i;
+    insert into customer select i, case when i % 100 = 0 then 'Malta' else 'Italy' end
+        from generate_series(1, 2000) i;
+    insert into orders select i, case when i % 2 = 0 then 1 else 1 + i % 1000 end, 1 + i % 2000,
+        case when i % 10 = 0 then null else date '2020-01-01' + i % 1000 end, i / 7.0,
+        case when i % 4 = 0 then null else 'note ' || i % 300 end
+        from generate_series(1, 20000) i;
+    analyze";
+
+#[test]
+fn estimates_are_near_the_truth() {
+    with_session(async |session| {
+        session.count(ORDERS).await;
+        let within = [
+            ("select * from orders", 1.1),
+            ("select * from orders where id = 77", 1.1),
+            ("select * from orders where part = 1", 1.2),
+            ("select * from orders where part = 500", 2.0),
+            ("select * from orders where part <> 1", 1.2),
+            ("select * from orders where part in (1, 2, 3)", 1.3),
+            ("select * from orders where day is null", 1.2),
+            ("select * from orders where day is not null", 1.2),
+            ("select * from orders where day < date '2020-02-01'", 1.5),
+            (
+                "select * from orders where day >= '2020-03-01' and day < '2020-04-01'",
+                1.5,
+            ),
+            ("select * from orders where not day < '2022-01-01'", 1.5),
+            ("select * from orders where amount between 100 and 200", 1.3),
+            ("select * from orders where note like 'note 1%'", 1.5),
+            ("select * from orders where id < 1000 or id > 19000", 1.3),
+            ("select * from orders where id <= 10000 and part = 1", 1.5),
+            ("select * from orders o join part p on p.id = o.part", 1.2),
+            (
+                "select * from orders o join customer c on c.id = o.customer",
+                1.2,
+            ),
+            (
+                "select * from orders o join customer c on c.id = o.customer
+              where c.country = 'Malta'",
+                1.5,
+            ),
+            (
+                "select * from orders o left join part p on p.id = o.part and p.weight = 3",
+                1.2,
+            ),
+            (
+                "select * from customer c where exists
+              (select from orders o where o.customer = c.id)",
+                1.3,
+            ),
+            ("select part, count(*) from orders group by part", 1.3),
+            ("select distinct customer from orders", 1.2),
+            ("select country from customer group by country", 1.1),
+            ("select * from orders union all select * from orders", 1.1),
+        ];
+        for (text, factor) in within {
+            let (guess, truth) = (session.estimated(text), session.count(text).await);
+            let error = (guess / truth).max(truth / guess);
+            assert!(error <= factor, "{text}: {guess} instead of {truth}");
+        }
+    });
+}
+
+#[test]
+fn the_cheapest_way_to_a_table_is_chosen() {
+    with_session(async |session| {
+        session.count(ORDERS).await;
+        for (text, plan) in [
+            ("select * from orders where id = 5", "orders by key"),
+            ("select * from orders where id < 100", "orders by key"),
+            (
+                "select * from orders where part = 500",
+                "orders by orders_part",
+            ),
+            // Half of all orders are for it.
+            ("select * from orders where part = 1", "orders"),
+            (
+                "select * from orders where day = '2020-05-05'",
+                "orders by orders_day",
+            ),
+            ("select * from orders where day > '2020-02-01'", "orders"),
+            // A few have both, and fewer the part.
+            (
+                "select * from orders where part = 500 and day < '2020-03-01'",
+                "orders by orders_part",
+            ),
+        ] {
+            assert_eq!(session.plan_of(text), plan, "{text}");
+        }
+    });
+}
+
+#[test]
+fn joins_begin_where_there_is_least() {
+    with_session(async |session| {
+        session.count(ORDERS).await;
+        for (text, plan) in [
+            // Written in whatever order.
+            (
+                "select * from orders o, part p, customer c
+                 where o.part = p.id and o.customer = c.id and p.name = 'part 500'",
+                "lookup(lookup(part, orders by orders_part), customer by key)",
+            ),
+            (
+                "select * from customer c join orders o on o.customer = c.id
+                 join part p on p.id = o.part where p.id = 500",
+                "lookup(lookup(part by key, orders by orders_part), customer by key)",
+            ),
+            // A list of keys is looked up.
+            (
+                "select * from part where id in (7, 9, 11)",
+                "lookup(rows, part by key)",
+            ),
+            (
+                "select * from part where id = any (string_to_array('7,9', ',')::int[])",
+                "lookup(functions, part by key)",
+            ),
+            (
+                "delete from orders where part in (600, 700)",
+                "lookup(rows, orders by orders_part)",
+            ),
+            // All rows of both: each table is read once.
+            (
+                "select * from customer c join orders o on o.customer = c.id",
+                "hash(orders, customer)",
+            ),
+            (
+                "select * from part p left join orders o on o.part = p.id where p.id < 10",
+                "lookup(part by key, orders by orders_part)",
+            ),
+            (
+                "select * from part p where p.id < 10
+                 and exists (select from orders o where o.part = p.id)",
+                "lookup(part by key, orders by orders_part)",
+            ),
+        ] {
+            assert_eq!(session.plan_of(text), plan, "{text}");
+        }
+    });
+}
+
+#[test]
+fn plans_are_made_again_when_tables_grow() {
+    with_session(async |session| {
+        session
+            .count(
+                "create table grown (id int primary key, kind int); create index on grown (kind)",
+            )
+            .await;
+        let text = "select * from grown where kind = 1";
+        assert_eq!(session.plan_of(text), "grown by grown_kind_idx");
+        assert_eq!(session.count(text).await, 0.0);
+        session
+            .count("insert into grown select i, i % 2 from generate_series(1, 20000) i")
+            .await;
+        // The statement looks at the table before it is planned, and finds two kinds.
+        assert_eq!(session.count(text).await, 10_000.0);
+        assert_eq!(session.plan_of(text), "grown");
+        let known = session.estimated(text);
+        assert!((9_000.0..11_000.0).contains(&known), "{known}");
+    });
+}
