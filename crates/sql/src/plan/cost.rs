@@ -69,6 +69,7 @@ impl Estimator {
             Relation::Rows { .. }
             | Relation::Functions { .. }
             | Relation::Received { .. }
+            | Relation::System(_)
             | Relation::Shared { .. } => self.rows(relation) * HANDED,
             Relation::Scan(scan) => self.choice(scan, &[]).cost,
             Relation::Filter { input, predicate } => match &**input {
@@ -101,6 +102,7 @@ impl Estimator {
             Relation::Compute { input, .. }
             | Relation::Expand { input, .. }
             | Relation::Limit { input, .. }
+            | Relation::Sequences { input, .. }
             | Relation::Lock { input, .. } => handed(input),
             Relation::Set(set) => handed(&set.left) + handed(&set.right),
             Relation::With { definitions, body } => {

@@ -9,6 +9,7 @@ impl Plan {
             Plan::Rows(_)
             | Plan::Received { .. }
             | Plan::Scan(_)
+            | Plan::System { .. }
             | Plan::Functions { .. }
             | Plan::Shared { .. } => {}
             Plan::Measured { input, .. }
