@@ -106,11 +106,15 @@ fn of_object(catalog: &Catalog, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
 
 fn of_column(catalog: &Catalog, id: ObjectId, position: u16, found: &mut Vec<(Target, Bond)>) {
     let is_meant = |on: &Dependency| on.object == id && on.column == Some(position);
-    // A view that says no column may read any.
-    let is_read = |on: &Dependency| on.object == id && on.column.is_none_or(|at| at == position);
+    // A view that names no column of the table may read any.
+    let reads = |dependencies: &[Dependency]| {
+        let mut own = dependencies.iter().filter(|on| on.object == id).peekable();
+        let names_columns = own.clone().any(|on| on.column.is_some());
+        own.peek().is_some() && (!names_columns || own.any(is_meant))
+    };
     for object in catalog.objects() {
         match object {
-            Object::View(view) if view.dependencies.iter().any(is_read) => {
+            Object::View(view) if reads(&view.dependencies) => {
                 found.push((Target::Object(view.id), Bond::Normal));
             }
             Object::Sequence(sequence) => {

@@ -133,7 +133,8 @@ fn views_have_the_columns_that_they_are_said_to_have() {
         let [source] = sources.as_slice() else {
             panic!("{} is not one query", view.name);
         };
-        let statement = source.parse().unwrap();
+        let statement = source.parse();
+        let statement = statement.unwrap_or_else(|error| panic!("{}: {error:?}", view.name));
         let mut parameters = Parameters::default();
         let bound = Binder::bind(&surroundings, source.whole(), &statement, &mut parameters);
         let bound = bound.unwrap_or_else(|error| panic!("{}: {error}", view.name));

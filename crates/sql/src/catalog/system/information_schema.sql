@@ -158,7 +158,7 @@ where a.attnotnull and a.attnum > 0 and not a.attisdropped and c.relkind in ('r'
 
 view information_schema.check_constraints as
 select pg_catalog.current_database(), n.nspname, o.conname,
-    pg_catalog.substring(pg_catalog.pg_get_constraintdef(o.oid), 7)
+    substr(pg_catalog.pg_get_constraintdef(o.oid), 7)
 from pg_catalog.pg_constraint o
 join pg_catalog.pg_namespace n on n.oid = o.connamespace
 where o.contype = 'c'
