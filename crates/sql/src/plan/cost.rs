@@ -1,8 +1,8 @@
 //! What it costs to carry relations out, and by which method two are joined.
 //!
 //! The unit is the time in which a scan gives one record, decoded and filtered. The constants are
-//! ratios that were measured on this engine with tables of a million small rows; they are good
-//! enough to tell ways apart that differ much, and no more is asked of them.
+//! ratios that were guessed from what the parts do, not measured yet; they are meant to tell ways
+//! apart that differ much, and no more is asked of them.
 
 use std::collections::BTreeSet;
 
