@@ -128,7 +128,7 @@ mod tests {
         let before = taken(std::process::id()).unwrap();
         let mut number = 1_u64;
         while taken(std::process::id()).unwrap() == before {
-            (0..1_000_000).for_each(|_| number = std::hint::black_box(number ^ number << 1));
+            (0..1_000_000).for_each(|_| number = std::hint::black_box(number ^ (number << 1)));
         }
     }
 }
