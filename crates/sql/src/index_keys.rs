@@ -16,7 +16,7 @@ use types::{
 
 use crate::{
     bind::{Binder, IndexEntries, Parameters, Surroundings},
-    catalog::{Catalog, Column, Index, IndexKeys, SearchPath, Table},
+    catalog::{Catalog, Index, IndexKeys, SearchPath, Table},
     owned::OwnedValue,
     plan::{index_columns, row_layout},
     program::{Layout, Machine, Outer, Program, compile},
@@ -84,7 +84,7 @@ impl Extract {
         let inputs = used.iter().map(|(_, at)| {
             Ok(Input {
                 position: *at,
-                missing: missing(&table.columns[*at])?,
+                missing: OwnedValue::new(table.columns[*at].missing_value()?),
             })
         });
         let keys = bound.keys.iter().zip(index_columns(index));
@@ -143,15 +143,6 @@ impl Extract {
         }
         Ok(Some(entry))
     }
-}
-
-fn missing(column: &Column) -> Result<OwnedValue> {
-    let Some(bytes) = &column.missing else {
-        return Ok(OwnedValue::new(Value::Null));
-    };
-    let layout = RowLayout::new(&[column.ty])?;
-    let value = Row::new(&layout, bytes)?.value(0)?;
-    Ok(OwnedValue::new(value.unwrap_or(Value::Null)))
 }
 
 /// The environment of functions that ask for none.

@@ -9,7 +9,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use types::{Type, TypeModifier};
+use types::{
+    Result, Type, TypeModifier, Value,
+    row::{Row, RowLayout},
+};
 
 use super::{
     Check, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot, StoredExpression, Unique,
@@ -132,7 +135,37 @@ pub enum IdentityMode {
     ByDefault,
 }
 
+impl Column {
+    /// What rows have there that are older than the column.
+    ///
+    /// # Errors
+    /// XX001 if what the catalog says is damaged.
+    #[cold]
+    pub(crate) fn missing_value(&self) -> Result<Value<'_>> {
+        let Some(bytes) = &self.missing else {
+            return Ok(Value::Null);
+        };
+        let layout = RowLayout::new(&[self.ty])?;
+        Ok(Row::new(&layout, bytes)?.value(0)?.unwrap_or(Value::Null))
+    }
+}
+
 impl Table {
+    /// Enters the primary key, whose columns are not NULL from then on.
+    pub(crate) fn set_primary_key(&mut self, key: PrimaryKey) {
+        let mut all = self.columns.to_vec();
+        for position in key.columns.iter() {
+            all[usize::from(*position)].not_null = true;
+        }
+        self.columns = all.into();
+        self.primary_key = Some(key);
+    }
+
+    /// Enters a unique constraint.
+    pub(crate) fn add_unique(&mut self, unique: Unique) {
+        self.uniques = self.uniques.iter().cloned().chain([unique]).collect();
+    }
+
     /// The engine's table.
     ///
     /// # Panics

@@ -10,7 +10,7 @@ use engine::{Direction, ScanPosition};
 use interleave::Interleaved;
 use types::{
     Result, Scratch, SqlError, SqlState, Value,
-    row::{Row, RowLayout, integer_of},
+    row::{Row, integer_of},
 };
 
 use super::{BATCH_ROWS, Operator, Run, Step, errors::of_engine, key::Keys};
@@ -118,18 +118,8 @@ fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
 pub(crate) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
     match row.value(at)? {
         Some(value) => Ok(value),
-        None => missing(table, at),
+        None => table.columns[at].missing_value(),
     }
-}
-
-#[cold]
-fn missing(table: &Table, at: usize) -> Result<Value<'_>> {
-    let column = &table.columns[at];
-    let Some(bytes) = &column.missing else {
-        return Ok(Value::Null);
-    };
-    let layout = RowLayout::new(&[column.ty])?;
-    Ok(Row::new(&layout, bytes)?.value(0)?.unwrap_or(Value::Null))
 }
 
 /// A scan that runs.

@@ -131,7 +131,7 @@ pub(super) fn enter(
                 columns,
                 index: id,
             };
-            table.uniques = table.uniques.iter().cloned().chain([unique]).collect();
+            table.add_unique(unique);
         }
         Some(Constraint::PrimaryKey) if table.primary_key.is_some() => {
             let table = &table.name;
@@ -139,12 +139,7 @@ pub(super) fn enter(
             return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
         }
         Some(Constraint::PrimaryKey) => {
-            let mut all = table.columns.to_vec();
-            for position in columns.iter() {
-                all[usize::from(*position)].not_null = true;
-            }
-            table.columns = all.into();
-            table.primary_key = Some(PrimaryKey {
+            table.set_primary_key(PrimaryKey {
                 name,
                 id: number,
                 columns,

@@ -109,13 +109,10 @@ impl Session {
         let edit = |table: &mut Table| {
             let mut all = table.columns.to_vec();
             all.iter_mut().for_each(|column| column.missing = None);
-            for position in &columns {
-                all[usize::from(*position)].not_null = true;
-            }
             table.columns = all.into();
             let columns: Arc<[u16]> = columns.into();
             table.row_key = RowKey::Columns(columns.clone());
-            table.primary_key = Some(PrimaryKey {
+            table.set_primary_key(PrimaryKey {
                 name: name.into(),
                 id: number,
                 columns,
@@ -317,25 +314,19 @@ impl Session {
         let enter = |table: &mut Table| {
             let (name, columns): (Arc<str>, Arc<[u16]>) = (name.into(), columns.into());
             if is_primary {
-                let mut all = table.columns.to_vec();
-                for position in columns.iter() {
-                    all[usize::from(*position)].not_null = true;
-                }
-                table.columns = all.into();
-                table.primary_key = Some(PrimaryKey {
+                table.set_primary_key(PrimaryKey {
                     name,
                     id: number,
                     columns,
                     index: Some(index),
                 });
             } else {
-                let unique = Unique {
+                table.add_unique(Unique {
                     name,
                     id: number,
                     columns,
                     index,
-                };
-                table.uniques = table.uniques.iter().cloned().chain([unique]).collect();
+                });
             }
             Ok(())
         };
