@@ -12,6 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
+//! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
 //! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | what all of them cost | `measure.rs` |
@@ -23,6 +24,7 @@
 mod aggregate;
 mod apply;
 mod change;
+mod dense;
 mod distinct;
 mod errors;
 mod functions;

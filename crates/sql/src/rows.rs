@@ -8,7 +8,7 @@
 //! out when the `Rows` moves. Copies that would leave the arena are made by `Value::copied`.
 
 use interleave::{Policy as _, Prefetching};
-use types::{Result, Scratch, Value};
+use types::{Result, Scratch, Value, row::Taking};
 
 /// Rows of the same width, with memory of their own.
 #[derive(Default)]
@@ -54,18 +54,22 @@ impl Rows {
         self.count_row(before);
     }
 
-    /// Adds a row of two parts.
+    /// Adds a row of some values of one row, then some of another.
     ///
     /// # Panics
     /// As [`Rows::push`].
     #[inline]
-    pub(crate) fn push_both(&mut self, left: &[Value<'_>], right: &[Value<'_>]) {
+    pub(crate) fn push_picked(
+        &mut self,
+        left: (&[Value<'_>], &[usize]),
+        right: (&[Value<'_>], &[usize]),
+    ) {
         let before = self.values.len();
         let arena = &self.arena;
-        self.values.reserve(left.len() + right.len());
-        for part in [left, right] {
-            self.values
-                .extend(part.iter().map(|value| kept(*value, arena)));
+        self.values.reserve(self.width);
+        for (row, positions) in [left, right] {
+            let picked = positions.iter().map(|at| kept(row[*at], arena));
+            self.values.extend(picked);
         }
         self.count_row(before);
     }
@@ -77,20 +81,39 @@ impl Rows {
     ///
     /// # Panics
     /// As [`Rows::push`].
-    #[inline]
     pub(crate) fn try_push<'v>(
         &mut self,
         row: impl IntoIterator<Item = Result<Value<'v>>>,
     ) -> Result<()> {
+        self.push_with(|new| {
+            row.into_iter().try_for_each(|value| {
+                new.take(value?);
+                Ok(())
+            })
+        })
+    }
+
+    /// Adds a row whose values `write` puts in one by one. It is not added if that fails.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    ///
+    /// # Panics
+    /// As [`Rows::push`].
+    #[inline]
+    pub(crate) fn push_with(
+        &mut self,
+        write: impl FnOnce(&mut NewRow<'_>) -> Result<()>,
+    ) -> Result<()> {
         let before = self.values.len();
-        for value in row {
-            match value {
-                Ok(value) => self.values.push(kept(value, &self.arena)),
-                Err(error) => {
-                    self.values.truncate(before);
-                    return Err(error);
-                }
-            }
+        self.values.reserve(self.width);
+        let written = write(&mut NewRow {
+            values: &mut self.values,
+            arena: &self.arena,
+        });
+        if let Err(error) = written {
+            self.values.truncate(before);
+            return Err(error);
         }
         self.count_row(before);
         Ok(())
@@ -131,8 +154,21 @@ impl Rows {
     }
 }
 
+/// A row on its way into [`Rows`].
+pub(crate) struct NewRow<'r> {
+    values: &'r mut Vec<Value<'static>>,
+    arena: &'r Scratch,
+}
+
+impl<'v> Taking<'v> for NewRow<'_> {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'v>) {
+        self.values.push(kept(value, self.arena));
+    }
+}
+
 /// A value that borrows from the arena alone.
-#[inline]
+#[inline(always)]
 fn kept(value: Value<'_>, arena: &Scratch) -> Value<'static> {
     let value = if value.borrows() {
         value.copied(arena)

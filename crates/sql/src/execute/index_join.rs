@@ -213,16 +213,16 @@ impl<'p> IndexJoining<'p> {
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
-        let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
-        let width = if filters { 0 } else { self.found.width() };
+        let handed_on = &self.join.handed_on;
+        // Of a row that is not there, all values are NULL.
+        let nothing = vec![Value::Null; self.found.width()];
         for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
             let row = self.outer.batch.row(at as usize);
-            if number == NONE {
-                let nulls = std::iter::repeat_n(Value::Null, width);
-                out.push(row.iter().copied().chain(nulls));
-            } else {
-                out.push_both(row, &self.found.row(number as usize)[..width]);
-            }
+            let partner = match number {
+                NONE => &nothing[..],
+                number => self.found.row(number as usize),
+            };
+            out.push_picked((row, &handed_on.left), (partner, &handed_on.right));
         }
         self.next += out.len();
     }

@@ -52,6 +52,7 @@ impl Program {
     ///
     /// # Errors
     /// Those of the functions.
+    #[inline]
     pub(crate) fn run<'a>(
         &'a self,
         machine: &mut Machine<'a>,
