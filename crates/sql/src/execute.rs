@@ -98,6 +98,8 @@ pub(crate) struct Run<'r> {
     /// How many batches operators have handed on.
     pub(crate) batches: &'r Cell<u32>,
     pub(crate) key_changes: &'r KeyChanges<'r>,
+    /// Keys are looked up one after the other, and wait for each cache miss.
+    pub(crate) is_sequential: bool,
 }
 
 impl Run<'_> {

@@ -10,6 +10,9 @@
 use interleave::{Policy as _, Prefetching};
 use types::{Result, Scratch, Value, row::Taking};
 
+/// In place of a row's number: there is none.
+pub(crate) const NO_ROW: u32 = u32::MAX;
+
 /// Rows of the same width, with memory of their own.
 #[derive(Default)]
 pub(crate) struct Rows {
@@ -54,24 +57,40 @@ impl Rows {
         self.count_row(before);
     }
 
-    /// Adds a row of some values of one row, then some of another.
+    /// Adds a row for each pair of numbers: values at some positions of that row of `left`, then of
+    /// that of `right`. Of a row that is not there ([`NO_ROW`]) all are NULL.
     ///
     /// # Panics
-    /// As [`Rows::push`].
-    #[inline]
-    pub(crate) fn push_picked(
+    /// If that makes not the width of the others.
+    pub(crate) fn push_pairs(
         &mut self,
-        left: (&[Value<'_>], &[usize]),
-        right: (&[Value<'_>], &[usize]),
+        left: (&Rows, &[usize]),
+        right: (&Rows, &[usize]),
+        pairs: &[(u32, u32)],
     ) {
-        let before = self.values.len();
-        let arena = &self.arena;
-        self.values.reserve(self.width);
-        for (row, positions) in [left, right] {
-            let picked = positions.iter().map(|at| kept(row[*at], arena));
-            self.values.extend(picked);
+        assert_eq!(
+            left.1.len() + right.1.len(),
+            self.width,
+            "rows of another width"
+        );
+        self.values.reserve(pairs.len() * self.width);
+        for (one, two) in pairs {
+            self.push_picked(left, *one);
+            self.push_picked(right, *two);
         }
-        self.count_row(before);
+        self.rows += pairs.len();
+    }
+
+    /// Adds a part of a row.
+    #[inline(always)]
+    fn push_picked(&mut self, (rows, positions): (&Rows, &[usize]), number: u32) {
+        if number == NO_ROW {
+            let nulls = std::iter::repeat_n(Value::Null, positions.len());
+            return self.values.extend(nulls);
+        }
+        let (row, arena) = (rows.row(number as usize), &self.arena);
+        let picked = positions.iter().map(|at| kept(row[*at], arena));
+        self.values.extend(picked);
     }
 
     /// Adds a row whose values may be errors; then it is not added.

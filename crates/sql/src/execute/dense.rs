@@ -4,6 +4,8 @@
 
 use interleave::{Policy as _, Prefetching};
 
+use crate::rows::NO_ROW;
+
 /// An array may have so many places for each row: sixteen bytes, less than a hash table takes.
 const PLACES_PER_ROW: u64 = 4;
 
@@ -13,9 +15,6 @@ const PLACES_MIN: u64 = 1024;
 /// Arrays of more places than this do not stay in a core's cache: places are prefetched for a batch
 /// before the first is read.
 const CACHED_PLACES: usize = 64 * 1024;
-
-/// Stands for no row.
-const NONE: u32 = u32::MAX;
 
 /// The numbers of rows by their keys.
 pub(super) struct Dense {
@@ -44,7 +43,7 @@ impl Dense {
         if places > PLACES_MIN.max(PLACES_PER_ROW * keys.len() as u64) {
             return None;
         }
-        let mut heads = vec![NONE; places as usize];
+        let mut heads = vec![NO_ROW; places as usize];
         let mut next = Vec::new();
         // From the last row on, so that the first row of a key comes first.
         for (number, key) in keys.iter().enumerate().rev() {
@@ -52,9 +51,9 @@ impl Dense {
                 continue;
             };
             let head = &mut heads[key.abs_diff(first) as usize];
-            if *head != NONE {
+            if *head != NO_ROW {
                 if next.is_empty() {
-                    next = vec![NONE; keys.len()];
+                    next = vec![NO_ROW; keys.len()];
                 }
                 next[number] = *head;
             }
@@ -76,13 +75,13 @@ impl Dense {
         for (caller, key) in keys {
             let mut number = match self.heads.get(self.place(*key)) {
                 Some(head) => *head,
-                None => NONE,
+                None => NO_ROW,
             };
-            while number != NONE {
+            while number != NO_ROW {
                 found.push((*caller, number));
                 number = match self.next.get(number as usize) {
                     Some(next) => *next,
-                    None => NONE,
+                    None => NO_ROW,
                 };
             }
         }
@@ -113,7 +112,10 @@ mod tests {
         let keys = [Some(5), None, Some(3), Some(5), Some(5), Some(4)];
         let dense = Dense::new(&keys).unwrap();
         let expected = [(0, 0), (0, 3), (0, 4), (2, 2), (3, 5)];
-        assert_eq!(found(&dense, &[5, 6, 3, 4, 2, i64::MIN, i64::MAX]), expected);
+        assert_eq!(
+            found(&dense, &[5, 6, 3, 4, 2, i64::MIN, i64::MAX]),
+            expected
+        );
     }
 
     #[test]

@@ -7,11 +7,13 @@ use crate::{
     plan::HashJoin,
     program::{Machine, Program},
     relation::JoinKind,
-    rows::Rows,
+    rows::{NO_ROW, Rows},
 };
 
 pub(super) struct HashJoining<'p> {
     join: &'p HashJoin,
+    /// The probe's key, if it is one column.
+    probe_column: Option<usize>,
     /// The keys are columns of the build side's rows.
     has_key_columns: bool,
     probe: Input<'p>,
@@ -32,9 +34,6 @@ pub(super) struct HashJoining<'p> {
     scratch: Scratch,
 }
 
-/// Stands for no partner.
-const NONE: u32 = u32::MAX;
-
 impl<'p> HashJoining<'p> {
     pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, build: Input<'p>) -> Self {
         let keys = join.build_keys.iter().map(Program::as_column);
@@ -46,6 +45,10 @@ impl<'p> HashJoining<'p> {
         };
         Self {
             join,
+            probe_column: match &join.probe_keys[..] {
+                [key] => key.as_column(),
+                _ => None,
+            },
             has_key_columns,
             probe,
             build,
@@ -119,7 +122,11 @@ impl<'p> HashJoining<'p> {
             (Some(dense), [program]) => {
                 self.keys.clear();
                 for (at, row) in (0..).zip(batch.iter()) {
-                    if let Some(key) = integer_of(program.run(&mut machine, row)?) {
+                    let key = match self.probe_column {
+                        Some(column) => integer_of(row[column]),
+                        None => integer_of(program.run(&mut machine, row)?),
+                    };
+                    if let Some(key) = key {
                         self.keys.push((at, key));
                     }
                 }
@@ -180,7 +187,7 @@ impl<'p> HashJoining<'p> {
                 JoinKind::Inner | JoinKind::Right => false,
             };
             if alone {
-                self.pairs.push((at, NONE));
+                self.pairs.push((at, NO_ROW));
             }
         }
         Ok(())
@@ -188,29 +195,32 @@ impl<'p> HashJoining<'p> {
 
     fn hand_over(&mut self, out: &mut Rows) {
         let handed_on = &self.join.handed_on;
-        // Of a row that is not there, all values are NULL.
-        let nothing = vec![Value::Null; self.join.build_width];
-        for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
-            let row = self.probe.batch.row(at as usize);
-            let partner = match number {
-                NONE => &nothing[..],
-                number => self.partners.rows.row(number as usize),
-            };
-            out.push_picked((row, &handed_on.left), (partner, &handed_on.right));
-        }
-        self.next += out.len();
+        let pairs = &self.pairs[self.next..];
+        let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
+        out.push_pairs(
+            (&self.probe.batch, &handed_on.left),
+            (&self.partners.rows, &handed_on.right),
+            pairs,
+        );
+        self.next += pairs.len();
     }
 
     fn without_partner(&mut self, out: &mut Rows) {
         let handed_on = &self.join.handed_on;
-        let nothing = vec![Value::Null; self.join.probe_width];
-        while self.rest < self.matched.len() && out.len() < BATCH_ROWS {
-            if !self.matched[self.rest] {
-                let row = self.partners.rows.row(self.rest);
-                out.push_picked((&nothing, &handed_on.left), (row, &handed_on.right));
-            }
-            self.rest += 1;
-        }
+        let rest = (self.rest..self.matched.len()).filter(|at| !self.matched[*at]);
+        let pairs: Vec<_> = rest
+            .take(BATCH_ROWS)
+            .map(|at| (NO_ROW, at as u32))
+            .collect();
+        self.rest = match pairs.last() {
+            Some((_, last)) => *last as usize + 1,
+            None => self.matched.len(),
+        };
+        out.push_pairs(
+            (&self.probe.batch, &handed_on.left),
+            (&self.partners.rows, &handed_on.right),
+            &pairs,
+        );
     }
 }
 

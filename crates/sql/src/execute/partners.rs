@@ -14,7 +14,7 @@ use types::{
 };
 
 use super::dense::Dense;
-use crate::rows::Rows;
+use crate::rows::{NO_ROW, Rows};
 
 /// Buckets of entries that are put in together.
 const BUILT_TOGETHER: usize = 16;
@@ -77,7 +77,7 @@ impl Partners {
         self.clear();
         // One number stands for no row.
         let count = u32::try_from(rows.len()).ok();
-        let count = count.filter(|count| *count < u32::MAX).ok_or_else(too_many)?;
+        let count = count.filter(|count| *count < NO_ROW).ok_or_else(too_many)?;
         self.rows = rows;
         if let ([at], [ty]) = (&self.keys[..], &self.types[..])
             && is_integer(*ty)
@@ -94,7 +94,8 @@ impl Partners {
             let row = self.rows.row(number as usize);
             keys.clear();
             keys.extend(self.keys.iter().map(|at| row[*at]));
-            self.pending.push((hash_values(&self.types, &keys, SEED), number));
+            self.pending
+                .push((hash_values(&self.types, &keys, SEED), number));
         }
         self.settle()
     }

@@ -60,7 +60,8 @@ impl Layout {
         let picked: BTreeSet<usize> = wanted.map(|(_, at)| *at).collect();
         let picked: Vec<usize> = picked.into_iter().collect();
         let positions = self.positions.iter();
-        let positions = positions.filter_map(|(id, at)| Some((*id, picked.binary_search(at).ok()?)));
+        let positions =
+            positions.filter_map(|(id, at)| Some((*id, picked.binary_search(at).ok()?)));
         let layout = Layout {
             width: picked.len(),
             positions: positions.collect(),

@@ -145,6 +145,7 @@ impl Session {
             },
             key_changes,
             batches: &self.batches,
+            is_sequential: self.effects.is_sequential,
         }
     }
 
