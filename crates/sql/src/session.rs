@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution | `query.rs`; `execution.rs` |
-//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
@@ -40,6 +40,7 @@ mod maintenance;
 mod named;
 mod new_index;
 mod new_table;
+mod new_table_as;
 mod new_view;
 mod notice;
 mod prepared;
@@ -80,7 +81,7 @@ use self::{
 use crate::{
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source, command::Command, constraints::SetConstraints},
+    parse::{self, Source, command::Command, constraints::SetConstraints, definition::TableAs},
 };
 
 pub use self::{
@@ -494,7 +495,7 @@ impl Session {
         }
         if let Some(definition) = source.definition()? {
             self.may_write(definition.words())?;
-            return self.define_otherwise(&definition, sink).await;
+            return self.define_otherwise(&definition, source, sink).await;
         }
         let statement = source.parse()?;
         if source.is_concurrent_drop() {
@@ -519,6 +520,13 @@ impl Session {
             Statement::Explain { .. } => self.explain(source, &statement, sink).await,
             Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => Err(SqlError::unsupported(words(other))),
+            Statement::Query(query) => match TableAs::of_query(query) {
+                Some(new) => {
+                    self.may_write("SELECT INTO")?;
+                    self.create_table_as(&new, source, sink).await
+                }
+                None => Err(SqlError::unsupported(words(&statement))),
+            },
         }
     }
 

@@ -498,9 +498,12 @@ pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
 
 /// Clauses of other dialects that the parser knows.
 fn refuse_foreign(select: &ast::Select) -> Result<()> {
+    if select.into.is_some() {
+        let message = "SELECT ... INTO is not allowed here";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
     let foreign = [
         (select.top.is_some(), "TOP"),
-        (select.into.is_some(), "SELECT INTO"),
         (!select.lateral_views.is_empty(), "LATERAL VIEW"),
         (select.prewhere.is_some(), "PREWHERE"),
         (!select.connect_by.is_empty(), "CONNECT BY"),
