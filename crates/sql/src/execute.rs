@@ -12,7 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
-//! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
+//! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | what all of them cost | `measure.rs` |
 //! | rows that a client sends | `received.rs` |
@@ -49,6 +49,7 @@ mod shared;
 mod simple;
 mod sort;
 mod system;
+mod waiting_calls;
 mod window;
 
 use std::{cell::Cell, future::Future, pin::Pin};
@@ -57,7 +58,7 @@ use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
 use types::{Result, Scratch, Settings, Value};
 
-use crate::{catalog::Catalog, program::Machine, rows::Rows};
+use crate::{advisory::SessionLocks, catalog::Catalog, program::Machine, rows::Rows};
 
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
@@ -68,6 +69,7 @@ pub(crate) use self::{
     scan::column,
     sequences::Counters,
     shared::SharedRows,
+    waiting_calls::VOID,
 };
 
 /// Rows that operators hand over at once, as a rule.
@@ -93,6 +95,7 @@ pub(crate) struct Run<'r> {
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
     pub(crate) counters: Counters<'r>,
+    pub(crate) advisory: &'r SessionLocks,
     /// How many batches operators have handed on.
     pub(crate) batches: &'r Cell<u32>,
     pub(crate) key_changes: &'r KeyChanges<'r>,

@@ -36,7 +36,7 @@ use crate::{
     catalog::{ObjectId, Table},
     expression::Function,
     program::Program,
-    relation::{FrameUnits, IfLocked, JoinKind, SequenceFunction, SetKind},
+    relation::{FrameUnits, IfLocked, JoinKind, SetKind, WaitingFunction},
 };
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ pub(crate) enum Plan {
     IndexJoin(IndexJoin),
     LoopJoin(LoopJoin),
     Apply(Apply),
-    Sequences(Sequences),
+    Calls(WaitingCalls),
     Aggregate(Aggregate),
     Window {
         input: Box<Plan>,
@@ -269,22 +269,22 @@ pub(crate) enum ApplyKind {
     Array(types::Scalar),
 }
 
-/// Functions of sequences that are called for each row; their answers are further columns.
+/// Functions that wait, called for each row; their answers are further columns.
 #[derive(Debug)]
-pub(crate) struct Sequences {
+pub(crate) struct WaitingCalls {
     pub(crate) input: Box<Plan>,
-    pub(crate) calls: Vec<SequenceCall>,
+    pub(crate) calls: Vec<WaitingCall>,
     /// Not all rows may be asked for: no value is taken for one that is not.
     pub(crate) one_by_one: bool,
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct SequenceCall {
-    pub(crate) function: SequenceFunction,
+pub(crate) struct WaitingCall {
+    pub(crate) function: WaitingFunction,
     /// Over the input's row and the answers of the calls before.
     pub(crate) arguments: Vec<Program>,
-    /// The sequence is the same in all rows.
+    /// The first argument, a sequence, is the same in all rows.
     pub(crate) is_fixed: bool,
 }
 

@@ -79,6 +79,7 @@ use self::{
     settings::{Effects, Values},
 };
 use crate::{
+    advisory::SessionLocks,
     catalog::{Changes, SearchPath},
     database::Database,
     parse::{self, Source, command::Command, constraints::SetConstraints, definition::TableAs},
@@ -234,6 +235,7 @@ pub struct Session {
     transaction: Option<Transaction>,
     deferred: Deferred,
     surrounding: Surrounding,
+    advisory: SessionLocks,
     statements: Statements,
     cursors: Vec<Cursor>,
     /// How many batches its statements have handed on, all together.
@@ -261,6 +263,7 @@ impl Session {
             transaction: None,
             deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
+            advisory: SessionLocks::new(&database.advisory),
             statements: Statements::default(),
             cursors: Vec::new(),
             batches: Cell::new(0),
@@ -360,7 +363,7 @@ impl Session {
         self.block.check()?;
         let (interrupt, limit) = self.limits();
         interruptible(interrupt, limit, self.on_rows(source, sink)).await?;
-        self.set_pending()
+        self.set_pending(sink)
     }
 
     /// Who may want a statement to be given up, and how long it may take.
@@ -517,9 +520,6 @@ impl Session {
                 self.may_write(&words(&statement))?;
                 self.define(&statement, sink).await
             }
-            Statement::Explain { .. } => self.explain(source, &statement, sink).await,
-            Statement::Vacuum(_) => self.maintain(source, sink).await,
-            other => Err(SqlError::unsupported(words(other))),
             Statement::Query(query) => match TableAs::of_query(query) {
                 Some(new) => {
                     self.may_write("SELECT INTO")?;
@@ -527,6 +527,9 @@ impl Session {
                 }
                 None => Err(SqlError::unsupported(words(&statement))),
             },
+            Statement::Explain { .. } => self.explain(source, &statement, sink).await,
+            Statement::Vacuum(_) => self.maintain(source, sink).await,
+            other => Err(SqlError::unsupported(words(other))),
         }
     }
 

@@ -476,7 +476,7 @@ pub(super) fn filter(relation: Relation, predicate: Expression) -> Relation {
     }
 }
 
-/// Rows with the columns of some subqueries, and of sequences.
+/// Rows with the columns of some subqueries, and of functions that wait.
 pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
     all.into_iter()
         .fold(relation, |input, applied| match (input, applied) {
@@ -485,11 +485,11 @@ pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
                 subquery: Box::new(subquery),
             },
             // Of one row after the other, all calls are made together.
-            (Relation::Sequences { input, mut calls }, Applied::Sequence(call)) => {
+            (Relation::Calls { input, mut calls }, Applied::Call(call)) => {
                 calls.push(call);
-                Relation::Sequences { input, calls }
+                Relation::Calls { input, calls }
             }
-            (input, Applied::Sequence(call)) => Relation::Sequences {
+            (input, Applied::Call(call)) => Relation::Calls {
                 input: Box::new(input),
                 calls: vec![call],
             },

@@ -223,7 +223,7 @@ impl Session {
         let mut kept = Kept(&mut cursor.rows);
         let running = self.run_on(execution, &no_parameters, missing, &mut kept);
         interruptible(interrupt, limit, running).await?;
-        self.set_pending()
+        self.set_pending(&mut kept)
     }
 
     /// Computes what is left of the cursors that outlive the transaction.

@@ -143,6 +143,7 @@ impl Session {
                 catalog: environment.catalog,
                 session: &self.surrounding.sequences,
             },
+            advisory: &self.advisory,
             key_changes,
             batches: &self.batches,
         }

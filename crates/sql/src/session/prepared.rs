@@ -228,7 +228,7 @@ impl Session {
                 let (interrupt, limit) = self.limits();
                 let running = self.run_on(execution, &portal.parameters, rows_max, sink);
                 let rows = interruptible(interrupt, limit, running).await?;
-                self.set_pending()?;
+                self.set_pending(sink)?;
                 Ok(match execution.is_over() {
                     true => Progress::Complete(execution.tag(rows)),
                     false => Progress::Suspended,
@@ -339,7 +339,7 @@ impl Session {
             self.run(&planned, parameters, sink).await
         };
         interruptible(interrupt, limit, running).await?;
-        self.set_pending()
+        self.set_pending(sink)
     }
 
     /// The plan of a statement, whose tables are locked, in a transaction.
