@@ -2,11 +2,17 @@
 
 mod connection;
 mod password;
+mod sample;
+mod startup;
 
 use std::{
     net::{SocketAddr, TcpListener},
     path::PathBuf,
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     time::Duration,
 };
 
@@ -14,24 +20,26 @@ use bench::progress::Progress;
 use server::{Config, Reactor, Server};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
+    flag,
     iterator::Signals,
 };
 use weft::{Database, Options, Outside};
 
-use self::connection::Served;
+use self::{connection::Served, startup::USER};
 use crate::directory::Showing;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft serve
+  weft serve --sample
+  psql -h 127.0.0.1 -U weft weft
   weft serve --data-dir /var/lib/weft --listen 127.0.0.1:5433
-  psql -h 127.0.0.1 -p 5432 -U weft weft
+  psql -h 127.0.0.1 -p 5433 -U weft weft
   weft serve --listen 0.0.0.0:5432 --password-file /run/secrets/weft
 
 What statements there are, and which are missing: see docs/design/sql.md. A statement that is not
 supported says so by name (SQLSTATE 0A000).";
 
-/// Serves a database to PostgreSQL's clients until it is told to end (SIGINT, SIGTERM).
+/// Serves a database to PostgreSQL's clients until it is told to end (Ctrl-C, SIGTERM).
 ///
 /// The database is durable: what was acknowledged outlives a crash. It is made if there is none.
 /// Its name and that of its user are `weft`. From this machine no password is asked for until one is
@@ -46,6 +54,10 @@ pub(crate) struct Arguments {
     /// Keeps everything in memory, and nothing when it ends.
     #[arg(long, conflicts_with = "data_dir")]
     in_memory: bool,
+    /// Makes a sample database to try statements on: a shop of 10,000 customers and 50,000 orders,
+    /// in the schema `shop`. Where there is a schema of that name nothing is changed.
+    #[arg(long)]
+    sample: bool,
     /// Where it listens; several times for several addresses. Port 0: any that is free.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5432")]
     listen: Vec<SocketAddr>,
@@ -61,13 +73,14 @@ pub(crate) struct Arguments {
 /// How long statements may take to end when the server does.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// Where psql looks if it is not told.
+const POSTGRESQL_PORT: u16 = 5432;
+
 impl Arguments {
     pub(crate) fn run(self) -> bench::Result<()> {
         let failed = |error: &dyn std::fmt::Display| bench::Error::run(error.to_string());
         let password = self.password_file.as_deref().map(password::read);
         let password = password.transpose()?;
-        // Blocked before there are threads, which inherit that.
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| failed(&error))?;
         let listeners = self.listeners()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = self.workers.unwrap_or(cores).max(1);
@@ -92,23 +105,57 @@ impl Arguments {
         let workers = workers.map_err(|error| failed(&error))?;
         let database = open(&workers)?;
         if let Some(password) = password {
-            password::set(&workers, &database, password)?;
+            password::set(&workers, &database, &password)?;
+        }
+        if self.sample {
+            sample::make(&workers, &database)?;
         }
         self.check_reach(&database)?;
         let backend = Arc::new(Served {
             workers: workers.clone(),
             database,
         });
+        // Until here a signal ends the process at once, and what it was at is as after a crash.
+        let insists = Arc::new(AtomicBool::new(false));
+        let mut signals = signals(&insists).map_err(|error| failed(&error))?;
         let server = Server::start(backend, reactors, listeners, Config::default());
         let server = server.map_err(|error| failed(&error))?;
-        for address in server.addresses() {
-            crate::write_results(&format!("listening on {address}\n"))?;
-        }
+        crate::write_results(&self.greeting(server.addresses()))?;
         signals.forever().next();
-        Progress::stderr().note("ending: statements that run have ten seconds");
+        insists.store(true, Ordering::Relaxed);
+        Progress::stderr().note(&format!(
+            "ending: statements that run have {} seconds; the next Ctrl-C ends them at once",
+            GRACE.as_secs()
+        ));
         server.stop(GRACE);
         workers.close();
         Ok(())
+    }
+
+    /// Where it listens, what it keeps, and how to begin.
+    fn greeting(&self, addresses: &[SocketAddr]) -> String {
+        let mut text = String::new();
+        for address in addresses {
+            text += &format!("listening on {address}\n");
+        }
+        let kept = self.data_dir.display();
+        text += &match self.in_memory {
+            true => "everything is in memory, and gone when the server ends (Ctrl-C)\n".to_owned(),
+            false => format!("the data is in {kept}; Ctrl-C ends the server\n"),
+        };
+        let local = addresses.iter().find(|address| address.ip().is_loopback());
+        if let Some(address) = local.or(addresses.first()) {
+            let port = match address.port() {
+                POSTGRESQL_PORT => String::new(),
+                port => format!(" -p {port}"),
+            };
+            let host = address.ip();
+            text += &format!("connect with: psql -h {host}{port} -U {USER} {USER}\n");
+        }
+        if self.sample {
+            text += &format!("and try:\n\n{}", sample::QUERIES);
+        }
+        text
     }
 
     /// Nobody from elsewhere could connect while no password is set, so there is to be no listening
@@ -140,11 +187,20 @@ impl Arguments {
     }
 }
 
+/// The signals that end the server; once `insists` is set another one ends the process.
+fn signals(insists: &Arc<AtomicBool>) -> std::io::Result<Signals> {
+    for signal in [SIGINT, SIGTERM] {
+        // As a shell reports a process that a signal has ended.
+        flag::register_conditional_shutdown(signal, 128 + signal, insists.clone())?;
+    }
+    Signals::new([SIGINT, SIGTERM])
+}
+
 /// Opens the SQL side of a database, on one of its workers.
 fn open(workers: &Database) -> bench::Result<Arc<sql::Database>> {
     let (answer, answers) = mpsc::channel();
     workers.workers()[0].spawn(move |context| async move {
-        let opened = sql::Database::open(context.engine_session(), "weft", "weft").await;
+        let opened = sql::Database::open(context.engine_session(), USER, USER).await;
         // Nobody is there to hear it if the database is being closed.
         let _ = answer.send(opened);
     });

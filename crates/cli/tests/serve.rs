@@ -214,3 +214,49 @@ fn who_is_not_known_and_what_is_not_there_is_told() {
     let error = client.batch_execute("listen channel").unwrap_err();
     assert_eq!(code(&error), &SqlState::FEATURE_NOT_SUPPORTED);
 }
+
+/// It is made once, as a whole, and what its users change afterwards is theirs.
+#[test]
+fn the_sample_database_is_made_once_and_its_queries_run() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("data");
+    let arguments = ["--sample", "--data-dir", directory.to_str().unwrap()];
+    let served = Served::start(&arguments);
+    let mut client = served.connect();
+    let counts = "select (select count(*) from shop.customers), (select count(*) from shop.products),
+                         (select count(*) from shop.stock), (select count(*) from shop.orders),
+                         (select count(*) from shop.order_lines), (select count(*) from shop.order_totals)";
+    let count = |client: &mut postgres::Client| {
+        let row = client.query_one(counts, &[]).unwrap();
+        (0..row.len())
+            .map(|at| row.get::<_, i64>(at))
+            .collect::<Vec<_>>()
+    };
+    let made = [10_000, 1_000, 3_000, 50_000, 150_000, 50_000];
+    assert_eq!(count(&mut client), made);
+    let queries = include_str!("../src/serve/sample/queries.sql");
+    for query in queries.split_terminator(";\n") {
+        let rows = client.simple_query(query).unwrap();
+        let is_row = |message: &&SimpleQueryMessage| matches!(message, SimpleQueryMessage::Row(_));
+        assert!(rows.iter().filter(is_row).count() > 3, "{query}");
+    }
+    // Its sequences go on where its rows end.
+    let order = client
+        .query_one(
+            "insert into shop.orders (customer_id) values (17) returning id, status::text",
+            &[],
+        )
+        .unwrap();
+    assert_eq!((order.get(0), order.get(1)), (50_001, "placed"));
+    let refused = client.batch_execute(
+        "insert into shop.customers (name, email, country, joined)
+         select name, upper(email), country, joined from shop.customers where id = 1",
+    );
+    assert_eq!(code(&refused.unwrap_err()), &SqlState::UNIQUE_VIOLATION);
+    served.kill();
+    let served = Served::start(&arguments);
+    let mut client = served.connect();
+    let mut changed = made;
+    changed[3] += 1;
+    assert_eq!(count(&mut client), changed);
+}

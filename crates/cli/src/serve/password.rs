@@ -1,17 +1,13 @@
 //! The password of the first user, from a file: it is in no list of processes and in no history of
 //! a shell.
 
-use std::{
-    path::Path,
-    sync::{Arc, mpsc},
-};
+use std::{path::Path, sync::Arc};
 
 use server::Verifier;
-use types::{Result, SqlError, SqlState};
+use types::{Result, SqlError};
 use weft::Database;
 
-/// The user that a database has from the beginning.
-const USER: &str = "weft";
+use super::startup::{self, USER, Unheard};
 
 /// What is kept of a password. What is in that form already is kept as it is.
 pub(super) fn keep(password: &str) -> Result<String> {
@@ -43,40 +39,10 @@ pub(super) fn read(file: &Path) -> bench::Result<String> {
 pub(super) fn set(
     workers: &Database,
     database: &Arc<sql::Database>,
-    verifier: String,
+    verifier: &str,
 ) -> bench::Result<()> {
-    let (answer, answers) = mpsc::channel();
-    let database = database.clone();
-    workers.workers()[0].spawn(move |context| async move {
-        let mut session = sql::Session::new(&database, context.engine_session(), USER);
-        session.keep_passwords(keep);
-        // It has no quotes in it.
-        let text = format!("alter role {USER} login password '{verifier}'");
-        let altered = session.execute(&text, &mut Unheard).await;
-        // Nobody is there to hear it if the database is being closed.
-        let _ = answer.send(altered);
-    });
-    let closed = || {
-        let message = "the database was closed meanwhile";
-        Err(SqlError::new(SqlState::ADMIN_SHUTDOWN, message))
-    };
-    let altered = answers.recv().unwrap_or_else(|_| closed());
+    // It has no quotes in it.
+    let text = format!("alter role {USER} login password '{verifier}'");
+    let altered = startup::execute(workers, database, text, Unheard);
     altered.map_err(|error| bench::Error::run(format!("the password was not set: {error}")))
-}
-
-/// Takes results that nobody looks at.
-struct Unheard;
-
-impl sql::Sink for Unheard {
-    fn fields(&mut self, _: &[sql::Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &sql::ResultRow<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn complete(&mut self, _: sql::Tag) -> Result<()> {
-        Ok(())
-    }
 }

@@ -1,0 +1,61 @@
+//! `--sample`: a shop's database, for those who want something to ask.
+//!
+//! It is made by one transaction, in a schema of its own: a kill meanwhile leaves nothing, and
+//! where there is such a schema already the first statement fails and nothing is touched.
+
+use std::sync::Arc;
+
+use bench::progress::Progress;
+use types::{Result, SqlState};
+use weft::Database;
+
+use super::startup;
+use crate::directory::Showing;
+
+const SHOP: &str = include_str!("sample/shop.sql");
+
+/// What is worth trying with it.
+pub(super) const QUERIES: &str = include_str!("sample/queries.sql");
+
+/// Makes the sample database, unless it is there.
+pub(super) fn make(workers: &Database, database: &Arc<sql::Database>) -> bench::Result<()> {
+    let loading = Loading {
+        showing: Showing::new("making the sample database"),
+        done: 0,
+        // Each of them ends a line.
+        total: SHOP.matches(";\n").count() as u64,
+    };
+    match startup::execute(workers, database, SHOP.to_owned(), loading) {
+        Ok(()) => Progress::stderr().note("the sample database is in the schema shop"),
+        Err(error) if error.state() == SqlState::DUPLICATE_SCHEMA => Progress::stderr()
+            .note("there is a schema shop already: no sample database is made, nothing is changed"),
+        Err(error) => {
+            let message = format!("the sample database was not made: {error}");
+            return Err(bench::Error::run(message));
+        }
+    }
+    Ok(())
+}
+
+/// Shows how many statements are done.
+struct Loading {
+    showing: Showing,
+    done: u64,
+    total: u64,
+}
+
+impl sql::Sink for Loading {
+    fn fields(&mut self, _: &[sql::Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &sql::ResultRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: sql::Tag) -> Result<()> {
+        self.done += 1;
+        self.showing.show(self.done, self.total);
+        Ok(())
+    }
+}
