@@ -11,7 +11,7 @@ pub enum InFlight {
 }
 
 /// When the next task takes the place of a finished one, or of one that waits for the device
-/// ([`from_device`](crate::from_device)). Tasks that wait for other events have left the
+/// ([`Wait::Device`](crate::Wait::Device)). Tasks that wait for other events have left the
 /// rotation in all of them, and come back to it when they are woken. What is said of reads that
 /// wait or are refused, whoever carries out the reads sees to
 /// ([`WorkerLocal::schedule`](crate::WorkerLocal::schedule)).

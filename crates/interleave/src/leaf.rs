@@ -21,6 +21,9 @@
 //! 5. A leaf that is polled or dropped, by whomever, is disarmed first.
 //! 6. A panic that comes out of a leaf resumed directly does not end the task: the
 //!    root is polled next, and gets the panic from the leaf.
+//! 7. An [`Observed`](crate::Observed) future in which something waits for memory counts as one
+//!    more thing that does: `ambiguous`. So the root is polled next, or, if all of it is inside one
+//!    leaf, that one (rule 2), and on the way down the observer.
 //!
 //! So whenever a leaf is resumed directly, it is the only thing in the task that
 //! waits, and polling the root would have led to it and nowhere else.

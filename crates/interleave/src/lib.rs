@@ -13,7 +13,8 @@
 //! | many like bodies within one turn | [`together`], [`Grouped`] |
 //! | directly resumable operations | [`Leaf`] |
 //! | what is seldom, and waits long | [`Nested`] |
-//! | waits for a device | [`from_device`], [`Scheduling`] |
+//! | what is waited for | [`Wait`], [`noting`], [`Scheduling`] |
+//! | to see each resumption and wait | [`Observed`], [`noted_wait`] |
 //! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
 //! | what comes from outside, as bytes to sockets do | [`Outside`] |
 //! | threads | [`Runtime`] |
@@ -21,12 +22,11 @@
 //! | closed loops without allocation | [`Source`] |
 //!
 //! A worker distinguishes three kinds of wait: *memory* (a [`Touch`]: the slot is
-//! resumed after the others had a turn), *device* ([`from_device`]) and *event* (any other
-//! `Pending`); in both the slot is parked until its waker is called. The crate knows
-//! nothing of databases.
+//! resumed after the others had a turn), *device* ([`Wait::Device`]) and *event* (any other
+//! `Pending`); in both the slot is parked until its waker is called. What kind of event it is
+//! can be noted, for counters and observers. The crate knows nothing of databases.
 
 mod config;
-mod device;
 mod group;
 mod inbox;
 mod injection;
@@ -34,6 +34,7 @@ mod interleaver;
 mod leaf;
 mod lookup;
 mod nested;
+mod observed;
 mod outside;
 mod policy;
 mod prefetch;
@@ -49,11 +50,11 @@ mod timer;
 mod touch;
 mod tuner;
 mod visits;
+mod wait;
 mod wake;
 mod worker;
 
 pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, VISIT_DELAY_US_MAX, WorkerConfig};
-pub use device::{FromDevice, from_device};
 pub use group::{GroupTouch, Grouped, together};
 #[cfg(feature = "simulation")]
 pub use injection::{is_injected, passed, with_injector};
@@ -61,6 +62,7 @@ pub use interleaver::{Costs, Interleaver};
 pub use leaf::Leaf;
 pub use lookup::{Execution, Lookup, look_up_all};
 pub use nested::Nested;
+pub use observed::Observed;
 pub use outside::Outside;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;
@@ -68,6 +70,7 @@ pub use stats::WorkerStats;
 pub use task::{FromFn, InPlace, JoinHandle, Lost, Place, Source};
 pub use timer::{Clock, Sleep, sleep};
 pub use touch::{Touch, YieldNow, yield_now};
+pub use wait::{Noting, Wait, note_wait, noted_wait, noting};
 pub use worker::{Handle, Rouser, Worker, WorkerLocal};
 
 /// The README's example, compiled and run with the tests.

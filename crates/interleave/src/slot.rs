@@ -9,10 +9,10 @@
 //!
 //! # The three kinds of wait, as seen here
 //! - *Memory*: a [`Touch`](crate::Touch) was polled under the slot's own context and noted
-//!   `Wait::Memory`. The scheduler comes back without being told to.
-//! - *Device*: a [`FromDevice`](crate::FromDevice) was pending, no matter under whose context,
-//!   and noted `Wait::Device`, unless memory is waited for besides.
-//! - *Event*: everything else. Nothing was noted. As for a device, the slot leaves the hot
+//!   [`Wait::Memory`]. The scheduler comes back without being told to.
+//! - *Device*: somebody noted [`Wait::Device`], no matter under whose context, and memory is not
+//!   waited for besides.
+//! - *Event*: everything else, whatever was noted. As for a device, the slot leaves the hot
 //!   rotation, and whoever completes the wait calls the waker.
 //!
 //! # Fields, and who may touch them when
@@ -26,7 +26,7 @@
 //!   [`Slot::postpone`] knows whose panic it was.
 //! - `fallen`: the panic of a leaf that was resumed directly, kept until the root
 //!   polls that leaf.
-//! - `wait`, `ambiguous`: notes of the current poll, see `leaf.rs`.
+//! - `noted`, `ambiguous`: notes of the current poll, see `wait.rs` and `leaf.rs`.
 
 use std::{
     any::Any,
@@ -42,6 +42,7 @@ use crate::{
     stage::Stage,
     task::drop_quietly,
     timer::Timers,
+    wait::Wait,
     wake::{WakeHandle, Waking},
 };
 
@@ -52,19 +53,23 @@ thread_local! {
 
 /// Why the last poll returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// A prefetch is under way; resume after the others had a turn.
-    Memory,
-    /// Somebody will call the waker.
-    Event,
-    /// The same, when the device has answered.
-    Device,
+pub(crate) struct Noted {
+    pub(crate) wait: Wait,
+    /// It stays in the rotation; otherwise somebody will call the waker.
+    pub(crate) is_hot: bool,
+}
+
+impl Noted {
+    const NOTHING: Noted = Noted {
+        wait: Wait::Event,
+        is_hot: false,
+    };
 }
 
 /// How a resumption ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resumed {
-    Pending(Wait),
+    Pending(Noted),
     Done,
 }
 
@@ -95,7 +100,7 @@ pub(crate) struct Slot {
     /// Address of the wake handle, which identifies contexts of this slot.
     identity: *const (),
     direct: Cell<bool>,
-    wait: Cell<Wait>,
+    noted: Cell<Noted>,
     /// Where the slot waits, or last waited, for memory.
     stage: Cell<Stage>,
     /// Something besides the armed leaf waits for memory: resume at the root.
@@ -124,7 +129,7 @@ impl Slot {
             next: Cell::new(None),
             direct: Cell::new(false),
             fallen: Cell::new(None),
-            wait: Cell::new(Wait::Event),
+            noted: Cell::new(Noted::NOTHING),
             stage: Cell::default(),
             ambiguous: Cell::new(false),
             suspends: Cell::new(suspends),
@@ -185,7 +190,7 @@ impl Slot {
     #[inline]
     pub(crate) unsafe fn resume(&self) -> Resumed {
         let _current = Entered::new(self);
-        self.wait.set(Wait::Event);
+        self.noted.set(Noted::NOTHING);
         let mut context = Context::from_waker(&self.waker);
         if let Some(armed) = self.armed.get() {
             self.direct.set(true);
@@ -194,7 +199,7 @@ impl Slot {
             let finished = unsafe { (armed.resume)(armed.leaf, &mut context) };
             self.direct.set(false);
             if !finished {
-                return Resumed::Pending(self.wait.get());
+                return Resumed::Pending(self.noted.get());
             }
         }
         self.poll_root(&mut context)
@@ -204,7 +209,7 @@ impl Slot {
     fn poll_root(&self, context: &mut Context<'_>) -> Resumed {
         self.armed.set(None);
         self.ambiguous.set(false);
-        self.wait.set(Wait::Event);
+        self.noted.set(Noted::NOTHING);
         // SAFETY: the callers promise that no other resumption of this slot runs,
         // and nobody else borrows the root meanwhile.
         match unsafe { (*self.root.get()).poll(context) } {
@@ -218,7 +223,7 @@ impl Slot {
                 if self.ambiguous.get() {
                     self.armed.set(None);
                 }
-                Resumed::Pending(self.wait.get())
+                Resumed::Pending(self.noted.get())
             }
         }
     }
@@ -229,17 +234,32 @@ impl Slot {
         self.stage.get()
     }
 
-    /// Notes that a touch was polled. Whether it is to wait.
+    /// Notes that something is to stay in the rotation. Whether it does.
     #[inline(always)]
-    pub(crate) fn touched(&self, stage: Stage) -> bool {
+    pub(crate) fn touched(&self, stage: Stage, wait: Wait) -> bool {
         let suspends = self.suspends.get();
         if suspends {
             self.stage.set(stage);
-            self.wait.set(Wait::Memory);
+            self.noted.set(Noted { wait, is_hot: true });
             // A leaf around the touch takes this back and arms itself.
             self.ambiguous.set(true);
         }
         suspends
+    }
+
+    /// Notes what is waited for until the waker is called.
+    pub(crate) fn note(&self, wait: Wait) {
+        let noted = self.noted.get();
+        if !noted.is_hot && wait > noted.wait {
+            self.noted.set(Noted {
+                wait,
+                is_hot: false,
+            });
+        }
+    }
+
+    pub(crate) fn noted(&self) -> Noted {
+        self.noted.get()
     }
 
     /// Whether the armed leaf's body is on the stack.
@@ -335,29 +355,23 @@ pub(crate) fn with_slot<R>(
     f(own, context)
 }
 
-/// Notes that the slot being resumed on this thread, if there is one, waits for a device.
-pub(crate) fn note_device_wait() {
+/// Runs `f` with the slot that is being resumed on this thread, if there is one. Whose waker
+/// is in use does not matter.
+#[inline(always)]
+pub(crate) fn current<R>(f: impl FnOnce(&Slot) -> R) -> Option<R> {
     let current = CURRENT.get();
     // SAFETY: as in `with_slot`.
-    if let Some(slot) = unsafe { current.as_ref() }
-        && slot.wait.get() == Wait::Event
-    {
-        slot.wait.set(Wait::Device);
-    }
+    unsafe { current.as_ref() }.map(f)
 }
 
 /// Whether the running code is in a slot whose touches suspend.
 #[inline(always)]
 pub(crate) fn in_suspending_slot() -> bool {
-    let current = CURRENT.get();
-    // SAFETY: as in `with_slot`.
-    !current.is_null() && unsafe { (*current).suspends.get() }
+    current(|slot| slot.suspends.get()).unwrap_or(false)
 }
 
-/// The timers of the worker whose slot is being resumed on this thread. Whose
-/// waker is in use does not matter: a timer calls the waker it was given.
+/// The timers of the worker whose slot is being resumed on this thread: a timer calls the waker
+/// that it was given.
 pub(crate) fn timers() -> Option<Rc<Timers>> {
-    let current = CURRENT.get();
-    // SAFETY: as in `with_slot`.
-    unsafe { current.as_ref() }.map(|slot| slot.timers.clone())
+    current(|slot| slot.timers.clone())
 }

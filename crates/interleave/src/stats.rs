@@ -44,12 +44,18 @@ counters! {
     tasks_cancelled,
     /// Times a slot was resumed.
     resumptions,
-    /// Waits for memory: suspensions behind a prefetch.
+    /// Waits for memory: suspensions behind a prefetch, and to let others have a turn.
     waits_memory,
     /// Waits for the device to read, or for leave to ask it.
     waits_device,
-    /// Waits for another transaction, a client, a timer, or a device that writes.
+    /// Waits for events, whatever they are: those that follow, timers, other tasks.
     waits_event,
+    /// Of these, waits for a lock ([`Wait::Lock`](crate::Wait::Lock)).
+    waits_lock,
+    /// Of these, waits for a log ([`Wait::Log`](crate::Wait::Log)).
+    waits_log,
+    /// Of these, waits for a client ([`Wait::Client`](crate::Wait::Client)).
+    waits_client,
     /// Times a worker went to sleep in the kernel.
     sleeps,
     /// Tasks the workers keep in flight now (a level, not a count).

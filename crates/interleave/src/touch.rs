@@ -6,7 +6,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use crate::{policy::Point, slot::with_slot, stage::Stage};
+use crate::{
+    policy::Point,
+    slot::with_slot,
+    stage::Stage,
+    wait::{Wait, note_wait},
+};
 
 /// A memory wait: pending once, so that other slots run while a prefetch is under
 /// way. Made by [`crate::Policy::touch`] and [`crate::yield_now`].
@@ -38,7 +43,7 @@ impl Future for Touch {
         }
         let stage = self.stage;
         if with_slot(context, |slot, _| {
-            slot.is_some_and(|slot| slot.touched(stage))
+            slot.is_some_and(|slot| slot.touched(stage, Wait::Memory))
         }) {
             self.suspended = true;
             Poll::Pending
@@ -48,7 +53,7 @@ impl Future for Touch {
     }
 }
 
-/// Lets every other slot have a turn: as a wait for memory where the worker
+/// Lets every other slot have a turn ([`Wait::Turn`]): as a wait for memory where the worker
 /// keeps several tasks in flight, else as an event, so that messages and parked
 /// tasks come to their right too. Outside a worker it returns at once.
 pub fn yield_now() -> YieldNow {
@@ -72,13 +77,14 @@ impl Future for YieldNow {
         }
         crate::injection::passed(POINT);
         let in_slot = with_slot(context, |slot, _| {
-            slot.map(|slot| slot.touched(Stage::of(POINT)))
+            slot.map(|slot| slot.touched(Stage::of(POINT), Wait::Turn))
         });
-        let Some(waits_for_memory) = in_slot else {
+        let Some(is_hot) = in_slot else {
             return Poll::Ready(());
         };
         self.suspended = true;
-        if !waits_for_memory {
+        if !is_hot {
+            note_wait(Wait::Turn);
             context.waker().wake_by_ref();
         }
         Poll::Pending

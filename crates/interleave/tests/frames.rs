@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use interleave::{Clock, InFlight, JoinHandle, Worker, WorkerConfig, WorkerLocal, from_device};
+use interleave::{Clock, InFlight, JoinHandle, Wait, Worker, WorkerConfig, WorkerLocal, noting};
 
 const FRAME_BYTES: usize = 4096;
 const IN_FLIGHT: usize = 8;
@@ -52,7 +52,7 @@ fn wait(worker: &mut Worker<Ledger>, tasks: usize, what: For) -> Vec<JoinHandle<
             let frame = [1u8; FRAME_BYTES];
             match what {
                 For::Client => pending::<()>().await,
-                For::Device => from_device(pending()).await,
+                For::Device => noting(Wait::Device, pending()).await,
             }
             black_box(&frame);
         })

@@ -11,7 +11,7 @@ use std::{
 };
 
 use interleave::{
-    Clock, InFlight, JoinHandle, Scheduling, Worker, WorkerConfig, WorkerLocal, from_device,
+    Clock, InFlight, JoinHandle, Scheduling, Wait, Worker, WorkerConfig, WorkerLocal, noting,
     yield_now,
 };
 
@@ -50,10 +50,13 @@ impl Device {
             due: None,
             waker: None,
         });
-        from_device(Reading {
-            device: self.clone(),
-            index: reads.len() - 1,
-        })
+        noting(
+            Wait::Device,
+            Reading {
+                device: self.clone(),
+                index: reads.len() - 1,
+            },
+        )
     }
 
     fn take_over(&self) {

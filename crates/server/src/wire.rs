@@ -12,6 +12,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use interleave::{Wait, note_wait};
 use types::{Result, SqlError, SqlState};
 
 use crate::{
@@ -139,7 +140,8 @@ impl Wire {
         leave: usize,
     ) -> Poll<std::result::Result<(), Ended>> {
         while self.output.unsent().len() > leave {
-            match ready!(self.stream.poll_write(context, self.output.unsent())) {
+            let polled = self.stream.poll_write(context, self.output.unsent());
+            match ready!(of_client(polled)) {
                 Ok(count) if count > 0 => {
                     self.output.sent(count);
                     self.counters.bytes_sent.add(count as u64);
@@ -153,7 +155,8 @@ impl Wire {
 
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<std::result::Result<(), Ended>> {
         let room = self.conversation.input.room();
-        Poll::Ready(match ready!(self.stream.poll_read(context, room)) {
+        let polled = self.stream.poll_read(context, room);
+        Poll::Ready(match ready!(of_client(polled)) {
             Ok(count) if count > 0 => {
                 self.conversation.input.arrived(count);
                 self.counters.bytes_received.add(count as u64);
@@ -168,6 +171,14 @@ impl Wire {
         self.conversation.enter(Phase::Closed);
         Ended::Lost
     }
+}
+
+/// Notes whom the task waits for, if it does.
+fn of_client<T>(polled: Poll<T>) -> Poll<T> {
+    if polled.is_pending() {
+        note_wait(Wait::Client);
+    }
+    polled
 }
 
 fn lost() -> SqlError {

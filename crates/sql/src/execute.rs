@@ -164,6 +164,20 @@ pub(crate) trait Operator {
     /// Dropping the future ends the execution; its transaction can go on from a savepoint.
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f>;
 
+    /// Reads what it has still to read of tables, and keeps it, so that nothing that is written from
+    /// now on is in its rows; false if it cannot, and has all rows to be taken from it for that.
+    /// Those can which lock rows, and are not to lock rows that nobody has asked for, and those that
+    /// only hand on what they are given.
+    ///
+    /// # Errors
+    /// As [`Operator::next`].
+    ///
+    /// # Cancellation
+    /// As [`Operator::next`].
+    fn settle<'f>(&'f mut self, _: &'f Run<'_>) -> Step<'f> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
     /// Begins again, perhaps with other parameters.
     fn rewind(&mut self);
 }
@@ -213,6 +227,11 @@ impl<'p> Input<'p> {
         self.batch = self.all(run).await?;
         self.taken = 0;
         Ok(())
+    }
+
+    /// As [`Operator::settle`].
+    pub(crate) fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.operator.settle(run)
     }
 
     pub(crate) fn rewind(&mut self) {

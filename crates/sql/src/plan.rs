@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] is immutable and shared by all sessions that execute its statement; what a running
 //! execution has is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
-//! in two steps: conditions are moved to where they cost least (`push.rs`) and subqueries become
-//! joins where they can (`decorrelate.rs`); then each relation is given its operator (`lower.rs`,
+//! in two steps: conditions are moved to where they cost least (`push.rs`), subqueries become joins
+//! where they can (`decorrelate.rs`), and what nobody uses is left out (`prune.rs`); then each relation is given its operator (`lower.rs`,
 //! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
 //! `column_test.rs`). In
 //! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
@@ -21,6 +21,7 @@ mod lower;
 mod order;
 mod ordering;
 mod points;
+mod prune;
 mod push;
 #[cfg(test)]
 mod shown;

@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans; their execution | `query.rs`; `execution.rs` |
+//! | plans; their execution; what of them stays open | `query.rs`; `execution.rs`; `suspended.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
@@ -51,6 +51,7 @@ mod sequence;
 mod set_constraints;
 mod settings;
 mod stored_text;
+mod suspended;
 #[cfg(test)]
 mod tests;
 
@@ -77,6 +78,7 @@ use self::{
     named::Statements,
     query::Planned,
     settings::{Effects, Values},
+    suspended::SuspendedQueries,
 };
 use crate::{
     advisory::SessionLocks,
@@ -238,6 +240,7 @@ pub struct Session {
     advisory: SessionLocks,
     statements: Statements,
     cursors: Vec<Cursor>,
+    suspended: SuspendedQueries,
     /// How many batches its statements have handed on, all together.
     batches: Cell<u32>,
     patterns: Patterns,
@@ -266,6 +269,7 @@ impl Session {
             advisory: SessionLocks::new(&database.advisory),
             statements: Statements::default(),
             cursors: Vec::new(),
+            suspended: SuspendedQueries::default(),
             batches: Cell::new(0),
             patterns: Patterns::default(),
             plans: RefCell::default(),

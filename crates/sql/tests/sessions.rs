@@ -252,7 +252,51 @@ fn an_aggregate_of_an_outer_query_is_refused() {
     assert_eq!(one(&mut bed, text), "500;700");
 }
 
-/// Polls until a session holds a lock, or not.
+/// What an open cursor has still to give is computed before its transaction writes; rows that it
+/// locks were then all locked at once, and whoever takes work from a queue row by row kept all of it
+/// from the others.
+#[test]
+fn a_cursor_locks_the_rows_that_were_fetched_and_no_others() {
+    let mut bed = accounts();
+    let other = bed.client();
+    bed.run("begin; declare c cursor for select id from account order by id for update")
+        .unwrap();
+    assert_eq!(one(&mut bed, "fetch c"), "1");
+    bed.run("insert into account values (3, 300)").unwrap();
+    let free = "select id from account order by id for update skip locked";
+    assert_eq!(one_in(&mut bed, &other, free), "2");
+    assert_eq!(one(&mut bed, "fetch all from c"), "2");
+    assert_eq!(one_in(&mut bed, &other, free), "");
+}
+
+#[test]
+fn a_cursor_that_has_failed_is_there_and_cannot_be_run_on() {
+    let mut bed = accounts();
+    let failing = "begin; declare c cursor for select 1 / (id - 2) from account order by id; \
+                   savepoint s";
+    // At the fetch, and before a statement that writes.
+    for writing in ["", "update account set balance = 1"] {
+        bed.run(failing).unwrap();
+        bed.run(writing).unwrap();
+        assert_eq!(state(&mut bed, "fetch all from c"), "22012");
+        bed.run("rollback to s").unwrap();
+        assert_eq!(state(&mut bed, "fetch all from c"), "55000");
+        bed.run("rollback to s; close c; rollback").unwrap();
+    }
+}
+
+#[test]
+fn cursors_of_earlier_transactions_stay_when_one_cannot_be_completed() {
+    let mut bed = accounts();
+    bed.run("begin; declare kept cursor with hold for select id from account order by id; commit")
+        .unwrap();
+    let failing = "begin; declare c cursor with hold for select 1 / (id - 2) from account; commit";
+    assert_eq!(state(&mut bed, failing), "22012");
+    assert_eq!(one(&mut bed, "fetch all from kept"), "1;2");
+    assert_eq!(state(&mut bed, "fetch c"), "34000");
+}
+
+/// Whether a session gets a lock at once.
 fn lock_in(bed: &mut Bed, client: &Client, key: &str) -> String {
     one_in(bed, client, &format!("select pg_try_advisory_lock({key})"))
 }

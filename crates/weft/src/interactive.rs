@@ -22,13 +22,13 @@ mod registry;
 use std::{
     fmt,
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex},
 };
 
 use async_channel::{Receiver, Sender};
 use futures_channel::oneshot;
-use interleave::{Interleaved, JoinHandle};
+use interleave::{Interleaved, JoinHandle, Wait, noting};
 
 pub use self::blocking::BlockingTransaction;
 pub(crate) use self::registry::Registry;
@@ -148,7 +148,7 @@ async fn serve(
         }
     };
     let _ = ready.send(Ok(()));
-    while let Ok(command) = commands.recv().await {
+    while let Ok(command) = noting(Wait::Client, pin!(commands.recv())).await {
         match command {
             Command::Operate(operation) => operation(&transaction).await,
             Command::Commit(reply) => {

@@ -57,10 +57,18 @@ pub struct Stats {
     pub writes: u64,
     /// Records handed out by scans of committed transactions.
     pub scanned: u64,
-    /// Waits for memory: suspensions behind a prefetch.
+    /// Waits for memory: suspensions behind a prefetch, and to let others have a turn.
     pub waits_memory: u64,
-    /// Waits for another transaction, a client or a timer.
+    /// Waits for the device to read.
+    pub waits_device: u64,
+    /// Waits for events, whatever they are: another transaction, the log, a client, a timer.
     pub waits_event: u64,
+    /// Of these, waits for a lock.
+    pub waits_lock: u64,
+    /// Of these, waits for the log.
+    pub waits_log: u64,
+    /// Of these, waits for a client.
+    pub waits_client: u64,
     /// Times a transaction was resumed.
     pub resumptions: u64,
     /// Transactions that the workers keep in flight now, summed.
@@ -146,7 +154,11 @@ impl Stats {
             writes: transactions.writes,
             scanned: transactions.scanned,
             waits_memory: workers.waits_memory,
+            waits_device: workers.waits_device,
             waits_event: workers.waits_event,
+            waits_lock: workers.waits_lock,
+            waits_log: workers.waits_log,
+            waits_client: workers.waits_client,
             resumptions: workers.resumptions,
             in_flight: workers.in_flight,
             sleeps: workers.sleeps,
@@ -216,8 +228,15 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "waits         {} for memory, {} for events; {} resumptions, {} sleeps",
-            self.waits_memory, self.waits_event, self.resumptions, self.sleeps
+            "waits         {} for memory, {} for the device, {} for events ({} locks, {} log, {} clients); {} resumptions, {} sleeps",
+            self.waits_memory,
+            self.waits_device,
+            self.waits_event,
+            self.waits_lock,
+            self.waits_log,
+            self.waits_client,
+            self.resumptions,
+            self.sleeps
         )?;
         writeln!(
             f,

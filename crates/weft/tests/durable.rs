@@ -35,6 +35,10 @@ fn records_and_tables_are_there_again() {
             .unwrap();
         }
     }
+    // The worker's counters are told before it sleeps.
+    while db.stats().waits_log == 0 {
+        std::thread::yield_now();
+    }
     // Closing writes what is relaxed.
     db.close();
     drop(db);

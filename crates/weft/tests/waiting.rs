@@ -125,6 +125,12 @@ fn a_lock_that_is_held_for_long_is_in_nobody_elses_way() {
     }
     let total = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &1).await);
     assert_eq!(total.unwrap(), Some(21));
+    // The worker's counters are told before it sleeps.
+    while db.stats().waits_lock < 4 {
+        std::thread::yield_now();
+    }
+    let stats = db.stats();
+    assert!(stats.waits_event >= stats.waits_lock + stats.waits_client);
 }
 
 /// Every transaction commits, the second time at the latest: the retry has the record

@@ -16,7 +16,7 @@ use std::{
 };
 
 use ::io::{Buffer, File, Full, Pass, Port, Priority, Transfer};
-use interleave::{Nested, from_device};
+use interleave::{Nested, Wait, noting};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -307,7 +307,9 @@ impl Session {
         wanted: &'s [ColdAddress],
         priority: Priority,
     ) -> Nested<'s, Result<Vec<Fetched>, Error>> {
-        Nested::new(async move { from_device(pin!(self.read_all(wanted, priority))).await })
+        Nested::new(
+            async move { noting(Wait::Device, pin!(self.read_all(wanted, priority))).await },
+        )
     }
 
     async fn read_all(

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use interleave::{Nested, from_device};
+use interleave::{Nested, Wait, noting};
 use io::Priority;
 use memory::Exhausted;
 
@@ -39,7 +39,7 @@ impl Session {
                 .cold()
                 .expect("who has cold records has a tier");
             let fetch = pin!(self.fetch(tier, address, priority));
-            let fetched = from_device(fetch).await?;
+            let fetched = noting(Wait::Device, fetch).await?;
             self.promote_if_worth_it(slot, &fetched);
             Ok(fetched)
         })

@@ -1,6 +1,6 @@
 //! Waiting for one's turn at a record or a table.
 //!
-//! An event wait, without a pin: afterwards the operation begins again from the key.
+//! An event wait ([`Wait::Lock`]), without a pin: afterwards the operation begins again from the key.
 //! It ends when the lock is handed over, when the record is gone, when the transaction
 //! is over (a sibling under the same `join` was aborted), or when its time is up.
 
@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use interleave::{Sleep, sleep};
+use interleave::{Sleep, Wait, note_wait, sleep};
 
 use super::{Gate, Place, Strength, TableLockMode, Ticket, record::Answer};
 use crate::{
@@ -135,6 +135,7 @@ impl Future for Waiting<'_> {
         }
         let is_late = this.is_late(context);
         if this.ticket.answer() == Answer::Waiting && !is_late {
+            note_wait(Wait::Lock);
             return Poll::Pending;
         }
         let answer = this.end();

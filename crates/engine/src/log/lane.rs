@@ -24,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-use interleave::Clock;
+use interleave::{Clock, Wait, noting};
 use io::{Buffer, File, Port, Transfer};
 use memory::Reservation;
 
@@ -221,8 +221,10 @@ impl LaneWriter {
                     waiting.get_or_insert_with(|| WaitingForRoom::begin(self));
                     match room {
                         // Boxed: rare, and large.
-                        Room::NoSegment => Box::pin(self.prepare_segment()).await,
-                        _ => ring.await,
+                        Room::NoSegment => {
+                            noting(Wait::Log, Box::pin(self.prepare_segment())).await;
+                        }
+                        _ => noting(Wait::Log, ring).await,
                     }
                 }
             }
@@ -239,7 +241,7 @@ impl LaneWriter {
         while self.is_congested() {
             let ring = self.room.next();
             self.busy.set(true);
-            ring.await;
+            noting(Wait::Log, ring).await;
         }
     }
 

@@ -7,6 +7,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use interleave::{Wait, note_wait};
+
 use crate::{error::Error, session::Session, timestamp::Timestamp};
 
 /// Waits, as an event, until everything up to a timestamp is durable. Without a log
@@ -48,10 +50,14 @@ impl Future for Durable {
             timestamp,
             number,
         } = &mut *self;
-        match session.lane() {
+        let polled = match session.lane() {
             Some(lane) => lane.poll_durable(*timestamp, number, context),
             None => Poll::Ready(Ok(())),
+        };
+        if polled.is_pending() {
+            note_wait(Wait::Log);
         }
+        polled
     }
 }
 

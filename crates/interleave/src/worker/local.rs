@@ -18,7 +18,7 @@ pub trait WorkerLocal: 'static {
     fn poll(&self, _idle: bool) {}
 
     /// Called between rounds in which tasks began to wait for the device
-    /// ([`from_device`](crate::from_device)), unless [`WorkerLocal::poll`] is soon called: what
+    /// ([`Wait::Device`](crate::Wait::Device)), unless [`WorkerLocal::poll`] is soon called: what
     /// they asked of it may have been held back until now, to be handed over at once.
     fn hand_over(&self) {}
 
@@ -40,7 +40,7 @@ pub trait WorkerLocal: 'static {
     }
 
     /// The frames of tasks take up so many bytes, in so many places, open or kept for others.
-    /// How many tasks may wait for the device ([`from_device`](crate::from_device)) while others
+    /// How many tasks may wait for the device ([`Wait::Device`](crate::Wait::Device)) while others
     /// begin. Called when frames have come to take up more, and with
     /// [`WorkerLocal::housekeep`].
     fn frames(&self, _bytes: usize, _places: usize) -> usize {

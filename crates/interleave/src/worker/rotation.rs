@@ -4,9 +4,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
-    slot::{Payload, Resumed, Slot, Wait},
+    slot::{Payload, Resumed, Slot},
     stage::Stage,
     task::end,
+    wait::Wait,
     worker::{HotSlot, Whereabouts, Worker, WorkerLocal},
 };
 
@@ -56,11 +57,11 @@ impl<L: WorkerLocal> Worker<L> {
                 // SAFETY: as above; slots of the rotation have a future; nothing
                 // else is being resumed here.
                 match unsafe { slot.resume() } {
-                    Resumed::Pending(Wait::Memory) => {
+                    Resumed::Pending(noted) if noted.is_hot => {
                         self.stats.waits_memory += 1;
                         self.hot.wait(hot, slot.stage());
                     }
-                    Resumed::Pending(wait) => self.park(slot, wait),
+                    Resumed::Pending(noted) => self.park(slot, noted.wait),
                     Resumed::Done => {
                         if self.finished(slot, refill) {
                             if starts_left > 0 {
@@ -84,9 +85,15 @@ impl<L: WorkerLocal> Worker<L> {
             *place = Whereabouts::AtDevice;
             self.stats.waits_device += 1;
             self.asks_device();
-        } else {
-            *place = Whereabouts::Parked;
-            self.stats.waits_event += 1;
+            return;
+        }
+        *place = Whereabouts::Parked;
+        self.stats.waits_event += 1;
+        match wait {
+            Wait::Lock => self.stats.waits_lock += 1,
+            Wait::Log => self.stats.waits_log += 1,
+            Wait::Client => self.stats.waits_client += 1,
+            Wait::Event | Wait::Turn | Wait::Device | Wait::Memory => {}
         }
     }
 

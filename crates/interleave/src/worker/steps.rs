@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    slot::{Resumed, Wait},
+    slot::Resumed,
     worker::{Running, Worker, WorkerLocal},
 };
 
@@ -33,8 +33,8 @@ impl<L: WorkerLocal> Worker<L> {
         let slot = unsafe { hot.get() };
         // SAFETY: as above.
         match catch_unwind(AssertUnwindSafe(|| unsafe { slot.resume() })) {
-            Ok(Resumed::Pending(Wait::Memory)) => self.hot.wait(hot, slot.stage()),
-            Ok(Resumed::Pending(wait)) => self.park(slot, wait),
+            Ok(Resumed::Pending(noted)) if noted.is_hot => self.hot.wait(hot, slot.stage()),
+            Ok(Resumed::Pending(noted)) => self.park(slot, noted.wait),
             Ok(Resumed::Done) => {
                 self.finished(slot, false);
             }

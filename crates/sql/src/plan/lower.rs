@@ -50,7 +50,7 @@ fn planned(
     parameters: usize,
     keeps_sources: bool,
 ) -> Result<Planned> {
-    let relation = super::push::pushed(relation);
+    let relation = super::push::pushed(relation, outputs);
     let estimator = Estimator::new(&relation);
     let relation = super::order::ordered(relation, &estimator);
     let mut lowering = Lowering {

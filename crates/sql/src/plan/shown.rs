@@ -7,7 +7,7 @@ use crate::relation::Relation;
 
 /// How many rows a bound relation is thought to have.
 pub(crate) fn estimated_rows(relation: Relation) -> f64 {
-    let relation = super::push::pushed(relation);
+    let relation = super::push::pushed(relation, &[]);
     Estimator::new(&relation).rows(&relation)
 }
 

@@ -207,9 +207,7 @@ impl Session {
                     self.changes.release(transaction, &savepoint.mark)?;
                 }
                 self.block.savepoints.truncate(at);
-                for cursor in &mut self.cursors {
-                    cursor.depth = cursor.depth.min(at);
-                }
+                self.suspended.release(at);
                 sink.complete(Tag::Word("RELEASE"))
             }
             _ => Err(SqlError::new(
@@ -223,7 +221,8 @@ impl Session {
         let at = self.block.savepoint(name)?;
         self.block.savepoints.truncate(at + 1);
         // What was declared after it is gone; where others stand is not taken back.
-        self.cursors.retain(|cursor| cursor.depth <= at);
+        self.cursors.retain(|cursor| cursor.depth() <= at);
+        self.suspended.return_to(at);
         let Some(savepoint) = self.block.savepoints.last() else {
             return Ok(());
         };
@@ -369,6 +368,7 @@ impl Session {
         self.block = Block::default();
         self.cursors.retain(|cursor| cursor.is_held);
         self.cursors.iter_mut().for_each(Cursor::commit);
+        self.suspended.end();
         self.keep_settings();
         Ok(())
     }
@@ -381,7 +381,8 @@ impl Session {
         }
         self.advisory.return_to(0);
         self.changes.clear();
-        self.cursors.retain(|cursor| cursor.is_committed());
+        self.cursors.retain(Cursor::is_committed);
+        self.suspended.end();
         if let Some(began) = block.began {
             self.restore(began.settings);
         }

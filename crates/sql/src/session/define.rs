@@ -19,6 +19,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         self.begin()?;
+        self.settle().await?;
         match statement {
             Statement::CreateTable(create) => {
                 self.create_table(create).await?;
@@ -91,6 +92,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         self.begin()?;
+        self.settle().await?;
         match definition {
             Definition::CreateSequence {
                 temporary: true, ..

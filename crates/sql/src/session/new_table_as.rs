@@ -8,7 +8,12 @@ use std::rc::Rc;
 use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution, query::Kind};
+use super::{
+    Notice, Session, Sink, Tag,
+    copy::no_parameters,
+    execution::{Execution, Wanted},
+    query::Kind,
+};
 use crate::{
     bind::{Binder, Bound, Parameters},
     catalog::{Catalog, Column, NameClass, NewTable},
@@ -73,7 +78,7 @@ impl Session {
         let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
         let mut execution = Execution::new(&Rc::new(planned))?;
         let rows = self
-            .run_on(&mut execution, &no_parameters(), None, sink)
+            .run_on(&mut execution, &no_parameters(), Wanted::All, sink)
             .await?;
         sink.complete(Tag::Rows("SELECT", rows))
     }

@@ -6,7 +6,10 @@ use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
-use super::{Field, Session, Sink, Tag, execution::Execution};
+use super::{
+    Field, Session, Sink, Tag,
+    execution::{Execution, Wanted},
+};
 use crate::{
     bind::{Binder, Bound, Parameters},
     catalog::{Catalog, ObjectId},
@@ -296,7 +299,8 @@ impl Session {
             .await
     }
 
-    /// The same of tables, whether they are written, and whether rows are locked.
+    /// The same of tables, whether they are written, and whether rows are locked. Suspended queries
+    /// are ready for what is written afterwards.
     pub(super) async fn lock_used(
         &self,
         tables: &[(ObjectId, bool)],
@@ -318,6 +322,9 @@ impl Session {
                 .lock_table(transaction, *table, mode, IfLocked::Wait)
                 .await?;
         }
+        if tables.iter().any(|(_, writes)| *writes) {
+            self.settle().await?;
+        }
         Ok(self.changes.is_current(catalog))
     }
 
@@ -329,7 +336,9 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let mut execution = Execution::new(planned)?;
-        let rows = self.run_on(&mut execution, parameters, None, sink).await?;
+        let rows = self
+            .run_on(&mut execution, parameters, Wanted::All, sink)
+            .await?;
         sink.complete(planned.tag(rows))
     }
 
