@@ -254,6 +254,7 @@ impl Session {
                 if let Some(transaction) = &self.transaction {
                     transaction.set_lock_timeout(effects.lock_limit);
                 }
+                self.advisory.set_limit(effects.lock_limit);
             }
             "synchronous_commit" => {
                 effects.is_relaxed = value == "off";
