@@ -2,7 +2,7 @@
 //! cache misses overlap (paper 003).
 
 use engine::Direction;
-use interleave::{Interleaved, Sequential};
+use interleave::{GroupChoice, Interleaved, Sequential};
 use std::ops::{Bound, ControlFlow};
 use types::{Result, Scratch};
 
@@ -25,6 +25,8 @@ pub(super) struct IndexJoining<'p> {
     /// Pairs to be handed over: a row of the batch, and one that was found.
     pairs: Vec<(u32, u32)>,
     next: usize,
+    /// Whether lookups are worth interleaving.
+    choice: GroupChoice,
     scratch: Scratch,
 }
 
@@ -37,6 +39,7 @@ impl<'p> IndexJoining<'p> {
             found: Rows::new(width),
             pairs: Vec::new(),
             next: 0,
+            choice: GroupChoice::default(),
             scratch: Scratch::new(),
         }
     }
@@ -117,8 +120,9 @@ impl<'p> IndexJoining<'p> {
                     .await
             }
             false => {
+                let choice = &mut self.choice;
                 reads
-                    .multi_get::<Interleaved, _>(table, keys.iter(), visit)
+                    .multi_get_by_choice::<Interleaved, _>(table, keys.iter(), choice, visit)
                     .await
             }
         };
