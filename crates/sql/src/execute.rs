@@ -62,7 +62,7 @@ use crate::{catalog::Catalog, program::Machine, rows::Rows};
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
     lock_rows::lock_rows,
-    measure::Measurement,
+    measure::{Measurement, Measurements, Spent},
     opened::Opened,
     row_numbers::RowNumbers,
     scan::column,

@@ -52,6 +52,11 @@ impl Layout {
         self.positions.push((column, position));
     }
 
+    /// The columns, under each of their names, and where they are.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (ColumnId, usize)> {
+        self.positions.iter().copied()
+    }
+
     /// This and then the other.
     pub(crate) fn followed_by(&self, other: &Layout) -> Layout {
         let others = other
