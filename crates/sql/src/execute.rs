@@ -12,7 +12,8 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
-//! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
+//! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
+//! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | what all of them cost | `measure.rs` |
 //! | rows that a client sends | `received.rs` |
@@ -23,6 +24,7 @@
 mod aggregate;
 mod apply;
 mod change;
+mod dense;
 mod distinct;
 mod errors;
 mod functions;
@@ -49,6 +51,7 @@ mod shared;
 mod simple;
 mod sort;
 mod system;
+mod waiting_calls;
 mod window;
 
 use std::{cell::Cell, future::Future, pin::Pin};
@@ -57,7 +60,7 @@ use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
 use types::{Result, Scratch, Settings, Value};
 
-use crate::{catalog::Catalog, program::Machine, rows::Rows};
+use crate::{advisory::SessionLocks, catalog::Catalog, program::Machine, rows::Rows};
 
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
@@ -68,6 +71,7 @@ pub(crate) use self::{
     scan::column,
     sequences::Counters,
     shared::SharedRows,
+    waiting_calls::VOID,
 };
 
 /// Rows that operators hand over at once, as a rule.
@@ -93,9 +97,12 @@ pub(crate) struct Run<'r> {
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
     pub(crate) counters: Counters<'r>,
+    pub(crate) advisory: &'r SessionLocks,
     /// How many batches operators have handed on.
     pub(crate) batches: &'r Cell<u32>,
     pub(crate) key_changes: &'r KeyChanges<'r>,
+    /// Keys are looked up one after the other, and wait for each cache miss.
+    pub(crate) is_sequential: bool,
 }
 
 impl Run<'_> {
@@ -161,6 +168,20 @@ pub(crate) trait Operator {
     /// Dropping the future ends the execution; its transaction can go on from a savepoint.
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f>;
 
+    /// Reads what it has still to read of tables, and keeps it, so that nothing that is written from
+    /// now on is in its rows; false if it cannot, and has all rows to be taken from it for that.
+    /// Those can which lock rows, and are not to lock rows that nobody has asked for, and those that
+    /// only hand on what they are given.
+    ///
+    /// # Errors
+    /// As [`Operator::next`].
+    ///
+    /// # Cancellation
+    /// As [`Operator::next`].
+    fn settle<'f>(&'f mut self, _: &'f Run<'_>) -> Step<'f> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
     /// Begins again, perhaps with other parameters.
     fn rewind(&mut self);
 }
@@ -210,6 +231,11 @@ impl<'p> Input<'p> {
         self.batch = self.all(run).await?;
         self.taken = 0;
         Ok(())
+    }
+
+    /// As [`Operator::settle`].
+    pub(crate) fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.operator.settle(run)
     }
 
     pub(crate) fn rewind(&mut self) {

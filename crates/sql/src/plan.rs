@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] is immutable and shared by all sessions that execute its statement; what a running
 //! execution has is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
-//! in two steps: conditions are moved to where they cost least (`push.rs`) and subqueries become
-//! joins where they can (`decorrelate.rs`); then each relation is given its operator (`lower.rs`,
+//! in two steps: conditions are moved to where they cost least (`push.rs`), subqueries become joins
+//! where they can (`decorrelate.rs`), and what nobody uses is left out (`prune.rs`); then each relation is given its operator (`lower.rs`,
 //! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
 //! `column_test.rs`). In
 //! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
@@ -23,6 +23,7 @@ mod lower;
 mod order;
 mod ordering;
 mod points;
+mod prune;
 mod push;
 #[cfg(test)]
 mod shown;
@@ -38,7 +39,7 @@ use crate::{
     catalog::{ObjectId, Table},
     expression::Function,
     program::Program,
-    relation::{FrameUnits, IfLocked, JoinKind, SequenceFunction, SetKind},
+    relation::{FrameUnits, IfLocked, JoinKind, SetKind, WaitingFunction},
 };
 
 #[cfg(test)]
@@ -97,7 +98,7 @@ pub(crate) enum Plan {
     IndexJoin(IndexJoin),
     LoopJoin(LoopJoin),
     Apply(Apply),
-    Sequences(Sequences),
+    Calls(WaitingCalls),
     Aggregate(Aggregate),
     Window {
         input: Box<Plan>,
@@ -223,6 +224,22 @@ pub(crate) struct HashJoin {
     pub(crate) build_width: usize,
     /// Over both rows, the probe's first.
     pub(crate) residual: Option<Program>,
+    pub(crate) handed_on: HandedOn,
+}
+
+/// What a join hands on of its rows: positions in those of the left side (the probe, the outer),
+/// then in those of the right.
+#[derive(Debug)]
+pub(crate) struct HandedOn {
+    pub(crate) left: Vec<usize>,
+    pub(crate) right: Vec<usize>,
+}
+
+impl HandedOn {
+    /// How many values that are.
+    pub(crate) fn width(&self) -> usize {
+        self.left.len() + self.right.len()
+    }
 }
 
 /// A join that looks each row's partners up in a table.
@@ -234,6 +251,7 @@ pub(crate) struct IndexJoin {
     pub(crate) scan: Scan,
     /// Over both rows, the outer's first.
     pub(crate) residual: Option<Program>,
+    pub(crate) handed_on: HandedOn,
 }
 
 /// A join that reads the inner side for each row of the outer.
@@ -270,22 +288,22 @@ pub(crate) enum ApplyKind {
     Array(types::Scalar),
 }
 
-/// Functions of sequences that are called for each row; their answers are further columns.
+/// Functions that wait, called for each row; their answers are further columns.
 #[derive(Debug)]
-pub(crate) struct Sequences {
+pub(crate) struct WaitingCalls {
     pub(crate) input: Box<Plan>,
-    pub(crate) calls: Vec<SequenceCall>,
+    pub(crate) calls: Vec<WaitingCall>,
     /// Not all rows may be asked for: no value is taken for one that is not.
     pub(crate) one_by_one: bool,
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct SequenceCall {
-    pub(crate) function: SequenceFunction,
+pub(crate) struct WaitingCall {
+    pub(crate) function: WaitingFunction,
     /// Over the input's row and the answers of the calls before.
     pub(crate) arguments: Vec<Program>,
-    /// The sequence is the same in all rows.
+    /// The first argument, a sequence, is the same in all rows.
     pub(crate) is_fixed: bool,
 }
 

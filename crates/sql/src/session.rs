@@ -8,8 +8,8 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans; their execution | `query.rs`; `execution.rs` |
-//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | plans; their execution; what of them stays open | `query.rs`; `execution.rs`; `suspended.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
@@ -40,6 +40,7 @@ mod maintenance;
 mod named;
 mod new_index;
 mod new_table;
+mod new_table_as;
 mod new_view;
 mod notice;
 mod prepared;
@@ -50,6 +51,7 @@ mod sequence;
 mod set_constraints;
 mod settings;
 mod stored_text;
+mod suspended;
 #[cfg(test)]
 mod tests;
 
@@ -76,11 +78,13 @@ use self::{
     named::Statements,
     query::Planned,
     settings::{Effects, Values},
+    suspended::SuspendedQueries,
 };
 use crate::{
+    advisory::SessionLocks,
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source, command::Command, constraints::SetConstraints},
+    parse::{self, Source, command::Command, constraints::SetConstraints, definition::TableAs},
 };
 
 pub use self::{
@@ -233,8 +237,10 @@ pub struct Session {
     transaction: Option<Transaction>,
     deferred: Deferred,
     surrounding: Surrounding,
+    advisory: SessionLocks,
     statements: Statements,
     cursors: Vec<Cursor>,
+    suspended: SuspendedQueries,
     /// How many batches its statements have handed on, all together.
     batches: Cell<u32>,
     patterns: Patterns,
@@ -260,8 +266,10 @@ impl Session {
             transaction: None,
             deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
+            advisory: SessionLocks::new(&database.advisory),
             statements: Statements::default(),
             cursors: Vec::new(),
+            suspended: SuspendedQueries::default(),
             batches: Cell::new(0),
             patterns: Patterns::default(),
             plans: RefCell::default(),
@@ -359,7 +367,7 @@ impl Session {
         self.block.check()?;
         let (interrupt, limit) = self.limits();
         interruptible(interrupt, limit, self.on_rows(source, sink)).await?;
-        self.set_pending()
+        self.set_pending(sink)
     }
 
     /// Who may want a statement to be given up, and how long it may take.
@@ -494,7 +502,7 @@ impl Session {
         }
         if let Some(definition) = source.definition()? {
             self.may_write(definition.words())?;
-            return self.define_otherwise(&definition, sink).await;
+            return self.define_otherwise(&definition, source, sink).await;
         }
         let statement = source.parse()?;
         if source.is_concurrent_drop() {
@@ -516,6 +524,13 @@ impl Session {
                 self.may_write(&words(&statement))?;
                 self.define(&statement, sink).await
             }
+            Statement::Query(query) => match TableAs::of_query(query) {
+                Some(new) => {
+                    self.may_write("SELECT INTO")?;
+                    self.create_table_as(&new, source, sink).await
+                }
+                None => Err(SqlError::unsupported(words(&statement))),
+            },
             Statement::Explain { .. } => self.explain(source, &statement, sink).await,
             Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => Err(SqlError::unsupported(words(other))),

@@ -112,7 +112,12 @@ impl sqllogictest::DB for Postgres {
     type ColumnType = DefaultColumnType;
 
     fn run(&mut self, sql: &str) -> Output {
-        let settings = ["VERBOSITY=verbose", "ON_ERROR_STOP=1"];
+        let settings = [
+            "VERBOSITY=verbose",
+            "ON_ERROR_STOP=1",
+            // Of several statements the last one's rows are the answer.
+            "SHOW_ALL_RESULTS=off",
+        ];
         let mut psql = Command::new("psql");
         psql.arg(&self.0).args(["-X", "-q", "-A", "-F", "\u{1f}"]);
         psql.args(["-P", "null=NULL", "-P", "footer=off"]);

@@ -348,6 +348,8 @@ impl Operator for Deleting<'_> {
 pub(super) struct Locking<'p> {
     input: Input<'p>,
     locks: &'p [RowLock],
+    /// All rows that are left are in the input's batch.
+    is_settled: bool,
     scratch: Scratch,
 }
 
@@ -356,13 +358,22 @@ impl<'p> Locking<'p> {
         Self {
             input,
             locks,
+            is_settled: false,
             scratch: Scratch::new(),
+        }
+    }
+
+    /// Whether there are rows that were not looked at.
+    async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
+        match self.is_settled {
+            true => Ok(self.input.taken < self.input.batch.len()),
+            false => self.input.more(run).await,
         }
     }
 
     /// One row: who takes no more has no more locked.
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        while out.is_empty() && self.input.more(run).await? {
+        while out.is_empty() && self.more(run).await? {
             while out.is_empty() && self.input.taken < self.input.batch.len() {
                 self.scratch.reset();
                 let mut row = Rows::new(self.input.batch.width());
@@ -456,7 +467,18 @@ impl Operator for Locking<'_> {
         Box::pin(self.advance(run, out))
     }
 
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        Box::pin(async {
+            if !self.is_settled {
+                self.input.read_all(run).await?;
+                self.is_settled = true;
+            }
+            Ok(true)
+        })
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
+        self.is_settled = false;
     }
 }

@@ -120,6 +120,10 @@ impl Operator for Limiting<'_> {
         Box::pin(self.advance(run, out))
     }
 
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.input.settle(run)
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
         self.rest = None;

@@ -49,6 +49,14 @@ impl Opened {
         self.operator.next(run, out)
     }
 
+    /// As [`Operator::settle`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.operator.settle(run)
+    }
+
     /// As [`Operator::rewind`].
     pub(crate) fn rewind(&mut self) {
         self.operator.rewind();

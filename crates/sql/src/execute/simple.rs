@@ -81,6 +81,10 @@ impl Operator for Filtering<'_> {
         Box::pin(self.advance(run, out))
     }
 
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.input.settle(run)
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
     }
@@ -125,6 +129,10 @@ impl<'p> Projecting<'p> {
 impl Operator for Projecting<'_> {
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(run, out))
+    }
+
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.input.settle(run)
     }
 
     fn rewind(&mut self) {

@@ -246,7 +246,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         | Plan::Distinct { .. }
         | Plan::Limit { .. }
         | Plan::Lock { .. }
-        | Plan::Sequences(_)
+        | Plan::Calls(_)
         | Plan::Union { .. }
         | Plan::Insert(_) => first.startup,
         // Whoever has no partner comes out at the end.

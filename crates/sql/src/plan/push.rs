@@ -7,9 +7,9 @@ use crate::{
     relation::{Join, JoinKind, Relation, SetKind, SetOperation, SubqueryKind},
 };
 
-/// The relation with conditions put where they cost least.
-pub(super) fn pushed(relation: Relation) -> Relation {
-    push(relation, Vec::new())
+/// The relation, of which these columns are wanted, with conditions put where they cost least.
+pub(super) fn pushed(relation: Relation, outputs: &[ColumnId]) -> Relation {
+    super::prune::pruned(push(relation, Vec::new()), outputs)
 }
 
 /// The relation, of whose rows only those count for which all conditions are true.
@@ -110,9 +110,15 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                 below
                     .into_iter()
                     .for_each(|condition| above.push(condition));
-                return push_join(join, above);
+                // Where the join leaves a row, it is known what the subquery has found: the column may
+                // be one of a derived table, which others use as well.
+                let found = Expression::bool(kind == JoinKind::Semi);
+                return Relation::Compute {
+                    input: Box::new(push_join(join, above)),
+                    columns: vec![(column, found)],
+                };
             }
-            subquery.relation = pushed(subquery.relation);
+            push_in_place(&mut subquery.relation);
             filtered(
                 Relation::Apply {
                     input: Box::new(push(*input, below)),
@@ -178,11 +184,11 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
 
 fn push_in_place(relation: &mut Relation) {
     let taken = std::mem::replace(relation, nothing());
-    *relation = pushed(taken);
+    *relation = push(taken, Vec::new());
 }
 
 /// Stands in while a relation is taken out of its place.
-fn nothing() -> Relation {
+pub(super) fn nothing() -> Relation {
     Relation::Rows {
         columns: Vec::new(),
         rows: Vec::new(),

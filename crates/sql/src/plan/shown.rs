@@ -7,7 +7,7 @@ use crate::relation::Relation;
 
 /// How many rows a bound relation is thought to have.
 pub(crate) fn estimated_rows(relation: Relation) -> f64 {
-    let relation = super::push::pushed(relation);
+    let relation = super::push::pushed(relation, &[]);
     Estimator::new(&relation).rows(&relation)
 }
 
@@ -57,7 +57,7 @@ fn show(plan: &Plan, text: &mut String) {
         Plan::Delete(delete) => show(&delete.input, text),
         Plan::Merge(merge) => show(&merge.input, text),
         Plan::Explained(explained) => show(&explained.input, text),
-        Plan::Sequences(sequences) => show(&sequences.input, text),
+        Plan::Calls(calls) => show(&calls.input, text),
         Plan::System { .. } => text.push_str("system"),
         Plan::Rows(_) => text.push_str("rows"),
         Plan::Functions { .. } => text.push_str("functions"),

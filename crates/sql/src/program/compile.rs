@@ -1,5 +1,7 @@
 //! From expressions to programs.
 
+use std::collections::BTreeSet;
+
 use functions::{Body, Comparison};
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
@@ -55,6 +57,21 @@ impl Layout {
     /// The columns, under each of their names, and where they are.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (ColumnId, usize)> {
         self.positions.iter().copied()
+    }
+
+    /// The positions of these columns, in order, and the layout of rows of these alone.
+    pub(crate) fn picked(&self, columns: &BTreeSet<ColumnId>) -> (Vec<usize>, Layout) {
+        let wanted = self.positions.iter().filter(|(id, _)| columns.contains(id));
+        let picked: BTreeSet<usize> = wanted.map(|(_, at)| *at).collect();
+        let picked: Vec<usize> = picked.into_iter().collect();
+        let positions = self.positions.iter();
+        let positions =
+            positions.filter_map(|(id, at)| Some((*id, picked.binary_search(at).ok()?)));
+        let layout = Layout {
+            width: picked.len(),
+            positions: positions.collect(),
+        };
+        (picked, layout)
     }
 
     /// This and then the other.

@@ -71,6 +71,8 @@ struct Savepoint {
     mark: Mark,
     read_only: bool,
     settings: Values,
+    /// Of advisory locks.
+    locks: usize,
 }
 
 impl Block {
@@ -190,6 +192,7 @@ impl Session {
                         mark: self.changes.mark(transaction)?,
                         read_only: self.characteristics().read_only,
                         settings: self.values.clone(),
+                        locks: self.advisory.mark(),
                     };
                     self.block.savepoints.push(savepoint);
                 }
@@ -204,9 +207,7 @@ impl Session {
                     self.changes.release(transaction, &savepoint.mark)?;
                 }
                 self.block.savepoints.truncate(at);
-                for cursor in &mut self.cursors {
-                    cursor.depth = cursor.depth.min(at);
-                }
+                self.suspended.release(at);
                 sink.complete(Tag::Word("RELEASE"))
             }
             _ => Err(SqlError::new(
@@ -220,13 +221,15 @@ impl Session {
         let at = self.block.savepoint(name)?;
         self.block.savepoints.truncate(at + 1);
         // What was declared after it is gone; where others stand is not taken back.
-        self.cursors.retain(|cursor| cursor.depth <= at);
+        self.cursors.retain(|cursor| cursor.depth() <= at);
+        self.suspended.return_to(at);
         let Some(savepoint) = self.block.savepoints.last() else {
             return Ok(());
         };
         if let Some(transaction) = &self.transaction {
             self.changes.return_to(transaction, &savepoint.mark)?;
         }
+        self.advisory.return_to(savepoint.locks);
         let (read_only, settings) = (savepoint.read_only, savepoint.settings.clone());
         if let Some(began) = &mut self.block.began {
             began.characteristics.read_only = read_only;
@@ -361,9 +364,11 @@ impl Session {
                 return Err(from_engine(error));
             }
         }
+        self.advisory.return_to(0);
         self.block = Block::default();
         self.cursors.retain(|cursor| cursor.is_held);
         self.cursors.iter_mut().for_each(Cursor::commit);
+        self.suspended.end();
         self.keep_settings();
         Ok(())
     }
@@ -374,8 +379,10 @@ impl Session {
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback();
         }
+        self.advisory.return_to(0);
         self.changes.clear();
-        self.cursors.retain(|cursor| cursor.is_committed());
+        self.cursors.retain(Cursor::is_committed);
+        self.suspended.end();
         if let Some(began) = block.began {
             self.restore(began.settings);
         }

@@ -1,13 +1,18 @@
 //! Cursors: DECLARE, FETCH, MOVE and CLOSE.
 //!
-//! A cursor is a query that stays open, as a portal of the protocol is (`execution.rs`), and sees what
+//! A cursor is a query that stays open, as a portal of the protocol is (`suspended.rs`), and sees what
 //! there was when it was declared. It computes as many rows as it is asked for, and keeps them, since
 //! it may be asked to go back. One that outlives its transaction computes the others when that
 //! commits. Cursors and the portals of the protocol have names apart from each other.
 
+use std::rc::Rc;
+
 use types::{Result, SqlError, SqlState};
 
-use super::{Field, ResultRow, Session, Sink, Tag, execution::Execution, interrupt::interruptible};
+use super::{
+    Field, ResultRow, Session, Sink, Tag,
+    suspended::{Kept, Suspended},
+};
 use crate::{
     parse::{
         Source,
@@ -28,9 +33,9 @@ pub(super) struct Cursor {
     /// It outlives its transaction.
     pub(super) is_held: bool,
     /// The query, until the transaction that declared it has committed.
-    execution: Option<Execution>,
-    /// How many savepoints were open when it was declared.
-    pub(super) depth: usize,
+    query: Option<Rc<Suspended>>,
+    /// There are no rows but those that were computed.
+    is_complete: bool,
 }
 
 fn missing(name: &str) -> SqlError {
@@ -41,13 +46,17 @@ fn missing(name: &str) -> SqlError {
 impl Cursor {
     /// Whether the transaction that declared it has committed.
     pub(super) fn is_committed(&self) -> bool {
-        self.execution.is_none()
+        self.query.is_none()
+    }
+
+    /// How many savepoints its transaction has to return beyond for it to be gone.
+    pub(super) fn depth(&self) -> usize {
+        self.query.as_ref().map_or(0, |query| query.depth())
     }
 
     /// Its transaction has committed, and all its rows have been computed.
     pub(super) fn commit(&mut self) {
-        self.execution = None;
-        self.depth = 0;
+        self.query = None;
     }
 
     /// How many rows there have to be before it can go there.
@@ -185,19 +194,22 @@ impl Session {
                 return Err(SqlError::unsupported(kind));
             }
         }
-        let Some(execution) = self.open(&prepared).await? else {
+        let mut no_parameters = Rows::new(0);
+        no_parameters.push([]);
+        let Some(planned) = self.open(&prepared).await? else {
             return Err(SqlError::unsupported("a cursor over a query that writes"));
         };
+        let query = self.suspend(name, &planned, Rc::new(no_parameters))?;
         let fields = prepared.fields().unwrap_or_default().to_vec();
         let mut cursor = Cursor {
             name: name.clone(),
             rows: Rows::new(fields.len()),
             fields,
-            execution: Some(execution),
+            query: Some(query),
+            is_complete: false,
             at: 0,
             scroll: declared.scroll,
             is_held: declared.is_held,
-            depth: self.block.depth(),
         };
         // From here on it sees what there is now.
         self.compute(&mut cursor, 0).await?;
@@ -207,33 +219,35 @@ impl Session {
 
     /// Computes rows of a cursor until there are so many, or no more.
     async fn compute(&mut self, cursor: &mut Cursor, needed: usize) -> Result<()> {
-        let Some(execution) = &mut cursor.execution else {
+        let Some(query) = &cursor.query else {
             return Ok(());
         };
-        if execution.is_over() {
-            return Ok(());
-        }
         let missing = match needed {
             usize::MAX => None,
             needed => Some(needed.saturating_sub(cursor.rows.len())),
         };
-        let mut no_parameters = Rows::new(0);
-        no_parameters.push([]);
-        let (interrupt, limit) = self.limits();
+        if cursor.is_complete {
+            return Ok(());
+        }
         let mut kept = Kept(&mut cursor.rows);
-        let running = self.run_on(execution, &no_parameters, missing, &mut kept);
-        interruptible(interrupt, limit, running).await?;
-        self.set_pending()
+        let end = self.resume(query, missing, &mut kept).await?;
+        cursor.is_complete = end.is_some();
+        Ok(())
     }
 
     /// Computes what is left of the cursors that outlive the transaction.
     pub(super) async fn complete_held_cursors(&mut self) -> Result<()> {
         let mut cursors = std::mem::take(&mut self.cursors);
+        let mut outcome = Ok(());
         for cursor in cursors.iter_mut().filter(|cursor| cursor.is_held) {
-            self.compute(cursor, usize::MAX).await?;
+            outcome = self.compute(cursor, usize::MAX).await;
+            if outcome.is_err() {
+                break;
+            }
         }
+        // Those of earlier transactions stay, however this one ends.
         self.cursors = cursors;
-        Ok(())
+        outcome
     }
 
     /// FETCH, or MOVE.
@@ -245,17 +259,29 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let found = self.cursors.iter().position(|cursor| cursor.name == name);
-        // If it cannot go on, it is gone, as its transaction is.
         let mut cursor = self.cursors.remove(found.ok_or_else(|| missing(name))?);
-        let needed = cursor.needed(direction);
-        self.compute(&mut cursor, needed).await?;
-        let range = cursor.go(direction)?;
-        let count = range.map_or(0, |(first, last)| first.abs_diff(last) as u64 + 1);
-        if !is_move {
-            self.send_rows(&cursor, range, sink).await?;
+        let fetched = self.fetch_from(&mut cursor, direction, is_move, sink).await;
+        if let (Err(_), Some(query)) = (&fetched, &cursor.query) {
+            query.give_up();
         }
         self.cursors.push(cursor);
-        sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, count))
+        sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, fetched?))
+    }
+
+    /// How many rows that were.
+    async fn fetch_from(
+        &mut self,
+        cursor: &mut Cursor,
+        direction: Direction,
+        is_move: bool,
+        sink: &mut impl Sink,
+    ) -> Result<u64> {
+        self.compute(cursor, cursor.needed(direction)).await?;
+        let range = cursor.go(direction)?;
+        if !is_move {
+            self.send_rows(cursor, range, sink).await?;
+        }
+        Ok(range.map_or(0, |(first, last)| first.abs_diff(last) as u64 + 1))
     }
 
     async fn send_rows(
@@ -283,24 +309,6 @@ impl Session {
     pub(super) fn close(&mut self, name: &str) -> Result<()> {
         let found = self.cursors.iter().position(|cursor| cursor.name == name);
         self.cursors.remove(found.ok_or_else(|| missing(name))?);
-        Ok(())
-    }
-}
-
-/// Keeps rows for a cursor.
-struct Kept<'r>(&'r mut Rows);
-
-impl Sink for Kept<'_> {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
-        self.0.push(row.values.iter().copied());
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
         Ok(())
     }
 }

@@ -9,13 +9,25 @@ use std::rc::Rc;
 use engine::{Seeing, Transaction};
 use types::{Result, SqlError, SqlState, Value};
 
-use super::{ResultRow, Session, Sink, Tag, environment::During, query::Planned};
+use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
     catalog::{Catalog, from_engine},
     execute::{Counters, KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
     system::Lookup,
 };
+
+/// How far a statement is to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// To its end.
+    All,
+    /// Until so many rows are handed over.
+    Rows(usize),
+    /// Until nothing that is written from now on can be in its rows: to its end, or not at all if
+    /// its operators can keep what they read ([`Operator::settle`](crate::execute::Operator)).
+    Settled,
+}
 
 /// A statement under way.
 pub(super) struct Execution {
@@ -48,8 +60,8 @@ impl Execution {
 }
 
 impl Session {
-    /// Runs a statement on, in the session's transaction: to its end, or until so many rows are
-    /// handed over; how many rows that were, or were written.
+    /// Runs a statement on, in the session's transaction; how many rows were handed over, or were
+    /// written.
     ///
     /// # Errors
     /// Those of the statement, and of `sink`. 34000 if its transaction has ended.
@@ -57,7 +69,7 @@ impl Session {
         &self,
         execution: &mut Execution,
         parameters: &Rows,
-        rows_max: Option<usize>,
+        wanted: Wanted,
         sink: &mut impl Sink,
     ) -> Result<u64> {
         let Some(transaction) = &self.transaction else {
@@ -80,7 +92,12 @@ impl Session {
         let outputs = &planned.plan.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
-        let most = rows_max.map_or(u64::MAX, |most| most as u64);
+        let most = match wanted {
+            Wanted::All => u64::MAX,
+            Wanted::Rows(most) => most as u64,
+            Wanted::Settled if execution.opened.settle(&run).await? => 0,
+            Wanted::Settled => u64::MAX,
+        };
         let batch = &mut execution.batch;
         while count < most {
             if execution.taken == batch.len() {
@@ -143,8 +160,10 @@ impl Session {
                 catalog: environment.catalog,
                 session: &self.surrounding.sequences,
             },
+            advisory: &self.advisory,
             key_changes,
             batches: &self.batches,
+            is_sequential: self.effects.is_sequential,
         }
     }
 
@@ -169,6 +188,11 @@ impl Execution {
     /// know yet that there are no more.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// The columns of its rows.
+    pub(super) fn fields(&self) -> &[Field] {
+        &self.planned.fields
     }
 
     /// How a statement is told to have ended.

@@ -10,10 +10,10 @@ use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
-    execution::Execution,
     interrupt::interruptible,
     query::{Planned, kind_of},
     settings::shown_fields,
+    suspended::{Rest, Suspended},
 };
 use crate::{
     bind::Parameters,
@@ -61,7 +61,7 @@ impl Prepared {
 /// A statement with its parameters, and how far its rows were taken.
 pub struct Portal {
     prepared: Rc<Prepared>,
-    parameters: Rows,
+    parameters: Rc<Rows>,
     progress: Stage,
 }
 
@@ -70,14 +70,10 @@ enum Stage {
     /// Nothing was asked of it yet.
     New,
     /// A query, which computes what is asked for.
-    Open(Box<Execution>),
+    Open(Rc<Suspended>),
     /// It has run to its end, and these rows are left. So it is with statements that write: nobody
     /// has to take their rows for them to happen.
-    Rest {
-        rows: Rows,
-        next: usize,
-        tag: Option<Tag>,
-    },
+    Rest { rest: Rest, tag: Option<Tag> },
 }
 
 impl Portal {
@@ -200,7 +196,7 @@ impl Session {
         parameters.push(read);
         Ok(Portal {
             prepared: prepared.clone(),
-            parameters,
+            parameters: Rc::new(parameters),
             progress: Stage::New,
         })
     }
@@ -223,34 +219,17 @@ impl Session {
         }
         match &mut portal.progress {
             Stage::New => Ok(Progress::Empty),
-            Stage::Open(execution) => {
+            Stage::Open(query) => {
                 self.block.check()?;
-                let (interrupt, limit) = self.limits();
-                let running = self.run_on(execution, &portal.parameters, rows_max, sink);
-                let rows = interruptible(interrupt, limit, running).await?;
-                self.set_pending()?;
-                Ok(match execution.is_over() {
-                    true => Progress::Complete(execution.tag(rows)),
-                    false => Progress::Suspended,
-                })
+                let end = self.resume(query, rows_max, sink).await?;
+                Ok(end.map_or(Progress::Suspended, Progress::Complete))
             }
-            Stage::Rest { rows, next, tag } => {
-                let until = rows_max.map_or(rows.len(), |most| rows.len().min(*next + most));
-                let catalog = self.changes.catalog();
-                for at in *next..until {
-                    sink.row(&ResultRow {
-                        fields: portal.prepared.fields.as_deref().unwrap_or_default(),
-                        values: rows.row(at),
-                        context: self.context(&catalog),
-                    })?;
-                    if at % crate::execute::BATCH_ROWS == 0 {
-                        sink.drain().await?;
-                    }
-                }
-                *next = until;
-                Ok(match until < rows.len() {
-                    true => Progress::Suspended,
-                    false => tag.map_or(Progress::Empty, Progress::Complete),
+            Stage::Rest { rest, tag } => {
+                let fields = portal.prepared.fields().unwrap_or_default();
+                let (_, is_over) = self.hand_over(rest, fields, rows_max, sink).await?;
+                Ok(match is_over {
+                    true => tag.map_or(Progress::Empty, Progress::Complete),
+                    false => Progress::Suspended,
                 })
             }
         }
@@ -267,8 +246,9 @@ impl Session {
         match &prepared.kind {
             Kind::Empty => return Ok(None),
             Kind::Planned(..) => {
-                if let Some(execution) = self.open(prepared).await? {
-                    return Ok(Some(Stage::Open(Box::new(execution))));
+                if let Some(planned) = self.open(prepared).await? {
+                    let query = self.suspend("", &planned, portal.parameters.clone())?;
+                    return Ok(Some(Stage::Open(query)));
                 }
             }
             Kind::Other => {}
@@ -282,14 +262,14 @@ impl Session {
             .await?;
         let Kept { rows, tag, .. } = kept;
         Ok(Some(Stage::Rest {
-            rows: rows.unwrap_or_default(),
-            next: 0,
+            rest: Rest::new(rows.unwrap_or_default()),
             tag,
         }))
     }
 
-    /// Locks the tables of a query, and opens it; nothing if it is none.
-    pub(super) async fn open(&mut self, prepared: &Prepared) -> Result<Option<Execution>> {
+    /// Locks the tables of a query that can stay open, and gives its plan; nothing for another
+    /// statement.
+    pub(super) async fn open(&mut self, prepared: &Prepared) -> Result<Option<Rc<Planned>>> {
         let Kind::Planned(statement, newest) = &prepared.kind else {
             return Ok(None);
         };
@@ -298,10 +278,7 @@ impl Session {
         let (interrupt, limit) = self.limits();
         let locking = self.lock_prepared(prepared, statement, newest);
         let planned = interruptible(interrupt, limit, locking).await?;
-        match planned.only_reads() {
-            true => Execution::new(&planned).map(Some),
-            false => Ok(None),
-        }
+        Ok(planned.only_reads().then_some(planned))
     }
 
     /// The columns that a statement about the session gives, if it gives any.
@@ -339,7 +316,7 @@ impl Session {
             self.run(&planned, parameters, sink).await
         };
         interruptible(interrupt, limit, running).await?;
-        self.set_pending()
+        self.set_pending(sink)
     }
 
     /// The plan of a statement, whose tables are locked, in a transaction.

@@ -6,12 +6,17 @@ use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::Statement;
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
-use super::{Field, Session, Sink, Tag, execution::Execution};
+use super::{
+    Field, Session, Sink, Tag,
+    execution::{Execution, Wanted},
+};
 use crate::{
     bind::{Binder, Bound, Parameters},
     catalog::{Catalog, ObjectId},
     parse::{
-        Source, parse_tokens,
+        Source,
+        definition::has_into,
+        parse_tokens,
         shape::{Literal, Shape},
     },
     plan,
@@ -294,7 +299,8 @@ impl Session {
             .await
     }
 
-    /// The same of tables, whether they are written, and whether rows are locked.
+    /// The same of tables, whether they are written, and whether rows are locked. Suspended queries
+    /// are ready for what is written afterwards.
     pub(super) async fn lock_used(
         &self,
         tables: &[(ObjectId, bool)],
@@ -316,6 +322,9 @@ impl Session {
                 .lock_table(transaction, *table, mode, IfLocked::Wait)
                 .await?;
         }
+        if tables.iter().any(|(_, writes)| *writes) {
+            self.settle().await?;
+        }
         Ok(self.changes.is_current(catalog))
     }
 
@@ -327,7 +336,9 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let mut execution = Execution::new(planned)?;
-        let rows = self.run_on(&mut execution, parameters, None, sink).await?;
+        let rows = self
+            .run_on(&mut execution, parameters, Wanted::All, sink)
+            .await?;
         sink.complete(planned.tag(rows))
     }
 
@@ -360,6 +371,7 @@ impl Session {
 
 pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
     Some(match statement {
+        Statement::Query(query) if has_into(&query.body) => return None,
         Statement::Query(_) => Kind::Select,
         Statement::Insert(_) => Kind::Insert,
         Statement::Update(_) => Kind::Update,

@@ -120,6 +120,19 @@ impl Bed {
         }
     }
 
+    /// Runs a test within a session of its own, as the server has them.
+    pub(crate) fn within(&mut self, test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
+        let database = self.database.clone();
+        let task = self
+            .worker
+            .handle()
+            .submit(move |session: &Rc<engine::Session>| {
+                let session = session.clone();
+                async move { test(&mut Session::new(&database, &session, "weft")).await }
+            });
+        self.worker.run_until(task).unwrap();
+    }
+
     /// Another session of the same database.
     pub(crate) fn client(&mut self) -> Client {
         client(&self.worker, &self.database)

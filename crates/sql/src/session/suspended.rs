@@ -1,0 +1,278 @@
+//! Queries that stay open between statements: those of cursors, and of the protocol's portals whose
+//! rows are taken bit by bit.
+//!
+//! Such a query sees what there was when it was opened. What others commit is hidden from it by its
+//! snapshot (`execution.rs`); what its own transaction writes is not, since that is in no snapshot.
+//! So before a statement writes, all that suspended queries have still to give is computed and kept
+//! ([`Session::settle`]). Nothing bounds the memory for that.
+//!
+//! A query that locks rows must not lock those that nobody has asked for yet. Its rows are read and
+//! kept, and each is locked when it is handed over, as it is by then
+//! ([`Operator::settle`](crate::execute::Operator::settle)).
+//!
+//! What a value of a row that is computed so early fails with, the query fails with when it comes
+//! there; the statement that writes goes on. Other errors are the writing statement's.
+//!
+//! A query that has failed, or was given up, cannot be run on. Neither can one that was opened after
+//! a savepoint that its transaction has returned to.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::{Rc, Weak},
+};
+
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    Field, ResultRow, Session, Sink, Tag,
+    execution::{Execution, Wanted},
+    interrupt::interruptible,
+    query::Planned,
+};
+use crate::{execute::BATCH_ROWS, rows::Rows};
+
+/// Rows that were computed before they were asked for.
+#[derive(Default)]
+pub(super) struct Rest {
+    pub(super) rows: Rows,
+    /// Those that were handed over.
+    next: usize,
+    /// What there is instead of further ones.
+    failure: Option<SqlError>,
+}
+
+/// A query that is suspended.
+struct Query {
+    execution: Execution,
+    parameters: Rc<Rows>,
+    /// What is left of it, once that was computed.
+    rest: Option<Rest>,
+}
+
+/// The place of a suspended query.
+pub(super) struct Suspended {
+    /// The cursor's; empty for a portal.
+    name: Box<str>,
+    /// Not while it runs, and not after it has failed.
+    query: RefCell<Option<Box<Query>>>,
+    /// How many savepoints were open when it was opened.
+    depth: Cell<usize>,
+}
+
+impl Rest {
+    pub(super) fn new(rows: Rows) -> Self {
+        Self {
+            rows,
+            ..Self::default()
+        }
+    }
+}
+
+impl Suspended {
+    pub(super) fn depth(&self) -> usize {
+        self.depth.get()
+    }
+
+    /// It cannot be run on.
+    pub(super) fn give_up(&self) {
+        self.query.take();
+    }
+}
+
+/// Those of a session.
+#[derive(Default)]
+pub(super) struct SuspendedQueries(Vec<Weak<Suspended>>);
+
+impl SuspendedQueries {
+    fn each(&self) -> impl Iterator<Item = Rc<Suspended>> {
+        self.0.iter().filter_map(Weak::upgrade)
+    }
+
+    /// The savepoints from this one on are no more, and what came after them stays.
+    pub(super) fn release(&self, depth: usize) {
+        self.each()
+            .for_each(|suspended| suspended.depth.set(suspended.depth().min(depth)));
+    }
+
+    /// Those that were opened deeper than that are given up.
+    pub(super) fn return_to(&self, depth: usize) {
+        self.each()
+            .filter(|suspended| suspended.depth() > depth)
+            .for_each(|suspended| suspended.give_up());
+    }
+
+    /// Their transaction has ended.
+    pub(super) fn end(&mut self) {
+        self.each().for_each(|suspended| suspended.give_up());
+        self.0.clear();
+    }
+}
+
+impl Session {
+    /// Opens a query whose tables are locked, for a cursor of this name or a portal.
+    ///
+    /// # Errors
+    /// XX000 for a plan that no operator can run.
+    pub(super) fn suspend(
+        &mut self,
+        name: &str,
+        planned: &Rc<Planned>,
+        parameters: Rc<Rows>,
+    ) -> Result<Rc<Suspended>> {
+        let query = Query {
+            execution: Execution::new(planned)?,
+            parameters,
+            rest: None,
+        };
+        let suspended = Rc::new(Suspended {
+            name: name.into(),
+            query: RefCell::new(Some(Box::new(query))),
+            depth: Cell::new(self.block.depth()),
+        });
+        let all = &mut self.suspended.0;
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Rc::downgrade(&suspended));
+        Ok(suspended)
+    }
+
+    /// Runs a query on: all rows that are left, or so many. How it is told to have ended, if there
+    /// were fewer.
+    ///
+    /// # Errors
+    /// Those of the query; 55000 if it cannot be run on. It cannot be afterwards.
+    pub(super) async fn resume(
+        &mut self,
+        suspended: &Suspended,
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<Option<Tag>> {
+        let Some(mut query) = suspended.query.take() else {
+            let message = format!("portal \"{}\" cannot be run", suspended.name);
+            let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
+            return Err(SqlError::new(state, message));
+        };
+        let (interrupt, limit) = self.limits();
+        let running = self.advance(&mut query, rows_max, sink);
+        let end = interruptible(interrupt, limit, running).await?;
+        suspended.query.replace(Some(query));
+        self.set_pending(sink)?;
+        Ok(end)
+    }
+
+    async fn advance(
+        &self,
+        query: &mut Query,
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<Option<Tag>> {
+        let execution = &mut query.execution;
+        let (rows, is_over) = match &mut query.rest {
+            Some(rest) => {
+                let fields = execution.fields();
+                self.hand_over(rest, fields, rows_max, sink).await?
+            }
+            None => {
+                let wanted = rows_max.map_or(Wanted::All, Wanted::Rows);
+                let running = self.run_on(execution, &query.parameters, wanted, sink);
+                (running.await?, execution.is_over())
+            }
+        };
+        Ok(is_over.then(|| execution.tag(rows)))
+    }
+
+    /// Hands over rows that were computed before: how many, and whether there were fewer than wanted.
+    ///
+    /// # Errors
+    /// Of `sink`, and what computing them has failed with.
+    pub(super) async fn hand_over(
+        &self,
+        rest: &mut Rest,
+        fields: &[Field],
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<(u64, bool)> {
+        let left = rest.rows.len() - rest.next;
+        let most = rows_max.unwrap_or(usize::MAX);
+        let until = rest.next + left.min(most);
+        let catalog = self.changes.catalog();
+        for at in rest.next..until {
+            sink.row(&ResultRow {
+                fields,
+                values: rest.rows.row(at),
+                context: self.context(&catalog),
+            })?;
+            if at % BATCH_ROWS == 0 {
+                sink.drain().await?;
+            }
+        }
+        rest.next = until;
+        match rest.failure.take() {
+            Some(failure) if left < most => Err(failure),
+            failure => {
+                rest.failure = failure;
+                Ok((left.min(most) as u64, left < most))
+            }
+        }
+    }
+
+    /// The transaction is about to write: what suspended queries have still to give is computed, so
+    /// that they do not see it.
+    ///
+    /// # Errors
+    /// Those of the queries but for errors of their values, which they keep for themselves.
+    pub(super) async fn settle(&self) -> Result<()> {
+        for suspended in self.suspended.each() {
+            let Some(mut query) = suspended.query.take() else {
+                continue;
+            };
+            if query.rest.is_none() && !query.execution.is_over() {
+                // Statements that keep foreign keys are run, and lock tables, as well.
+                Box::pin(self.settle_query(&mut query)).await?;
+            }
+            suspended.query.replace(Some(query));
+        }
+        Ok(())
+    }
+
+    async fn settle_query(&self, query: &mut Query) -> Result<()> {
+        let execution = &mut query.execution;
+        let mut rest = Rest::new(Rows::new(execution.fields().len()));
+        let mut kept = Kept(&mut rest.rows);
+        let running = self.run_on(execution, &query.parameters, Wanted::Settled, &mut kept);
+        match running.await {
+            // It has settled by itself.
+            Ok(_) if !execution.is_over() => return Ok(()),
+            Ok(_) => {}
+            Err(error) if is_of_values(&error) => rest.failure = Some(error),
+            Err(error) => return Err(error),
+        }
+        query.rest = Some(rest);
+        Ok(())
+    }
+}
+
+/// Whether an error comes of the values of rows: nothing else has happened.
+fn is_of_values(error: &SqlError) -> bool {
+    let state = error.state();
+    ["21", "22"]
+        .iter()
+        .any(|class| state.code().starts_with(class))
+}
+
+/// Keeps rows.
+pub(super) struct Kept<'r>(pub(super) &'r mut Rows);
+
+impl Sink for Kept<'_> {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        self.0.push(row.values.iter().copied());
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}
