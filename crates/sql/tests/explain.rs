@@ -314,6 +314,21 @@ fn a_wait_for_a_lock_is_told_where_it_was_waited_for() {
 }
 
 #[test]
+fn functions_that_wait_say_what_for() {
+    let mut bed = tables();
+    let other = bed.client();
+    bed.run("select pg_advisory_lock(7)").unwrap();
+    let text = "explain (analyze, format json) select pg_advisory_lock(7), pg_advisory_unlock(7)";
+    let release = "select pg_advisory_unlock(7)";
+    let (json, held) = held_up(&mut bed, &other, text, release);
+    assert!(number(&json["Time"]["Locks"]) >= held - 0.001, "{json}");
+    let text = "explain (analyze, format json) select pg_sleep(0.002)";
+    let json = self::json(&mut bed, text);
+    assert!(number(&json["Time"]["Other Events"]) >= 2.0, "{json}");
+    assert_eq!(json["Time"]["Other Events Waits"], 1, "{json}");
+}
+
+#[test]
 fn what_foreign_keys_wait_for_is_told_outside_the_operators() {
     let mut bed = tables();
     bed.run("create table place (region int, customer int references customer)")
