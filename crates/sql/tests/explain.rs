@@ -368,6 +368,32 @@ fn waits_for_memory_are_told_where_there_are_any() {
 }
 
 #[test]
+fn records_that_have_left_memory_are_waited_for_where_they_are_read() {
+    let mut bed = Bed::on_disk();
+    bed.run("create table t (id int primary key, n int); create table u (id int primary key)")
+        .unwrap();
+    bed.run(
+        "insert into t select n, n from generate_series(1, 500) n;
+         insert into u select n from generate_series(1, 3) n",
+    )
+    .unwrap();
+    bed.demote();
+    let text = "explain (analyze, format json) select sum(n) from t";
+    let json = json(&mut bed, text);
+    let all = operators(&json["Plan"]);
+    let waits = |plan: &Value| number(&plan["Self Time"]["Device Waits"]);
+    let scan = all.iter().find(|plan| plan["Node Type"] == "Scan on t");
+    let own = waits(scan.unwrap());
+    assert!(own > 0.0, "{json}");
+    assert_eq!(number(&json["Time"]["Device Waits"]), own, "{json}");
+    // Looked up together, they are waited for by the join.
+    let text = "explain (analyze, format json) select * from u join t on t.id = u.id * 100";
+    bed.demote();
+    let json = self::json(&mut bed, text);
+    assert!(number(&json["Time"]["Device Waits"]) > 0.0, "{json}");
+}
+
+#[test]
 fn the_times_of_all_operators_add_up() {
     let mut bed = tables();
     let text = "explain (analyze, format json)
