@@ -12,6 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
+//! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
 //! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | what all of them cost | `measure.rs` |
@@ -23,6 +24,7 @@
 mod aggregate;
 mod apply;
 mod change;
+mod dense;
 mod distinct;
 mod errors;
 mod functions;
@@ -99,6 +101,8 @@ pub(crate) struct Run<'r> {
     /// How many batches operators have handed on.
     pub(crate) batches: &'r Cell<u32>,
     pub(crate) key_changes: &'r KeyChanges<'r>,
+    /// Keys are looked up one after the other, and wait for each cache miss.
+    pub(crate) is_sequential: bool,
 }
 
 impl Run<'_> {

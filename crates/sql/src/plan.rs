@@ -223,6 +223,22 @@ pub(crate) struct HashJoin {
     pub(crate) build_width: usize,
     /// Over both rows, the probe's first.
     pub(crate) residual: Option<Program>,
+    pub(crate) handed_on: HandedOn,
+}
+
+/// What a join hands on of its rows: positions in those of the left side (the probe, the outer),
+/// then in those of the right.
+#[derive(Debug)]
+pub(crate) struct HandedOn {
+    pub(crate) left: Vec<usize>,
+    pub(crate) right: Vec<usize>,
+}
+
+impl HandedOn {
+    /// How many values that are.
+    pub(crate) fn width(&self) -> usize {
+        self.left.len() + self.right.len()
+    }
 }
 
 /// A join that looks each row's partners up in a table.
@@ -234,6 +250,7 @@ pub(crate) struct IndexJoin {
     pub(crate) scan: Scan,
     /// Over both rows, the outer's first.
     pub(crate) residual: Option<Program>,
+    pub(crate) handed_on: HandedOn,
 }
 
 /// A join that reads the inner side for each row of the outer.

@@ -160,12 +160,8 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::Project { values, .. } => values.len(),
         Plan::Expand { input, calls } => width(input) + columns(calls),
         Plan::Window { input, windows } => width(input) + windows.len(),
-        Plan::HashJoin(join) if filters(join.kind) => join.probe_width,
-        Plan::HashJoin(join) => join.probe_width + join.build_width,
-        Plan::IndexJoin(join) if filters(join.kind) => join.outer_width,
-        Plan::IndexJoin(join) => {
-            join.outer_width + join.scan.columns.len() + usize::from(join.scan.with_key)
-        }
+        Plan::HashJoin(join) => join.handed_on.width(),
+        Plan::IndexJoin(join) => join.handed_on.width(),
         Plan::LoopJoin(join) if filters(join.kind) => join.outer_width,
         Plan::LoopJoin(join) => join.outer_width + join.inner_width,
         Plan::Apply(apply) => width(&apply.input) + 1,

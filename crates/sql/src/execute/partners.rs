@@ -1,19 +1,25 @@
 //! Rows found by the values of their keys, for hash joins, grouping and sets.
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); what has an
-//! equal hash is compared.
+//! equal hash is compared. Where all rows are there before the first is looked up, and have an
+//! integer each as their key, the keys may lie so close together that an array does as well
+//! (`dense.rs`).
 
 use index::hash::{ChainedTable, Refused};
 use interleave::{Execution, Interleaver};
 use types::{
     Result, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
+    row::{integer_of, is_integer},
 };
 
-use crate::rows::Rows;
+use super::dense::Dense;
+use crate::rows::{NO_ROW, Rows};
 
 /// Buckets of entries that are put in together.
 const BUILT_TOGETHER: usize = 16;
+
+const SEED: u64 = 0;
 
 /// Rows by their keys.
 pub(super) struct Partners {
@@ -23,6 +29,8 @@ pub(super) struct Partners {
     keys: Vec<usize>,
     types: Vec<Type>,
     table: ChainedTable<u64, u32>,
+    /// In place of the table.
+    dense: Option<Dense>,
     /// Rows that are not in the table yet.
     pending: Vec<(u64, u32)>,
     interleaver: Interleaver,
@@ -42,13 +50,14 @@ impl Partners {
             keys,
             types: types.to_vec(),
             table: ChainedTable::new(),
+            dense: None,
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
         }
     }
 
     pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
-        hash_values(&self.types, keys, 0)
+        hash_values(&self.types, keys, SEED)
     }
 
     /// Adds a row; its number. It is found after [`Partners::settle`].
@@ -61,6 +70,39 @@ impl Partners {
         self.rows.push(row);
         self.pending.push((hash, number));
         Ok(number)
+    }
+
+    /// Has these rows found from now on, which are all that there will be.
+    pub(super) fn settle_all(&mut self, rows: Rows) -> Result<()> {
+        self.clear();
+        // One number stands for no row.
+        let count = u32::try_from(rows.len()).ok();
+        let count = count.filter(|count| *count < NO_ROW).ok_or_else(too_many)?;
+        self.rows = rows;
+        if let ([at], [ty]) = (&self.keys[..], &self.types[..])
+            && is_integer(*ty)
+        {
+            let keys: Vec<_> = self.rows.iter().map(|row| integer_of(row[*at])).collect();
+            self.dense = Dense::new(&keys);
+            if self.dense.is_some() {
+                return Ok(());
+            }
+        }
+        let mut keys = Vec::with_capacity(self.keys.len());
+        self.pending.reserve(self.rows.len());
+        for number in 0..count {
+            let row = self.rows.row(number as usize);
+            keys.clear();
+            keys.extend(self.keys.iter().map(|at| row[*at]));
+            self.pending
+                .push((hash_values(&self.types, &keys, SEED), number));
+        }
+        self.settle()
+    }
+
+    /// The array that stands for the table, if there is one.
+    pub(super) fn dense(&self) -> Option<&Dense> {
+        self.dense.as_ref()
     }
 
     /// Has all rows found from now on.
@@ -82,6 +124,14 @@ impl Partners {
     pub(super) fn find(&mut self, hashes: &[u64], found: impl FnMut(usize, u32)) {
         if !self.table.is_empty() {
             self.table.find_all(&mut self.interleaver, hashes, found);
+        }
+    }
+
+    /// Begins to bring the rows of these pairs into the cache: they are about to be compared or
+    /// copied.
+    pub(super) fn prefetch(&self, pairs: &[(u32, u32)]) {
+        for (_, number) in pairs {
+            self.rows.prefetch(*number as usize);
         }
     }
 
@@ -110,6 +160,7 @@ impl Partners {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.table = ChainedTable::new();
+        self.dense = None;
         self.pending.clear();
     }
 }

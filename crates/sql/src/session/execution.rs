@@ -163,6 +163,7 @@ impl Session {
             advisory: &self.advisory,
             key_changes,
             batches: &self.batches,
+            is_sequential: self.effects.is_sequential,
         }
     }
 
