@@ -6,7 +6,7 @@ use std::{rc::Rc, sync::Arc};
 
 use async_channel::{Receiver, Sender};
 use engine::{Database, DatabaseConfig};
-use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
+use interleave::{Clock, InFlight, JoinHandle, Worker, WorkerConfig};
 use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
 
@@ -95,9 +95,18 @@ pub(crate) struct Client {
 
 impl Bed {
     pub(crate) fn new() -> Bed {
+        Bed::with_in_flight(InFlight::Auto)
+    }
+
+    /// On a worker that keeps so many tasks in flight.
+    pub(crate) fn with_in_flight(in_flight: InFlight) -> Bed {
+        let config = WorkerConfig {
+            in_flight,
+            ..WorkerConfig::default()
+        };
         let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
         let session = engine::Session::new(&database).unwrap();
-        let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+        let mut worker = Worker::new(config, session, Clock::real());
         let task = worker.handle().submit(|session: &Rc<engine::Session>| {
             let session = session.clone();
             async move { sql::Database::open(&session, "weft", "weft").await }
