@@ -2,7 +2,7 @@
 
 use types::{Result, Scratch, Value};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
+use super::{BATCH_ROWS, Input, Operator, ROWS_PER_TURN, Run, Step, partners::Partners};
 use crate::{plan::HashJoin, program::Program, relation::JoinKind, rows::Rows};
 
 pub(super) struct HashJoining<'p> {
@@ -18,6 +18,8 @@ pub(super) struct HashJoining<'p> {
     /// Pairs of the probe's batch that were found and not handed over: its row, and the partner's.
     pairs: Vec<(u32, u32)>,
     next: usize,
+    /// Rows of the probe's batch that are looked up at once.
+    slice: usize,
     /// Rows of the build side without a partner were handed over up to here.
     rest: usize,
     scratch: Scratch,
@@ -44,6 +46,7 @@ impl<'p> HashJoining<'p> {
             matched: Vec::new(),
             pairs: Vec::new(),
             next: 0,
+            slice: usize::MAX,
             rest: 0,
             scratch: Scratch::new(),
         }
@@ -60,7 +63,8 @@ impl<'p> HashJoining<'p> {
                 return Ok(true);
             }
             if self.probe.more(run).await? {
-                self.look_up(run)?;
+                let candidates = self.look_up(run)?;
+                run.pause(candidates).await;
                 continue;
             }
             if self.join.kind == JoinKind::Full {
@@ -95,32 +99,35 @@ impl<'p> HashJoining<'p> {
             }
             self.build.taken = self.build.batch.len();
         }
-        self.partners.settle()?;
+        self.partners.settle_all(run).await?;
         if self.join.kind == JoinKind::Full {
             self.matched = vec![false; self.partners.rows.len()];
         }
         Ok(())
     }
 
-    /// Finds the partners of a batch of the probe side.
-    fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+    /// Finds the partners of some rows of the probe side; how many candidates there were beyond one
+    /// for each. Where rows have many, few are looked up at once.
+    fn look_up(&mut self, run: &Run<'_>) -> Result<usize> {
         self.scratch.reset();
         self.pairs.clear();
         self.next = 0;
         let batch = &self.probe.batch;
+        let first = self.probe.taken;
+        let until = batch.len().min(first.saturating_add(self.slice));
         let mut machine = run.machine(&self.scratch);
         let width = self.join.probe_keys.len();
-        let mut keys = Vec::with_capacity(batch.len() * width);
-        let mut hashes = Vec::with_capacity(batch.len());
-        let mut rows = Vec::with_capacity(batch.len());
-        for at in 0..batch.len() {
+        let mut keys = Vec::with_capacity((until - first) * width);
+        let mut hashes = Vec::with_capacity(until - first);
+        let mut rows = Vec::with_capacity(until - first);
+        for at in first..until {
             let row = batch.row(at);
-            let first = keys.len();
+            let own = keys.len();
             for program in &self.join.probe_keys {
                 keys.push(program.run(&mut machine, row)?);
             }
-            if !keys[first..].iter().any(Value::is_null) {
-                hashes.push(self.partners.hash(&keys[first..]));
+            if !keys[own..].iter().any(Value::is_null) {
+                hashes.push(self.partners.hash(&keys[own..]));
                 rows.push(at as u32);
             }
         }
@@ -132,22 +139,21 @@ impl<'p> HashJoining<'p> {
         for (_, number) in &candidates {
             self.partners.rows.prefetch(*number as usize);
         }
+        let count = candidates.len();
         // In the order of the rows, and of the partners among them.
         candidates.sort_unstable();
         let mut candidates = candidates.into_iter().peekable();
         let mut both = Vec::with_capacity(self.join.probe_width + self.join.build_width);
-        for at in 0..batch.len() {
+        for (place, at) in (first..until).enumerate() {
             let row = batch.row(at);
+            let own = &keys[place * width..(place + 1) * width];
             let mut found = false;
             while let Some((_, number)) = candidates.next_if(|(of, _)| *of as usize == at) {
                 let kind = self.join.kind;
                 if found && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
                     continue;
                 }
-                if !self
-                    .partners
-                    .has_keys(number, &keys[at * width..(at + 1) * width])
-                {
+                if !self.partners.has_keys(number, own) {
                     continue;
                 }
                 if let Some(residual) = &self.join.residual {
@@ -177,8 +183,9 @@ impl<'p> HashJoining<'p> {
                 self.pairs.push((at as u32, NONE));
             }
         }
-        self.probe.taken = self.probe.batch.len();
-        Ok(())
+        self.probe.taken = until;
+        self.slice = slice(until - first, count);
+        Ok(count.saturating_sub(until - first))
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
@@ -206,6 +213,12 @@ impl<'p> HashJoining<'p> {
             self.rest += 1;
         }
     }
+}
+
+/// How many rows to look up next, of which so many had so many candidates: about a turn's work.
+pub(super) fn slice(rows: usize, candidates: usize) -> usize {
+    let slice = (rows * ROWS_PER_TURN).checked_div(candidates);
+    slice.map_or(usize::MAX, |slice| slice.max(1))
 }
 
 impl Operator for HashJoining<'_> {

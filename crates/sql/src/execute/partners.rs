@@ -10,6 +10,7 @@ use types::{
     compare::{equals, hash_values},
 };
 
+use super::{ROWS_PER_TURN, Run};
 use crate::rows::Rows;
 
 /// Buckets of entries that are put in together.
@@ -63,18 +64,26 @@ impl Partners {
         Ok(number)
     }
 
-    /// Has all rows found from now on.
+    /// Has all rows found from now on, of which there are few.
     pub(super) fn settle(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        let built = self
-            .table
-            .insert_all(&pending, Execution::in_flight(BUILT_TOGETHER));
-        built.map_err(|refused| match refused {
-            Refused::Memory(_) => {
-                SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory for a hash table")
-            }
-            _ => too_many(),
-        })
+        self.enter(&pending)
+    }
+
+    /// The same for all of a table, of which none was found before.
+    pub(super) async fn settle_all(&mut self, run: &Run<'_>) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        self.table = ChainedTable::with_capacity(pending.len()).map_err(refused)?;
+        for some in pending.chunks(ROWS_PER_TURN) {
+            self.enter(some)?;
+            run.pause(some.len()).await;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, rows: &[(u64, u32)]) -> Result<()> {
+        let execution = Execution::in_flight(BUILT_TOGETHER);
+        self.table.insert_all(rows, execution).map_err(refused)
     }
 
     /// Calls `found` with the place of each hash and the numbers of the rows that have it, in no
@@ -111,6 +120,15 @@ impl Partners {
         self.rows.clear();
         self.table = ChainedTable::new();
         self.pending.clear();
+    }
+}
+
+fn refused(refused: Refused) -> SqlError {
+    match refused {
+        Refused::Memory(_) => {
+            SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory for a hash table")
+        }
+        _ => too_many(),
     }
 }
 
