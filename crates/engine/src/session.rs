@@ -84,6 +84,8 @@ pub struct Session {
     pub(crate) counters: Counters,
     /// This thread's way to the device, if the database has a directory.
     port: Option<Rc<Port>>,
+    /// Ends the worker's sleep where it listens to something beside the device.
+    rouser: OnceCell<Rouser>,
     /// In front of it, for what is read from cold files.
     gate: Rc<Gate>,
     /// What that is read into.
@@ -199,6 +201,7 @@ impl Session {
             this: this.clone(),
             walk: RefCell::default(),
             port,
+            rouser: OnceCell::new(),
             gate,
             read_buffers: ReadBuffers::default(),
             clock,
@@ -230,10 +233,15 @@ impl Session {
         }))
     }
 
-    /// From now on the worker's sleep ends as well while this descriptor is readable, which is to
-    /// stay open for as long as the session lives. False: there is no device to sleep on, or it
-    /// can wait only for its own.
-    pub fn watch(&self, descriptor: std::os::fd::RawFd) -> bool {
+    /// From now on the worker sleeps on the device only while that has something to do, and
+    /// otherwise where `rouser` ends its sleep, which makes `descriptor` readable; that is to stay
+    /// open for as long as the session lives. Whether sleeps on the device end for it too: false
+    /// where there is no device, or one that can wait only for its own.
+    ///
+    /// To be called before the session has begun a transaction.
+    pub fn sleep_beside(&self, descriptor: std::os::fd::RawFd, rouser: Rouser) -> bool {
+        // A session listens to one thing.
+        let _ = self.rouser.set(rouser);
         self.port
             .as_ref()
             .is_some_and(|port| port.watch(descriptor))
@@ -268,7 +276,8 @@ impl Session {
     fn open_lane(&self) -> Option<&LaneWriter> {
         let (port, log) = (self.port.as_ref()?, self.database.log()?);
         if let Some(memory) = self.lane_memory.take() {
-            let lane = LaneWriter::new(log, self.number, port, self.clock.clone(), memory);
+            let (clock, rouser) = (self.clock.clone(), self.rouser()?);
+            let lane = LaneWriter::new(log, self.number, port, clock, rouser, memory);
             return Some(self.lane.get_or_init(|| lane));
         }
         self.lane.get()
@@ -459,6 +468,9 @@ impl WorkerLocal for Session {
     }
 
     fn rouser(&self) -> Option<Rouser> {
+        if let Some(rouser) = self.rouser.get() {
+            return Some(rouser.clone());
+        }
         let rouser = self.port.as_ref()?.rouser();
         Some(Arc::new(move || rouser.rouse()))
     }

@@ -33,6 +33,7 @@ mod set;
 mod string;
 mod system;
 mod tables;
+mod waiting;
 mod window;
 
 pub use aggregate::{Aggregate, State};

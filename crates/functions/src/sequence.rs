@@ -1,14 +1,14 @@
 //! Functions of sequences.
 //!
-//! `nextval` and `setval` have to wait for what is stored, which functions cannot: who evaluates
-//! expressions calls them himself, row by row, and what is here only tells their types.
+//! `nextval` and `setval` have to wait for what is stored, which functions cannot (`waiting.rs`).
 
-use types::{Result, SqlError, Value};
+use types::Result;
 
 use crate::{
     Context,
     argument::Oid,
     function::{BOOL, Function, INT8, REGCLASS, entry},
+    waiting::misplaced,
 };
 
 fn current_value(context: &Context<'_>, sequence: Oid) -> Result<i64> {
@@ -17,10 +17,6 @@ fn current_value(context: &Context<'_>, sequence: Oid) -> Result<i64> {
 
 fn last_value(context: &Context<'_>) -> Result<i64> {
     context.environment.last_value()
-}
-
-fn misplaced<'a>(_: &Context<'a>, _: &[Value<'a>]) -> Result<Value<'a>> {
-    Err(SqlError::unsupported("changing a sequence here"))
 }
 
 pub(crate) static FUNCTIONS: &[Function] = &[

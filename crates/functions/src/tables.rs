@@ -2,7 +2,7 @@
 
 use crate::{
     Function, aggregate, array, comparison, datetime, decimal, enumeration, float, formatting,
-    integer, json, objects, pattern, sequence, series, string, system, window,
+    integer, json, objects, pattern, sequence, series, string, system, waiting, window,
 };
 
 /// Tables of a module that has several.
@@ -23,6 +23,8 @@ pub(crate) static FUNCTIONS: &[Tables] = &[
         sequence::FUNCTIONS,
         series::FUNCTIONS,
         system::FUNCTIONS,
+        waiting::FUNCTIONS,
+        waiting::LOCKS,
         window::FUNCTIONS,
     ],
     string::TABLES,

@@ -40,6 +40,7 @@ mod select;
 mod sequence;
 mod stored;
 mod subquery;
+mod waiting;
 mod window;
 mod write;
 

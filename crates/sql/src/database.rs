@@ -5,6 +5,7 @@ use std::{rc::Rc, sync::Arc};
 use types::{Result, SqlError, SqlState};
 
 use crate::{
+    advisory::AdvisoryLocks,
     catalog::{Catalogs, Object},
     execute::RowNumbers,
     index_keys::RowKeys,
@@ -15,6 +16,7 @@ pub struct Database {
     pub(crate) name: String,
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) row_numbers: RowNumbers,
+    pub(crate) advisory: Arc<AdvisoryLocks>,
 }
 
 impl Database {
@@ -64,6 +66,7 @@ impl Database {
             name: name.to_owned(),
             catalogs,
             row_numbers: RowNumbers::new(),
+            advisory: Arc::default(),
         }))
     }
 }

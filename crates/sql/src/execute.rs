@@ -12,7 +12,8 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
-//! | subqueries; sequences; shared relations | `apply.rs`; `sequences.rs`; `shared.rs` |
+//! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
+//! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | what all of them cost | `measure.rs` |
 //! | rows that a client sends | `received.rs` |
@@ -23,6 +24,7 @@
 mod aggregate;
 mod apply;
 mod change;
+mod dense;
 mod distinct;
 mod errors;
 mod functions;
@@ -50,6 +52,7 @@ mod shared;
 mod simple;
 mod sort;
 mod system;
+mod waiting_calls;
 mod window;
 
 use std::{cell::Cell, future::Future, pin::Pin};
@@ -58,7 +61,7 @@ use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
 use types::{Result, Scratch, Settings, Value};
 
-use crate::{catalog::Catalog, program::Machine, rows::Rows};
+use crate::{advisory::SessionLocks, catalog::Catalog, program::Machine, rows::Rows};
 
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
@@ -69,6 +72,7 @@ pub(crate) use self::{
     scan::column,
     sequences::Counters,
     shared::SharedRows,
+    waiting_calls::VOID,
 };
 
 /// Rows that operators hand over at once, as a rule.
@@ -94,9 +98,12 @@ pub(crate) struct Run<'r> {
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
     pub(crate) counters: Counters<'r>,
+    pub(crate) advisory: &'r SessionLocks,
     /// Rows that were looked at in this turn.
     pub(crate) looked_at: &'r Cell<usize>,
     pub(crate) key_changes: &'r KeyChanges<'r>,
+    /// Keys are looked up one after the other, and wait for each cache miss.
+    pub(crate) is_sequential: bool,
 }
 
 impl Run<'_> {

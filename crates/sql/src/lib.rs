@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod advisory;
 mod bind;
 pub mod catalog;
 mod copy;

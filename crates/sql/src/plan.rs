@@ -37,7 +37,7 @@ use crate::{
     catalog::{ObjectId, Table},
     expression::Function,
     program::Program,
-    relation::{FrameUnits, IfLocked, JoinKind, SequenceFunction, SetKind},
+    relation::{FrameUnits, IfLocked, JoinKind, SetKind, WaitingFunction},
 };
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ pub(crate) enum Plan {
     IndexJoin(IndexJoin),
     LoopJoin(LoopJoin),
     Apply(Apply),
-    Sequences(Sequences),
+    Calls(WaitingCalls),
     Aggregate(Aggregate),
     Window {
         input: Box<Plan>,
@@ -223,6 +223,22 @@ pub(crate) struct HashJoin {
     pub(crate) build_width: usize,
     /// Over both rows, the probe's first.
     pub(crate) residual: Option<Program>,
+    pub(crate) handed_on: HandedOn,
+}
+
+/// What a join hands on of its rows: positions in those of the left side (the probe, the outer),
+/// then in those of the right.
+#[derive(Debug)]
+pub(crate) struct HandedOn {
+    pub(crate) left: Vec<usize>,
+    pub(crate) right: Vec<usize>,
+}
+
+impl HandedOn {
+    /// How many values that are.
+    pub(crate) fn width(&self) -> usize {
+        self.left.len() + self.right.len()
+    }
 }
 
 /// A join that looks each row's partners up in a table.
@@ -234,6 +250,7 @@ pub(crate) struct IndexJoin {
     pub(crate) scan: Scan,
     /// Over both rows, the outer's first.
     pub(crate) residual: Option<Program>,
+    pub(crate) handed_on: HandedOn,
 }
 
 /// A join that reads the inner side for each row of the outer.
@@ -270,22 +287,22 @@ pub(crate) enum ApplyKind {
     Array(types::Scalar),
 }
 
-/// Functions of sequences that are called for each row; their answers are further columns.
+/// Functions that wait, called for each row; their answers are further columns.
 #[derive(Debug)]
-pub(crate) struct Sequences {
+pub(crate) struct WaitingCalls {
     pub(crate) input: Box<Plan>,
-    pub(crate) calls: Vec<SequenceCall>,
+    pub(crate) calls: Vec<WaitingCall>,
     /// Not all rows may be asked for: no value is taken for one that is not.
     pub(crate) one_by_one: bool,
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct SequenceCall {
-    pub(crate) function: SequenceFunction,
+pub(crate) struct WaitingCall {
+    pub(crate) function: WaitingFunction,
     /// Over the input's row and the answers of the calls before.
     pub(crate) arguments: Vec<Program>,
-    /// The sequence is the same in all rows.
+    /// The first argument, a sequence, is the same in all rows.
     pub(crate) is_fixed: bool,
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use types::{Type, TypeModifier};
 
 use crate::{
+    advisory,
     catalog::{ObjectId, Table},
     expression::{ColumnId, Expression, Function},
 };
@@ -62,10 +63,10 @@ pub(crate) enum Relation {
         input: Box<Relation>,
         subquery: Box<Subquery>,
     },
-    /// Further columns from sequences, whose functions are called row by row, in this order.
-    Sequences {
+    /// Further columns from functions that wait, called row by row, in this order.
+    Calls {
         input: Box<Relation>,
-        calls: Vec<SequenceCall>,
+        calls: Vec<WaitingCall>,
     },
     Aggregate(Aggregate),
     /// Further columns from functions over neighbouring rows.
@@ -177,10 +178,20 @@ pub(crate) struct Join {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Applied {
     Query(Subquery),
-    Sequence(SequenceCall),
+    Call(WaitingCall),
 }
 
-/// What is asked of a sequence. It has to wait, so it is no function of expressions.
+/// What is no function of expressions, because it has to wait, or takes or gives what outlives its
+/// statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitingFunction {
+    Sequence(SequenceFunction),
+    /// `pg_sleep(seconds)`
+    Sleep,
+    Advisory(advisory::Function),
+}
+
+/// What is asked of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SequenceFunction {
     /// `nextval(sequence)`
@@ -193,12 +204,12 @@ pub(crate) enum SequenceFunction {
     Last,
 }
 
-/// A call of a sequence's function.
+/// A call of a function that waits.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SequenceCall {
+pub(crate) struct WaitingCall {
     pub(crate) column: ColumnId,
-    pub(crate) function: SequenceFunction,
-    /// The first is the sequence, as `regclass`.
+    pub(crate) function: WaitingFunction,
+    /// The first is the sequence, as `regclass`, if it is one's.
     pub(crate) arguments: Vec<Expression>,
 }
 

@@ -8,7 +8,10 @@
 //! out when the `Rows` moves. Copies that would leave the arena are made by `Value::copied`.
 
 use interleave::{Policy as _, Prefetching};
-use types::{Result, Scratch, Value};
+use types::{Result, Scratch, Value, row::Taking};
+
+/// In place of a row's number: there is none.
+pub(crate) const NO_ROW: u32 = u32::MAX;
 
 /// Rows of the same width, with memory of their own.
 #[derive(Default)]
@@ -54,20 +57,40 @@ impl Rows {
         self.count_row(before);
     }
 
-    /// Adds a row of two parts.
+    /// Adds a row for each pair of numbers: values at some positions of that row of `left`, then of
+    /// that of `right`. Of a row that is not there ([`NO_ROW`]) all are NULL.
     ///
     /// # Panics
-    /// As [`Rows::push`].
-    #[inline]
-    pub(crate) fn push_both(&mut self, left: &[Value<'_>], right: &[Value<'_>]) {
-        let before = self.values.len();
-        let arena = &self.arena;
-        self.values.reserve(left.len() + right.len());
-        for part in [left, right] {
-            self.values
-                .extend(part.iter().map(|value| kept(*value, arena)));
+    /// If that makes not the width of the others.
+    pub(crate) fn push_pairs(
+        &mut self,
+        left: (&Rows, &[usize]),
+        right: (&Rows, &[usize]),
+        pairs: &[(u32, u32)],
+    ) {
+        assert_eq!(
+            left.1.len() + right.1.len(),
+            self.width,
+            "rows of another width"
+        );
+        self.values.reserve(pairs.len() * self.width);
+        for (one, two) in pairs {
+            self.push_picked(left, *one);
+            self.push_picked(right, *two);
         }
-        self.count_row(before);
+        self.rows += pairs.len();
+    }
+
+    /// Adds a part of a row.
+    #[inline(always)]
+    fn push_picked(&mut self, (rows, positions): (&Rows, &[usize]), number: u32) {
+        if number == NO_ROW {
+            let nulls = std::iter::repeat_n(Value::Null, positions.len());
+            return self.values.extend(nulls);
+        }
+        let (row, arena) = (rows.row(number as usize), &self.arena);
+        let picked = positions.iter().map(|at| kept(row[*at], arena));
+        self.values.extend(picked);
     }
 
     /// Adds a row whose values may be errors; then it is not added.
@@ -77,20 +100,39 @@ impl Rows {
     ///
     /// # Panics
     /// As [`Rows::push`].
-    #[inline]
     pub(crate) fn try_push<'v>(
         &mut self,
         row: impl IntoIterator<Item = Result<Value<'v>>>,
     ) -> Result<()> {
+        self.push_with(|new| {
+            row.into_iter().try_for_each(|value| {
+                new.take(value?);
+                Ok(())
+            })
+        })
+    }
+
+    /// Adds a row whose values `write` puts in one by one. It is not added if that fails.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    ///
+    /// # Panics
+    /// As [`Rows::push`].
+    #[inline]
+    pub(crate) fn push_with(
+        &mut self,
+        write: impl FnOnce(&mut NewRow<'_>) -> Result<()>,
+    ) -> Result<()> {
         let before = self.values.len();
-        for value in row {
-            match value {
-                Ok(value) => self.values.push(kept(value, &self.arena)),
-                Err(error) => {
-                    self.values.truncate(before);
-                    return Err(error);
-                }
-            }
+        self.values.reserve(self.width);
+        let written = write(&mut NewRow {
+            values: &mut self.values,
+            arena: &self.arena,
+        });
+        if let Err(error) = written {
+            self.values.truncate(before);
+            return Err(error);
         }
         self.count_row(before);
         Ok(())
@@ -131,8 +173,21 @@ impl Rows {
     }
 }
 
+/// A row on its way into [`Rows`].
+pub(crate) struct NewRow<'r> {
+    values: &'r mut Vec<Value<'static>>,
+    arena: &'r Scratch,
+}
+
+impl<'v> Taking<'v> for NewRow<'_> {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'v>) {
+        self.values.push(kept(value, self.arena));
+    }
+}
+
 /// A value that borrows from the arena alone.
-#[inline]
+#[inline(always)]
 fn kept(value: Value<'_>, arena: &Scratch) -> Value<'static> {
     let value = if value.borrows() {
         value.copied(arena)

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution; what of them stays open | `query.rs`; `execution.rs`; `suspended.rs` |
-//! | new tables, indexes, views; enum types | `new_table.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
@@ -40,6 +40,7 @@ mod maintenance;
 mod named;
 mod new_index;
 mod new_table;
+mod new_table_as;
 mod new_view;
 mod notice;
 mod prepared;
@@ -80,9 +81,10 @@ use self::{
     suspended::SuspendedQueries,
 };
 use crate::{
+    advisory::SessionLocks,
     catalog::{Changes, SearchPath},
     database::Database,
-    parse::{self, Source, command::Command, constraints::SetConstraints},
+    parse::{self, Source, command::Command, constraints::SetConstraints, definition::TableAs},
 };
 
 pub use self::{
@@ -235,6 +237,7 @@ pub struct Session {
     transaction: Option<Transaction>,
     deferred: Deferred,
     surrounding: Surrounding,
+    advisory: SessionLocks,
     statements: Statements,
     cursors: Vec<Cursor>,
     suspended: SuspendedQueries,
@@ -263,6 +266,7 @@ impl Session {
             transaction: None,
             deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
+            advisory: SessionLocks::new(&database.advisory),
             statements: Statements::default(),
             cursors: Vec::new(),
             suspended: SuspendedQueries::default(),
@@ -363,7 +367,7 @@ impl Session {
         self.block.check()?;
         let (interrupt, limit) = self.limits();
         interruptible(interrupt, limit, self.on_rows(source, sink)).await?;
-        self.set_pending()
+        self.set_pending(sink)
     }
 
     /// Who may want a statement to be given up, and how long it may take.
@@ -498,7 +502,7 @@ impl Session {
         }
         if let Some(definition) = source.definition()? {
             self.may_write(definition.words())?;
-            return self.define_otherwise(&definition, sink).await;
+            return self.define_otherwise(&definition, source, sink).await;
         }
         let statement = source.parse()?;
         if source.is_concurrent_drop() {
@@ -520,6 +524,13 @@ impl Session {
                 self.may_write(&words(&statement))?;
                 self.define(&statement, sink).await
             }
+            Statement::Query(query) => match TableAs::of_query(query) {
+                Some(new) => {
+                    self.may_write("SELECT INTO")?;
+                    self.create_table_as(&new, source, sink).await
+                }
+                None => Err(SqlError::unsupported(words(&statement))),
+            },
             Statement::Explain { .. } => self.explain(source, &statement, sink).await,
             Statement::Vacuum(_) => self.maintain(source, sink).await,
             other => Err(SqlError::unsupported(words(other))),

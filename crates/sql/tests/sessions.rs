@@ -304,3 +304,106 @@ fn cursors_of_earlier_transactions_stay_when_one_cannot_be_completed() {
     assert_eq!(one(&mut bed, "fetch all from kept"), "1;2");
     assert_eq!(state(&mut bed, "fetch c"), "34000");
 }
+
+/// Whether a session gets a lock at once.
+fn lock_in(bed: &mut Bed, client: &Client, key: &str) -> String {
+    one_in(bed, client, &format!("select pg_try_advisory_lock({key})"))
+}
+
+#[test]
+fn who_sleeps_keeps_nobody_waiting_and_hears_of_timeouts() {
+    let mut bed = accounts();
+    let (sleeper, limited) = (bed.client(), bed.client());
+    bed.send_to(&sleeper, "select pg_sleep(0.2), 'awake'");
+    bed.send_to(
+        &limited,
+        "set statement_timeout = '20ms'; select pg_sleep(3600)",
+    );
+    // Both wait for time alone, and this goes on beside them.
+    assert_eq!(one(&mut bed, "select count(*) from account"), "2");
+    assert!(bed.is_waiting(&sleeper));
+    let failed = bed.reply_of(&limited).unwrap_err();
+    assert_eq!(
+        failed.message(),
+        "canceling statement due to statement timeout"
+    );
+    assert!(bed.is_waiting(&sleeper));
+    assert_eq!(bed.reply_of(&sleeper).unwrap().rows, [["", "awake"]]);
+}
+
+#[test]
+fn an_advisory_lock_is_waited_for_and_outlives_its_transaction() {
+    let mut bed = Bed::new();
+    let (other, third) = (bed.client(), bed.client());
+    bed.run("begin; select pg_advisory_lock(7); rollback")
+        .unwrap();
+    assert_eq!(lock_in(&mut bed, &other, "7"), "f");
+    assert_eq!(lock_in(&mut bed, &other, "0, 7"), "t");
+    bed.send_to(&other, "select pg_advisory_lock_shared(7)");
+    bed.send_to(&third, "select pg_advisory_lock_shared(7)");
+    assert!(bed.is_waiting(&other) && bed.is_waiting(&third));
+    assert_eq!(one(&mut bed, "select pg_advisory_unlock(7)"), "t");
+    bed.reply_of(&other).unwrap();
+    bed.reply_of(&third).unwrap();
+    assert_eq!(one(&mut bed, "select pg_try_advisory_lock(7)"), "f");
+    // What a session holds ends with it.
+    drop(other);
+    bed.send_to(&third, "select pg_advisory_unlock_all()");
+    bed.reply_of(&third).unwrap();
+    let answer = bed.run("select pg_advisory_lock(7), pg_advisory_lock(0, 7)");
+    assert_eq!(answer.unwrap().rows.len(), 1);
+}
+
+#[test]
+fn advisory_locks_of_a_transaction_end_with_it_or_with_its_savepoint() {
+    let mut bed = Bed::new();
+    let other = bed.client();
+    bed.run("begin; select pg_advisory_xact_lock(1); savepoint s; select pg_advisory_xact_lock(2)")
+        .unwrap();
+    bed.run("select pg_advisory_lock(3)").unwrap();
+    for key in ["1", "2", "3"] {
+        assert_eq!(lock_in(&mut bed, &other, key), "f");
+    }
+    bed.run("rollback to s").unwrap();
+    assert_eq!(lock_in(&mut bed, &other, "2"), "t");
+    assert_eq!(lock_in(&mut bed, &other, "1"), "f");
+    assert_eq!(lock_in(&mut bed, &other, "3"), "f");
+    bed.run("commit").unwrap();
+    assert_eq!(lock_in(&mut bed, &other, "1"), "t");
+    assert_eq!(lock_in(&mut bed, &other, "3"), "f");
+    bed.run("discard all").unwrap();
+    assert_eq!(lock_in(&mut bed, &other, "3"), "t");
+    let answer = bed.run("select pg_advisory_unlock(3), pg_advisory_unlock_shared(3)");
+    assert_eq!(
+        answer.unwrap().notices,
+        [
+            "01000 you don't own a lock of type ExclusiveLock",
+            "01000 you don't own a lock of type ShareLock"
+        ]
+    );
+}
+
+#[test]
+fn waits_for_advisory_locks_end_by_deadlock_detection_and_by_timeouts() {
+    let mut bed = Bed::new();
+    let other = bed.client();
+    bed.run("select pg_advisory_lock(1)").unwrap();
+    bed.run_in(&other, "select pg_advisory_lock(2)").unwrap();
+    bed.send_to(&other, "select pg_advisory_lock(1)");
+    assert!(bed.is_waiting(&other));
+    assert_eq!(state(&mut bed, "select pg_advisory_lock(2)"), "40P01");
+    assert!(bed.is_waiting(&other));
+    bed.run("select pg_advisory_unlock(1)").unwrap();
+    bed.reply_of(&other).unwrap();
+    for limit in ["lock_timeout", "statement_timeout"] {
+        let text = format!("set {limit} = '10ms'; select pg_advisory_xact_lock(1)");
+        let failed = bed.run(&text).unwrap_err();
+        let expected = format!("canceling statement due to {}", limit.replace('_', " "));
+        assert_eq!(failed.message(), expected);
+        bed.run("reset all").unwrap();
+    }
+    // Who has given up is in nobody's way.
+    bed.run_in(&other, "select pg_advisory_unlock_all()")
+        .unwrap();
+    assert_eq!(one(&mut bed, "select pg_try_advisory_lock(1)"), "t");
+}

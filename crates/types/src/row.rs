@@ -48,6 +48,61 @@ struct Place {
     variable_before: u32,
     /// Bytes, if they are an integer; otherwise 0.
     integer: u8,
+    form: Form,
+}
+
+/// Takes values that are read. Implementations are best inlined always.
+pub trait Taking<'a> {
+    /// Takes the next one.
+    fn take(&mut self, value: Value<'a>);
+}
+
+impl<'a> Taking<'a> for Option<Value<'a>> {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'a>) {
+        *self = Some(value);
+    }
+}
+
+impl<'a> Taking<'a> for Vec<Value<'a>> {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'a>) {
+        self.push(value);
+    }
+}
+
+/// How a value is stored, of those that most columns have.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Int2,
+    Int4,
+    Int8,
+    Float8,
+    Date,
+    Timestamp,
+    TimestampTz,
+    Text,
+    /// As [`stored::read`] knows.
+    Other,
+}
+
+impl Form {
+    fn of(ty: Type) -> Form {
+        let Type::Scalar(scalar) = ty else {
+            return Form::Other;
+        };
+        match scalar {
+            Scalar::Int2 => Form::Int2,
+            Scalar::Int4 => Form::Int4,
+            Scalar::Int8 => Form::Int8,
+            Scalar::Float8 => Form::Float8,
+            Scalar::Date => Form::Date,
+            Scalar::Timestamp => Form::Timestamp,
+            Scalar::TimestampTz => Form::TimestampTz,
+            Scalar::Text | Scalar::Varchar | Scalar::Bpchar | Scalar::Name => Form::Text,
+            _ => Form::Other,
+        }
+    }
 }
 
 /// The integer that stands for a value which is stored as one and ordered like it: of `smallint`,
@@ -117,6 +172,7 @@ impl RowLayout {
                 Some(width) if is_integer(ty) => width as u8,
                 _ => 0,
             },
+            form: Form::of(ty),
         });
         Ok(())
     }
@@ -205,34 +261,75 @@ impl<'l, 'a> Row<'l, 'a> {
     ///
     /// # Errors
     /// `XX001` if what is stored is damaged.
-    #[inline(always)]
+    #[inline]
     pub fn value(&self, column: usize) -> Result<Option<Value<'a>>> {
+        let mut value = None;
+        self.give(column, &mut value)?;
+        Ok(value)
+    }
+
+    /// Gives the value of a column, as [`Row::value`]; whether there is one.
+    ///
+    /// Whoever wants it in some place has it made there. (One that is put together piece by piece
+    /// and then copied as a whole keeps a processor waiting for the pieces, each time.)
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn give(&self, column: usize, to: &mut impl Taking<'a>) -> Result<bool> {
         if column >= self.columns {
-            return Ok(None);
+            return Ok(false);
         }
         // `new` has seen to it that the bitmap is there.
         if self.bytes[HEADER + column / 8] >> (column % 8) & 1 == 1 {
-            return Ok(Some(Value::Null));
+            to.take(Value::Null);
+            return Ok(true);
         }
         let place = &self.layout.columns[column];
-        let bytes = match place.width {
-            Some(width) => {
-                let start = self.fixed + place.fixed_before as usize;
-                &self.bytes[start..start + usize::from(width)]
+        let start = self.fixed + place.fixed_before as usize;
+        match place.form {
+            Form::Int2 => to.take(Value::Int2(i16::from_le_bytes(self.fixed_at(start)?))),
+            Form::Int4 => to.take(Value::Int4(i32::from_le_bytes(self.fixed_at(start)?))),
+            Form::Int8 => to.take(Value::Int8(i64::from_le_bytes(self.fixed_at(start)?))),
+            Form::Float8 => to.take(Value::Float8(f64::from_le_bytes(self.fixed_at(start)?))),
+            Form::Date => to.take(Value::Date(i32::from_le_bytes(self.fixed_at(start)?))),
+            Form::Timestamp => {
+                to.take(Value::Timestamp(i64::from_le_bytes(self.fixed_at(start)?)));
             }
-            None => {
-                let index = place.variable_before as usize;
-                let start = match index.checked_sub(1) {
-                    None => 0,
-                    Some(before) => self.end(before),
+            Form::TimestampTz => {
+                to.take(Value::TimestampTz(i64::from_le_bytes(
+                    self.fixed_at(start)?,
+                )));
+            }
+            Form::Text => to.take(Value::Text(stored::text(self.variable(place)?)?)),
+            Form::Other => {
+                let bytes = match place.width {
+                    Some(width) => &self.bytes[start..start + usize::from(width)],
+                    None => self.variable(place)?,
                 };
-                let end = self.end(index);
-                self.bytes[self.data..]
-                    .get(start..end)
-                    .ok_or_else(corrupted)?
+                to.take(stored::read(bytes, place.ty)?);
             }
+        }
+        Ok(true)
+    }
+
+    /// The bytes at a position.
+    #[inline(always)]
+    fn fixed_at<const N: usize>(&self, start: usize) -> Result<[u8; N]> {
+        let bytes = self.bytes.get(start..).and_then(|rest| rest.first_chunk());
+        bytes.copied().ok_or_else(corrupted)
+    }
+
+    /// The bytes of a column of other than fixed width.
+    #[inline]
+    fn variable(&self, place: &Place) -> Result<&'a [u8]> {
+        let index = place.variable_before as usize;
+        let start = match index.checked_sub(1) {
+            None => 0,
+            Some(before) => self.end(before),
         };
-        stored::read(bytes, place.ty).map(Some)
+        let bytes = self.bytes[self.data..].get(start..self.end(index));
+        bytes.ok_or_else(corrupted)
     }
 
     /// What a column with an integer, a date or a time has, as [`integer_of`] has it: `None` if it

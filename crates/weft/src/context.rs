@@ -98,7 +98,8 @@ impl WorkerState {
 
     /// The same, of a worker that also listens to `outside`.
     pub(crate) fn beside(mut self, outside: Arc<dyn Outside>) -> WorkerState {
-        let watched = self.session.watch(outside.descriptor());
+        let (descriptor, rouser) = (outside.descriptor(), outside.rouser());
+        let watched = self.session.sleep_beside(descriptor, rouser);
         self.beside = Some(Beside { outside, watched });
         self
     }
@@ -150,21 +151,22 @@ impl WorkerLocal for WorkerState {
     }
 
     fn rouser(&self) -> Option<Rouser> {
-        match &self.beside {
-            Some(beside) if !beside.watched => Some(beside.outside.rouser()),
-            _ => self.session.rouser(),
-        }
+        self.session.rouser()
     }
 
     fn sleep(&self, at_most: Option<Duration>) {
         match &self.beside {
             None => self.session.sleep(at_most),
-            Some(beside) if beside.watched => self.session.sleep(at_most),
-            // What such a device does is done at once; but one that is only simulated wants to
-            // be asked.
-            Some(_) if self.session.awaits_device() => {
-                self.session.sleep(Some(Duration::ZERO));
+            Some(beside) if self.session.awaits_device() => {
+                // A device that does all at once has been asked for it; one that is only simulated
+                // wants to be asked.
+                let at_most = match beside.watched {
+                    true => at_most,
+                    false => Some(Duration::ZERO),
+                };
+                self.session.sleep(at_most);
             }
+            // Nothing is to come from the device. To sleep here takes a call of the system less.
             Some(beside) => beside.outside.sleep(at_most),
         }
     }

@@ -31,6 +31,8 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+use interleave::Rouser;
+
 use crate::{
     horizon::Alone,
     sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
@@ -50,7 +52,7 @@ pub(crate) struct Lane {
     /// What is in blocks.
     sealed: Mutex<Sealed>,
     /// Ends the session's sleep.
-    rouser: Mutex<Option<Rouse>>,
+    rouser: Mutex<Option<Rouser>>,
 }
 
 /// How much of a lane is in blocks, and where the last of them ends.
@@ -64,8 +66,6 @@ pub(crate) struct Sealed {
     pub(crate) file: u64,
     pub(crate) offset: u64,
 }
-
-pub(crate) type Rouse = std::sync::Arc<dyn io::Rouse>;
 
 impl Lane {
     pub(crate) fn new() -> Lane {
@@ -137,8 +137,8 @@ impl Lane {
     }
 
     /// Tells how the session is roused; `None` when it ends.
-    pub(crate) fn rouse_by(&self, rouse: Option<Rouse>) {
-        *self.rouser.lock().unwrap_or_else(|e| e.into_inner()) = rouse;
+    pub(crate) fn rouse_by(&self, rouser: Option<Rouser>) {
+        *self.rouser.lock().unwrap_or_else(|e| e.into_inner()) = rouser;
     }
 
     /// Announces that the session may sleep while commits wait for the frontier.
@@ -291,7 +291,7 @@ impl Frontier {
             if lane.waiting.load(Ordering::Relaxed) {
                 let rouser = lane.rouser.lock().unwrap_or_else(|e| e.into_inner());
                 if let Some(rouser) = &*rouser {
-                    rouser.rouse();
+                    rouser();
                 }
             }
         }

@@ -24,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-use interleave::{Clock, Wait, noting};
+use interleave::{Clock, Rouser, Wait, noting};
 use io::{Buffer, File, Port, Transfer};
 use memory::Reservation;
 
@@ -155,16 +155,17 @@ struct UnderWay {
 }
 
 impl LaneWriter {
-    /// `memory` is for the buffers ([`LogConfig::session_bytes`]).
+    /// `rouser` ends the worker's sleep; `memory` is for the buffers ([`LogConfig::session_bytes`]).
     pub(crate) fn new(
         log: &Arc<Log>,
         number: u16,
         port: &Rc<Port>,
         clock: Clock,
+        rouser: Rouser,
         memory: Reservation,
     ) -> LaneWriter {
         let number = usize::from(number);
-        log.frontier.lane(number).rouse_by(Some(port.rouser()));
+        log.frontier.lane(number).rouse_by(Some(rouser));
         let buffer_bytes = log.config.buffer_bytes;
         LaneWriter {
             number,

@@ -92,6 +92,10 @@ impl Binder<'_> {
         if let Some(function) = sequence_function(&name, clause) {
             return self.sequence_call(function, &name, values, position, clause);
         }
+        let values = match self.waiting_call(&name, values, position, clause)? {
+            Ok(called) => return Ok(called),
+            Err(values) => values,
+        };
         let is_set = functions::functions(&name)
             .iter()
             .any(|entry| matches!(entry.body, Body::Set(_)));

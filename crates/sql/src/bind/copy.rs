@@ -1,13 +1,14 @@
-//! COPY: a table's rows from the client are those of an INSERT, its rows to the client those of a
-//! query.
+//! COPY and CREATE TABLE AS: a table's rows from the client, or from a query that it is made of, are
+//! those of an INSERT, its rows to the client those of a query.
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::ast::{Ident, ObjectName, Query};
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Binder, Bound, Parameters, Surroundings, clause::Clause, select::applied, write::NewRow,
+    Binder, Bound, Parameters, Surroundings, clause::Clause, scope::Scope, select::applied,
+    write::NewRow,
 };
 use crate::{
     catalog::{self, Generation, Table, TableKind},
@@ -43,28 +44,59 @@ impl<'b> Binder<'b> {
             (at, Expression::column(id, column.ty, column.modifier))
         });
         let given = given.collect();
+        let rows = Relation::Received { columns: received };
+        let bound = binder.put_into(table, rows, given)?;
+        Ok((bound, copied))
+    }
+
+    /// Rows of a query, put into a table that has just its columns.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub(crate) fn bind_rows_of(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        query: &Query,
+        table: &Arc<Table>,
+        parameters: &'b mut Parameters,
+    ) -> Result<Bound> {
+        let mut binder = Binder::new(surroundings, text, parameters);
+        let (relation, outputs) = binder.query(query, &Scope::default())?;
+        let given = outputs
+            .iter()
+            .map(|output| Expression::column(output.column, output.ty, output.modifier));
+        let given = given.enumerate().collect();
+        binder.put_into(table, relation, given)
+    }
+
+    /// An INSERT of rows that give some columns, by position; the others have their defaults.
+    fn put_into(
+        &mut self,
+        table: &Arc<Table>,
+        rows: Relation,
+        given: Vec<(usize, Expression)>,
+    ) -> Result<Bound> {
         let mut clause = Clause::plain("DEFAULT");
-        let values = binder.filled(table, given, &mut clause)?;
+        let values = self.filled(table, given, &mut clause)?;
         let NewRow {
             columns: new,
             checks,
             generated,
-        } = binder.new_row(table)?;
+        } = self.new_row(table)?;
         let relation = Relation::Insert(Box::new(Insert {
             table: table.clone(),
-            input: applied(Relation::Received { columns: received }, clause.subqueries),
+            input: applied(rows, clause.subqueries),
             values,
             on_conflict: None,
             new,
             checks,
             generated,
         }));
-        let bound = Bound {
+        Ok(Bound {
             relation,
             outputs: Vec::new(),
             views: Vec::new(),
-        };
-        Ok((bound, copied))
+        })
     }
 
     /// The columns whose rows go to the client.

@@ -476,7 +476,7 @@ pub(super) fn filter(relation: Relation, predicate: Expression) -> Relation {
     }
 }
 
-/// Rows with the columns of some subqueries, and of sequences.
+/// Rows with the columns of some subqueries, and of functions that wait.
 pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
     all.into_iter()
         .fold(relation, |input, applied| match (input, applied) {
@@ -485,11 +485,11 @@ pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
                 subquery: Box::new(subquery),
             },
             // Of one row after the other, all calls are made together.
-            (Relation::Sequences { input, mut calls }, Applied::Sequence(call)) => {
+            (Relation::Calls { input, mut calls }, Applied::Call(call)) => {
                 calls.push(call);
-                Relation::Sequences { input, calls }
+                Relation::Calls { input, calls }
             }
-            (input, Applied::Sequence(call)) => Relation::Sequences {
+            (input, Applied::Call(call)) => Relation::Calls {
                 input: Box::new(input),
                 calls: vec![call],
             },
@@ -498,9 +498,12 @@ pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
 
 /// Clauses of other dialects that the parser knows.
 fn refuse_foreign(select: &ast::Select) -> Result<()> {
+    if select.into.is_some() {
+        let message = "SELECT ... INTO is not allowed here";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
     let foreign = [
         (select.top.is_some(), "TOP"),
-        (select.into.is_some(), "SELECT INTO"),
         (!select.lateral_views.is_empty(), "LATERAL VIEW"),
         (select.prewhere.is_some(), "PREWHERE"),
         (!select.connect_by.is_empty(), "CONNECT BY"),

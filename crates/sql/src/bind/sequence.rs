@@ -11,14 +11,17 @@ use crate::{
     catalog::ObjectId,
     expression::{ColumnId, Expression, Kind},
     owned::OwnedValue,
-    relation::{Applied, SequenceCall, SequenceFunction},
+    relation::{Applied, SequenceFunction, WaitingCall, WaitingFunction},
 };
 
 const INT8: Type = Type::Scalar(Scalar::Int8);
 
 /// The function of a name, if calls of it stand apart from expressions.
 pub(super) fn sequence_function(name: &str, clause: &Clause<'_>) -> Option<SequenceFunction> {
-    let is_call = |applied: &Applied| matches!(applied, Applied::Sequence(_));
+    let is_call = |applied: &Applied| {
+        matches!(applied, Applied::Call(call)
+            if matches!(call.function, WaitingFunction::Sequence(_)))
+    };
     let follows = || clause.subqueries.iter().any(is_call);
     match name {
         "nextval" => Some(SequenceFunction::Next),
@@ -62,13 +65,25 @@ impl Binder<'_> {
         arguments: Vec<Expression>,
         clause: &mut Clause<'_>,
     ) -> Expression {
+        let function = WaitingFunction::Sequence(function);
+        self.waiting(function, arguments, INT8, clause)
+    }
+
+    /// A call as a column of the rows around it.
+    pub(super) fn waiting(
+        &mut self,
+        function: WaitingFunction,
+        arguments: Vec<Expression>,
+        result: Type,
+        clause: &mut Clause<'_>,
+    ) -> Expression {
         let column = self.new_column();
-        clause.subqueries.push(Applied::Sequence(SequenceCall {
+        clause.subqueries.push(Applied::Call(WaitingCall {
             column,
             function,
             arguments,
         }));
-        Expression::new(Kind::Column(column), INT8)
+        Expression::new(Kind::Column(column), result)
     }
 
     /// A column's default from its text, which may advance sequences.
@@ -95,7 +110,7 @@ impl Binder<'_> {
 /// Has calls made only for rows in which a column is NULL, or is not.
 pub(super) fn only_where(all: &mut [Applied], column: ColumnId, is_null: bool) {
     for applied in all {
-        let Applied::Sequence(call) = applied else {
+        let Applied::Call(call) = applied else {
             continue;
         };
         for argument in call.arguments.iter_mut().take(1) {

@@ -263,7 +263,7 @@ fn lockable<'r>(relation: &'r Relation, scans: &mut Vec<&'r crate::relation::Sca
         | Relation::Compute { input, .. }
         | Relation::Sort { input, .. }
         | Relation::Limit { input, .. }
-        | Relation::Sequences { input, .. }
+        | Relation::Calls { input, .. }
         | Relation::Apply { input, .. } => lockable(input, scans)?,
         Relation::Join(join) => {
             lockable(&join.left, scans)?;

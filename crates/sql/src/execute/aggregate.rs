@@ -1,7 +1,10 @@
 //! Groups and aggregates over them, by hash.
 
-use functions::{Aggregate as Definition, Body, State};
-use types::{Result, Scratch, SqlError, SqlState, Value};
+use functions::{Aggregate as Definition, Body, Context, State};
+use types::{
+    Result, Scratch, SqlError, SqlState, Value,
+    row::{integer_of, is_integer},
+};
 
 use super::{
     BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, merge_sort::sort_by,
@@ -36,6 +39,8 @@ struct Groups {
     /// Groups that were found lately, with the hash of their keys, by its last bits: where there
     /// are few groups, this is all that is asked.
     recent: Vec<(u64, u32)>,
+    /// The same by the key itself, if it is one integer; otherwise empty.
+    recent_integers: Vec<(i64, u32)>,
     /// Of each group, one after the other: as many as there are calls.
     states: Vec<Call>,
 }
@@ -61,6 +66,10 @@ impl<'p> Aggregating<'p> {
         let sets = plan.sets.iter().map(|_| Groups {
             keys: Partners::new(0, &plan.key_types),
             recent: vec![(0, NONE); RECENT],
+            recent_integers: match &plan.key_types[..] {
+                [ty] if is_integer(*ty) => vec![(0, NONE); RECENT],
+                _ => Vec::new(),
+            },
             states: Vec::new(),
         });
         let sets = sets.collect();
@@ -85,7 +94,8 @@ impl<'p> Aggregating<'p> {
             for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
                 if set.is_empty() && groups.keys.rows.is_empty() {
                     let nulls = vec![Value::Null; self.plan.keys.len()];
-                    new_group(self.plan, &self.definitions, groups, &nulls)?;
+                    let hash = groups.keys.hash(&nulls);
+                    new_group(self.plan, &self.definitions, groups, &nulls, hash)?;
                 }
             }
             self.is_read = true;
@@ -129,6 +139,8 @@ impl<'p> Aggregating<'p> {
             for (at, (call, definition)) in
                 self.plan.calls.iter().zip(&self.definitions).enumerate()
             {
+                let mut context = machine.context;
+                context.argument_types = &call.argument_types;
                 for (row, group) in batch.iter().zip(&found) {
                     if let Some(filter) = &call.filter
                         && !filter.holds(&mut machine, row)?
@@ -140,7 +152,8 @@ impl<'p> Aggregating<'p> {
                         arguments.push(argument.run(&mut machine, row)?);
                     }
                     let state = &mut groups.states[*group as usize * count + at];
-                    take(call, definition, state, &mut machine, row, &mut arguments)?;
+                    let call = (call, *definition, &context);
+                    take(call, state, &mut machine, row, &mut arguments)?;
                 }
             }
         }
@@ -187,7 +200,8 @@ fn groups_of(
     let width = plan.keys.len();
     if width == 0 {
         if groups.keys.rows.is_empty() {
-            new_group(plan, definitions, groups, keys)?;
+            let hash = groups.keys.hash(keys);
+            new_group(plan, definitions, groups, keys, hash)?;
         }
         return Ok(vec![0; rows]);
     }
@@ -196,6 +210,12 @@ fn groups_of(
     let mut others = Vec::new();
     let mut hashes = Vec::new();
     for (row, found) in found.iter_mut().enumerate() {
+        if let Some(place) = groups.recent_integer(keys_of(row))
+            && place.1 != NONE
+        {
+            *found = place.1;
+            continue;
+        }
         let hash = groups.keys.hash(keys_of(row));
         let (of, number) = groups.recent[hash as usize % RECENT];
         if of == hash && number != NONE && groups.keys.has_keys(number, keys_of(row)) {
@@ -219,8 +239,27 @@ fn groups_of(
             found[row] = group(plan, definitions, groups, keys_of(row), hash)?;
         }
         groups.recent[hash as usize % RECENT] = (hash, found[row]);
+        if let Some(place) = groups.recent_integer(keys_of(row)) {
+            place.1 = found[row];
+        }
     }
     Ok(found)
+}
+
+impl Groups {
+    /// Where a group is noted by its key, if that is one integer. If another one was noted there, it
+    /// is forgotten.
+    #[inline]
+    fn recent_integer(&mut self, keys: &[Value<'_>]) -> Option<&mut (i64, u32)> {
+        let key = integer_of(*keys.first()?)?;
+        // Neighbours, and numbers in steps, do not share a place.
+        let place = (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let noted = self.recent_integers.get_mut(place as usize)?;
+        if noted.0 != key {
+            *noted = (key, NONE);
+        }
+        Some(noted)
+    }
 }
 
 /// The number of the group with these keys; it is made if it is not there.
@@ -241,7 +280,7 @@ fn group(
             return Ok(number);
         }
     }
-    new_group(plan, definitions, groups, keys)
+    new_group(plan, definitions, groups, keys, hash)
 }
 
 fn new_group(
@@ -249,8 +288,8 @@ fn new_group(
     definitions: &[&'static Definition],
     groups: &mut Groups,
     keys: &[Value<'_>],
+    hash: u64,
 ) -> Result<u32> {
-    let hash = groups.keys.hash(keys);
     let number = groups.keys.push(keys.iter().copied(), hash)?;
     if groups.keys.waiting() >= 32 {
         groups.keys.settle()?;
@@ -271,9 +310,9 @@ fn new_group(
 }
 
 /// Takes a row's arguments into account.
+#[inline]
 fn take<'a>(
-    call: &'a AggregateCall,
-    definition: &Definition,
+    (call, definition, context): (&'a AggregateCall, &Definition, &Context<'a>),
     state: &mut Call,
     machine: &mut crate::program::Machine<'a>,
     row: &[Value<'a>],
@@ -284,13 +323,11 @@ fn take<'a>(
     if call.function.0.strict && arguments[direct..].iter().any(Value::is_null) {
         return Ok(());
     }
-    let mut context = machine.context;
-    context.argument_types = &call.argument_types;
     match state {
-        Call::Running(state) => (definition.accumulate)(&context, state, arguments),
+        Call::Running(state) => (definition.accumulate)(context, state, arguments),
         Call::Distinct(state, seen) => {
             if seen.is_new(arguments)? {
-                (definition.accumulate)(&context, state, arguments)?;
+                (definition.accumulate)(context, state, arguments)?;
             }
             Ok(())
         }
@@ -309,7 +346,7 @@ async fn result<'a>(
     call: &'a AggregateCall,
     definition: &Definition,
     state: &'a Call,
-    mut context: functions::Context<'a>,
+    mut context: Context<'a>,
     run: &Run<'_>,
 ) -> Result<Value<'a>> {
     context.argument_types = &call.argument_types;
@@ -356,6 +393,7 @@ impl Operator for Aggregating<'_> {
         for groups in &mut self.sets {
             groups.keys.clear();
             groups.recent.fill((0, NONE));
+            groups.recent_integers.fill((0, NONE));
             groups.states.clear();
         }
         self.is_read = false;

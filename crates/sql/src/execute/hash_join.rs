@@ -1,21 +1,34 @@
 //! Joins by hash: one side is read into a table, the other looked up in it, batch by batch.
 
-use types::{Result, Scratch, Value};
+use std::ops::Range;
+
+use types::{Result, Scratch, Value, row::integer_of};
 
 use super::{BATCH_ROWS, Input, Operator, ROWS_PER_TURN, Run, Step, partners::Partners};
-use crate::{plan::HashJoin, program::Program, relation::JoinKind, rows::Rows};
+use crate::{
+    plan::HashJoin,
+    program::{Machine, Program},
+    relation::JoinKind,
+    rows::{NO_ROW, Rows},
+};
 
 pub(super) struct HashJoining<'p> {
     join: &'p HashJoin,
-    /// Where the keys of the build side are, if they are columns of its rows.
-    build_columns: Option<Vec<usize>>,
+    /// The probe's key, if it is one column.
+    probe_column: Option<usize>,
+    /// The keys are columns of the build side's rows.
+    has_key_columns: bool,
     probe: Input<'p>,
     build: Input<'p>,
     partners: Partners,
     is_built: bool,
     /// Rows of the build side that had a partner, for a full join.
     matched: Vec<bool>,
-    /// Pairs of the probe's batch that were found and not handed over: its row, and the partner's.
+    /// Integer keys of the probe's batch, with their rows.
+    keys: Vec<(u32, i64)>,
+    /// Rows with equal keys: of the probe's batch, and of the build side; in order.
+    candidates: Vec<(u32, u32)>,
+    /// Those that were found to be pairs and not handed over.
     pairs: Vec<(u32, u32)>,
     next: usize,
     /// Rows of the probe's batch that are looked up at once.
@@ -25,25 +38,29 @@ pub(super) struct HashJoining<'p> {
     scratch: Scratch,
 }
 
-/// Stands for no partner.
-const NONE: u32 = u32::MAX;
-
 impl<'p> HashJoining<'p> {
     pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, build: Input<'p>) -> Self {
         let keys = join.build_keys.iter().map(Program::as_column);
-        let build_columns: Option<Vec<usize>> = keys.collect();
-        let partners = match &build_columns {
-            Some(keys) => Partners::with_keys_at(join.build_width, keys.clone(), &join.key_types),
+        let key_columns: Option<Vec<usize>> = keys.collect();
+        let has_key_columns = key_columns.is_some();
+        let partners = match key_columns {
+            Some(keys) => Partners::with_keys_at(join.build_width, keys, &join.key_types),
             None => Partners::new(join.build_width, &join.key_types),
         };
         Self {
             join,
-            build_columns,
+            probe_column: match &join.probe_keys[..] {
+                [key] => key.as_column(),
+                _ => None,
+            },
+            has_key_columns,
             probe,
             build,
             partners,
             is_built: false,
             matched: Vec::new(),
+            keys: Vec::new(),
+            candidates: Vec::new(),
             pairs: Vec::new(),
             next: 0,
             slice: usize::MAX,
@@ -63,8 +80,8 @@ impl<'p> HashJoining<'p> {
                 return Ok(true);
             }
             if self.probe.more(run).await? {
-                let candidates = self.look_up(run)?;
-                run.pause(candidates).await;
+                let found = self.look_up(run)?;
+                run.pause(found).await;
                 continue;
             }
             if self.join.kind == JoinKind::Full {
@@ -75,12 +92,12 @@ impl<'p> HashJoining<'p> {
     }
 
     async fn build(&mut self, run: &Run<'_>) -> Result<()> {
+        let mut rows = Rows::new(self.partners.rows.width());
         while self.build.more(run).await? {
             self.scratch.reset();
             let mut machine = run.machine(&self.scratch);
             let mut keys = Vec::with_capacity(self.join.build_keys.len());
-            for at in 0..self.build.batch.len() {
-                let row = self.build.batch.row(at);
+            for row in self.build.batch.iter() {
                 keys.clear();
                 for program in &self.join.build_keys {
                     keys.push(program.run(&mut machine, row)?);
@@ -89,79 +106,84 @@ impl<'p> HashJoining<'p> {
                 if keys.iter().any(Value::is_null) && self.join.kind != JoinKind::Full {
                     continue;
                 }
-                let hash = self.partners.hash(&keys);
-                let apart = match self.build_columns {
-                    Some(_) => &[],
-                    None => &keys[..],
-                };
-                self.partners
-                    .push(row.iter().copied().chain(apart.iter().copied()), hash)?;
+                let apart = if self.has_key_columns { &[] } else { &keys[..] };
+                rows.push(row.iter().chain(apart).copied());
             }
             self.build.taken = self.build.batch.len();
         }
-        self.partners.settle_all(run).await?;
+        self.partners.settle_all(rows, run).await?;
         if self.join.kind == JoinKind::Full {
             self.matched = vec![false; self.partners.rows.len()];
         }
         Ok(())
     }
 
-    /// Finds the partners of some rows of the probe side; how many candidates there were beyond one
-    /// for each. Where rows have many, few are looked up at once.
+    /// Finds the partners of some rows of the probe side; how many there were beyond one for each.
+    /// Where rows have many, few are looked up at once.
     fn look_up(&mut self, run: &Run<'_>) -> Result<usize> {
         self.scratch.reset();
-        self.pairs.clear();
-        self.next = 0;
+        self.candidates.clear();
+        let mut machine = run.machine(&self.scratch);
         let batch = &self.probe.batch;
         let first = self.probe.taken;
-        let until = batch.len().min(first.saturating_add(self.slice));
+        let rows = first..batch.len().min(first.saturating_add(self.slice));
+        match (self.partners.dense(), &self.join.probe_keys[..]) {
+            (Some(dense), [program]) => {
+                self.keys.clear();
+                for at in rows.clone() {
+                    let row = batch.row(at);
+                    let key = match self.probe_column {
+                        Some(column) => integer_of(row[column]),
+                        None => integer_of(program.run(&mut machine, row)?),
+                    };
+                    if let Some(key) = key {
+                        self.keys.push((at as u32, key));
+                    }
+                }
+                dense.find(&self.keys, &mut self.candidates);
+                self.partners.prefetch(&self.candidates);
+            }
+            _ => equal(
+                &self.join.probe_keys,
+                batch,
+                rows.clone(),
+                &mut self.partners,
+                &mut machine,
+                &mut self.candidates,
+            )?,
+        }
+        let found = self.candidates.len();
+        self.pair(rows.clone(), run)?;
+        self.probe.taken = rows.end;
+        self.slice = slice(rows.len(), found);
+        Ok(found.saturating_sub(rows.len()))
+    }
+
+    /// Tells the pairs among the candidates for these rows.
+    fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<()> {
+        let join = self.join;
+        self.pairs.clear();
+        self.next = 0;
+        if join.kind == JoinKind::Inner && join.residual.is_none() {
+            std::mem::swap(&mut self.pairs, &mut self.candidates);
+            return Ok(());
+        }
         let mut machine = run.machine(&self.scratch);
-        let width = self.join.probe_keys.len();
-        let mut keys = Vec::with_capacity((until - first) * width);
-        let mut hashes = Vec::with_capacity(until - first);
-        let mut rows = Vec::with_capacity(until - first);
-        for at in first..until {
-            let row = batch.row(at);
-            let own = keys.len();
-            for program in &self.join.probe_keys {
-                keys.push(program.run(&mut machine, row)?);
-            }
-            if !keys[own..].iter().any(Value::is_null) {
-                hashes.push(self.partners.hash(&keys[own..]));
-                rows.push(at as u32);
-            }
-        }
-        let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(hashes.len());
-        self.partners.find(&hashes, |place, number| {
-            candidates.push((rows[place], number))
-        });
-        // Their rows are about to be compared.
-        for (_, number) in &candidates {
-            self.partners.rows.prefetch(*number as usize);
-        }
-        let count = candidates.len();
-        // In the order of the rows, and of the partners among them.
-        candidates.sort_unstable();
-        let mut candidates = candidates.into_iter().peekable();
-        let mut both = Vec::with_capacity(self.join.probe_width + self.join.build_width);
-        for (place, at) in (first..until).enumerate() {
-            let row = batch.row(at);
-            let own = &keys[place * width..(place + 1) * width];
+        let mut candidates = self.candidates.iter().copied().peekable();
+        let mut both = Vec::with_capacity(join.probe_width + join.build_width);
+        for at in rows {
+            let row = self.probe.batch.row(at);
+            let at = at as u32;
             let mut found = false;
-            while let Some((_, number)) = candidates.next_if(|(of, _)| *of as usize == at) {
-                let kind = self.join.kind;
-                if found && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+            while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
+                if found && matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
                     continue;
                 }
-                if !self.partners.has_keys(number, own) {
-                    continue;
-                }
-                if let Some(residual) = &self.join.residual {
+                if let Some(residual) = &join.residual {
+                    let partner = self.partners.rows.row(number as usize);
                     both.clear();
                     both.extend_from_slice(row);
-                    both.extend_from_slice(
-                        &self.partners.rows.row(number as usize)[..self.join.build_width],
-                    );
+                    both.extend_from_slice(&partner[..join.build_width]);
                     if !residual.holds(&mut machine, &both)? {
                         continue;
                     }
@@ -170,48 +192,50 @@ impl<'p> HashJoining<'p> {
                 if let Some(matched) = self.matched.get_mut(number as usize) {
                     *matched = true;
                 }
-                if !matches!(kind, JoinKind::Anti | JoinKind::Semi) {
-                    self.pairs.push((at as u32, number));
+                if !matches!(join.kind, JoinKind::Anti | JoinKind::Semi) {
+                    self.pairs.push((at, number));
                 }
             }
-            let alone = match self.join.kind {
+            let alone = match join.kind {
                 JoinKind::Left | JoinKind::Full | JoinKind::Anti => !found,
                 JoinKind::Semi => found,
                 JoinKind::Inner | JoinKind::Right => false,
             };
             if alone {
-                self.pairs.push((at as u32, NONE));
+                self.pairs.push((at, NO_ROW));
             }
         }
-        self.probe.taken = until;
-        self.slice = slice(until - first, count);
-        Ok(count.saturating_sub(until - first))
+        Ok(())
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
-        let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
-        let width = if filters { 0 } else { self.join.build_width };
-        for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
-            let row = self.probe.batch.row(at as usize);
-            if number == NONE {
-                let nulls = std::iter::repeat_n(Value::Null, width);
-                out.push(row.iter().copied().chain(nulls));
-            } else {
-                out.push_both(row, &self.partners.rows.row(number as usize)[..width]);
-            }
-        }
-        self.next += out.len();
+        let handed_on = &self.join.handed_on;
+        let pairs = &self.pairs[self.next..];
+        let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
+        out.push_pairs(
+            (&self.probe.batch, &handed_on.left),
+            (&self.partners.rows, &handed_on.right),
+            pairs,
+        );
+        self.next += pairs.len();
     }
 
     fn without_partner(&mut self, out: &mut Rows) {
-        while self.rest < self.matched.len() && out.len() < BATCH_ROWS {
-            if !self.matched[self.rest] {
-                let row = &self.partners.rows.row(self.rest)[..self.join.build_width];
-                let nulls = std::iter::repeat_n(Value::Null, self.join.probe_width);
-                out.push(nulls.chain(row.iter().copied()));
-            }
-            self.rest += 1;
-        }
+        let handed_on = &self.join.handed_on;
+        let rest = (self.rest..self.matched.len()).filter(|at| !self.matched[*at]);
+        let pairs: Vec<_> = rest
+            .take(BATCH_ROWS)
+            .map(|at| (NO_ROW, at as u32))
+            .collect();
+        self.rest = match pairs.last() {
+            Some((_, last)) => *last as usize + 1,
+            None => self.matched.len(),
+        };
+        out.push_pairs(
+            (&self.probe.batch, &handed_on.left),
+            (&self.partners.rows, &handed_on.right),
+            &pairs,
+        );
     }
 }
 
@@ -219,6 +243,43 @@ impl<'p> HashJoining<'p> {
 pub(super) fn slice(rows: usize, candidates: usize) -> usize {
     let slice = (rows * ROWS_PER_TURN).checked_div(candidates);
     slice.map_or(usize::MAX, |slice| slice.max(1))
+}
+
+/// Appends which of these rows of a batch have keys that are equal to those of which partners, in order.
+fn equal<'a>(
+    programs: &'a [Program],
+    batch: &'a Rows,
+    looked_up: Range<usize>,
+    partners: &mut Partners,
+    machine: &mut Machine<'a>,
+    candidates: &mut Vec<(u32, u32)>,
+) -> Result<()> {
+    let width = programs.len();
+    let mut keys = Vec::with_capacity(looked_up.len() * width);
+    let mut hashes = Vec::with_capacity(looked_up.len());
+    let mut rows: Vec<u32> = Vec::with_capacity(looked_up.len());
+    for at in looked_up.clone() {
+        let row = batch.row(at);
+        let first = keys.len();
+        for program in programs {
+            keys.push(program.run(machine, row)?);
+        }
+        if !keys[first..].iter().any(Value::is_null) {
+            hashes.push(partners.hash(&keys[first..]));
+            rows.push(at as u32);
+        }
+    }
+    partners.find(&hashes, |place, number| {
+        candidates.push((rows[place], number))
+    });
+    partners.prefetch(candidates);
+    candidates.retain(|(at, number)| {
+        let first = (*at as usize - looked_up.start) * width;
+        partners.has_keys(*number, &keys[first..first + width])
+    });
+    // In the order of the rows, and of the partners among them.
+    candidates.sort_unstable();
+    Ok(())
 }
 
 impl Operator for HashJoining<'_> {
@@ -232,6 +293,7 @@ impl Operator for HashJoining<'_> {
         self.partners.clear();
         self.is_built = false;
         self.matched.clear();
+        self.candidates.clear();
         self.pairs.clear();
         self.next = 0;
         self.rest = 0;

@@ -2,9 +2,9 @@
 //! cache misses overlap (paper 003).
 
 use engine::Direction;
-use interleave::Interleaved;
+use interleave::{Interleaved, Sequential};
 use std::ops::{Bound, ControlFlow, Range};
-use types::{Result, Scratch, Value};
+use types::{Result, Scratch};
 
 use super::{
     BATCH_ROWS, Input, Operator, Run, Step,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     plan::{Access, IndexJoin, KeyRange},
     relation::JoinKind,
-    rows::Rows,
+    rows::{NO_ROW, Rows},
 };
 
 pub(super) struct IndexJoining<'p> {
@@ -30,9 +30,6 @@ pub(super) struct IndexJoining<'p> {
     slice: usize,
     scratch: Scratch,
 }
-
-/// Stands for no partner.
-const NONE: u32 = u32::MAX;
 
 impl<'p> IndexJoining<'p> {
     pub(super) fn new(join: &'p IndexJoin, outer: Input<'p>) -> Self {
@@ -116,21 +113,30 @@ impl<'p> IndexJoining<'p> {
         let mut reader = Reader::new(scan, run, &self.scratch)?;
         let (scratch, found) = (&self.scratch, &mut self.found);
         let mut failure = None;
-        let read = run.reads.multi_get::<Interleaved, _>(
-            scan.table.storage(),
-            keys.iter(),
-            |place, record| {
-                let number = found.len() as u32;
-                match reader.take(run, scratch, &keys[place], record, found) {
-                    Ok(true) => candidates.push((rows[place], number)),
-                    Ok(false) => {}
-                    Err(error) => {
-                        failure.get_or_insert(error);
-                    }
+        let visit = |place: usize, record: &[u8]| {
+            let number = found.len() as u32;
+            match reader.take(run, scratch, &keys[place], record, found) {
+                Ok(true) => candidates.push((rows[place], number)),
+                Ok(false) => {}
+                Err(error) => {
+                    failure.get_or_insert(error);
                 }
-            },
-        );
-        read.await.map_err(|error| of_engine(error, &scan.table))?;
+            }
+        };
+        let (reads, table) = (run.reads, scan.table.storage());
+        let read = match run.is_sequential {
+            true => {
+                reads
+                    .multi_get::<Sequential, _>(table, keys.iter(), visit)
+                    .await
+            }
+            false => {
+                reads
+                    .multi_get::<Interleaved, _>(table, keys.iter(), visit)
+                    .await
+            }
+        };
+        read.map_err(|error| of_engine(error, &scan.table))?;
         failure.map_or(Ok(()), Err)
     }
 
@@ -227,25 +233,22 @@ impl<'p> IndexJoining<'p> {
                 JoinKind::Inner | JoinKind::Right | JoinKind::Full => false,
             };
             if alone {
-                self.pairs.push((at, NONE));
+                self.pairs.push((at, NO_ROW));
             }
         }
         Ok(())
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
-        let filters = matches!(self.join.kind, JoinKind::Semi | JoinKind::Anti);
-        let width = if filters { 0 } else { self.found.width() };
-        for &(at, number) in self.pairs[self.next..].iter().take(BATCH_ROWS) {
-            let row = self.outer.batch.row(at as usize);
-            if number == NONE {
-                let nulls = std::iter::repeat_n(Value::Null, width);
-                out.push(row.iter().copied().chain(nulls));
-            } else {
-                out.push_both(row, &self.found.row(number as usize)[..width]);
-            }
-        }
-        self.next += out.len();
+        let handed_on = &self.join.handed_on;
+        let pairs = &self.pairs[self.next..];
+        let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
+        out.push_pairs(
+            (&self.outer.batch, &handed_on.left),
+            (&self.found, &handed_on.right),
+            pairs,
+        );
+        self.next += pairs.len();
     }
 }
 

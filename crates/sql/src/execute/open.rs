@@ -18,12 +18,12 @@ use super::{
     merge::Merging,
     received::Receiving,
     scan::Scanning,
-    sequences::Advancing,
     set::{Comparing, Concatenation},
     shared::{Reading, With, body},
     simple::{Filtering, Listing, Projecting},
     sort::Sorting,
     system::SystemScanning,
+    waiting_calls::Calling,
     window::Windowing,
 };
 use crate::plan::Plan;
@@ -62,7 +62,7 @@ pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
             input(&apply.input)?,
             input(&apply.query)?,
         )),
-        Plan::Sequences(sequences) => Box::new(Advancing::new(sequences, input(&sequences.input)?)),
+        Plan::Calls(calls) => Box::new(Calling::new(calls, input(&calls.input)?)),
         Plan::Aggregate(aggregate) => {
             Box::new(Aggregating::new(aggregate, input(&aggregate.input)?)?)
         }
@@ -160,16 +160,12 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::Project { values, .. } => values.len(),
         Plan::Expand { input, calls } => width(input) + columns(calls),
         Plan::Window { input, windows } => width(input) + windows.len(),
-        Plan::HashJoin(join) if filters(join.kind) => join.probe_width,
-        Plan::HashJoin(join) => join.probe_width + join.build_width,
-        Plan::IndexJoin(join) if filters(join.kind) => join.outer_width,
-        Plan::IndexJoin(join) => {
-            join.outer_width + join.scan.columns.len() + usize::from(join.scan.with_key)
-        }
+        Plan::HashJoin(join) => join.handed_on.width(),
+        Plan::IndexJoin(join) => join.handed_on.width(),
         Plan::LoopJoin(join) if filters(join.kind) => join.outer_width,
         Plan::LoopJoin(join) => join.outer_width + join.inner_width,
         Plan::Apply(apply) => width(&apply.input) + 1,
-        Plan::Sequences(sequences) => width(&sequences.input) + sequences.calls.len(),
+        Plan::Calls(calls) => width(&calls.input) + calls.calls.len(),
         Plan::Aggregate(aggregate) => {
             aggregate.keys.len() + usize::from(aggregate.with_set_number) + aggregate.calls.len()
         }

@@ -1,20 +1,25 @@
 //! Rows found by the values of their keys, for hash joins, grouping and sets.
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); what has an
-//! equal hash is compared.
+//! equal hash is compared. Where all rows are there before the first is looked up, and have an
+//! integer each as their key, the keys may lie so close together that an array does as well
+//! (`dense.rs`).
 
 use index::hash::{ChainedTable, Refused};
 use interleave::{Execution, Interleaver};
 use types::{
     Result, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
+    row::{integer_of, is_integer},
 };
 
-use super::{ROWS_PER_TURN, Run};
-use crate::rows::Rows;
+use super::{ROWS_PER_TURN, Run, dense::Dense};
+use crate::rows::{NO_ROW, Rows};
 
 /// Buckets of entries that are put in together.
 const BUILT_TOGETHER: usize = 16;
+
+const SEED: u64 = 0;
 
 /// Rows by their keys.
 pub(super) struct Partners {
@@ -24,6 +29,8 @@ pub(super) struct Partners {
     keys: Vec<usize>,
     types: Vec<Type>,
     table: ChainedTable<u64, u32>,
+    /// In place of the table.
+    dense: Option<Dense>,
     /// Rows that are not in the table yet.
     pending: Vec<(u64, u32)>,
     interleaver: Interleaver,
@@ -43,13 +50,14 @@ impl Partners {
             keys,
             types: types.to_vec(),
             table: ChainedTable::new(),
+            dense: None,
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
         }
     }
 
     pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
-        hash_values(&self.types, keys, 0)
+        hash_values(&self.types, keys, SEED)
     }
 
     /// Adds a row; its number. It is found after [`Partners::settle`].
@@ -64,26 +72,56 @@ impl Partners {
         Ok(number)
     }
 
-    /// Has all rows found from now on, of which there are few.
-    pub(super) fn settle(&mut self) -> Result<()> {
-        let pending = std::mem::take(&mut self.pending);
-        self.enter(&pending)
-    }
-
-    /// The same for all of a table, of which none was found before.
-    pub(super) async fn settle_all(&mut self, run: &Run<'_>) -> Result<()> {
-        let pending = std::mem::take(&mut self.pending);
-        self.table = ChainedTable::with_capacity(pending.len()).map_err(refused)?;
-        for some in pending.chunks(ROWS_PER_TURN) {
-            self.enter(some)?;
-            run.pause(some.len()).await;
+    /// Has these rows found from now on, which are all that there will be.
+    pub(super) async fn settle_all(&mut self, rows: Rows, run: &Run<'_>) -> Result<()> {
+        self.clear();
+        // One number stands for no row.
+        let count = u32::try_from(rows.len()).ok();
+        let count = count.filter(|count| *count < NO_ROW).ok_or_else(too_many)?;
+        self.rows = rows;
+        if let ([at], [ty]) = (&self.keys[..], &self.types[..])
+            && is_integer(*ty)
+        {
+            let keys: Vec<_> = self.rows.iter().map(|row| integer_of(row[*at])).collect();
+            self.dense = Dense::new(&keys);
+            if self.dense.is_some() {
+                return Ok(());
+            }
         }
-        Ok(())
+        self.table = ChainedTable::with_capacity(self.rows.len()).map_err(refused)?;
+        for number in 0..count {
+            self.pending.push((self.hash_of(number), number));
+            if self.pending.len() == ROWS_PER_TURN {
+                self.settle()?;
+                run.pause(ROWS_PER_TURN).await;
+            }
+        }
+        self.settle()
     }
 
-    fn enter(&mut self, rows: &[(u64, u32)]) -> Result<()> {
+    /// The hash of a row's keys.
+    fn hash_of(&self, number: u32) -> u64 {
+        let row = self.rows.row(number as usize);
+        match &self.keys[..] {
+            [at] => hash_values(&self.types, &[row[*at]], SEED),
+            keys => {
+                let keys: Vec<_> = keys.iter().map(|at| row[*at]).collect();
+                hash_values(&self.types, &keys, SEED)
+            }
+        }
+    }
+
+    /// The array that stands for the table, if there is one.
+    pub(super) fn dense(&self) -> Option<&Dense> {
+        self.dense.as_ref()
+    }
+
+    /// Has all rows found from now on.
+    pub(super) fn settle(&mut self) -> Result<()> {
         let execution = Execution::in_flight(BUILT_TOGETHER);
-        self.table.insert_all(rows, execution).map_err(refused)
+        let built = self.table.insert_all(&self.pending, execution);
+        self.pending.clear();
+        built.map_err(refused)
     }
 
     /// Calls `found` with the place of each hash and the numbers of the rows that have it, in no
@@ -91,6 +129,14 @@ impl Partners {
     pub(super) fn find(&mut self, hashes: &[u64], found: impl FnMut(usize, u32)) {
         if !self.table.is_empty() {
             self.table.find_all(&mut self.interleaver, hashes, found);
+        }
+    }
+
+    /// Begins to bring the rows of these pairs into the cache: they are about to be compared or
+    /// copied.
+    pub(super) fn prefetch(&self, pairs: &[(u32, u32)]) {
+        for (_, number) in pairs {
+            self.rows.prefetch(*number as usize);
         }
     }
 
@@ -119,6 +165,7 @@ impl Partners {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.table = ChainedTable::new();
+        self.dense = None;
         self.pending.clear();
     }
 }

@@ -10,7 +10,7 @@ use engine::{Direction, ScanPosition};
 use interleave::Interleaved;
 use types::{
     Result, Scratch, SqlError, SqlState, Value,
-    row::{Row, integer_of},
+    row::{Row, Taking, integer_of},
 };
 
 use super::{BATCH_ROWS, Operator, Run, Step, errors::of_engine, key::Keys};
@@ -82,21 +82,12 @@ impl<'p> Reader<'p> {
                 return Ok(false);
             }
         }
-        let columns = scan.columns.iter();
-        let decoded = columns.map(|at| column(&scan.table, &row, *at));
-        let key = scan.with_key.then_some(Value::Bytea(key));
         let Some(filter) = &scan.filter else {
-            match key {
-                None => out.try_push(decoded)?,
-                Some(key) => out.try_push(decoded.chain([Ok(key)]))?,
-            }
+            out.push_with(|new| decode(scan, &row, key, new))?;
             return Ok(true);
         };
         let mut values: Vec<Value<'_>> = std::mem::take(&mut self.values);
-        for value in decoded {
-            values.push(value?);
-        }
-        values.extend(key);
+        decode(scan, &row, key, &mut values)?;
         let registers = std::mem::take(&mut self.registers);
         let mut machine = run.machine(scratch).with_registers(registers);
         let holds = filter.holds(&mut machine, &values)?;
@@ -109,6 +100,25 @@ impl<'p> Reader<'p> {
     }
 }
 
+/// Gives the columns that are wanted of a record, and its key if it is.
+#[inline(always)]
+fn decode<'a>(
+    scan: &'a Scan,
+    row: &Row<'_, 'a>,
+    key: &'a [u8],
+    to: &mut impl Taking<'a>,
+) -> Result<()> {
+    for at in &scan.columns {
+        if !row.give(*at, to)? {
+            to.take(scan.table.columns[*at].missing_value()?);
+        }
+    }
+    if scan.with_key {
+        to.take(Value::Bytea(key));
+    }
+    Ok(())
+}
+
 /// The memory of values that are not needed any more.
 fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
     values.clear();
@@ -117,7 +127,7 @@ fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
 }
 
 /// The value of a column; a row that is older than the column has what the catalog says.
-#[inline(always)]
+#[inline]
 pub(crate) fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
     match row.value(at)? {
         Some(value) => Ok(value),

@@ -6,14 +6,11 @@
 //! then fails is lost, as one that is rolled back is.
 
 use engine::Transaction;
-use types::{Result, Scratch, SqlError, SqlState, Value};
+use types::{Result, SqlError, SqlState, Value};
 
-use super::{Input, Operator, Run, Step};
 use crate::{
     catalog::{Catalog, Catalogs, CounterState, ObjectId, Sequence, SessionValues},
-    plan::Sequences,
     relation::SequenceFunction,
-    rows::Rows,
 };
 
 /// The sequences, as a statement reaches them.
@@ -25,66 +22,9 @@ pub(crate) struct Counters<'r> {
     pub(crate) session: &'r SessionValues,
 }
 
-pub(super) struct Advancing<'p> {
-    plan: &'p Sequences,
-    input: Input<'p>,
-    scratch: Scratch,
-}
-
-impl<'p> Advancing<'p> {
-    pub(super) fn new(plan: &'p Sequences, input: Input<'p>) -> Self {
-        Self {
-            plan,
-            input,
-            scratch: Scratch::new(),
-        }
-    }
-
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        if !self.input.more(run).await? {
-            return Ok(false);
-        }
-        self.scratch.reset();
-        let batch = &self.input.batch;
-        let end = match self.plan.one_by_one {
-            true => self.input.taken + 1,
-            false => batch.len(),
-        };
-        let mut machine = run.machine(&self.scratch);
-        let mut ahead = Ahead::default();
-        let mut row: Vec<Value<'_>> = Vec::with_capacity(batch.width() + self.plan.calls.len());
-        let mut arguments: Vec<Value<'_>> = Vec::with_capacity(3);
-        for at in self.input.taken..end {
-            row.clear();
-            row.extend_from_slice(batch.row(at));
-            for call in &self.plan.calls {
-                arguments.clear();
-                for argument in &call.arguments {
-                    arguments.push(argument.run(&mut machine, &row)?);
-                }
-                let wanted = if call.is_fixed { end - at } else { 1 };
-                let answer = run
-                    .counters
-                    .call(
-                        run.transaction,
-                        call.function,
-                        &arguments,
-                        wanted,
-                        &mut ahead,
-                    )
-                    .await?;
-                row.push(answer);
-            }
-            out.push(row.iter().copied());
-        }
-        self.input.taken = end;
-        Ok(true)
-    }
-}
-
 /// Values that were taken for the rows of a batch.
 #[derive(Default)]
-struct Ahead {
+pub(super) struct Ahead {
     /// The next one last.
     of: Vec<(ObjectId, Vec<i64>)>,
 }
@@ -101,7 +41,7 @@ impl Ahead {
 }
 
 impl<'r> Counters<'r> {
-    async fn call(
+    pub(super) async fn call(
         &self,
         transaction: &Transaction,
         function: SequenceFunction,
@@ -109,9 +49,6 @@ impl<'r> Counters<'r> {
         wanted: usize,
         ahead: &mut Ahead,
     ) -> Result<Value<'static>> {
-        if arguments.iter().any(|argument| argument.is_null()) {
-            return Ok(Value::Null);
-        }
         let value = match function {
             SequenceFunction::Last => self
                 .session
@@ -163,15 +100,5 @@ impl<'r> Counters<'r> {
         self.catalog
             .expect_sequence(ObjectId(*id))
             .map(|sequence| &**sequence)
-    }
-}
-
-impl Operator for Advancing<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
-    }
-
-    fn rewind(&mut self) {
-        self.input.rewind();
     }
 }

@@ -8,10 +8,10 @@ use crate::{
     catalog::{RowKey, Table},
     plan::{
         Access, AggregateCall, ApplyKind, Call, KeyRange, MergeKind, Plan, Scan, Shared,
-        SharedBody, SortKey, Target,
+        SharedBody, SortKey, Target, WaitingCall, WaitingCalls,
     },
     program::Program,
-    relation::{JoinKind, SetKind},
+    relation::{JoinKind, SetKind, WaitingFunction},
 };
 
 /// Describes a plan that keeps its expressions.
@@ -80,7 +80,7 @@ impl Describing<'_> {
             Plan::Expand { input, calls } => {
                 self.over(format!("Project Set of {}", called(calls)), input)
             }
-            Plan::Sequences(sequences) => self.over("Sequence Values", &sequences.input),
+            Plan::Calls(calls) => self.over(title_of(calls), &calls.input),
             Plan::HashJoin(join) => {
                 let keys = join.probe_keys.iter().zip(&join.build_keys);
                 let keys = keys.map(|(probe, build)| {
@@ -410,6 +410,15 @@ fn node(title: impl Into<String>) -> Node {
         output: None,
         number: None,
         inputs: Vec::new(),
+    }
+}
+
+/// What functions that wait are shown as.
+fn title_of(calls: &WaitingCalls) -> &'static str {
+    let is_sequence = |call: &WaitingCall| matches!(call.function, WaitingFunction::Sequence(_));
+    match calls.calls.iter().all(is_sequence) {
+        true => "Sequence Values",
+        false => "Waiting Calls",
     }
 }
 

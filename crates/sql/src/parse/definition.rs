@@ -1,10 +1,12 @@
-//! Definitions that the parser does not know, or not whole: sequences, and everything that alters.
+//! Definitions that the parser does not know, or not whole: sequences, tables from queries, and
+//! everything that alters.
 //!
 //! They are read with the parser's own tools, from the same tokens, so that expressions, types and
 //! columns in them are what they are elsewhere.
 
 mod sequence;
 mod table;
+mod table_as;
 
 use sqlparser::{
     ast::{Ident, ObjectName},
@@ -16,6 +18,7 @@ use sqlparser::{
 pub(crate) use self::{
     sequence::SequenceClauses,
     table::{ColumnChange, IdentityChange, TableAction},
+    table_as::{TableAs, has_into},
 };
 
 type Parsed<T> = Result<T, ParserError>;
@@ -30,6 +33,8 @@ pub(crate) enum Definition {
         temporary: bool,
         clauses: SequenceClauses,
     },
+    /// `CREATE TABLE ... AS`
+    CreateTableAs(Box<TableAs>),
     /// `ALTER SEQUENCE`, of what it counts.
     AlterSequence {
         name: ObjectName,
@@ -56,6 +61,7 @@ impl Definition {
     pub(crate) fn words(&self) -> &'static str {
         match self {
             Self::CreateSequence { .. } => "CREATE SEQUENCE",
+            Self::CreateTableAs(_) => TableAs::WORDS,
             Self::AlterSequence { .. } => "ALTER SEQUENCE",
             Self::AlterTable { .. } => "ALTER TABLE",
             Self::AlterObject { kind, .. } => kind.tag(),
@@ -127,6 +133,7 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
             word(1) == Keyword::SEQUENCE
                 || matches!(word(1), Keyword::TEMPORARY | Keyword::TEMP)
                     && word(2) == Keyword::SEQUENCE
+                || table_as::is_table_as(tokens)
         }
         _ => false,
     }
@@ -135,6 +142,9 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
 /// Reads a definition; `None` if it is one that is better left to the parser.
 pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Option<Definition>> {
     if parser.parse_keyword(Keyword::CREATE) {
+        if let Some(new) = TableAs::parse(parser)? {
+            return Ok(Some(Definition::CreateTableAs(Box::new(new))));
+        }
         let temporary =
             parser.parse_keyword(Keyword::TEMPORARY) || parser.parse_keyword(Keyword::TEMP);
         parser.expect_keyword_is(Keyword::SEQUENCE)?;

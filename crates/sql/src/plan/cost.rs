@@ -102,7 +102,7 @@ impl Estimator {
             Relation::Compute { input, .. }
             | Relation::Expand { input, .. }
             | Relation::Limit { input, .. }
-            | Relation::Sequences { input, .. }
+            | Relation::Calls { input, .. }
             | Relation::Lock { input, .. } => handed(input),
             Relation::Set(set) => handed(&set.left) + handed(&set.right),
             Relation::With { definitions, body } => {

@@ -68,7 +68,7 @@ impl Estimator {
             | Relation::Sort { input, .. }
             | Relation::Window { input, .. }
             | Relation::Lock { input, .. }
-            | Relation::Sequences { input, .. }
+            | Relation::Calls { input, .. }
             | Relation::Apply { input, .. } => self.rows(input),
             Relation::Expand { input, .. } => self.rows(input) * EXPANDED,
             Relation::Join(join) => self.join_rows(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use types::{Result, Type};
 
 use super::{
-    Access, HashJoin, IndexJoin, LoopJoin, Plan, Scan,
+    Access, HandedOn, HashJoin, IndexJoin, LoopJoin, Plan, Scan,
     cost::Method,
     lower::{Lowering, Node, row_layout, with},
 };
@@ -72,13 +72,10 @@ impl Lowering {
         let build_keys = self.programs(keys.iter().map(|key| &key.right), &right.layout)?;
         let both = left.layout.followed_by(&right.layout);
         let residual = self.conjunction(residual, &both)?;
-        let layout = if is_filter(join.kind) {
-            left.layout.clone()
-        } else {
-            both
-        };
+        let (handed_on, layout) = handed_on(join.kind, &left.layout, &right.layout, needed);
         let plan = Plan::HashJoin(HashJoin {
             kind: join.kind,
+            handed_on,
             probe_width: left.layout.width(),
             build_width: right.layout.width(),
             probe: Box::new(left.plan),
@@ -142,14 +139,11 @@ impl Lowering {
         let mut residual = residual.to_vec();
         residual.extend(scan.1);
         let residual = self.conjunction(residual, &both)?;
-        let layout = if is_filter(kind) {
-            outer.layout.clone()
-        } else {
-            both
-        };
+        let (handed_on, layout) = handed_on(kind, &outer.layout, &inner, needed);
         let outer_width = outer.layout.width();
         let plan = Plan::IndexJoin(IndexJoin {
             kind,
+            handed_on,
             outer: Box::new(outer.plan),
             outer_width,
             scan: scan.0,
@@ -332,6 +326,23 @@ fn join_of(kind: JoinKind, left: Box<Relation>, right: Box<Relation>) -> Join {
         on: Vec::new(),
         lateral: false,
     }
+}
+
+/// What a join hands on if these columns are needed, and where they are then.
+fn handed_on(
+    kind: JoinKind,
+    left: &Layout,
+    right: &Layout,
+    needed: &BTreeSet<ColumnId>,
+) -> (HandedOn, Layout) {
+    let (left, left_layout) = left.picked(needed);
+    if is_filter(kind) {
+        let right = Vec::new();
+        return (HandedOn { left, right }, left_layout);
+    }
+    let (right, right_layout) = right.picked(needed);
+    let layout = left_layout.followed_by(&right_layout);
+    (HandedOn { left, right }, layout)
 }
 
 /// Whether only columns of the left side come out.

@@ -228,7 +228,7 @@ impl Lowering {
             }
             Relation::Join(join) => self.join(join, needed),
             Relation::Apply { input, subquery } => self.apply(*input, *subquery, needed),
-            Relation::Sequences { input, calls } => self.sequences(*input, &calls, needed),
+            Relation::Calls { input, calls } => self.waiting(*input, &calls, needed),
             Relation::Aggregate(aggregate) => self.aggregate(aggregate),
             Relation::Window { input, calls } => self.window(*input, &calls, needed),
             Relation::Distinct { input, on } => {
@@ -442,10 +442,10 @@ impl Lowering {
         Ok(Node { plan, layout })
     }
 
-    fn sequences(
+    fn waiting(
         &mut self,
         input: Relation,
-        calls: &[relation::SequenceCall],
+        calls: &[relation::WaitingCall],
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
         let arguments = calls.iter().flat_map(|call| &call.arguments);
@@ -454,14 +454,14 @@ impl Lowering {
         let mut lowered = Vec::with_capacity(calls.len());
         for call in calls {
             let is_fixed = |argument: &Expression| argument.columns().is_empty();
-            lowered.push(super::SequenceCall {
+            lowered.push(super::WaitingCall {
                 function: call.function,
                 arguments: self.programs(&call.arguments, &layout)?,
                 is_fixed: call.arguments.first().is_none_or(is_fixed),
             });
             layout.push(call.column);
         }
-        let plan = Plan::Sequences(super::Sequences {
+        let plan = Plan::Calls(super::WaitingCalls {
             input: Box::new(node.plan),
             calls: lowered,
             one_by_one: self.limits > 0,

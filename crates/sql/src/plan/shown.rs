@@ -57,7 +57,7 @@ fn show(plan: &Plan, text: &mut String) {
         Plan::Delete(delete) => show(&delete.input, text),
         Plan::Merge(merge) => show(&merge.input, text),
         Plan::Measured { input, .. } => show(input, text),
-        Plan::Sequences(sequences) => show(&sequences.input, text),
+        Plan::Calls(calls) => show(&calls.input, text),
         Plan::System { .. } => text.push_str("system"),
         Plan::Rows(_) => text.push_str("rows"),
         Plan::Functions { .. } => text.push_str("functions"),

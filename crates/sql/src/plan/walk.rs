@@ -35,7 +35,7 @@ impl Plan {
                 visit(&mut apply.query);
             }
             Plan::Aggregate(aggregate) => visit(&mut aggregate.input),
-            Plan::Sequences(sequences) => visit(&mut sequences.input),
+            Plan::Calls(calls) => visit(&mut calls.input),
             Plan::Union { left, right } | Plan::Set { left, right, .. } => {
                 visit(left);
                 visit(right);

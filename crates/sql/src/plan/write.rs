@@ -334,7 +334,7 @@ fn collect(relation: &Relation, columns: &[ColumnId], found: &mut Vec<Expression
         }
         Relation::Compute { input, .. }
         | Relation::Apply { input, .. }
-        | Relation::Sequences { input, .. }
+        | Relation::Calls { input, .. }
         | Relation::Sort { input, .. } => {
             collect(input, columns, found);
         }

@@ -1,5 +1,7 @@
 //! From expressions to programs.
 
+use std::collections::BTreeSet;
+
 use functions::{Body, Comparison};
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
@@ -50,6 +52,21 @@ impl Layout {
     /// Gives a position another name.
     pub(crate) fn alias(&mut self, column: ColumnId, position: usize) {
         self.positions.push((column, position));
+    }
+
+    /// The positions of these columns, in order, and the layout of rows of these alone.
+    pub(crate) fn picked(&self, columns: &BTreeSet<ColumnId>) -> (Vec<usize>, Layout) {
+        let wanted = self.positions.iter().filter(|(id, _)| columns.contains(id));
+        let picked: BTreeSet<usize> = wanted.map(|(_, at)| *at).collect();
+        let picked: Vec<usize> = picked.into_iter().collect();
+        let positions = self.positions.iter();
+        let positions =
+            positions.filter_map(|(id, at)| Some((*id, picked.binary_search(at).ok()?)));
+        let layout = Layout {
+            width: picked.len(),
+            positions: positions.collect(),
+        };
+        (picked, layout)
     }
 
     /// This and then the other.

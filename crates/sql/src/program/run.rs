@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use functions::{Comparison, Context};
+use functions::{Comparison, Context, ScalarFunction};
 use types::{Result, SqlError, SqlState, Value};
 
 use super::{Instruction, Operand, Program};
@@ -52,18 +52,51 @@ impl Program {
     ///
     /// # Errors
     /// Those of the functions.
+    #[inline]
     pub(crate) fn run<'a>(
         &'a self,
         machine: &mut Machine<'a>,
         row: &[Value<'a>],
     ) -> Result<Value<'a>> {
-        if !self.code.is_empty() {
-            self.step_through(machine, row)?;
+        match self.code[..] {
+            [] => {}
+            // Most are of one step: what it comes to is not put into a register first.
+            [
+                Instruction::Call2 {
+                    function,
+                    left,
+                    right,
+                    to,
+                },
+            ] if self.result == Operand::Register(to) => {
+                return self.call2(function, left, right, machine, row);
+            }
+            _ => self.step_through(machine, row)?,
         }
         Ok(self.read(self.result, machine, row))
     }
 
-    #[inline]
+    /// A strict function of two operands.
+    #[inline(always)]
+    fn call2<'a>(
+        &'a self,
+        function: ScalarFunction,
+        left: Operand,
+        right: Operand,
+        machine: &Machine<'a>,
+        row: &[Value<'a>],
+    ) -> Result<Value<'a>> {
+        let arguments = [
+            self.read(left, machine, row),
+            self.read(right, machine, row),
+        ];
+        if arguments.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        function(&machine.context, &arguments)
+    }
+
+    #[inline(always)]
     fn read<'a>(&'a self, operand: Operand, machine: &Machine<'a>, row: &[Value<'a>]) -> Value<'a> {
         match operand {
             Operand::Register(at) => machine.registers[usize::from(at)],
@@ -110,18 +143,7 @@ impl Program {
                     left,
                     right,
                     to,
-                } => {
-                    let arguments = [
-                        self.read(left, machine, row),
-                        self.read(right, machine, row),
-                    ];
-                    let value = if arguments.iter().any(Value::is_null) {
-                        Value::Null
-                    } else {
-                        function(&machine.context, &arguments)?
-                    };
-                    (to, value)
-                }
+                } => (to, self.call2(function, left, right, machine, row)?),
                 Instruction::Convert { operand, cast, to } => (
                     to,
                     cast.apply(&machine.context, self.read(operand, machine, row))?,

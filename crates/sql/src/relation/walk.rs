@@ -35,7 +35,7 @@ impl Relation {
             Relation::Filter { input, .. }
             | Relation::Compute { input, .. }
             | Relation::Expand { input, .. }
-            | Relation::Sequences { input, .. }
+            | Relation::Calls { input, .. }
             | Relation::Window { input, .. }
             | Relation::Distinct { input, .. }
             | Relation::Sort { input, .. }
@@ -98,7 +98,7 @@ impl Relation {
                     .flat_map(|call| &mut call.arguments)
                     .for_each(visit);
             }
-            Relation::Sequences { calls, .. } => {
+            Relation::Calls { calls, .. } => {
                 calls
                     .iter_mut()
                     .flat_map(|call| &mut call.arguments)
@@ -209,7 +209,7 @@ impl Relation {
                 .into_iter()
                 .chain([subquery.column])
                 .collect(),
-            Relation::Sequences { input, calls } => input
+            Relation::Calls { input, calls } => input
                 .columns()
                 .into_iter()
                 .chain(calls.iter().map(|call| call.column))
@@ -296,7 +296,7 @@ impl Applied {
                 }
                 columns
             }
-            Applied::Sequence(call) => call
+            Applied::Call(call) => call
                 .arguments
                 .iter()
                 .flat_map(Expression::columns)
@@ -308,7 +308,7 @@ impl Applied {
     pub(crate) fn column(&self) -> ColumnId {
         match self {
             Applied::Query(subquery) => subquery.column,
-            Applied::Sequence(call) => call.column,
+            Applied::Call(call) => call.column,
         }
     }
 
@@ -316,7 +316,7 @@ impl Applied {
     pub(crate) fn for_each_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         match self {
             Applied::Query(subquery) => subquery.for_each_expression_mut(visit),
-            Applied::Sequence(call) => call.arguments.iter_mut().for_each(visit),
+            Applied::Call(call) => call.arguments.iter_mut().for_each(visit),
         }
     }
 }

@@ -71,6 +71,8 @@ struct Savepoint {
     mark: Mark,
     read_only: bool,
     settings: Values,
+    /// Of advisory locks.
+    locks: usize,
 }
 
 impl Block {
@@ -190,6 +192,7 @@ impl Session {
                         mark: self.changes.mark(transaction)?,
                         read_only: self.characteristics().read_only,
                         settings: self.values.clone(),
+                        locks: self.advisory.mark(),
                     };
                     self.block.savepoints.push(savepoint);
                 }
@@ -226,6 +229,7 @@ impl Session {
         if let Some(transaction) = &self.transaction {
             self.changes.return_to(transaction, &savepoint.mark)?;
         }
+        self.advisory.return_to(savepoint.locks);
         let (read_only, settings) = (savepoint.read_only, savepoint.settings.clone());
         if let Some(began) = &mut self.block.began {
             began.characteristics.read_only = read_only;
@@ -360,6 +364,7 @@ impl Session {
                 return Err(from_engine(error));
             }
         }
+        self.advisory.return_to(0);
         self.block = Block::default();
         self.cursors.retain(|cursor| cursor.is_held);
         self.cursors.iter_mut().for_each(Cursor::commit);
@@ -374,6 +379,7 @@ impl Session {
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback();
         }
+        self.advisory.return_to(0);
         self.changes.clear();
         self.cursors.retain(Cursor::is_committed);
         self.suspended.end();

@@ -9,7 +9,7 @@ use crate::{
     bind::Surroundings,
     catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target},
     name,
-    parse::definition::Definition,
+    parse::{Source, definition::Definition},
 };
 
 impl Session {
@@ -88,6 +88,7 @@ impl Session {
     pub(super) async fn define_otherwise(
         &mut self,
         definition: &Definition,
+        source: &Source<'_>,
         sink: &mut impl Sink,
     ) -> Result<()> {
         self.begin()?;
@@ -105,6 +106,7 @@ impl Session {
                 self.create_sequence(name, *if_not_exists, clauses).await?;
                 sink.complete(Tag::Word("CREATE SEQUENCE"))
             }
+            Definition::CreateTableAs(new) => self.create_table_as(new, source, sink).await,
             Definition::AlterSequence {
                 name,
                 if_exists,

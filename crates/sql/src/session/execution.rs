@@ -160,8 +160,10 @@ impl Session {
                 catalog: environment.catalog,
                 session: &self.surrounding.sequences,
             },
+            advisory: &self.advisory,
             key_changes,
             looked_at: &self.looked_at,
+            is_sequential: self.effects.is_sequential,
         }
     }
 

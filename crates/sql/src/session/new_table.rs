@@ -238,7 +238,6 @@ fn positions(new: &NewTable, columns: &[ast::IndexColumn]) -> Result<Vec<u16>> {
 
 fn refuse_foreign(create: &CreateTable) -> Result<()> {
     let foreign = [
-        (create.query.is_some(), "CREATE TABLE AS"),
         (create.like.is_some(), "LIKE"),
         (create.inherits.is_some(), "INHERITS"),
         (

@@ -46,6 +46,19 @@ impl Notice {
         }
     }
 
+    /// Something that is not created a second time.
+    pub(super) fn exists_already(noun: &str, name: &str) -> Notice {
+        let state = match noun {
+            "relation" => SqlState::DUPLICATE_TABLE,
+            "schema" => SqlState::DUPLICATE_SCHEMA,
+            _ => SqlState::DUPLICATE_OBJECT,
+        };
+        Notice {
+            severity: Severity::Notice,
+            report: SqlError::new(state, format!("{noun} \"{name}\" already exists, skipping")),
+        }
+    }
+
     /// A statement that means nothing where no block is open.
     pub(super) fn outside_block(statement: &str) -> Notice {
         Notice::warning(

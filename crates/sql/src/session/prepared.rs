@@ -316,7 +316,7 @@ impl Session {
             self.run(&planned, parameters, sink).await
         };
         interruptible(interrupt, limit, running).await?;
-        self.set_pending()
+        self.set_pending(sink)
     }
 
     /// The plan of a statement, whose tables are locked, in a transaction.

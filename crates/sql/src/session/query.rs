@@ -14,7 +14,9 @@ use crate::{
     bind::{Binder, Bound, Parameters},
     catalog::{Catalog, ObjectId},
     parse::{
-        Source, parse_tokens,
+        Source,
+        definition::has_into,
+        parse_tokens,
         shape::{Literal, Shape},
     },
     plan,
@@ -369,6 +371,7 @@ impl Session {
 
 pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
     Some(match statement {
+        Statement::Query(query) if has_into(&query.body) => return None,
         Statement::Query(_) => Kind::Select,
         Statement::Insert(_) => Kind::Insert,
         Statement::Update(_) => Kind::Update,

@@ -24,7 +24,7 @@ pub(super) use self::{
     effect::{Asked, Effects},
     statements::shown_fields,
 };
-use super::Session;
+use super::{Notice, Session, Sink};
 use crate::parse::command::Scope;
 
 /// What a setting was set to; `None` where it was not.
@@ -182,7 +182,10 @@ impl Session {
     }
 
     /// Sets what functions have set.
-    pub(super) fn set_pending(&mut self) -> Result<()> {
+    pub(super) fn set_pending(&mut self, sink: &mut impl Sink) -> Result<()> {
+        for warning in self.advisory.take_warnings() {
+            self.tell(sink, &Notice::warning(SqlState::WARNING, warning));
+        }
         for pending in self.surrounding.take_pending() {
             self.assign(&pending.name, pending.scope, Some(&pending.value))?;
         }

@@ -155,7 +155,7 @@ impl Session {
         let running = self.advance(&mut query, rows_max, sink);
         let end = interruptible(interrupt, limit, running).await?;
         suspended.query.replace(Some(query));
-        self.set_pending()?;
+        self.set_pending(sink)?;
         Ok(end)
     }
 

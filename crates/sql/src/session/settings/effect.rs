@@ -30,6 +30,8 @@ pub(in crate::session) struct Effects {
     pub(in crate::session) characteristics: Characteristics,
     /// Commits do not wait for the device.
     pub(in crate::session) is_relaxed: bool,
+    /// Keys are looked up one after the other.
+    pub(in crate::session) is_sequential: bool,
     /// What is less than this is not told.
     pub(in crate::session) least_told: Severity,
     /// A setting may have changed that clients are told of.
@@ -45,6 +47,7 @@ impl Default for Effects {
             idle_limit: None,
             characteristics: Characteristics::default(),
             is_relaxed: false,
+            is_sequential: false,
             least_told: Severity::Notice,
             reports: false,
         }
@@ -251,6 +254,7 @@ impl Session {
                 if let Some(transaction) = &self.transaction {
                     transaction.set_lock_timeout(effects.lock_limit);
                 }
+                self.advisory.set_limit(effects.lock_limit);
             }
             "synchronous_commit" => {
                 effects.is_relaxed = value == "off";
@@ -264,6 +268,7 @@ impl Session {
             "default_transaction_read_only" => {
                 effects.characteristics.read_only = value == "on";
             }
+            "weft.interleaving" => effects.is_sequential = value == "off",
             "client_min_messages" => effects.least_told = Severity::named(value),
             "TimeZone" => {
                 self.settings.time_zone = zone(value)?;

@@ -203,6 +203,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("transform_null_equals", Bool, Only(&["off"]), "off", "Takes \"x = NULL\" as \"x IS NULL\"."),
     setting("vacuum_cost_delay", Real(0.0, 100.0), Harmless, "0", "Sets how long VACUUM rests."),
     setting("wal_level", Enum(&["minimal", "replica", "logical"]), AtStart, "replica", "Shows how much is written to the log."),
+    setting("weft.interleaving", Bool, Effective, "on", "Overlaps the cache misses of the keys that a join looks up; off shows what that is worth."),
     setting("work_mem", Integer(64, MOST, Unit::Kilobytes), Harmless, "4MB", "Sets the memory of a sort or a hash table."),
     setting("xmlbinary", Enum(&["base64", "hex"]), Harmless, "base64", "Sets how bytes are written in XML."),
     setting("xmloption", Enum(&["content", "document"]), Harmless, "content", "Sets what XML is taken for."),

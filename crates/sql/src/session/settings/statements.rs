@@ -121,6 +121,7 @@ impl Session {
         self.reset("role")?;
         self.reset("session_authorization")?;
         self.cursors.clear();
+        self.advisory.unlock_all();
         self.forget_all_prepared();
         self.plans.borrow_mut().clear();
         Ok(())

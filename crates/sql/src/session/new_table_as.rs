@@ -1,0 +1,119 @@
+//! CREATE TABLE AS and SELECT INTO: a table of the columns, and as a rule the rows, of a query.
+//!
+//! The query is bound before there is the table, so a name in it is never the new one's; for its
+//! rows it is bound once more in the same picture of the catalog, below an INSERT into the table.
+
+use std::rc::Rc;
+
+use sqlparser::ast::Statement;
+use types::{Result, SqlError, SqlState, Type};
+
+use super::{
+    Notice, Session, Sink, Tag,
+    copy::no_parameters,
+    execution::{Execution, Wanted},
+    query::Kind,
+};
+use crate::{
+    bind::{Binder, Bound, Parameters},
+    catalog::{Catalog, Column, NameClass, NewTable},
+    name,
+    parse::{Source, definition::TableAs},
+    plan,
+    relation::Output,
+};
+
+impl Session {
+    /// # Errors
+    /// 42P07, 42701, 42601, 42P16; those of the query; 0A000.
+    pub(super) async fn create_table_as(
+        &mut self,
+        new: &TableAs,
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        if let Some(what) = new.unsupported {
+            return Err(SqlError::unsupported(what));
+        }
+        if new.temporary {
+            return Err(SqlError::unsupported("a temporary table"));
+        }
+        let (catalog, bound) = loop {
+            self.begin()?;
+            let catalog = self.changes.catalog();
+            let statement = Statement::Query(new.query.clone());
+            let mut parameters = Parameters::default();
+            let surroundings = self.surroundings(&catalog);
+            let bound = Binder::bind(&surroundings, source.whole(), &statement, &mut parameters)?;
+            let tables = plan::tables(&bound.relation);
+            let locks_rows = plan::locks_rows(&bound.relation);
+            if self.lock_used(&tables, locks_rows, &catalog).await? {
+                break (catalog, bound);
+            }
+        };
+        let (schema, name) = self.place(&catalog, &new.name)?;
+        if new.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
+            self.tell(sink, &Notice::exists_already("relation", &name));
+            return sink.complete(Tag::Word(TableAs::WORDS));
+        }
+        let table = NewTable {
+            schema,
+            name,
+            columns: columns(new, &bound, &catalog)?,
+            ..NewTable::default()
+        };
+        let table = self.ddl()?.create_table(table).await?;
+        if !new.with_data {
+            return sink.complete(Tag::Word(TableAs::WORDS));
+        }
+        let mut parameters = Parameters::default();
+        let surroundings = self.surroundings(&catalog);
+        let bound = Binder::bind_rows_of(
+            &surroundings,
+            source.whole(),
+            &new.query,
+            &table,
+            &mut parameters,
+        )?;
+        let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
+        let mut execution = Execution::new(&Rc::new(planned))?;
+        let rows = self
+            .run_on(&mut execution, &no_parameters(), Wanted::All, sink)
+            .await?;
+        sink.complete(Tag::Rows("SELECT", rows))
+    }
+}
+
+fn columns(new: &TableAs, bound: &Bound, catalog: &Catalog) -> Result<Vec<Column>> {
+    if new.columns.len() > bound.outputs.len() {
+        let message = "too many column names were specified";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
+    let names = new.columns.iter().map(name::fold);
+    let outputs = bound.outputs.iter().map(|output| output.name.clone());
+    let names = names.chain(outputs.skip(new.columns.len()));
+    let columns = bound.outputs.iter().zip(names);
+    columns
+        .map(|(output, name)| column(output, name, catalog))
+        .collect()
+}
+
+fn column(output: &Output, name: String, catalog: &Catalog) -> Result<Column> {
+    if let Type::Record | Type::Void = output.ty {
+        let message = format!(
+            "column \"{name}\" has pseudo-type {}",
+            output.ty.name(catalog)
+        );
+        return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+    }
+    Ok(Column {
+        name: name.into(),
+        ty: output.ty,
+        modifier: output.modifier,
+        not_null: false,
+        default: None,
+        generation: None,
+        dropped: false,
+        missing: None,
+    })
+}
