@@ -106,6 +106,12 @@ pub trait Objects {
         Ok(None)
     }
 
+    /// What is said of an object of one of the system's catalogs, or of any of them, or of a column of
+    /// it, by number.
+    fn comment(&self, _catalog: Option<&str>, _oid: u32, _column: i32) -> Option<&str> {
+        None
+    }
+
     /// Bytes, roughly.
     fn size(&self, _of: SizeOf, _oid: u32) -> Option<i64> {
         None

@@ -44,6 +44,7 @@ use std::{
     time::Duration,
 };
 
+use interleave::{Wait, note_wait};
 use types::{Result, SqlError, SqlState};
 
 pub(crate) use self::{function::Function, held::SessionLocks};
@@ -312,7 +313,10 @@ impl AdvisoryLocks {
                 return Poll::Ready(Ok(()));
             }
             match limit.is_some() && timer.as_mut().poll(context).is_ready() {
-                false => Poll::Pending,
+                false => {
+                    note_wait(Wait::Lock);
+                    Poll::Pending
+                }
                 true => Poll::Ready(Err(SqlError::new(
                     SqlState::LOCK_NOT_AVAILABLE,
                     "canceling statement due to lock timeout",

@@ -19,6 +19,7 @@
 //! | what is known of tables' values | `statistics.rs` |
 
 mod change;
+mod comment;
 mod constraint;
 mod counter;
 mod ddl;
@@ -47,6 +48,7 @@ mod view;
 pub(crate) use self::failure::from_engine;
 pub use self::{
     change::{Changes, Mark},
+    comment::{Comments, Part},
     constraint::{Check, ForeignKey, MatchKind, PrimaryKey, ReferentialAction, Unique},
     counter::CounterState,
     ddl::{

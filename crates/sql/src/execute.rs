@@ -66,7 +66,7 @@ use crate::{advisory::SessionLocks, catalog::Catalog, program::Machine, rows::Ro
 pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
     lock_rows::lock_rows,
-    measure::Measurement,
+    measure::{Measurement, Measurements, Spent},
     opened::Opened,
     row_numbers::RowNumbers,
     scan::column,

@@ -5,8 +5,10 @@
 //! | expressions as SQL | `expression.rs` |
 //! | what columns are called | `names.rs` |
 //! | what operators do, and with what | `describe.rs` |
+//! | where time went | `time.rs` |
 //! | as lines; as JSON | `text.rs`; `json.rs` |
 //!
+//! What is expected of operators is in `plan/explained.rs`.
 //! How an execution is measured is in `execute/measure.rs`.
 
 mod describe;
@@ -14,11 +16,15 @@ mod expression;
 mod json;
 mod names;
 mod text;
+mod time;
 
 use std::time::Duration;
 
 pub(crate) use self::{describe::describe, json::json, names::Names, text::lines};
-use crate::execute::Measurement;
+use crate::{
+    execute::{Measurement, Measurements},
+    plan::Estimate,
+};
 
 /// An operator, described.
 pub(crate) struct Node {
@@ -28,16 +34,19 @@ pub(crate) struct Node {
     pub(crate) properties: Vec<(&'static str, String)>,
     /// The expressions that it gives, told only if asked for.
     pub(crate) output: Option<String>,
-    /// Its number among those that are measured.
-    pub(crate) number: Option<usize>,
+    /// Its number among the plan's operators, and what is expected of it; of what only groups
+    /// operators, nothing.
+    pub(crate) operator: Option<(usize, Estimate)>,
     /// Where its rows come from, and what that is if it is not simply the input.
     pub(crate) inputs: Vec<(Option<&'static str>, Node)>,
 }
 
 /// What is told besides the plan.
 pub(crate) struct Told<'m> {
-    /// Of each operator by number, if the statement was carried out.
-    pub(crate) measurements: Option<&'m [Measurement]>,
+    /// If the statement was carried out.
+    pub(crate) measurements: Option<&'m Measurements>,
+    /// What is expected of the operators.
+    pub(crate) costs: bool,
     /// What the operators give.
     pub(crate) verbose: bool,
     pub(crate) planning: Option<Duration>,
@@ -45,8 +54,31 @@ pub(crate) struct Told<'m> {
 }
 
 impl Told<'_> {
-    fn measurement(&self, node: &Node) -> Option<&Measurement> {
-        self.measurements?.get(node.number?)
+    fn estimate(&self, node: &Node) -> Option<Estimate> {
+        let (_, estimate) = node.operator.filter(|_| self.costs)?;
+        Some(estimate)
+    }
+
+    fn measurement(&self, node: &Node) -> Option<Measurement> {
+        let (number, _) = node.operator?;
+        Some(self.measurements?.operator(number))
+    }
+
+    /// Of the execution outside its operators, if its time was measured.
+    fn outside(&self) -> Option<Measurement> {
+        self.measurements?.execution()
+    }
+}
+
+impl Measurement {
+    /// Rows of a loop, on average.
+    fn rows_per_loop(&self) -> f64 {
+        self.rows as f64 / self.loops.max(1) as f64
+    }
+
+    /// A time of all loops as that of one, in milliseconds.
+    fn per_loop(&self, time: Duration) -> f64 {
+        time.as_secs_f64() * 1e3 / self.loops.max(1) as f64
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod maintenance;
 pub(crate) mod overriding;
 pub(crate) mod position;
 pub(crate) mod shape;
+pub(crate) mod table_like;
 
 use std::ops::Range;
 
@@ -136,6 +137,9 @@ impl<'t> Source<'t> {
     /// # Errors
     /// 42601 with the position of what was not expected.
     pub(crate) fn definition(&self) -> Result<Option<Definition>> {
+        if let Some(definition) = self.table_like()? {
+            return Ok(Some(definition));
+        }
         if !definition::is_definition(&self.tokens) {
             return Ok(None);
         }

@@ -7,7 +7,8 @@
 //! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
 //! `column_test.rs`). In
 //! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
-//! relations are estimated (`estimate.rs`).
+//! relations are estimated (`estimate.rs`). A plan that is to be explained keeps these numbers
+//! (`explained.rs`).
 
 mod access;
 mod basis;
@@ -15,6 +16,7 @@ mod column_test;
 mod cost;
 mod decorrelate;
 mod estimate;
+mod explained;
 mod implied;
 mod join;
 mod lower;
@@ -46,7 +48,9 @@ pub(crate) use self::{
     access::{index_columns, row_key_columns},
     basis::Basis,
     column_test::ColumnTest,
+    explained::{Estimate, Explained},
     lower::{Planned, plan, plan_to_explain, row_layout},
+    points::is_of_list,
     write::{locks_rows, tables},
 };
 
@@ -54,11 +58,8 @@ pub(crate) use self::{
 #[derive(Debug)]
 pub(crate) enum Plan {
     Rows(Vec<Vec<Program>>),
-    /// A plan that is measured, under its number. For EXPLAIN ANALYZE only.
-    Measured {
-        number: usize,
-        input: Box<Plan>,
-    },
+    /// An operator of a plan that is explained; when it runs, it is measured.
+    Explained(Box<Explained>),
     /// What a client sends.
     Received {
         width: usize,

@@ -9,7 +9,8 @@
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; their execution; what of them stays open | `query.rs`; `execution.rs`; `suspended.rs` |
-//! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | comments | `comment.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
@@ -25,6 +26,7 @@
 
 mod alter_table;
 mod block;
+mod comment;
 mod copy;
 mod cursor;
 mod deferred;
@@ -41,6 +43,7 @@ mod named;
 mod new_index;
 mod new_table;
 mod new_table_as;
+mod new_table_like;
 mod new_view;
 mod notice;
 mod prepared;

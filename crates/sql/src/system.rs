@@ -9,7 +9,7 @@
 //! | tables, indexes, sequences, views; their columns | `classes.rs`, `attributes.rs` |
 //! | constraints and indexes; what depends on what | `constraints.rs`, `dependencies.rs` |
 //! | types, enums; functions, operators, casts | `types.rs`, `routines.rs` |
-//! | schemas, databases, roles | `names.rs` |
+//! | schemas, databases, roles; comments | `names.rs`; `comments.rs` |
 //! | access methods, collations and the like, which are the same everywhere | `fixed.rs` |
 //! | sessions, settings | `activity.rs` |
 //!
@@ -19,6 +19,7 @@
 mod activity;
 mod attributes;
 mod classes;
+mod comments;
 mod constraints;
 mod data;
 mod definitions;
@@ -86,6 +87,8 @@ pub(crate) fn rows(relation: ObjectId, columns: &[usize], source: &Source<'_>) -
         "pg_attrdef" => attributes::defaults(source, &mut out),
         "pg_index" => constraints::indexes(source, &mut out)?,
         "pg_constraint" => constraints::constraints(source, &mut out)?,
+        "pg_description" => comments::descriptions(source, &mut out),
+        "pg_shdescription" => comments::shared(source, &mut out),
         "pg_depend" => dependencies::dependencies(source, &mut out),
         "pg_type" => types::types(source, &mut out),
         "pg_enum" => types::labels(source, &mut out),

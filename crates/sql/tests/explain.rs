@@ -3,11 +3,48 @@
 #[path = "common/bed.rs"]
 mod bed;
 
-use bed::Bed;
+use std::time::{Duration, Instant};
+
+use bed::{Bed, Client};
+use interleave::InFlight;
+use serde_json::Value;
+
+/// Where time goes.
+const KINDS: [&str; 8] = [
+    "Computing",
+    "Memory",
+    "Device",
+    "Locks",
+    "Log",
+    "Client",
+    "Other Tasks",
+    "Other Events",
+];
 
 fn told(bed: &mut Bed, text: &str) -> Vec<String> {
     let rows = bed.run(text).unwrap().rows;
     rows.into_iter().map(|mut row| row.remove(0)).collect()
+}
+
+/// What programs are told of a statement.
+fn json(bed: &mut Bed, text: &str) -> Value {
+    parsed(told(bed, text).remove(0))
+}
+
+fn parsed(text: String) -> Value {
+    let mut json: Value = serde_json::from_str(&text).unwrap();
+    json[0].take()
+}
+
+/// All operators of a plan.
+fn operators(plan: &Value) -> Vec<&Value> {
+    let below = plan["Plans"].as_array().into_iter().flatten();
+    let below = below.flat_map(|plan| operators(plan));
+    [plan].into_iter().chain(below).collect()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
 }
 
 fn tables() -> Bed {
@@ -28,7 +65,7 @@ fn conditions_are_told_as_sql() {
     let mut bed = tables();
     let lines = told(
         &mut bed,
-        "explain select name from customer where id = 7 and region is not null",
+        "explain (costs off) select name from customer where id = 7 and region is not null",
     );
     assert_eq!(
         lines,
@@ -40,7 +77,7 @@ fn conditions_are_told_as_sql() {
     );
     let lines = told(
         &mut bed,
-        "explain select * from orders where customer = 3 and total > 5.5 or id in (1, 2)",
+        "explain (costs off) select * from orders where customer = 3 and total > 5.5 or id in (1, 2)",
     );
     assert_eq!(lines[0], "Scan on orders");
     let filter = &lines[1];
@@ -49,7 +86,7 @@ fn conditions_are_told_as_sql() {
     }
     let lines = told(
         &mut bed,
-        "explain select * from orders where customer >= 3 and customer < 5",
+        "explain (costs off) select * from orders where customer >= 3 and customer < 5",
     );
     assert_eq!(
         lines,
@@ -65,7 +102,7 @@ fn operators_stand_below_those_that_read_them() {
     let mut bed = tables();
     let lines = told(
         &mut bed,
-        "explain (verbose) select region, count(*) from customer group by region order by 2 desc limit 2",
+        "explain (verbose, costs off) select region, count(*) from customer group by region order by 2 desc limit 2",
     );
     let titles: Vec<&str> = lines
         .iter()
@@ -89,22 +126,23 @@ fn an_execution_tells_its_rows() {
     let mut bed = tables();
     let lines = told(
         &mut bed,
-        "explain (analyze, timing off, summary off)
+        "explain (analyze, costs off, timing off, summary off)
          select * from customer where region = 1",
     );
     assert_eq!(
         lines,
         [
-            "Scan on customer  (actual rows=10 loops=1)",
+            "Scan on customer (actual rows=10 loops=1)",
             "  Filter: (region = 1)",
         ]
     );
     let lines = told(
         &mut bed,
-        "explain analyze delete from orders where id <= 20",
+        "explain (analyze, timing off) delete from orders where id <= 20",
     );
     let text = lines.join("\n");
-    assert_eq!(lines[0], "Delete on orders  (actual rows=20 loops=1)");
+    assert!(lines[0].starts_with("Delete on orders  (cost="), "{text}");
+    assert!(lines[0].ends_with(") (actual rows=20 loops=1)"), "{text}");
     for part in ["Planning Time: ", "Execution Time: "] {
         assert!(text.contains(part), "{text} has no {part}");
     }
@@ -125,13 +163,30 @@ fn programs_read_json() {
     let mut bed = tables();
     let text = "explain (analyze, format json)
                 update customer set region = region + 1 where id = 1";
-    let json: serde_json::Value = serde_json::from_str(&told(&mut bed, text)[0]).unwrap();
-    let plan = &json[0]["Plan"];
+    let json = json(&mut bed, text);
+    let plan = &json["Plan"];
     assert_eq!(plan["Node Type"], "Update on customer");
     assert_eq!(plan["Actual Rows"], 1);
     assert_eq!(plan["Plans"][0]["Node Type"], "Lookup on customer");
     assert_eq!(plan["Plans"][0]["Key Cond"], "(id = 1)");
-    assert!(json[0]["Execution Time"].as_f64().unwrap() > 0.0);
+    assert!(json["Execution Time"].as_f64().unwrap() > 0.0);
+    // PostgreSQL's keys, and those of waits.
+    for plan in [plan, &plan["Plans"][0]] {
+        for key in [
+            "Startup Cost",
+            "Total Cost",
+            "Plan Rows",
+            "Plan Width",
+            "Actual Startup Time",
+            "Actual Total Time",
+            "Actual Loops",
+        ] {
+            assert!(plan[key].is_number(), "{key}");
+        }
+        for kind in KINDS {
+            assert!(plan["Self Time"][kind].is_number(), "{kind}");
+        }
+    }
 }
 
 #[test]
@@ -141,7 +196,304 @@ fn options_that_there_are_not_are_refused() {
     assert_eq!(state("explain (buffers) select 1"), "0A000");
     assert_eq!(state("explain (format xml) select 1"), "0A000");
     assert_eq!(state("explain (format dot) select 1"), "22023");
-    assert_eq!(state("explain (analyze, timing) select 1"), "0A000");
+    assert_eq!(state("explain (timing) select 1"), "22023");
     assert_eq!(state("explain (nonsense) select 1"), "42601");
     assert_eq!(state("explain (analyze maybe) select 1"), "42601");
+}
+
+#[test]
+fn estimates_stand_beside_the_operators() {
+    let mut bed = tables();
+    bed.run("analyze").unwrap();
+    let lines = told(&mut bed, "explain select * from customer where id = 7");
+    // Of a whole key there is one record; two integers and a short text.
+    assert!(
+        lines[0].starts_with("Lookup on customer  (cost=0.00.."),
+        "{lines:?}"
+    );
+    assert!(lines[0].contains(" rows=1 width=1"), "{lines:?}");
+    let text = "explain (format json)
+        select region, count(*), sum(total) from orders join customer on customer = customer.id
+        where total > 10 group by region union select 1, 2, 3 order by 1 limit 2";
+    let json = json(&mut bed, text);
+    let all = operators(&json["Plan"]);
+    assert!(all.len() > 6, "{json}");
+    for plan in &all {
+        let (startup, total) = (number(&plan["Startup Cost"]), number(&plan["Total Cost"]));
+        assert!(0.0 <= startup && startup <= total, "{plan}");
+        assert!(number(&plan["Plan Rows"]) >= 1.0, "{plan}");
+        // What is below is part of it.
+        for input in plan["Plans"].as_array().into_iter().flatten() {
+            assert!(number(&input["Total Cost"]) <= total, "{plan}");
+        }
+        assert!(plan["Actual Rows"].is_null() && plan["Self Time"].is_null());
+    }
+    let find = |title: &str| {
+        let found = all.iter().find(|plan| plan["Node Type"] == title);
+        found.unwrap_or_else(|| panic!("{title} is not in {json}"))
+    };
+    assert_eq!(find("Scan on orders")["Plan Rows"], 290);
+    assert_eq!(find("Hash Aggregate")["Plan Rows"], 3);
+    // Nothing comes out of it before all went in.
+    let (sort, input) = (find("Sort"), &find("Sort")["Plans"][0]);
+    assert!(number(&sort["Startup Cost"]) >= number(&input["Total Cost"]));
+}
+
+#[test]
+fn an_operator_is_told_as_it_would_be_planned_without_explain() {
+    // What is explained wraps operators, and planning looks at some of them: an order that a key
+    // gives, and a row that is changed as it is read.
+    let mut bed = tables();
+    let lines = told(
+        &mut bed,
+        "explain (costs off) select id from orders order by id limit 3",
+    );
+    let text = lines.join("\n");
+    assert!(!text.contains("Sort"), "{text}");
+    let text = "explain (analyze, costs off, timing off, summary off)
+        select id from orders order by id limit 3";
+    let lines = told(&mut bed, text);
+    assert!(lines[0].starts_with("Limit (actual rows=3 "), "{lines:?}");
+    let update = "explain (format json) update orders set total = 0 where id = 4";
+    let json = json(&mut bed, update);
+    assert_eq!(json["Plan"]["Startup Cost"], 0.0);
+}
+
+/// Sends a statement that waits for a lock; its answer, and for how long the lock was held
+/// meanwhile, in milliseconds.
+fn held_up(bed: &mut Bed, client: &Client, text: &str, release: &str) -> (Value, f64) {
+    bed.send_to(client, text);
+    assert!(bed.is_waiting(client));
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(5) {
+        assert!(bed.is_waiting(client));
+    }
+    let held = begun.elapsed().as_secs_f64() * 1e3;
+    bed.run(release).unwrap();
+    let answer = bed.reply_of(client).unwrap().rows[0].remove(0);
+    (parsed(answer), held)
+}
+
+#[test]
+fn a_wait_for_a_lock_is_told_where_it_was_waited_for() {
+    let mut bed = tables();
+    let other = bed.client();
+    for (text, title) in [
+        (
+            "explain (analyze, format json) update customer set region = 1 where id = 7",
+            "Update on customer",
+        ),
+        (
+            "explain (analyze, format json)
+             select count(*) from (select * from customer where id < 10 for update) locked",
+            "Lock Rows of customer",
+        ),
+        (
+            "explain (analyze, format json)
+             insert into customer values (7, 'again', 1) on conflict do nothing",
+            "Insert on customer",
+        ),
+    ] {
+        bed.run("begin; update customer set region = 2 where id = 7")
+            .unwrap();
+        let (json, held) = held_up(&mut bed, &other, text, "commit");
+        for plan in operators(&json["Plan"]) {
+            let own = &plan["Self Time"];
+            if plan["Node Type"] == title {
+                assert!(number(&own["Locks"]) >= held - 0.001, "{held} {json}");
+                assert_eq!(own["Locks Waits"], 1, "{json}");
+                assert!(number(&own["Computing"]) > 0.0, "{json}");
+            } else {
+                assert_eq!(own["Locks"], 0.0, "{json}");
+            }
+        }
+        assert_eq!(json["Time"]["Locks Waits"], 1, "{json}");
+        assert_eq!(json["Outside Operators"]["Locks"], 0.0, "{json}");
+        assert!(number(&json["Plan"]["Actual Total Time"]) >= held - 0.001);
+    }
+}
+
+#[test]
+fn functions_that_wait_say_what_for() {
+    let mut bed = tables();
+    let other = bed.client();
+    bed.run("select pg_advisory_lock(7)").unwrap();
+    let text = "explain (analyze, format json) select pg_advisory_lock(7), pg_advisory_unlock(7)";
+    let release = "select pg_advisory_unlock(7)";
+    let (json, held) = held_up(&mut bed, &other, text, release);
+    assert!(number(&json["Time"]["Locks"]) >= held - 0.001, "{json}");
+    let text = "explain (analyze, format json) select pg_sleep(0.002)";
+    let json = self::json(&mut bed, text);
+    assert!(number(&json["Time"]["Other Events"]) >= 2.0, "{json}");
+    assert_eq!(json["Time"]["Other Events Waits"], 1, "{json}");
+}
+
+#[test]
+fn what_foreign_keys_wait_for_is_told_outside_the_operators() {
+    let mut bed = tables();
+    bed.run("create table place (region int, customer int references customer)")
+        .unwrap();
+    let other = bed.client();
+    bed.run("begin; delete from customer where id = 7").unwrap();
+    let text = "explain (analyze, format json) insert into place values (1, 7)";
+    let (json, held) = held_up(&mut bed, &other, text, "rollback");
+    assert!(
+        number(&json["Outside Operators"]["Locks"]) >= held - 0.001,
+        "{json}"
+    );
+    assert_eq!(json["Plan"]["Self Time"]["Locks"], 0.0, "{json}");
+}
+
+#[test]
+fn waits_for_memory_are_told_where_there_are_any() {
+    // With one task in flight a worker waits for no memory: there is nobody to go on meanwhile.
+    for (in_flight, waits) in [(8, true), (1, false)] {
+        let mut bed = Bed::with_in_flight(InFlight::Fixed(in_flight));
+        bed.run("create table t (id int primary key, n int)")
+            .unwrap();
+        bed.run("insert into t select n, n from generate_series(1, 1000) n")
+            .unwrap();
+        let text = "explain (analyze, format json) update t set n = 0 where id between 5 and 9";
+        let json = json(&mut bed, text);
+        let own = |plan: &Value| number(&plan["Self Time"]["Memory Waits"]);
+        let all = operators(&json["Plan"]);
+        // Each of five records is looked up to be changed, with several waits: of one that was
+        // resumed past the operators, the first alone would be seen.
+        assert_eq!(own(all[0]) >= 3.0 * 5.0, waits, "{json}");
+        let outside = number(&json["Outside Operators"]["Memory Waits"]);
+        let sum = all.iter().map(|plan| own(plan)).sum::<f64>() + outside;
+        assert_eq!(sum, number(&json["Time"]["Memory Waits"]), "{json}");
+        assert_eq!(sum > 0.0, waits, "{json}");
+    }
+}
+
+#[test]
+fn records_that_have_left_memory_are_waited_for_where_they_are_read() {
+    let mut bed = Bed::on_disk();
+    bed.run("create table t (id int primary key, n int); create table u (id int primary key)")
+        .unwrap();
+    bed.run(
+        "insert into t select n, n from generate_series(1, 500) n;
+         insert into u select n from generate_series(1, 3) n",
+    )
+    .unwrap();
+    bed.demote();
+    let text = "explain (analyze, format json) select sum(n) from t";
+    let json = json(&mut bed, text);
+    let all = operators(&json["Plan"]);
+    let waits = |plan: &Value| number(&plan["Self Time"]["Device Waits"]);
+    let scan = all.iter().find(|plan| plan["Node Type"] == "Scan on t");
+    let own = waits(scan.unwrap());
+    assert!(own > 0.0, "{json}");
+    assert_eq!(number(&json["Time"]["Device Waits"]), own, "{json}");
+    // Looked up together, they are waited for by the join.
+    let text = "explain (analyze, format json) select * from u join t on t.id = u.id * 100";
+    bed.demote();
+    let json = self::json(&mut bed, text);
+    assert!(number(&json["Time"]["Device Waits"]) > 0.0, "{json}");
+}
+
+#[test]
+fn the_times_of_all_operators_add_up() {
+    let mut bed = tables();
+    let text = "explain (analyze, format json)
+        with big as (select n, n % 7 as seventh from generate_series(1, 20000) n)
+        select region, count(*), (select max(seventh) from big) from orders
+        join customer on customer = customer.id
+        where total > (select avg(n) / 1000 from big where n > customer.id)
+        group by region order by 2";
+    let json = json(&mut bed, text);
+    let all = operators(&json["Plan"]);
+    let measured: Vec<_> = all
+        .iter()
+        .filter(|plan| plan["Actual Loops"].is_number())
+        .collect();
+    let sum = |spent: &Value| KINDS.iter().map(|kind| number(&spent[kind])).sum::<f64>();
+    let own = measured.iter().map(|plan| sum(&plan["Self Time"]));
+    let parts = own.sum::<f64>() + sum(&json["Outside Operators"]);
+    // Each number is told to a microsecond.
+    let tolerance = 0.001 * ((measured.len() + 1) * KINDS.len()) as f64;
+    let whole = number(&json["Execution Time"]);
+    assert!((parts - whole).abs() <= tolerance, "{parts} of {whole}");
+    assert!((sum(&json["Time"]) - whole).abs() <= tolerance, "{json}");
+    for kind in KINDS {
+        let own = measured.iter().map(|plan| number(&plan["Self Time"][kind]));
+        let parts = own.sum::<f64>() + number(&json["Outside Operators"][kind]);
+        assert!(
+            (parts - number(&json["Time"][kind])).abs() <= tolerance,
+            "{kind}"
+        );
+    }
+    for plan in &measured {
+        let total = number(&plan["Actual Total Time"]);
+        assert!(number(&plan["Actual Startup Time"]) <= total, "{plan}");
+        let loops = number(&plan["Actual Loops"]);
+        // What an operator spends is part of its total, and that of the execution's.
+        let rounded = 0.001 * (loops + KINDS.len() as f64);
+        assert!(sum(&plan["Self Time"]) <= total * loops + rounded, "{plan}");
+        assert!(total * loops <= whole + rounded, "{plan}");
+    }
+    // It has let others have turns.
+    assert!(number(&json["Time"]["Other Tasks Waits"]) > 0.0, "{json}");
+}
+
+#[test]
+fn people_read_where_the_time_went() {
+    let mut bed = tables();
+    let lines = told(&mut bed, "explain analyze select count(*) from orders");
+    let text = lines.join("\n");
+    assert!(lines[0].starts_with("Aggregate  (cost="), "{text}");
+    assert!(lines[0].contains(") (actual time="), "{text}");
+    assert!(lines[0].ends_with(" rows=1 loops=1)"), "{text}");
+    assert!(lines[1].starts_with("  Self Time: computing "), "{text}");
+    assert!(
+        lines[2].starts_with("  ->  Scan on orders  (cost="),
+        "{text}"
+    );
+    assert!(
+        lines[3].starts_with("        Self Time: computing "),
+        "{text}"
+    );
+    let names = lines[4..].iter().filter_map(|line| line.split(':').next());
+    let names: Vec<&str> = names.collect();
+    assert_eq!(
+        names,
+        [
+            "Outside Operators",
+            "Planning Time",
+            "Execution Time",
+            "Time"
+        ]
+    );
+    assert!(!text.contains("locks"), "nobody had one: {text}");
+    // An operator below that was never asked says so, and nothing of time.
+    let lines = told(
+        &mut bed,
+        "explain (analyze, summary off) select * from customer limit 0",
+    );
+    assert!(lines[0].contains("rows=0 loops=1"), "{lines:?}");
+    let scan = lines.iter().position(|line| line.contains("->")).unwrap();
+    assert!(lines[scan].ends_with(") (never executed)"), "{lines:?}");
+    assert_eq!(lines.len(), scan + 1, "{lines:?}");
+}
+
+#[test]
+fn without_timing_there_are_no_times_of_operators() {
+    let mut bed = tables();
+    let text = "explain (analyze, timing off) select count(*) from orders";
+    let lines = told(&mut bed, text);
+    assert!(lines[0].ends_with(") (actual rows=1 loops=1)"), "{lines:?}");
+    let text = lines.join("\n");
+    for part in ["time=", "Self Time", "Outside", "\nTime: "] {
+        assert!(!text.contains(part), "{text} has {part}");
+    }
+    assert!(text.contains("\nExecution Time: "), "{text}");
+    let text = "explain (analyze, timing off, costs off, format json) select count(*) from orders";
+    let json = json(&mut bed, text);
+    let plan = json["Plan"].as_object().unwrap();
+    for key in ["Actual Total Time", "Self Time", "Total Cost", "Plan Rows"] {
+        assert!(!plan.contains_key(key), "{json}");
+    }
+    assert_eq!(plan["Actual Rows"], 1);
+    assert!(json["Time"].is_null() && json["Execution Time"].is_number());
 }

@@ -1,6 +1,4 @@
 //! How objects are defined, and what is said of them.
-//!
-//! There are no comments.
 
 use types::Value;
 
@@ -79,6 +77,15 @@ fn serial_sequence<'a>(
     Ok(found.map(|name| context.text(&name)))
 }
 
+fn comment<'a>(
+    context: &Context<'a>,
+    Oid(oid): Oid,
+    catalog: Option<&str>,
+    column: i32,
+) -> Option<&'a str> {
+    context.environment.objects().comment(catalog, oid, column)
+}
+
 /// What is said of something that does not exist here.
 macro_rules! nothing {
     ($name:literal ($($parameter:expr),*) -> $result:expr) => {
@@ -121,10 +128,22 @@ pub(super) static FUNCTIONS: &[Function] = &[
     nothing!("pg_get_statisticsobjdef_columns"(OID) -> TEXT),
     nothing!("pg_get_partkeydef"(OID) -> TEXT),
     nothing!("pg_get_partition_constraintdef"(OID) -> TEXT),
-    nothing!("obj_description"(OID) -> TEXT),
-    nothing!("obj_description"(OID, NAME) -> TEXT),
-    nothing!("col_description"(OID, INT4) -> TEXT),
-    nothing!("shobj_description"(OID, NAME) -> TEXT),
+    entry!("obj_description"(OID) -> TEXT, in context |context, oid| {
+        comment(context, oid, None, 0)
+    })
+    .stable(),
+    entry!("obj_description"(OID, NAME) -> TEXT, in context |context, oid, catalog| {
+        comment(context, oid, Some(catalog), 0)
+    })
+    .stable(),
+    entry!("col_description"(OID, INT4) -> TEXT, in context |context, oid, column| {
+        comment(context, oid, Some("pg_class"), column)
+    })
+    .stable(),
+    entry!("shobj_description"(OID, NAME) -> TEXT, in context |context, oid, catalog| {
+        comment(context, oid, Some(catalog), 0)
+    })
+    .stable(),
 ];
 
 fn expression(text: &str, _: Oid) -> &str {

@@ -2,7 +2,7 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | schemas, sequences, roles; names | here |
+//! | schemas, sequences, roles; names; comments | here |
 //! | views, enum types | `view.rs`, `enumeration.rs` |
 //! | tables, columns, constraints | `table.rs` |
 //! | foreign keys | `reference.rs` |
@@ -40,8 +40,8 @@ pub use self::{
     table::{NewCheck, NewTable, NewUnique},
 };
 use super::{
-    Changes, Dependency, NameClass, Object, ObjectId, Role, Schema, Sequence, StoredExpression,
-    Table,
+    Changes, Comments, Dependency, NameClass, Object, ObjectId, Part, Role, Schema, Sequence,
+    StoredExpression, Table,
 };
 
 /// DDL within one transaction.
@@ -84,6 +84,7 @@ impl<'t> Ddl<'t> {
         let schema = Schema {
             id,
             name: Arc::from(name),
+            comments: Comments::default(),
         };
         self.create(Object::Schema(Arc::new(schema)), &[]).await
     }
@@ -216,6 +217,32 @@ impl<'t> Ddl<'t> {
             self.alter_sequence(sequence, false, moved).await?;
         }
         Ok(())
+    }
+
+    /// Says something of an object or a part of it, or nothing any more.
+    ///
+    /// # Errors
+    /// 42704 and its like, if it is gone; the engine's.
+    pub async fn comment(&self, id: ObjectId, part: Part, text: Option<&str>) -> Result<()> {
+        if self.changes.catalog().table(id).is_some() {
+            let say = |table: &mut Table| {
+                table.comments = table.comments.with(part, text);
+                Ok(())
+            };
+            let mode = TableLockMode::ShareUpdateExclusive;
+            return self.alter_table(id, mode, say).await.map(drop);
+        }
+        let mut object = self.changes.hold(self.transaction, id).await?;
+        let comments = match &mut object {
+            Object::Table(_) => return Err(gone("relation", id)),
+            Object::Schema(schema) => &mut Arc::make_mut(schema).comments,
+            Object::Sequence(sequence) => &mut Arc::make_mut(sequence).comments,
+            Object::View(view) => &mut Arc::make_mut(view).comments,
+            Object::Enum(ty) => &mut Arc::make_mut(ty).comments,
+            Object::Role(role) => &mut Arc::make_mut(role).comments,
+        };
+        *comments = comments.with(part, text);
+        self.put(object).await
     }
 
     async fn rename_index(&self, table: ObjectId, id: ObjectId, name: Arc<str>) -> Result<()> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::EnumId;
 
-use super::ObjectId;
+use super::{Comments, ObjectId};
 
 /// The rank of the first label. Before it and after it is the same room.
 const FIRST: u32 = 1 << 31;
@@ -31,6 +31,9 @@ pub struct EnumType {
     pub labels: Arc<[Arc<str>]>,
     /// What values of each label are stored as; ascending.
     pub ranks: Arc<[u32]>,
+    /// What is said of it and its parts.
+    #[serde(default)]
+    pub comments: Comments,
 }
 
 impl EnumType {
@@ -92,6 +95,7 @@ mod tests {
             name: "e".into(),
             labels: (0..labels).map(|at| at.to_string().into()).collect(),
             ranks: EnumType::new_ranks(labels).unwrap(),
+            comments: Comments::default(),
         }
     }
 

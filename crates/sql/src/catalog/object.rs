@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{EnumType, Role, Schema, Sequence, Table, View};
+use super::{Comments, EnumType, Role, Schema, Sequence, Table, View};
 
 /// Names an object of whatever kind, for ever: PostgreSQL's oid. Never used again, also not after
 /// the object is gone.
@@ -115,6 +115,18 @@ impl Object {
             Self::Sequence(sequence) => Some(sequence.schema),
             Self::View(view) => Some(view.schema),
             Self::Enum(ty) => Some(ty.schema),
+        }
+    }
+
+    /// What is said of it and its parts.
+    pub fn comments(&self) -> &Comments {
+        match self {
+            Self::Schema(schema) => &schema.comments,
+            Self::Table(table) => &table.comments,
+            Self::Sequence(sequence) => &sequence.comments,
+            Self::View(view) => &view.comments,
+            Self::Enum(ty) => &ty.comments,
+            Self::Role(role) => &role.comments,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ObjectId;
+use super::{Comments, ObjectId};
 
 /// A role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Role {
     /// It has what the roles have that it is a member of. There are no members yet.
     #[serde(default = "yes")]
     pub inherits: bool,
+    /// What is said of it and its parts.
+    #[serde(default)]
+    pub comments: Comments,
 }
 
 fn yes() -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ObjectId;
+use super::{Comments, ObjectId};
 
 /// A schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,4 +13,7 @@ pub struct Schema {
     pub id: ObjectId,
     /// Its name.
     pub name: Arc<str>,
+    /// What is said of it and its parts.
+    #[serde(default)]
+    pub comments: Comments,
 }

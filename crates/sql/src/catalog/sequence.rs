@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::{Scalar, Type};
 
-use super::{ObjectId, type_name};
+use super::{Comments, ObjectId, type_name};
 
 /// A sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct Sequence {
     /// Where its values are counted: another number after each restart, so that a restart can be
     /// rolled back.
     pub counter: ObjectId,
+    /// What is said of it and its parts.
+    #[serde(default)]
+    pub comments: Comments,
 }
 
 /// The column that a sequence goes with.

@@ -35,7 +35,7 @@ use interleave::Interleaved;
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Catalog, Index, Object, ObjectId, Role, Schema, Table, TableKind,
+    Catalog, Comments, Index, Object, ObjectId, Role, Schema, Table, TableKind,
     change::Change,
     counter::Counter,
     failure::from_engine,
@@ -183,6 +183,7 @@ impl Catalogs {
             Object::Schema(Arc::new(Schema {
                 id,
                 name: Arc::from(name),
+                comments: Comments::default(),
             }))
         };
         let role = Role {
@@ -194,6 +195,7 @@ impl Catalogs {
             can_create_roles: true,
             can_create_databases: true,
             inherits: true,
+            comments: Comments::default(),
         };
         let objects = [
             schema(ObjectId::PG_CATALOG, "pg_catalog"),

@@ -15,7 +15,8 @@ use std::{
 use types::{Scalar, Type, TypeModifier};
 
 use super::{
-    Column, NameClass, Object, ObjectId, RowKey, Schema, Table, TableKind, View, ViewColumn,
+    Column, Comments, NameClass, Object, ObjectId, RowKey, Schema, Table, TableKind, View,
+    ViewColumn,
 };
 
 const RELATIONS: &str = include_str!("system/relations.txt");
@@ -61,7 +62,11 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     });
     let schema = |id, name| {
         let name = Arc::from(name);
-        Object::Schema(Arc::new(Schema { id, name }))
+        Object::Schema(Arc::new(Schema {
+            id,
+            name,
+            comments: Comments::default(),
+        }))
     };
     System {
         relations: relations.collect(),
@@ -204,6 +209,7 @@ fn table(
         storage_name: Arc::default(),
         storage: OnceLock::new(),
         statistics: Arc::default(),
+        comments: Comments::default(),
     }
 }
 
@@ -226,5 +232,6 @@ fn view(
         text: Arc::from(query),
         columns: columns.iter().map(column).collect(),
         dependencies: Arc::default(),
+        comments: Comments::default(),
     }
 }

@@ -15,8 +15,8 @@ use types::{
 };
 
 use super::{
-    Check, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot, StoredExpression, Unique,
-    type_name,
+    Check, Comments, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot, StoredExpression,
+    Unique, type_name,
 };
 
 /// A table. Two descriptors are equal if they are of the same table and of the same version of it.
@@ -54,6 +54,9 @@ pub struct Table {
     /// [`Table::foreign_keys`] have its number.
     #[serde(default)]
     pub referenced_by: Arc<[ObjectId]>,
+    /// What is said of it and its parts.
+    #[serde(default)]
+    pub comments: Comments,
     /// The engine's name for what has its rows, which stays the same when the table is renamed, and
     /// changes when it is rewritten.
     pub storage_name: Arc<str>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::{Type, TypeModifier};
 
-use super::{Dependency, ObjectId, type_name};
+use super::{Comments, Dependency, ObjectId, type_name};
 
 /// A view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct View {
     pub columns: Arc<[ViewColumn]>,
     /// What the query refers to.
     pub dependencies: Arc<[Dependency]>,
+    /// What is said of it and its parts.
+    #[serde(default)]
+    pub comments: Comments,
 }
 
 /// A column of a view.

@@ -35,7 +35,9 @@ use crate::plan::Plan;
 pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
     Ok(match plan {
         Plan::Rows(rows) => Box::new(Listing::new(rows)),
-        Plan::Measured { number, input } => Box::new(Measured::new(*number, open(input)?)),
+        Plan::Explained(explained) => {
+            Box::new(Measured::new(explained.number, open(&explained.input)?))
+        }
         Plan::Received { .. } => Box::new(Receiving),
         Plan::Scan(scan) => Box::new(Scanning::new(scan)),
         Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
@@ -151,8 +153,8 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::System { columns, .. } => columns.len(),
         Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),
         Plan::Shared { columns, .. } => columns.len(),
-        Plan::Measured { input, .. }
-        | Plan::Filter { input, .. }
+        Plan::Explained(explained) => width(&explained.input),
+        Plan::Filter { input, .. }
         | Plan::Distinct { input, .. }
         | Plan::Sort { input, .. }
         | Plan::Limit { input, .. }

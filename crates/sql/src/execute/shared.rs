@@ -1,13 +1,11 @@
 //! WITH: relations that are asked once and read in several places, and those that read themselves.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, future::Future, rc::Rc};
 
 use types::Result;
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
-    distinct::Seen,
-    measure::{Measurement, Measurements},
+    BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, measure::Measurements,
     received::Received,
 };
 use crate::{plan::SharedBody, rows::Rows};
@@ -24,17 +22,25 @@ pub(crate) struct SharedRows {
 }
 
 impl SharedRows {
-    /// For an execution of so many operators that are measured.
-    pub(crate) fn measured(operators: usize) -> Self {
+    /// For an execution whose operators are measured with a clock.
+    pub(crate) fn timed() -> Self {
         Self {
-            measurements: Measurements::new(operators),
+            measurements: Measurements::timed(),
             ..Self::default()
         }
     }
 
-    /// What its operators have cost, by their numbers.
-    pub(crate) fn into_measurements(self) -> Vec<Measurement> {
-        self.measurements.into_operators()
+    /// Runs the execution.
+    ///
+    /// # Errors
+    /// Its own.
+    pub(crate) async fn measure<T>(&self, execution: impl Future<Output = Result<T>>) -> Result<T> {
+        self.measurements.measure(execution).await
+    }
+
+    /// What its operators have done.
+    pub(crate) fn into_measurements(self) -> Measurements {
+        self.measurements
     }
 
     fn put(&self, number: usize, rows: Option<Rc<Rows>>) {

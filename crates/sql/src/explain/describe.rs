@@ -45,9 +45,9 @@ fn symbol(comparison: Comparison) -> &'static str {
 impl Describing<'_> {
     fn node(&self, plan: &Plan) -> Node {
         match plan {
-            Plan::Measured { number, input } => Node {
-                number: Some(*number),
-                ..self.node(input)
+            Plan::Explained(explained) => Node {
+                operator: Some((explained.number, explained.estimate)),
+                ..self.node(&explained.input)
             },
             Plan::Rows(rows) => match rows.as_slice() {
                 [row] => Node {
@@ -177,7 +177,11 @@ impl Describing<'_> {
                 }
             }
             Plan::Distinct { input, on, .. } => Node {
-                properties: vec![("Key", self.programs(on))],
+                // Of a union, all columns.
+                properties: match on.iter().all(|key| key.source().is_some()) {
+                    true => vec![("Key", self.programs(on))],
+                    false => Vec::new(),
+                },
                 ..self.over("Unique", input)
             },
             Plan::Sort { input, keys, limit } => {
@@ -408,7 +412,7 @@ fn node(title: impl Into<String>) -> Node {
         title: title.into(),
         properties: Vec::new(),
         output: None,
-        number: None,
+        operator: None,
         inputs: Vec::new(),
     }
 }

@@ -3,7 +3,10 @@
 use types::{Type, Value};
 
 use super::names::{Named, Names};
-use crate::expression::{ColumnId, Expression, Kind};
+use crate::{
+    expression::{ColumnId, Expression, Kind},
+    plan::is_of_list,
+};
 
 /// Columns within columns, up to here: a relation that reads itself names itself.
 const DEPTH_MAX: usize = 16;
@@ -122,6 +125,7 @@ impl Writer<'_> {
             Some(Named::Call(name, arguments)) if depth < DEPTH_MAX => {
                 self.call(name, arguments, depth + 1)
             }
+            None if is_of_list(id) => "value of the list".to_owned(),
             // What a subquery has found, or too deep.
             _ => format!("column{}", id.0),
         }

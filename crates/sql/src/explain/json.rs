@@ -8,6 +8,12 @@ use super::{Node, Told, milliseconds};
 pub(crate) fn json(node: &Node, told: &Told<'_>) -> String {
     let mut whole = Map::new();
     whole.insert("Plan".to_owned(), operator(node, told));
+    if told.execution.is_some()
+        && let (Some(outside), Some(measured)) = (told.outside(), told.measurements)
+    {
+        whole.insert("Outside Operators".to_owned(), outside.own.json());
+        whole.insert("Time".to_owned(), measured.all_spent().json());
+    }
     for (name, time) in [
         ("Planning Time", told.planning),
         ("Execution Time", told.execution),
@@ -17,6 +23,10 @@ pub(crate) fn json(node: &Node, told: &Told<'_>) -> String {
         }
     }
     format!("{:#}", json!([whole]))
+}
+
+fn hundredths(cost: f64) -> f64 {
+    (cost * 1e2).round() / 1e2
 }
 
 fn operator(node: &Node, told: &Told<'_>) -> Value {
@@ -33,8 +43,26 @@ fn operator(node: &Node, told: &Told<'_>) -> Value {
     {
         put("Output", json!(output));
     }
+    if let Some(estimate) = told.estimate(node) {
+        put("Startup Cost", json!(hundredths(estimate.startup)));
+        put("Total Cost", json!(hundredths(estimate.total)));
+        put("Plan Rows", json!(estimate.rows.round() as u64));
+        put("Plan Width", json!(estimate.width.round() as u64));
+    }
     if let Some(measured) = told.measurement(node) {
-        put("Actual Rows", json!(measured.rows));
+        if told.outside().is_some() {
+            let thousandths = |time| (measured.per_loop(time) * 1e3).round() / 1e3;
+            put(
+                "Actual Startup Time",
+                json!(thousandths(measured.first_rows)),
+            );
+            put("Actual Total Time", json!(thousandths(measured.total)));
+            put("Self Time", measured.own.json());
+        }
+        put(
+            "Actual Rows",
+            json!(measured.rows_per_loop().round() as u64),
+        );
         put("Actual Loops", json!(measured.loops));
     }
     if !node.inputs.is_empty() {

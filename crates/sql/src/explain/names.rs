@@ -76,18 +76,24 @@ impl Names {
                 }
             }
             Relation::Shared { columns, .. } => {
-                for (id, source) in columns {
-                    let value = Expression::column(
-                        *source,
-                        types::Type::Unknown,
-                        types::TypeModifier::NONE,
-                    );
-                    self.0.insert(*id, Named::Computed(value));
-                }
+                columns
+                    .iter()
+                    .for_each(|(id, source)| self.same(*id, *source));
+            }
+            // As in PostgreSQL, called as on the left.
+            Relation::Set(set) => {
+                let columns = set.columns.iter();
+                columns.for_each(|(id, left, _)| self.same(*id, *left));
             }
             _ => {}
         }
         relation.for_each_input_mut(&mut |input| self.collect(input));
+    }
+
+    /// A column that is another under a new number.
+    fn same(&mut self, id: ColumnId, source: ColumnId) {
+        let value = Expression::column(source, types::Type::Unknown, types::TypeModifier::NONE);
+        self.0.insert(id, Named::Computed(value));
     }
 
     fn scan(&mut self, scan: &Scan) {

@@ -1,25 +1,29 @@
-//! Definitions that the parser does not know, or not whole: sequences, tables from queries, and
-//! everything that alters.
+//! Definitions that the parser does not know, or not whole: sequences, tables from queries,
+//! comments, and everything that alters.
 //!
 //! They are read with the parser's own tools, from the same tokens, so that expressions, types and
 //! columns in them are what they are elsewhere.
 
+mod comment;
 mod sequence;
 mod table;
 mod table_as;
 
 use sqlparser::{
-    ast::{Ident, ObjectName},
+    ast::{CreateTable, Ident, ObjectName},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Token, TokenWithSpan},
 };
 
 pub(crate) use self::{
+    comment::Commented,
     sequence::SequenceClauses,
     table::{ColumnChange, IdentityChange, TableAction},
     table_as::{TableAs, has_into},
 };
+
+use super::table_like::TableLike;
 
 type Parsed<T> = Result<T, ParserError>;
 
@@ -35,6 +39,13 @@ pub(crate) enum Definition {
     },
     /// `CREATE TABLE ... AS`
     CreateTableAs(Box<TableAs>),
+    /// `CREATE TABLE (LIKE ...)`
+    CreateTableLike {
+        create: Box<CreateTable>,
+        likes: Vec<TableLike>,
+    },
+    /// `COMMENT ON ... IS`
+    Comment { on: Commented, text: Option<String> },
     /// `ALTER SEQUENCE`, of what it counts.
     AlterSequence {
         name: ObjectName,
@@ -62,6 +73,8 @@ impl Definition {
         match self {
             Self::CreateSequence { .. } => "CREATE SEQUENCE",
             Self::CreateTableAs(_) => TableAs::WORDS,
+            Self::CreateTableLike { .. } => "CREATE TABLE",
+            Self::Comment { .. } => "COMMENT",
             Self::AlterSequence { .. } => "ALTER SEQUENCE",
             Self::AlterTable { .. } => "ALTER TABLE",
             Self::AlterObject { kind, .. } => kind.tag(),
@@ -129,6 +142,7 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
             word(1),
             Keyword::TABLE | Keyword::INDEX | Keyword::VIEW | Keyword::SEQUENCE | Keyword::SCHEMA
         ),
+        Keyword::COMMENT => true,
         Keyword::CREATE => {
             word(1) == Keyword::SEQUENCE
                 || matches!(word(1), Keyword::TEMPORARY | Keyword::TEMP)
@@ -155,6 +169,10 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Option<Definition>> {
             temporary,
             clauses: SequenceClauses::parse(parser)?,
         }));
+    }
+    if parser.parse_keyword(Keyword::COMMENT) {
+        let (on, text) = comment::parse(parser)?;
+        return Ok(Some(Definition::Comment { on, text }));
     }
     parser.expect_keyword_is(Keyword::ALTER)?;
     let kinds = [

@@ -24,7 +24,7 @@ pub(super) const POINT: f64 = 3.0;
 /// The beginning of a range, which waits by itself.
 pub(super) const SEEK: f64 = 10.0;
 /// A row that is put into a table of hashes.
-const BUILT: f64 = 2.0;
+pub(super) const BUILT: f64 = 2.0;
 /// A row whose partners are looked for there.
 const PROBED: f64 = 1.0;
 /// A row that is made of two.

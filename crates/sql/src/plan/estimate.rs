@@ -139,9 +139,12 @@ impl Estimator {
 fn constant(expression: &Expression) -> Option<f64> {
     match &expression.kind {
         Kind::Constant(value) => match value.value() {
+            types::Value::Int4(value) => Some(f64::from(value)),
             types::Value::Int8(value) => Some(value as f64),
             _ => None,
         },
+        // A number that is written out is an `integer`, and converted.
+        Kind::Convert { operand, .. } => constant(operand),
         _ => None,
     }
 }

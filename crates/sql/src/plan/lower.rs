@@ -9,7 +9,10 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
-use super::{Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody, estimate::Estimator};
+use super::{
+    Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody, estimate::Estimator,
+    explained::ColumnTypes,
+};
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
@@ -36,7 +39,8 @@ pub(crate) fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) 
     planned(relation, outputs, parameters, false)
 }
 
-/// The same for EXPLAIN: the programs of the plan keep the expressions that they were made from.
+/// The same for EXPLAIN: the programs of the plan keep the expressions that they were made from,
+/// and the operators what was expected of them.
 ///
 /// # Errors
 /// As of [`plan`].
@@ -48,7 +52,7 @@ fn planned(
     relation: Relation,
     outputs: &[ColumnId],
     parameters: usize,
-    keeps_sources: bool,
+    to_explain: bool,
 ) -> Result<Planned> {
     let relation = super::push::pushed(relation, outputs);
     let estimator = Estimator::new(&relation);
@@ -58,16 +62,20 @@ fn planned(
         outer: Outer {
             parameters,
             columns: Vec::new(),
-            keeps_sources,
+            keeps_sources: to_explain,
         },
         shared: HashMap::new(),
         limits: 0,
         literals_matter: Cell::new(false),
         basis: Basis::default(),
         lists: 0,
+        column_types: to_explain.then(|| ColumnTypes::of(&relation)),
     };
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
-    let node = lowering.lower(relation, &needed)?;
+    let mut node = lowering.lower(relation, &needed)?;
+    if to_explain {
+        node.plan.explain(&mut 1);
+    }
     let outputs = outputs
         .iter()
         .map(|id| node.at(*id))
@@ -111,6 +119,8 @@ pub(super) struct Lowering {
     pub(super) basis: Basis,
     /// Lists of keys that were made relations, whose columns need numbers.
     pub(super) lists: u32,
+    /// For a plan that is to be explained.
+    pub(super) column_types: Option<ColumnTypes>,
 }
 
 impl Lowering {
@@ -147,6 +157,12 @@ impl Lowering {
         relation: Relation,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
+        let estimate = self.estimate(&relation);
+        let node = self.operator(relation, needed)?;
+        Ok(self.explained(node, estimate))
+    }
+
+    fn operator(&mut self, relation: Relation, needed: &BTreeSet<ColumnId>) -> Result<Node> {
         match relation {
             Relation::Rows { columns, rows } => {
                 let empty = Layout::default();

@@ -49,7 +49,7 @@ impl Ordering {
         few_are_wanted: bool,
     ) -> bool {
         // Before the scan is borrowed: a column under another name has the position of its own.
-        let is_scan = matches!(node.plan, Plan::Scan(_));
+        let is_scan = matches!(node.plan.beneath(), Plan::Scan(_));
         let names: Vec<_> = keys
             .iter()
             .map(|key| match key.expression.kind {
@@ -151,7 +151,7 @@ impl Ordering {
 
 /// The scan under operators that leave rows in their order.
 fn scan_below(plan: &mut Plan) -> Option<&mut Scan> {
-    match plan {
+    match plan.beneath_mut() {
         Plan::Scan(scan) => Some(scan),
         Plan::Filter { input, .. } | Plan::Project { input, .. } => scan_below(input),
         _ => None,

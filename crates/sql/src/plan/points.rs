@@ -62,6 +62,13 @@ impl Estimator {
 
 /// A column that no statement has.
 const UNNAMED: ColumnId = ColumnId(u32::MAX);
+/// Below are the columns of lists that were made relations; so many no statement has.
+const LISTS_MAX: u32 = 1 << 24;
+
+/// Whether a column has the values of a list.
+pub(crate) fn is_of_list(id: ColumnId) -> bool {
+    id.0 >= UNNAMED.0 - LISTS_MAX
+}
 
 /// A column, and the values one of which it is to have.
 struct List<'e> {

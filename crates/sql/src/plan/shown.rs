@@ -56,7 +56,7 @@ fn show(plan: &Plan, text: &mut String) {
         Plan::Update(update) => show(&update.input, text),
         Plan::Delete(delete) => show(&delete.input, text),
         Plan::Merge(merge) => show(&merge.input, text),
-        Plan::Measured { input, .. } => show(input, text),
+        Plan::Explained(explained) => show(&explained.input, text),
         Plan::Calls(calls) => show(&calls.input, text),
         Plan::System { .. } => text.push_str("system"),
         Plan::Rows(_) => text.push_str("rows"),

@@ -180,10 +180,12 @@ impl Lowering {
             .map(|key| &key.expression);
         let wanted = with(needed, ties);
         self.limits += 1;
+        let estimate = self.estimate(&input);
         let node = match input {
             // Only as many rows have to be kept in order.
             Relation::Sort { input, keys } if skip.is_none() && with_ties.is_none() => {
-                self.sort(*input, &keys, count.clone(), &wanted)?
+                let node = self.sort(*input, &keys, count.clone(), &wanted)?;
+                self.explained(node, estimate)
             }
             input => self.lower(input, &wanted)?,
         };

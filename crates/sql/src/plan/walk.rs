@@ -12,8 +12,8 @@ impl Plan {
             | Plan::System { .. }
             | Plan::Functions { .. }
             | Plan::Shared { .. } => {}
-            Plan::Measured { input, .. }
-            | Plan::Filter { input, .. }
+            Plan::Explained(explained) => visit(&mut explained.input),
+            Plan::Filter { input, .. }
             | Plan::Project { input, .. }
             | Plan::Expand { input, .. }
             | Plan::Window { input, .. }
@@ -57,17 +57,5 @@ impl Plan {
             Plan::Delete(delete) => visit(&mut delete.input),
             Plan::Merge(merge) => visit(&mut merge.input),
         }
-    }
-
-    /// Has each operator measured, under numbers from `next` on.
-    pub(crate) fn measure(&mut self, next: &mut usize) {
-        let number = *next;
-        *next += 1;
-        self.for_each_input_mut(&mut |input| input.measure(next));
-        let input = std::mem::replace(self, Plan::Rows(Vec::new()));
-        *self = Plan::Measured {
-            number,
-            input: Box::new(input),
-        };
     }
 }

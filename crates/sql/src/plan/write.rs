@@ -453,7 +453,7 @@ fn for_each_scan(relation: &mut Relation, visit: &mut impl FnMut(&relation::Scan
 
 /// Whether a plan gives one row at most, found by its key.
 fn is_point(plan: &Plan) -> bool {
-    match plan {
+    match plan.beneath() {
         Plan::Scan(scan) => scan.access.is_point(),
         Plan::Filter { input, .. } | Plan::Project { input, .. } => is_point(input),
         _ => false,

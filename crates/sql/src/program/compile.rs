@@ -54,6 +54,11 @@ impl Layout {
         self.positions.push((column, position));
     }
 
+    /// The columns, under each of their names, and where they are.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (ColumnId, usize)> {
+        self.positions.iter().copied()
+    }
+
     /// The positions of these columns, in order, and the layout of rows of these alone.
     pub(crate) fn picked(&self, columns: &BTreeSet<ColumnId>) -> (Vec<usize>, Layout) {
         let wanted = self.positions.iter().filter(|(id, _)| columns.contains(id));

@@ -22,7 +22,7 @@ impl Session {
         self.settle().await?;
         match statement {
             Statement::CreateTable(create) => {
-                self.create_table(create).await?;
+                self.create_table(create, &[], sink).await?;
                 sink.complete(Tag::Word("CREATE TABLE"))
             }
             Statement::CreateIndex(create) => {
@@ -105,6 +105,14 @@ impl Session {
             } => {
                 self.create_sequence(name, *if_not_exists, clauses).await?;
                 sink.complete(Tag::Word("CREATE SEQUENCE"))
+            }
+            Definition::CreateTableLike { create, likes } => {
+                self.create_table(create, likes, sink).await?;
+                sink.complete(Tag::Word("CREATE TABLE"))
+            }
+            Definition::Comment { on, text } => {
+                self.comment(on, text.as_deref()).await?;
+                sink.complete(Tag::Word("COMMENT"))
             }
             Definition::CreateTableAs(new) => self.create_table_as(new, source, sink).await,
             Definition::AlterSequence {

@@ -41,7 +41,7 @@ impl Session {
 
     pub(super) async fn alter_type(&self, alter: &AlterType) -> Result<()> {
         let catalog = self.changes.catalog();
-        let id = self.enum_to_alter(&catalog, &alter.name)?;
+        let id = self.enum_named(&catalog, &alter.name)?;
         let ddl = self.ddl()?;
         match &alter.operation {
             AlterTypeOperation::Rename(rename) => {
@@ -68,7 +68,11 @@ impl Session {
         }
     }
 
-    fn enum_to_alter(&self, catalog: &Catalog, written: &ObjectName) -> Result<ObjectId> {
+    /// The enum type of a name.
+    ///
+    /// # Errors
+    /// 42704; 42809 for types of another kind.
+    pub(super) fn enum_named(&self, catalog: &Catalog, written: &ObjectName) -> Result<ObjectId> {
         let found = name::qualified(written, &self.database.name)?;
         let schema = found.schema.as_deref();
         if let Some(id) = catalog.find(NameClass::Type, &self.search_path, schema, &found.name) {

@@ -11,7 +11,7 @@ use super::{Field, ResultRow, Session, Sink, Tag, query::kind_of};
 use crate::{
     bind::{Binder, Parameters},
     catalog::{Catalog, from_engine},
-    execute::{BATCH_ROWS, KeyChanges, Measurement, Opened, SharedRows},
+    execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows},
     explain::{Names, Told, describe, json, lines},
     parse::Source,
     plan,
@@ -23,6 +23,8 @@ use crate::{
 struct Options {
     analyze: bool,
     verbose: bool,
+    costs: bool,
+    timing: Option<bool>,
     summary: Option<bool>,
     json: bool,
 }
@@ -39,7 +41,7 @@ impl Session {
             return Err(SqlError::unsupported("EXPLAIN of this statement"));
         }
         let begun = Instant::now();
-        let (mut plan, names, catalog) = loop {
+        let (plan, names, catalog) = loop {
             self.begin()?;
             let catalog = self.changes.catalog();
             let mut parameters = Parameters::default();
@@ -60,22 +62,21 @@ impl Session {
             }
         };
         let planning = begun.elapsed();
-        let mut operators = 0;
-        if options.analyze
-            && let Some(plan) = Rc::get_mut(&mut plan)
-        {
-            plan.measure(&mut operators);
-        }
         let mut measured = None;
         let mut execution = None;
         if options.analyze {
             let begun = Instant::now();
-            measured = Some(self.run_measured(&plan, &catalog, operators, sink).await?);
-            execution = Some(begun.elapsed());
+            let timing = options.timing.unwrap_or(true);
+            let measurements = self.run_measured(&plan, &catalog, timing, sink).await?;
+            // By the same clock as that of its operators, if there is one.
+            let timed = measurements.execution().map(|measured| measured.total);
+            execution = Some(timed.unwrap_or_else(|| begun.elapsed()));
+            measured = Some(measurements);
         }
         let summary = options.summary.unwrap_or(options.analyze);
         let told = Told {
-            measurements: measured.as_deref(),
+            measurements: measured.as_ref(),
+            costs: options.costs,
             verbose: options.verbose,
             planning: summary.then_some(planning),
             execution: execution.filter(|_| summary),
@@ -106,9 +107,9 @@ impl Session {
         &self,
         plan: &Rc<plan::Plan>,
         catalog: &Arc<Catalog>,
-        operators: usize,
+        timing: bool,
         sink: &mut impl Sink,
-    ) -> Result<Vec<Measurement>> {
+    ) -> Result<Measurements> {
         let Some(transaction) = &self.transaction else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
@@ -117,9 +118,12 @@ impl Session {
         let environment = self.during(catalog);
         let mut parameters = Rows::new(0);
         parameters.push([]);
-        let shared = SharedRows::measured(operators);
+        let shared = match timing {
+            true => SharedRows::timed(),
+            false => SharedRows::default(),
+        };
         let key_changes = KeyChanges::new(catalog);
-        {
+        let execution = async {
             let run = self.run_within(
                 transaction,
                 &environment,
@@ -134,9 +138,11 @@ impl Session {
                 sink.drain().await?;
                 run.pause(BATCH_ROWS).await;
             }
-        }
-        drop(snapshot);
-        self.keep_references(&key_changes).await?;
+            drop(opened);
+            drop(snapshot);
+            self.keep_references(&key_changes).await
+        };
+        shared.measure(execution).await?;
         Ok(shared.into_measurements())
     }
 
@@ -179,6 +185,7 @@ impl Options {
         let mut options = Options {
             analyze: *analyze,
             verbose: *verbose,
+            costs: true,
             json: match format {
                 None => false,
                 Some(
@@ -194,6 +201,10 @@ impl Options {
         for option in given.iter().flatten() {
             options.take(option)?;
         }
+        if options.timing == Some(true) && !options.analyze {
+            let message = "EXPLAIN option TIMING requires ANALYZE";
+            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
         Ok((options, statement))
     }
 
@@ -203,9 +214,9 @@ impl Options {
             "analyze" => self.analyze = boolean(&name, option)?,
             "verbose" => self.verbose = boolean(&name, option)?,
             "summary" => self.summary = Some(boolean(&name, option)?),
-            // There are none to be told.
-            "costs" => drop(boolean(&name, option)?),
-            "timing" | "buffers" | "wal" | "settings" => {
+            "costs" => self.costs = boolean(&name, option)?,
+            "timing" => self.timing = Some(boolean(&name, option)?),
+            "buffers" | "wal" | "settings" => {
                 if boolean(&name, option)? {
                     let what = name.to_uppercase();
                     return Err(

@@ -226,7 +226,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// A name that none of the others has: with a number behind it, if need be.
-fn free_name(names: &[String], wanted: String) -> String {
+pub(super) fn free_name(names: &[String], wanted: String) -> String {
     if !names.contains(&wanted) {
         return wanted;
     }

@@ -4,22 +4,30 @@ use sqlparser::ast::{self, ColumnOption, CreateTable, GeneratedAs, TableConstrai
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Session,
+    Notice, Session, Sink,
     foreign_key::Written,
-    stored_text::{name_columns, stored, stored_default},
+    stored_text::{check_name, name_columns, stored, stored_default},
 };
 use crate::{
     bind::{Binder, Parameters},
     catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId},
     data_type, name,
+    parse::table_like::TableLike,
 };
 
 impl Session {
-    pub(super) async fn create_table(&self, create: &CreateTable) -> Result<()> {
+    /// `likes`: relations whose columns it has too.
+    pub(super) async fn create_table(
+        &self,
+        create: &CreateTable,
+        likes: &[TableLike],
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         refuse_foreign(create)?;
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
+            self.tell(sink, &Notice::exists_already("relation", &name));
             return Ok(());
         }
         let mut new = NewTable {
@@ -28,9 +36,16 @@ impl Session {
             ..NewTable::default()
         };
         let mut sequences = Vec::new();
-        for (at, column) in create.columns.iter().enumerate() {
-            self.column(&catalog, column, &mut new)?;
-            sequences.extend(self.sequence_of(&new.name, at, &new.columns[at], column)?);
+        let mut copied = Vec::with_capacity(likes.len());
+        for written in 0..=create.columns.len() {
+            for like in likes.iter().filter(|like| like.before == written) {
+                copied.push(self.copy_columns(&catalog, like, &mut new, &mut sequences)?);
+            }
+            if let Some(column) = create.columns.get(written) {
+                let at = new.columns.len();
+                self.column(&catalog, column, &mut new)?;
+                sequences.extend(self.sequence_of(&new.name, at, &new.columns[at], column)?);
+            }
         }
         for constraint in &create.constraints {
             self.constraint(constraint, &mut new)?;
@@ -40,6 +55,9 @@ impl Session {
         self.check_expressions(&self.changes.catalog(), &new)?;
         let table = self.ddl()?.create_table(new).await?;
         self.own_sequences(&table, &sequences).await?;
+        for copied in &copied {
+            self.copy_indexes(&table, copied).await?;
+        }
         for written in Written::all(create) {
             self.add_foreign_key(table.id, &written, true).await?;
         }
@@ -132,14 +150,10 @@ impl Session {
             }
             TableConstraint::Unique(unique) => {
                 let columns = positions(new, &unique.columns)?;
-                let names: Vec<&str> = columns
-                    .iter()
-                    .map(|at| &*new.columns[usize::from(*at)].name)
-                    .collect();
-                let name = unique.name.as_ref().map_or_else(
-                    || format!("{}_{}_key", new.name, names.join("_")),
-                    name::fold,
-                );
+                let name = unique
+                    .name
+                    .as_ref()
+                    .map_or_else(|| unique_name(new, &columns), name::fold);
                 let nulls_not_distinct =
                     unique.nulls_distinct == ast::NullsDistinctOption::NotDistinct;
                 new.uniques.push(NewUnique {
@@ -150,13 +164,13 @@ impl Session {
                 Ok(())
             }
             TableConstraint::Check(check) => {
-                let name = check.name.as_ref().map_or_else(
-                    || free_name(new, &format!("{}_check", new.name)),
-                    name::fold,
-                );
+                let expression = stored(&check.expr);
+                let unnamed =
+                    || free_name(new, &check_name(&new.name, &new.columns, &expression.text));
+                let name = check.name.as_ref().map_or_else(unnamed, name::fold);
                 new.checks.push(NewCheck {
                     name,
-                    expression: stored(&check.expr),
+                    expression,
                     is_valid: true,
                 });
                 Ok(())
@@ -195,7 +209,16 @@ pub(super) fn name_own_columns(new: &mut NewTable, table: ObjectId) {
     }
 }
 
-fn set_primary_key(new: &mut NewTable, name: String, columns: Vec<u16>) -> Result<()> {
+/// What a unique constraint over these columns is called that has been given no name.
+pub(super) fn unique_name(new: &NewTable, columns: &[u16]) -> String {
+    let names = columns
+        .iter()
+        .map(|at| &*new.columns[usize::from(*at)].name);
+    let names: Vec<&str> = names.collect();
+    format!("{}_{}_key", new.name, names.join("_"))
+}
+
+pub(super) fn set_primary_key(new: &mut NewTable, name: String, columns: Vec<u16>) -> Result<()> {
     if new.primary_key.is_some() {
         let message = format!(
             "multiple primary keys for table \"{}\" are not allowed",
@@ -238,7 +261,6 @@ fn positions(new: &NewTable, columns: &[ast::IndexColumn]) -> Result<Vec<u16>> {
 
 fn refuse_foreign(create: &CreateTable) -> Result<()> {
     let foreign = [
-        (create.like.is_some(), "LIKE"),
         (create.inherits.is_some(), "INHERITS"),
         (
             create.partition_by.is_some() || create.partition_of.is_some(),

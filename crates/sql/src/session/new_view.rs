@@ -6,7 +6,7 @@ use types::{Result, SqlError, SqlState};
 use super::Session;
 use crate::{
     bind::{Binder, Parameters},
-    catalog::{Dependency, NameClass, Object, ObjectId, View, ViewColumn},
+    catalog::{Comments, Dependency, NameClass, Object, ObjectId, View, ViewColumn},
     name,
 };
 
@@ -54,6 +54,7 @@ impl Session {
             text: text.into(),
             columns: columns.into(),
             dependencies: uses.map(Dependency::on).collect(),
+            comments: Comments::default(),
         };
         match existing {
             None => self.ddl()?.create_view(view).await.map(drop),

@@ -10,7 +10,7 @@ use types::{Result, SqlError, SqlState};
 
 use super::{Notice, Session, Severity, Sink, Tag};
 use crate::{
-    catalog::{Behavior, ObjectId, Role, Target},
+    catalog::{Behavior, Comments, ObjectId, Role, Target},
     parse::command::{Password, RoleName, RoleOptions},
 };
 
@@ -128,6 +128,7 @@ impl Session {
             can_create_roles: options.can_create_roles == Some(true),
             can_create_databases: options.can_create_databases == Some(true),
             inherits: options.inherits != Some(false),
+            comments: Comments::default(),
         };
         self.ddl()?.create_role(role).await?;
         if !is_superuser {

@@ -9,8 +9,8 @@ use self::options::resolve;
 use super::Session;
 use crate::{
     catalog::{
-        Catalog, Column, CounterState, Dependency, Generation, IdentityMode, NameClass, NewTable,
-        ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
+        Catalog, Column, Comments, CounterState, Dependency, Generation, IdentityMode, NameClass,
+        NewTable, ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
     },
     data_type, name,
     parse::definition::SequenceClauses,
@@ -23,6 +23,17 @@ pub(super) struct ColumnSequence {
     /// An identity's; `None`: a `serial`'s.
     mode: Option<IdentityMode>,
     options: SequenceOptions,
+}
+
+impl ColumnSequence {
+    /// An identity's that counts as another sequence does.
+    pub(super) fn like(column: usize, mode: IdentityMode, sequence: &Sequence) -> Self {
+        Self {
+            column,
+            mode: Some(mode),
+            options: sequence.options,
+        }
+    }
 }
 
 impl Session {
@@ -331,6 +342,7 @@ fn new_sequence(
         options,
         owned_by,
         counter: ObjectId::default(),
+        comments: Comments::default(),
     }
 }
 

@@ -122,6 +122,17 @@ pub(super) fn mentions(text: &str, column: &str) -> bool {
     tokens(text).is_ok_and(|tokens| !places(&tokens, column).is_empty())
 }
 
+/// What a check of a table is called, if nobody else is, that has been given no name: after its
+/// column, if it has one alone.
+pub(super) fn check_name(table: &str, columns: &[Column], text: &str) -> String {
+    let live = columns.iter().filter(|column| !column.dropped);
+    let mut named = live.filter(|column| mentions(text, &column.name));
+    match (named.next(), named.next()) {
+        (Some(column), None) => format!("{table}_{}_check", column.name),
+        _ => format!("{table}_check"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{mentions, renamed_text};

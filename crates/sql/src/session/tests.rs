@@ -10,7 +10,7 @@ use super::{Field, ResultRow, Session, Sink, Tag};
 use crate::{
     bind::{Binder, Parameters},
     parse,
-    plan::{estimated_rows, shown},
+    plan::{estimated_rows, plan_to_explain, shown},
 };
 
 /// Runs a test within a session of a new database.
@@ -73,7 +73,15 @@ impl Session {
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::default();
         let planned = self.bound(&sources[0], &statement, &mut parameters, &catalog);
-        shown(&planned.unwrap().plan.plan)
+        let shown_plan = shown(&planned.unwrap().plan.plan);
+        // What is explained is what is carried out: planning looks through what EXPLAIN adds.
+        let surroundings = self.surroundings(&catalog);
+        let mut parameters = Parameters::default();
+        let bound = Binder::bind(&surroundings, text, &statement, &mut parameters).unwrap();
+        let outputs: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
+        let explained = plan_to_explain(bound.relation, &outputs).unwrap();
+        assert_eq!(shown(&explained.plan), shown_plan, "{text}");
+        shown_plan
     }
 }
 

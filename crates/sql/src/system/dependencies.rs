@@ -7,8 +7,8 @@ use super::{Emitter, Source, attribute_number, attributes, keys, letter, oid};
 use crate::catalog::{Dependency, Object, ObjectId};
 
 /// The catalogs that objects are in, by their own numbers.
-const CLASS: u32 = 1259;
-const CONSTRAINT: u32 = 2606;
+pub(super) const CLASS: u32 = 1259;
+pub(super) const CONSTRAINT: u32 = 2606;
 const DEFAULT: u32 = 2604;
 const RULE: u32 = 2618;
 

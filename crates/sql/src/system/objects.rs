@@ -3,7 +3,7 @@
 use functions::{ObjectClass, Objects, SizeOf};
 use types::{EnumId, Names, Result, SqlError, SqlState, Type};
 
-use super::{data, definitions, key_index, keys, names};
+use super::{comments, data, definitions, key_index, keys, names};
 use crate::{
     catalog::{
         Catalog, NameClass, Object, ObjectId, OwnedBy, Relation, SearchPath, Table, TableKind,
@@ -205,6 +205,10 @@ impl Objects for Lookup<'_> {
             let schema = functions::quoted_identifier(self.catalog.schema_name(sequence.schema));
             format!("{schema}.{}", functions::quoted_identifier(&sequence.name))
         }))
+    }
+
+    fn comment(&self, catalog: Option<&str>, oid: u32, column: i32) -> Option<&str> {
+        comments::comment_on(self.catalog, catalog, ObjectId(oid), column)
     }
 
     fn size(&self, of: SizeOf, oid: u32) -> Option<i64> {

@@ -1,12 +1,13 @@
-//! A database in memory with one session, for tests that send statements and look at answers.
+//! A database with one session, in memory as a rule, for tests that send statements and look at answers.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::{rc::Rc, sync::Arc};
 
 use async_channel::{Receiver, Sender};
-use engine::{Database, DatabaseConfig};
-use interleave::{Clock, JoinHandle, Worker, WorkerConfig};
+use engine::{ColdConfig, Database, DatabaseConfig, LogConfig, RecoveryConfig};
+use interleave::{Clock, FromFn, InFlight, JoinHandle, Worker, WorkerConfig};
+use io::{Faults, SimulatedDisk};
 use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
 
@@ -95,9 +96,63 @@ pub(crate) struct Client {
 
 impl Bed {
     pub(crate) fn new() -> Bed {
+        Bed::with_in_flight(InFlight::Auto)
+    }
+
+    /// On a worker that keeps so many tasks in flight.
+    pub(crate) fn with_in_flight(in_flight: InFlight) -> Bed {
+        let config = WorkerConfig {
+            in_flight,
+            ..WorkerConfig::default()
+        };
         let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
         let session = engine::Session::new(&database).unwrap();
+        Bed::of(Worker::new(config, session, Clock::real()))
+    }
+
+    /// On a simulated disk, with a tier for records that leave memory.
+    pub(crate) fn on_disk() -> Bed {
+        let config = DatabaseConfig {
+            cold_tier: Some(ColdConfig::default()),
+            ..DatabaseConfig::with_memory(256 << 20)
+        };
+        let log = LogConfig {
+            segment_bytes: 4 << 20,
+            ..LogConfig::default()
+        };
+        let disk = SimulatedDisk::new(1, Faults::default()).directory();
+        let recovery = Database::open(config, log, RecoveryConfig::default(), disk).unwrap();
+        let session = engine::Session::new(recovery.database()).unwrap();
+        let mut tasks = recovery.tasks(&session);
         let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+        worker.set_source(FromFn(move |_: &Rc<engine::Session>| tasks()));
+        worker.run_until_idle();
+        recovery.finish().unwrap();
+        Bed::of(worker)
+    }
+
+    /// Has all records leave memory that can.
+    pub(crate) fn demote(&mut self) {
+        let task = self
+            .worker
+            .handle()
+            .submit(|session: &Rc<engine::Session>| {
+                let session = session.clone();
+                async move {
+                    // Twice around: the first time it notes who was asked for.
+                    let mut in_vain = 0;
+                    while in_vain < 3 {
+                        session.tend();
+                        let demoted = session.demote(u64::MAX).await.unwrap().unwrap();
+                        in_vain += u64::from(demoted.records == 0);
+                    }
+                    session.tend();
+                }
+            });
+        self.worker.run_until(task).unwrap();
+    }
+
+    fn of(mut worker: Worker<engine::Session>) -> Bed {
         let task = worker.handle().submit(|session: &Rc<engine::Session>| {
             let session = session.clone();
             async move { sql::Database::open(&session, "weft", "weft").await }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{Result, SqlError, SqlState};
 
 use super::{Ddl, gone};
-use crate::catalog::{EnumType, Object, ObjectId};
+use crate::catalog::{Comments, EnumType, Object, ObjectId};
 
 /// Bytes of the longest label.
 const LABEL_BYTES_MAX: usize = 63;
@@ -57,6 +57,7 @@ impl Ddl<'_> {
             name: Arc::from(name),
             labels: labels.iter().map(|label| Arc::from(*label)).collect(),
             ranks,
+            comments: Comments::default(),
         };
         self.create(Object::Enum(Arc::new(ty)), &[]).await
     }

@@ -8,8 +8,9 @@ use types::{Result, SqlError, SqlState};
 
 use super::{Constraint, Ddl, NewIndex, gone};
 use crate::catalog::{
-    Check, Column, Dependency, ForeignKey, Generation, IndexColumn, IndexKey, NameClass, Object,
-    ObjectId, PrimaryKey, RowKey, StoredExpression, Table, TableKind, failure::from_engine, record,
+    Check, Column, Comments, Dependency, ForeignKey, Generation, IndexColumn, IndexKey, NameClass,
+    Object, ObjectId, PrimaryKey, RowKey, StoredExpression, Table, TableKind, failure::from_engine,
+    record,
 };
 
 /// Columns that a table can have, dropped ones included.
@@ -112,6 +113,7 @@ impl Ddl<'_> {
             checks: Arc::default(),
             foreign_keys: Arc::default(),
             referenced_by: Arc::default(),
+            comments: Comments::default(),
             storage_name: Arc::from(storage_name),
             storage: OnceLock::from(storage.map_err(from_engine)?),
             statistics: Arc::default(),

@@ -19,11 +19,12 @@ impl Ddl<'_> {
             .await
     }
 
-    /// Replaces a view by one of the same number, whose first columns are those of the old one.
+    /// Replaces a view by one of the same number, whose first columns are those of the old one. What is
+    /// said of it stays.
     ///
     /// # Errors
     /// 42P16 if they are not; as for [`Ddl::create_view`].
-    pub async fn replace_view(&self, view: View) -> Result<()> {
+    pub async fn replace_view(&self, mut view: View) -> Result<()> {
         let Object::View(before) = self.changes.hold(self.transaction, view.id).await? else {
             return Err(gone("view", view.id));
         };
@@ -52,6 +53,7 @@ impl Ddl<'_> {
                 return Err(invalid(message));
             }
         }
+        view.comments = before.comments.clone();
         let dependencies = view.dependencies.clone();
         self.keep(&dependencies).await?;
         self.put(Object::View(Arc::new(view))).await

@@ -6,7 +6,7 @@ use engine::LogConfig;
 
 use super::bed::{Bed, LOG, TEXT, begin, column, find, new_table, put, said};
 use crate::catalog::{
-    Ddl, LabelPlace, Object, ObjectId, Role, View, ViewColumn, failure::from_engine,
+    Comments, Ddl, LabelPlace, Object, ObjectId, Role, View, ViewColumn, failure::from_engine,
 };
 
 #[test]
@@ -203,6 +203,7 @@ fn views_and_roles_are_kept() {
             })
             .collect(),
         dependencies: Arc::default(),
+        comments: Comments::default(),
     };
     let first = view(&["a"]);
     let id = bed
@@ -230,6 +231,7 @@ fn views_and_roles_are_kept() {
         can_create_roles: true,
         can_create_databases: false,
         inherits: true,
+        comments: Comments::default(),
     };
     let added = role.clone();
     bed.ddl(async move |ddl| ddl.create_role(added).await)

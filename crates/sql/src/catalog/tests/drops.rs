@@ -8,7 +8,7 @@ use types::{Result, Scalar, SqlError, Type};
 use super::bed::{Bed, TEXT, column, expression, new_index, new_table, said};
 use crate::catalog::{
     Behavior::{self, Cascade, Restrict},
-    Dependency, Dropped, ForeignKey, MatchKind, NewCheck, NewUnique, ObjectId, OwnedBy,
+    Comments, Dependency, Dropped, ForeignKey, MatchKind, NewCheck, NewUnique, ObjectId, OwnedBy,
     ReferentialAction, Sequence, SequenceOptions, Target, View,
 };
 
@@ -28,6 +28,7 @@ impl Bed {
             text: Arc::from("select"),
             columns: Arc::default(),
             dependencies: on.into(),
+            comments: Comments::default(),
         };
         self.ddl(async move |ddl| ddl.create_view(view).await)
             .unwrap()
@@ -265,6 +266,7 @@ fn a_column_takes_its_indexes_checks_and_sequences_along() {
             is_identity: true,
         }),
         counter: ObjectId::default(),
+        comments: Comments::default(),
     };
     let owned = bed
         .ddl(async move |ddl| ddl.create_sequence(owned).await)
@@ -301,6 +303,7 @@ fn a_sequence_has_defaults_in_its_way_and_a_type_has_columns() {
         options: SequenceOptions::ascending(Type::Scalar(Scalar::Int8)),
         owned_by: None,
         counter: ObjectId::default(),
+        comments: Comments::default(),
     };
     let free = bed
         .ddl(async move |ddl| ddl.create_sequence(free).await)

@@ -6,7 +6,8 @@ use types::{Scalar, Type};
 
 use super::bed::{Bed, begin, said};
 use crate::catalog::{
-    CounterState, Ddl, ObjectId, Sequence, SequenceOptions, SessionValues, failure::from_engine,
+    Comments, CounterState, Ddl, ObjectId, Sequence, SequenceOptions, SessionValues,
+    failure::from_engine,
 };
 
 fn sequence(name: &str, options: SequenceOptions) -> Sequence {
@@ -17,6 +18,7 @@ fn sequence(name: &str, options: SequenceOptions) -> Sequence {
         options,
         owned_by: None,
         counter: ObjectId::default(),
+        comments: Comments::default(),
     }
 }
 

@@ -135,6 +135,14 @@ impl Estimator {
         })
     }
 
+    /// The type of a column that comes from a table, and how many bytes its values have on average,
+    /// as far as it was looked at.
+    pub(in crate::plan) fn type_and_width(&self, id: ColumnId) -> Option<(Type, Option<f64>)> {
+        let column = self.column(id)?;
+        let width = column.statistics.map(|seen| seen.average_width);
+        Some((column.ty, width))
+    }
+
     /// Different values of a column that comes from a table.
     pub(super) fn distinct(&self, id: ColumnId) -> Option<f64> {
         Some(self.column(id)?.distinct)

@@ -45,6 +45,7 @@ fn table() -> Table {
         checks: [].into(),
         foreign_keys: [].into(),
         referenced_by: [].into(),
+        comments: crate::catalog::Comments::default(),
         storage_name: "t".into(),
         storage: OnceLock::new(),
         statistics: Default::default(),

@@ -16,7 +16,7 @@ use super::{
     super::{
         Session,
         foreign_key::Written,
-        stored_text::{mentions, name_columns, stored},
+        stored_text::{check_name, name_columns, stored},
     },
     column::contains_nulls,
     rewrite::violated_by_some,
@@ -227,15 +227,9 @@ impl Session {
         }
     }
 
-    /// A check's name if none was given: with its column's, if it has but one.
+    /// A check's name if none was given.
     fn check_name(&self, table: &Table, expression: &ast::Expr) -> String {
-        let text = expression.to_string();
-        let named = table.live_columns();
-        let mut named = named.filter(|(_, column)| mentions(&text, &column.name));
-        let prefix = match (named.next(), named.next()) {
-            (Some((_, column)), None) => format!("{}_{}_check", table.name, column.name),
-            _ => format!("{}_check", table.name),
-        };
+        let prefix = check_name(&table.name, &table.columns, &expression.to_string());
         let numbered = (1..).map(|number| format!("{prefix}{number}"));
         let mut names = std::iter::once(prefix.clone()).chain(numbered);
         names

@@ -1,0 +1,57 @@
+//! Where time went, as EXPLAIN tells it.
+
+use std::{fmt, time::Duration};
+
+use interleave::Wait;
+use serde_json::{Map, Value, json};
+
+use super::milliseconds;
+use crate::execute::Spent;
+
+/// What is waited for, in the order in which it is told: as lines have it, as JSON has it.
+const WAITS: [(Wait, &str, &str); 7] = [
+    (Wait::Memory, "memory", "Memory"),
+    (Wait::Device, "device", "Device"),
+    (Wait::Lock, "locks", "Locks"),
+    (Wait::Log, "log", "Log"),
+    (Wait::Client, "client", "Client"),
+    (Wait::Turn, "other tasks", "Other Tasks"),
+    (Wait::Event, "other events", "Other Events"),
+];
+
+/// As people read it: `computing 3.124 ms, locks 12.000 ms (1 wait)`. What did not occur is left out.
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "computing {:.3} ms", milliseconds(self.computing))?;
+        for (wait, name, _) in WAITS {
+            if let Some(waited) = self.waits.get(&wait) {
+                let time = milliseconds(waited.time);
+                let waits = if waited.count == 1 { "wait" } else { "waits" };
+                write!(f, ", {name} {time:.3} ms ({} {waits})", waited.count)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Spent {
+    /// As programs read it, with all kinds.
+    pub(super) fn json(&self) -> Value {
+        let mut object = Map::new();
+        let mut put = |name: &str, time: Duration| {
+            object.insert(name.to_owned(), json!(milliseconds(time)));
+        };
+        put("Computing", self.computing);
+        for (wait, _, name) in WAITS {
+            put(
+                name,
+                self.waits.get(&wait).copied().unwrap_or_default().time,
+            );
+        }
+        for (wait, _, name) in WAITS {
+            let waited = self.waits.get(&wait).copied().unwrap_or_default();
+            object.insert(format!("{name} Waits"), json!(waited.count));
+        }
+        Value::Object(object)
+    }
+}

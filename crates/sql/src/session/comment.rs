@@ -1,0 +1,131 @@
+//! COMMENT ON: what is said of objects, columns and constraints.
+
+use sqlparser::ast::ObjectName;
+use types::{Result, SqlError, SqlState};
+
+use super::Session;
+use crate::{
+    catalog::{Catalog, ObjectId, Part, Relation, TableKind},
+    name,
+    parse::definition::{Commented, ObjectKind},
+};
+
+impl Session {
+    /// # Errors
+    /// 42P01, 42703, 42704, 3F000 for what is not there; 42809; 42501; 0A000.
+    pub(super) async fn comment(&self, on: &Commented, text: Option<&str>) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let (id, part) = self.commented(&catalog, on)?;
+        if let Some(table) = catalog.table(id)
+            && table.kind == TableKind::System
+        {
+            let message = format!("permission denied: \"{}\" is a system catalog", table.name);
+            return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        self.ddl()?.comment(id, part, text).await
+    }
+
+    /// The object, and what of it is meant.
+    fn commented(&self, catalog: &Catalog, on: &Commented) -> Result<(ObjectId, Part)> {
+        match on {
+            Commented::Object(ObjectKind::Schema, written) => {
+                let named = name::qualified(written, &self.database.name)?;
+                Ok((catalog.expect_schema(&named.name)?.id, Part::Whole))
+            }
+            Commented::Object(kind, written) => self.commented_relation(catalog, *kind, written),
+            Commented::Column(written) => self.commented_column(catalog, written),
+            Commented::Constraint(constraint, written) => {
+                let constraint = name::fold(constraint);
+                let Relation::Table(table) = self.relation_written(catalog, written)? else {
+                    let message = format!("\"{written}\" is not a table");
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+                };
+                let found = table.constraint(&constraint).ok_or_else(|| {
+                    let message = format!(
+                        "constraint \"{constraint}\" for table \"{}\" does not exist",
+                        table.name
+                    );
+                    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+                })?;
+                Ok((table.id, Part::Constraint(found)))
+            }
+            Commented::Type(written) => Ok((self.enum_named(catalog, written)?, Part::Whole)),
+            Commented::Role(role) => {
+                let role = name::fold(role);
+                let found = catalog.role_named(&role).ok_or_else(|| {
+                    let message = format!("role \"{role}\" does not exist");
+                    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+                })?;
+                Ok((found.id, Part::Whole))
+            }
+            Commented::Other(what) => Err(SqlError::unsupported(format_args!("COMMENT ON {what}"))),
+        }
+    }
+
+    fn relation_written<'c>(
+        &self,
+        catalog: &'c Catalog,
+        written: &ObjectName,
+    ) -> Result<Relation<'c>> {
+        let named = name::qualified(written, &self.database.name)?;
+        catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)
+    }
+
+    fn commented_relation(
+        &self,
+        catalog: &Catalog,
+        kind: ObjectKind,
+        written: &ObjectName,
+    ) -> Result<(ObjectId, Part)> {
+        match (kind, self.relation_written(catalog, written)?) {
+            (ObjectKind::Table, Relation::Table(table)) => Ok((table.id, Part::Whole)),
+            (ObjectKind::View, Relation::View(view)) => Ok((view.id, Part::Whole)),
+            (ObjectKind::Sequence, Relation::Sequence(sequence)) => Ok((sequence.id, Part::Whole)),
+            (ObjectKind::Index, Relation::Index(table, index)) => {
+                Ok((table.id, Part::Index(index.id)))
+            }
+            _ => {
+                let name = name::qualified(written, &self.database.name)?.name;
+                let article = if kind == ObjectKind::Index { "an" } else { "a" };
+                let message = format!("\"{name}\" is not {article} {}", kind.noun());
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+        }
+    }
+
+    fn commented_column(
+        &self,
+        catalog: &Catalog,
+        written: &ObjectName,
+    ) -> Result<(ObjectId, Part)> {
+        let parts = name::parts(written)?;
+        let Some((column, relation @ [_, ..])) = parts.split_last() else {
+            let message = "column name must be qualified";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        };
+        let column = name::fold(column);
+        let relation: Vec<_> = relation.iter().map(|part| (*part).clone()).collect();
+        let relation = ObjectName::from(relation);
+        let (id, name, position) = match self.relation_written(catalog, &relation)? {
+            Relation::Table(table) => {
+                let found = table.column(&column).map(|(at, _)| at);
+                (table.id, &table.name, found)
+            }
+            Relation::View(view) => {
+                let mut columns = view.columns.iter();
+                let found = columns.position(|found| *found.name == *column);
+                (view.id, &view.name, found)
+            }
+            Relation::Index(..) | Relation::Sequence(_) => {
+                let message = format!("cannot set comment on relation \"{relation}\"");
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+        };
+        let position = position.and_then(|at| u16::try_from(at).ok());
+        let position = position.ok_or_else(|| {
+            let message = format!("column \"{column}\" of relation \"{name}\" does not exist");
+            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+        })?;
+        Ok((id, Part::Column(position)))
+    }
+}
