@@ -3,7 +3,7 @@
 use types::{Result, Value};
 
 use crate::{
-    Context, Function,
+    Body, Context, Function, Rows,
     argument::{Oid, TimestampTz},
     function::{BOOL, INT2, INT4, NAME, OID, REGCLASS, TEXT, TIMESTAMPTZ, entry},
 };
@@ -33,6 +33,11 @@ fn encoding_number(name: &str) -> i32 {
 /// collations, as text is ordered by its bytes.
 fn nothing<'a>(_: &Context<'a>, _: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Null)
+}
+
+/// What a table is a part of: none is.
+fn no_ancestors<'a>(_: &Context<'a>, _: &[Value<'a>]) -> Result<Rows<'a>> {
+    Ok(Box::new(std::iter::empty()))
 }
 
 /// What can be asked of indexes of the one kind that there is.
@@ -92,6 +97,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::scalar("inet_client_addr", &[], TEXT, nothing).stable(),
     entry!("pg_index_has_property"(REGCLASS, TEXT) -> BOOL, index_property).stable(),
     entry!("pg_indexam_has_property"(OID, TEXT) -> BOOL, method_property).stable(),
+    Function::new(
+        "pg_partition_ancestors",
+        &[REGCLASS],
+        REGCLASS,
+        Body::Set(no_ancestors),
+    )
+    .volatile(),
+    Function::scalar("pg_partition_root", &[REGCLASS], REGCLASS, nothing),
     entry!("pg_is_in_recovery"() -> BOOL, || false).volatile(),
     entry!("pg_postmaster_start_time"() -> TIMESTAMPTZ, in context start_time).stable(),
     entry!("pg_conf_load_time"() -> TIMESTAMPTZ, in context start_time).stable(),
