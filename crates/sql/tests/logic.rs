@@ -3,7 +3,8 @@
 //! The answers are PostgreSQL's: with `WEFT_ASK_POSTGRES` set to a connection string of an empty
 //! database of PostgreSQL 15 that may be thrown away, the files are written anew from what `psql`
 //! prints there, and then Weft has to agree with them. Errors have to agree in SQLSTATE and
-//! message; `statement error` alone, which any error would do for, is refused. `WEFT_LOGIC` names the files that are looked at, by a part of their paths.
+//! message; `statement error` alone, which any error would do for, is refused. `WEFT_LOGIC` names the
+//! files that are looked at, by a part of their paths.
 
 #[path = "common/bed.rs"]
 mod bed;
