@@ -14,7 +14,7 @@
 //! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
 //! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
 //! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
-//! | sorting, limits; sets | `sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | what all of them cost | `measure.rs` |
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
@@ -38,6 +38,7 @@ mod lock_rows;
 mod loop_join;
 mod measure;
 mod merge;
+mod merge_sort;
 mod new_row;
 mod open;
 mod opened;
@@ -77,8 +78,8 @@ pub(crate) use self::{
 /// Rows that operators hand over at once, as a rule.
 pub(crate) const BATCH_ROWS: usize = 256;
 
-/// Batches between two turns of other tasks: some thousand rows, hence about a millisecond.
-const BATCHES_PER_TURN: u32 = 16;
+/// Rows that are looked at between two turns of other tasks: about a millisecond.
+const ROWS_PER_TURN: usize = 16 * BATCH_ROWS;
 
 /// What an execution has besides its operators.
 #[derive(Clone, Copy)]
@@ -98,22 +99,32 @@ pub(crate) struct Run<'r> {
     pub(crate) row_numbers: &'r RowNumbers,
     pub(crate) counters: Counters<'r>,
     pub(crate) advisory: &'r SessionLocks,
-    /// How many batches operators have handed on.
-    pub(crate) batches: &'r Cell<u32>,
+    /// Rows that were looked at in this turn.
+    pub(crate) looked_at: &'r Cell<usize>,
     pub(crate) key_changes: &'r KeyChanges<'r>,
     /// Keys are looked up one after the other, and wait for each cache miss.
     pub(crate) is_sequential: bool,
 }
 
 impl Run<'_> {
-    /// After each batch: gives the worker's other tasks a turn now and then, and whoever wants the
-    /// statement to be given up. One that finds all that it reads in the cache waits for nothing
-    /// else.
-    pub(crate) async fn pause(&self) {
-        let batches = self.batches.get().wrapping_add(1);
-        self.batches.set(batches);
-        if batches.is_multiple_of(BATCHES_PER_TURN) {
-            interleave::yield_now().await;
+    /// So many rows were looked at: now and then gives the worker's other tasks a turn, and whoever
+    /// wants the statement to be given up. One that finds all that it reads in the cache waits for
+    /// nothing else, so each loop that can be long calls this.
+    pub(crate) async fn pause(&self, rows: usize) {
+        let looked_at = self.looked_at.get().saturating_add(rows);
+        if looked_at < ROWS_PER_TURN {
+            self.looked_at.set(looked_at);
+            return;
+        }
+        self.looked_at.set(0);
+        interleave::yield_now().await;
+    }
+
+    /// The same within a loop over rows, of which so many were looked at.
+    #[inline]
+    pub(crate) async fn pause_after(&self, rows: usize) {
+        if rows.is_multiple_of(ROWS_PER_TURN) {
+            self.pause(ROWS_PER_TURN).await;
         }
     }
 
@@ -210,7 +221,7 @@ impl<'p> Input<'p> {
         }
         self.batch.clear();
         self.taken = 0;
-        run.pause().await;
+        run.pause(BATCH_ROWS).await;
         self.operator.next(run, &mut self.batch).await
     }
 

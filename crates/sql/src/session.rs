@@ -244,8 +244,8 @@ pub struct Session {
     statements: Statements,
     cursors: Vec<Cursor>,
     suspended: SuspendedQueries,
-    /// How many batches its statements have handed on, all together.
-    batches: Cell<u32>,
+    /// Rows that its statement has looked at since other tasks had a turn.
+    looked_at: Cell<usize>,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
     plans: RefCell<HashMap<String, Rc<Planned>>>,
@@ -273,7 +273,7 @@ impl Session {
             statements: Statements::default(),
             cursors: Vec::new(),
             suspended: SuspendedQueries::default(),
-            batches: Cell::new(0),
+            looked_at: Cell::new(0),
             patterns: Patterns::default(),
             plans: RefCell::default(),
         }

@@ -3,7 +3,8 @@
 //! The answers are PostgreSQL's: with `WEFT_ASK_POSTGRES` set to a connection string of an empty
 //! database of PostgreSQL 15 that may be thrown away, the files are written anew from what `psql`
 //! prints there, and then Weft has to agree with them. Errors have to agree in SQLSTATE and
-//! message. `WEFT_LOGIC` names the files that are looked at, by a part of their paths.
+//! message; `statement error` alone, which any error would do for, is refused. `WEFT_LOGIC` names the
+//! files that are looked at, by a part of their paths.
 
 #[path = "common/bed.rs"]
 mod bed;
@@ -17,8 +18,8 @@ use std::{
 };
 
 use sqllogictest::{
-    DBOutput, DefaultColumnType, Runner, default_column_validator, default_normalizer,
-    default_validator,
+    DBOutput, DefaultColumnType, ExpectedError, Location, QueryExpect, Record, Runner,
+    StatementExpect, default_column_validator, default_normalizer, default_validator,
 };
 
 /// An error as both databases tell it.
@@ -173,12 +174,32 @@ fn answers_are_those_of_postgresql() {
     for file in files() {
         let mut runner = Runner::new(async || Ok(Weft::new()));
         for record in sqllogictest::parse_file(&file).unwrap() {
+            if let Some(place) = accepts_any_error(&record) {
+                failed.push(format!("{place}: no error is told"));
+            }
             if let Err(error) = runner.run(record) {
                 failed.push(format!("{}: {error}", file.display()));
             }
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// The place of a record that any error would do for: it would do for one of ours, too.
+fn accepts_any_error(record: &Record<DefaultColumnType>) -> Option<&Location> {
+    match record {
+        Record::Statement {
+            loc,
+            expected: StatementExpect::Error(ExpectedError::Empty),
+            ..
+        }
+        | Record::Query {
+            loc,
+            expected: QueryExpect::Error(ExpectedError::Empty),
+            ..
+        } => Some(loc),
+        _ => None,
+    }
 }
 
 /// Writes a file's answers anew.

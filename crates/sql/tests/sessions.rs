@@ -247,6 +247,15 @@ fn an_aggregate_of_an_outer_query_is_refused() {
     let mut bed = accounts();
     let text = "select (select sum(account.balance) from account other) from account";
     assert_eq!(state(&mut bed, text), "0A000");
+    // It was computed over the inner query's rows, if its columns were in a subquery.
+    for argument in [
+        "account.balance in (select balance from account)",
+        "(select max(third.balance) from account third where third.id = account.id)",
+        "(select account.balance in (select third.balance from account third))",
+    ] {
+        let text = format!("select (select count({argument}) from account other) from account");
+        assert_eq!(state(&mut bed, &text), "0A000");
+    }
     let text = "select (select sum(account.balance + other.balance) from account other) \
                 from account order by id";
     assert_eq!(one(&mut bed, text), "500;700");

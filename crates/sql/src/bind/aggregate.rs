@@ -1,5 +1,7 @@
 //! Aggregates, and functions that return sets.
 
+use std::collections::BTreeSet;
+
 use functions::Body;
 use sqlparser::ast;
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
@@ -12,8 +14,8 @@ use super::{
     scope::Scope,
 };
 use crate::{
-    expression::{Expression, Function},
-    relation::{AggregateCall, FunctionCall, SortKey},
+    expression::{ColumnId, Expression, Function},
+    relation::{AggregateCall, Applied, FunctionCall, SortKey},
 };
 
 impl Binder<'_> {
@@ -31,7 +33,8 @@ impl Binder<'_> {
             let mut inner = Clause::plain("aggregate function calls");
             let call = self.aggregate_call(function, name, arguments, position, scope, &mut inner);
             let call = call.map_err(|error| nested(error, position))?;
-            refuse_outer(&call.0, scope).map_err(|error| place(error, position))?;
+            refuse_outer(&call.0, &inner.subqueries, scope)
+                .map_err(|error| place(error, position))?;
             let aggregates = clause
                 .aggregates()
                 .map_err(|error| place(error, position))?;
@@ -200,20 +203,29 @@ fn columns_of(
     }
 }
 
-/// An aggregate belongs to the innermost query that one of its columns is of. One of an outer
-/// query would have to be computed there, and for its groups.
-fn refuse_outer(call: &AggregateCall, scope: &Scope<'_>) -> Result<()> {
+/// An aggregate belongs to the innermost query that one of its columns is of, those of `subqueries`
+/// within it included. One of an outer query would have to be computed there, and for its groups.
+fn refuse_outer(call: &AggregateCall, subqueries: &[Applied], scope: &Scope<'_>) -> Result<()> {
     let order = call.order.iter().map(|key| &key.expression);
     let parts = call.arguments.iter().chain(order).chain(&call.filter);
-    let mut columns = parts.flat_map(Expression::columns).peekable();
-    if columns.peek().is_none() {
+    let mut columns = BTreeSet::new();
+    let mut left: Vec<ColumnId> = parts.flat_map(Expression::columns).collect();
+    while let Some(id) = left.pop() {
+        match subqueries.iter().find(|applied| applied.column() == id) {
+            Some(applied) => left.extend(applied.outer_columns()),
+            None => {
+                columns.insert(id);
+            }
+        }
+    }
+    if columns.is_empty() {
         return Ok(());
     }
     let is_outer = |id| {
         let mut outer = std::iter::successors(scope.parent, |scope| scope.parent);
         outer.any(|scope| scope.has(id))
     };
-    if columns.all(is_outer) {
+    if columns.into_iter().all(is_outer) {
         return Err(SqlError::unsupported(
             "an aggregate in a subquery over columns of an outer query alone",
         ));

@@ -175,7 +175,7 @@ impl Binder<'_> {
             }
         }
         let frame = match &spec.window_frame {
-            Some(frame) => self.frame(frame, &order, clause)?,
+            Some(frame) => self.frame(frame, &order, scope, clause)?,
             None => Frame {
                 units: FrameUnits::Range,
                 start: FrameBound::UnboundedPreceding,
@@ -193,6 +193,7 @@ impl Binder<'_> {
         &mut self,
         frame: &ast::WindowFrame,
         order: &[SortKey],
+        scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Frame> {
         let units = match frame.units {
@@ -200,9 +201,9 @@ impl Binder<'_> {
             WindowFrameUnits::Range => FrameUnits::Range,
             WindowFrameUnits::Groups => FrameUnits::Groups,
         };
-        let start = self.frame_bound(&frame.start_bound, units, order, clause)?;
+        let start = self.frame_bound(&frame.start_bound, units, order, scope, clause)?;
         let end = match &frame.end_bound {
-            Some(end) => self.frame_bound(end, units, order, clause)?,
+            Some(end) => self.frame_bound(end, units, order, scope, clause)?,
             None => FrameBound::CurrentRow,
         };
         let refused = match (&start, &end) {
@@ -229,6 +230,7 @@ impl Binder<'_> {
         bound: &WindowFrameBound,
         units: FrameUnits,
         order: &[SortKey],
+        scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<FrameBound> {
         let (expr, preceding) = match bound {
@@ -238,8 +240,9 @@ impl Binder<'_> {
             WindowFrameBound::Preceding(Some(expr)) => (expr, true),
             WindowFrameBound::Following(Some(expr)) => (expr, false),
         };
-        // The rows of the query cannot be named here.
-        let distance = self.scalar(expr, &Scope::default(), clause)?;
+        // The rows of the query itself cannot be named here.
+        let own = Scope::within(scope.parent);
+        let distance = self.scalar(expr, &own, clause)?;
         let ty = match (units, order) {
             (FrameUnits::Rows | FrameUnits::Groups, _) => Type::Scalar(Scalar::Int8),
             (FrameUnits::Range, [key]) => distance_type(key.expression.ty),

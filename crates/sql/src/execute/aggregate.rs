@@ -7,7 +7,8 @@ use types::{
 };
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, partners::Partners, sort::compare_keys,
+    BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, merge_sort::sort_by,
+    partners::Partners, sort::compare_keys,
 };
 use crate::{
     plan::{Aggregate, AggregateCall},
@@ -99,7 +100,7 @@ impl<'p> Aggregating<'p> {
             }
             self.is_read = true;
         }
-        self.hand_over(run, out)?;
+        self.hand_over(run, out).await?;
         Ok(!out.is_empty())
     }
 
@@ -159,7 +160,7 @@ impl<'p> Aggregating<'p> {
         Ok(())
     }
 
-    fn hand_over(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<()> {
+    async fn hand_over(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<()> {
         let count = self.plan.calls.len();
         while self.next.0 < self.sets.len() && out.len() < BATCH_ROWS {
             let (set, group) = self.next;
@@ -178,7 +179,7 @@ impl<'p> Aggregating<'p> {
             for ((call, definition), state) in
                 self.plan.calls.iter().zip(&self.definitions).zip(states)
             {
-                row.push(result(call, definition, state, context)?);
+                row.push(result(call, definition, state, context, run).await?);
             }
             out.push(row);
             self.next.1 += 1;
@@ -341,11 +342,12 @@ fn take<'a>(
 }
 
 /// What an aggregate comes to.
-fn result<'a>(
+async fn result<'a>(
     call: &'a AggregateCall,
     definition: &Definition,
     state: &'a Call,
     mut context: Context<'a>,
+    run: &Run<'_>,
 ) -> Result<Value<'a>> {
     context.argument_types = &call.argument_types;
     let rows = match state {
@@ -356,19 +358,16 @@ fn result<'a>(
     };
     let width = call.arguments.len();
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by(|left, right| {
-        compare_keys(
-            &call.order,
-            &rows.row(*left)[width..],
-            &rows.row(*right)[width..],
-        )
-    });
+    let keys = |at: &usize| &rows.row(*at)[width..];
+    let compare = |left: &usize, right: &usize| compare_keys(&call.order, keys(left), keys(right));
+    sort_by(&mut order, run, compare).await;
     let direct = definition.direct.unwrap_or(0);
     let mut state = (definition.start)();
     let mut seen = call
         .distinct
         .then(|| Seen::new(&call.argument_types[direct..]));
-    for at in &order {
+    for (number, at) in order.iter().enumerate() {
+        run.pause_after(number + 1).await;
         let arguments = &rows.row(*at)[direct..width];
         if let Some(seen) = &mut seen
             && !seen.is_new(arguments)?

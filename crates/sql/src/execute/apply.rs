@@ -2,7 +2,7 @@
 
 use types::{Array, Result, Scalar, Scratch, SqlError, SqlState, Value};
 
-use super::{Input, Operator, Run, Step};
+use super::{BATCH_ROWS, Input, Operator, Run, Step};
 use crate::{
     plan::{Apply, ApplyKind},
     rows::Rows,
@@ -49,7 +49,7 @@ impl<'p> Applying<'p> {
                     &own
                 }
             };
-            let answer = answer(self.apply, run, &self.scratch, row, rows)?;
+            let answer = answer(self.apply, run, &self.scratch, row, rows).await?;
             out.push(row.iter().copied().chain([answer]));
         }
         self.input.taken = self.input.batch.len();
@@ -78,7 +78,7 @@ async fn gather(apply: &Apply, query: &mut Input<'_>, run: &Run<'_>) -> Result<R
     Ok(rows)
 }
 
-fn answer<'a>(
+async fn answer<'a>(
     apply: &'a Apply,
     run: &'a Run<'_>,
     scratch: &'a Scratch,
@@ -93,7 +93,10 @@ fn answer<'a>(
             let mut machine = run.machine(scratch);
             let mut unknown = false;
             let mut both = Vec::with_capacity(row.len() + rows.width());
-            for found in rows.iter() {
+            for (at, found) in rows.iter().enumerate() {
+                if at > 0 && at.is_multiple_of(BATCH_ROWS) {
+                    run.pause(BATCH_ROWS).await;
+                }
                 both.clear();
                 both.extend_from_slice(row);
                 both.extend_from_slice(found);

@@ -7,7 +7,12 @@ use super::{BATCH_ROWS, Input, Operator, Run, Step};
 use crate::{plan::Call, program::Machine, rows::Rows};
 
 /// All rows of a call.
-fn rows_of<'a>(call: &'a Call, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Rows> {
+async fn rows_of<'a>(
+    call: &'a Call,
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+    run: &Run<'_>,
+) -> Result<Rows> {
     let mut rows = Rows::new(call.columns);
     let mut arguments = Vec::with_capacity(call.arguments.len());
     for argument in &call.arguments {
@@ -21,6 +26,7 @@ fn rows_of<'a>(call: &'a Call, machine: &mut Machine<'a>, row: &[Value<'a>]) -> 
     match call.function.0.body {
         Body::Set(function) => {
             for found in function(&context, &arguments)? {
+                run.pause_after(rows.len() + 1).await;
                 match found? {
                     Value::Record(values)
                         if call.columns > 1 || values.len() == 1 && call.columns == 1 =>
@@ -38,6 +44,20 @@ fn rows_of<'a>(call: &'a Call, machine: &mut Machine<'a>, row: &[Value<'a>]) -> 
                 "not a function that returns rows",
             ));
         }
+    }
+    Ok(rows)
+}
+
+/// The same of each of several calls.
+async fn rows_of_all<'a>(
+    calls: &'a [Call],
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+    run: &Run<'_>,
+) -> Result<Vec<Rows>> {
+    let mut rows = Vec::with_capacity(calls.len());
+    for call in calls {
+        rows.push(rows_of(call, machine, row, run).await?);
     }
     Ok(rows)
 }
@@ -60,17 +80,13 @@ impl<'p> Listing<'p> {
         }
     }
 
-    fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         let rows = match &mut self.rows {
             Some(rows) => rows,
             none => {
                 let scratch = Scratch::new();
                 let mut machine = run.machine(&scratch);
-                let rows = self
-                    .calls
-                    .iter()
-                    .map(|call| rows_of(call, &mut machine, &[]));
-                none.insert(rows.collect::<Result<_>>()?)
+                none.insert(rows_of_all(self.calls, &mut machine, &[], run).await?)
             }
         };
         let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
@@ -102,7 +118,7 @@ fn side_by_side(rows: &[Rows], at: usize) -> impl Iterator<Item = Value<'_>> {
 
 impl Operator for Listing<'_> {
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(std::future::ready(self.advance(run, out)))
+        Box::pin(self.advance(run, out))
     }
 
     fn rewind(&mut self) {
@@ -140,11 +156,7 @@ impl<'p> Expanding<'p> {
                 none => {
                     self.scratch.reset();
                     let mut machine = run.machine(&self.scratch);
-                    let rows = self
-                        .calls
-                        .iter()
-                        .map(|call| rows_of(call, &mut machine, row));
-                    none.insert(rows.collect::<Result<_>>()?)
+                    none.insert(rows_of_all(self.calls, &mut machine, row, run).await?)
                 }
             };
             let longest = rows.iter().map(Rows::len).max().unwrap_or(0);

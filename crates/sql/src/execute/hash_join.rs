@@ -1,8 +1,10 @@
 //! Joins by hash: one side is read into a table, the other looked up in it, batch by batch.
 
+use std::ops::Range;
+
 use types::{Result, Scratch, Value, row::integer_of};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
+use super::{BATCH_ROWS, Input, Operator, ROWS_PER_TURN, Run, Step, partners::Partners};
 use crate::{
     plan::HashJoin,
     program::{Machine, Program},
@@ -29,6 +31,8 @@ pub(super) struct HashJoining<'p> {
     /// Those that were found to be pairs and not handed over.
     pairs: Vec<(u32, u32)>,
     next: usize,
+    /// Rows of the probe's batch that are looked up at once.
+    slice: usize,
     /// Rows of the build side without a partner were handed over up to here.
     rest: usize,
     scratch: Scratch,
@@ -59,6 +63,7 @@ impl<'p> HashJoining<'p> {
             candidates: Vec::new(),
             pairs: Vec::new(),
             next: 0,
+            slice: usize::MAX,
             rest: 0,
             scratch: Scratch::new(),
         }
@@ -75,7 +80,8 @@ impl<'p> HashJoining<'p> {
                 return Ok(true);
             }
             if self.probe.more(run).await? {
-                self.look_up(run)?;
+                let found = self.look_up(run)?;
+                run.pause(found).await;
                 continue;
             }
             if self.join.kind == JoinKind::Full {
@@ -105,29 +111,33 @@ impl<'p> HashJoining<'p> {
             }
             self.build.taken = self.build.batch.len();
         }
-        self.partners.settle_all(rows)?;
+        self.partners.settle_all(rows, run).await?;
         if self.join.kind == JoinKind::Full {
             self.matched = vec![false; self.partners.rows.len()];
         }
         Ok(())
     }
 
-    /// Finds the partners of a batch of the probe side.
-    fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+    /// Finds the partners of some rows of the probe side; how many there were beyond one for each.
+    /// Where rows have many, few are looked up at once.
+    fn look_up(&mut self, run: &Run<'_>) -> Result<usize> {
         self.scratch.reset();
         self.candidates.clear();
         let mut machine = run.machine(&self.scratch);
         let batch = &self.probe.batch;
+        let first = self.probe.taken;
+        let rows = first..batch.len().min(first.saturating_add(self.slice));
         match (self.partners.dense(), &self.join.probe_keys[..]) {
             (Some(dense), [program]) => {
                 self.keys.clear();
-                for (at, row) in (0..).zip(batch.iter()) {
+                for at in rows.clone() {
+                    let row = batch.row(at);
                     let key = match self.probe_column {
                         Some(column) => integer_of(row[column]),
                         None => integer_of(program.run(&mut machine, row)?),
                     };
                     if let Some(key) = key {
-                        self.keys.push((at, key));
+                        self.keys.push((at as u32, key));
                     }
                 }
                 dense.find(&self.keys, &mut self.candidates);
@@ -136,18 +146,21 @@ impl<'p> HashJoining<'p> {
             _ => equal(
                 &self.join.probe_keys,
                 batch,
+                rows.clone(),
                 &mut self.partners,
                 &mut machine,
                 &mut self.candidates,
             )?,
         }
-        self.pair(run)?;
-        self.probe.taken = self.probe.batch.len();
-        Ok(())
+        let found = self.candidates.len();
+        self.pair(rows.clone(), run)?;
+        self.probe.taken = rows.end;
+        self.slice = slice(rows.len(), found);
+        Ok(found.saturating_sub(rows.len()))
     }
 
-    /// Tells the pairs among the candidates.
-    fn pair(&mut self, run: &Run<'_>) -> Result<()> {
+    /// Tells the pairs among the candidates for these rows.
+    fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<()> {
         let join = self.join;
         self.pairs.clear();
         self.next = 0;
@@ -158,7 +171,9 @@ impl<'p> HashJoining<'p> {
         let mut machine = run.machine(&self.scratch);
         let mut candidates = self.candidates.iter().copied().peekable();
         let mut both = Vec::with_capacity(join.probe_width + join.build_width);
-        for (at, row) in (0..).zip(self.probe.batch.iter()) {
+        for at in rows {
+            let row = self.probe.batch.row(at);
+            let at = at as u32;
             let mut found = false;
             while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
                 if found && matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
@@ -224,26 +239,34 @@ impl<'p> HashJoining<'p> {
     }
 }
 
-/// Appends which rows of a batch have keys that are equal to those of which partners, in order.
+/// How many rows to look up next, of which so many had so many candidates: about a turn's work.
+pub(super) fn slice(rows: usize, candidates: usize) -> usize {
+    let slice = (rows * ROWS_PER_TURN).checked_div(candidates);
+    slice.map_or(usize::MAX, |slice| slice.max(1))
+}
+
+/// Appends which of these rows of a batch have keys that are equal to those of which partners, in order.
 fn equal<'a>(
     programs: &'a [Program],
     batch: &'a Rows,
+    looked_up: Range<usize>,
     partners: &mut Partners,
     machine: &mut Machine<'a>,
     candidates: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
     let width = programs.len();
-    let mut keys = Vec::with_capacity(batch.len() * width);
-    let mut hashes = Vec::with_capacity(batch.len());
-    let mut rows: Vec<u32> = Vec::with_capacity(batch.len());
-    for (at, row) in (0..).zip(batch.iter()) {
+    let mut keys = Vec::with_capacity(looked_up.len() * width);
+    let mut hashes = Vec::with_capacity(looked_up.len());
+    let mut rows: Vec<u32> = Vec::with_capacity(looked_up.len());
+    for at in looked_up.clone() {
+        let row = batch.row(at);
         let first = keys.len();
         for program in programs {
             keys.push(program.run(machine, row)?);
         }
         if !keys[first..].iter().any(Value::is_null) {
             hashes.push(partners.hash(&keys[first..]));
-            rows.push(at);
+            rows.push(at as u32);
         }
     }
     partners.find(&hashes, |place, number| {
@@ -251,7 +274,7 @@ fn equal<'a>(
     });
     partners.prefetch(candidates);
     candidates.retain(|(at, number)| {
-        let first = *at as usize * width;
+        let first = (*at as usize - looked_up.start) * width;
         partners.has_keys(*number, &keys[first..first + width])
     });
     // In the order of the rows, and of the partners among them.

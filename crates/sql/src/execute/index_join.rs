@@ -3,12 +3,13 @@
 
 use engine::Direction;
 use interleave::{GroupChoice, Interleaved, Sequential};
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 use types::{Result, Scratch};
 
 use super::{
     BATCH_ROWS, Input, Operator, Run, Step,
     errors::of_engine,
+    hash_join::slice,
     scan::{Reader, index_of},
 };
 use crate::{
@@ -27,6 +28,8 @@ pub(super) struct IndexJoining<'p> {
     next: usize,
     /// Whether lookups are worth interleaving.
     choice: GroupChoice,
+    /// Rows of the outer batch that are looked up at once.
+    slice: usize,
     scratch: Scratch,
 }
 
@@ -40,6 +43,7 @@ impl<'p> IndexJoining<'p> {
             pairs: Vec::new(),
             next: 0,
             choice: GroupChoice::default(),
+            slice: usize::MAX,
             scratch: Scratch::new(),
         }
     }
@@ -62,21 +66,30 @@ impl<'p> IndexJoining<'p> {
         self.pairs.clear();
         self.found.clear();
         self.next = 0;
-        let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(self.outer.batch.len());
+        let first = self.outer.taken;
+        let until = self.outer.batch.len().min(first.saturating_add(self.slice));
+        let rows = first..until;
+        let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(rows.len());
         match &self.join.scan.access {
             Access::Key(range) if range.is_point => {
-                self.points(range, run, &mut candidates).await?
+                self.points(range, rows.clone(), run, &mut candidates)
+                    .await?
             }
-            Access::Key(range) => self.ranges(range, None, run, &mut candidates).await?,
+            Access::Key(range) => {
+                self.ranges(range, None, rows.clone(), run, &mut candidates)
+                    .await?
+            }
             Access::Index { index, range } => {
-                self.ranges(range, Some(*index), run, &mut candidates)
+                self.ranges(range, Some(*index), rows.clone(), run, &mut candidates)
                     .await?
             }
             Access::Full => {}
         }
         candidates.sort_unstable();
-        self.pair(run, &candidates)?;
-        self.outer.taken = self.outer.batch.len();
+        self.pair(rows.clone(), run, &candidates)?;
+        self.outer.taken = until;
+        self.slice = slice(rows.len(), candidates.len());
+        run.pause(candidates.len().saturating_sub(rows.len())).await;
         Ok(())
     }
 
@@ -84,15 +97,16 @@ impl<'p> IndexJoining<'p> {
     async fn points(
         &mut self,
         range: &KeyRange,
+        outer: Range<usize>,
         run: &Run<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
         let scan = &self.join.scan;
-        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(self.outer.batch.len());
-        let mut rows = Vec::with_capacity(self.outer.batch.len());
+        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(outer.len());
+        let mut rows = Vec::with_capacity(outer.len());
         {
             let mut machine = run.machine(&self.scratch);
-            for at in 0..self.outer.batch.len() {
+            for at in outer {
                 if let Some(key) = range.point(&mut machine, self.outer.batch.row(at))? {
                     keys.push(key);
                     rows.push(at as u32);
@@ -135,12 +149,13 @@ impl<'p> IndexJoining<'p> {
         &mut self,
         range: &KeyRange,
         index: Option<usize>,
+        outer: Range<usize>,
         run: &Run<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
         let scan = &self.join.scan;
         let mut reader = Reader::new(scan, run, &self.scratch)?;
-        for at in 0..self.outer.batch.len() {
+        for at in outer {
             let keys = range.keys(&mut run.machine(&self.scratch), self.outer.batch.row(at))?;
             let Some(keys) = keys else {
                 continue;
@@ -189,12 +204,18 @@ impl<'p> IndexJoining<'p> {
         Ok(())
     }
 
-    fn pair(&mut self, run: &Run<'_>, candidates: &[(u32, u32)]) -> Result<()> {
+    fn pair(
+        &mut self,
+        outer: Range<usize>,
+        run: &Run<'_>,
+        candidates: &[(u32, u32)],
+    ) -> Result<()> {
         let mut machine = run.machine(&self.scratch);
         let mut candidates = candidates.iter().copied().peekable();
         let mut both = Vec::with_capacity(self.join.outer_width + self.found.width());
-        for at in 0..self.outer.batch.len() as u32 {
-            let row = self.outer.batch.row(at as usize);
+        for at in outer {
+            let row = self.outer.batch.row(at);
+            let at = at as u32;
             let mut any = false;
             while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
                 if let Some(residual) = &self.join.residual {

@@ -3,7 +3,7 @@
 
 use types::{Result, Scratch, Value};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step};
+use super::{BATCH_ROWS, Input, Operator, ROWS_PER_TURN, Run, Step};
 use crate::{plan::LoopJoin, relation::JoinKind, rows::Rows};
 
 pub(super) struct LoopJoining<'p> {
@@ -84,34 +84,45 @@ impl<'p> LoopJoining<'p> {
             self.kept = Some(kept);
         }
         while out.is_empty() && self.outer.more(run).await? {
-            let Some(kept) = &self.kept else {
-                return Ok(false);
-            };
-            self.scratch.reset();
-            let mut machine = run.machine(&self.scratch);
-            let row = self.outer.batch.row(self.outer.taken);
-            while self.next < kept.len() && out.len() < BATCH_ROWS && !self.decided() {
-                let inner = kept.row(self.next);
-                if holds(self.join, &mut machine, row, inner)? {
-                    self.found = true;
-                    self.matched[self.next] = true;
-                    if gives_pairs(self.join.kind) {
-                        out.push(row.iter().chain(inner).copied());
-                    }
-                }
-                self.next += 1;
-            }
-            if self.next >= kept.len() || self.decided() {
-                self.alone(out);
-                self.outer.taken += 1;
-                self.next = 0;
-                self.found = false;
-            }
+            let looked_at = self.look_on(run, out)?;
+            run.pause(looked_at).await;
         }
         if out.is_empty() && self.join.kind == JoinKind::Full {
             self.without_partner(out);
         }
         Ok(!out.is_empty())
+    }
+
+    /// Looks for partners of the outer row at hand among the kept rows, of which only so many are
+    /// looked at; how many that were.
+    fn look_on(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<usize> {
+        let Some(kept) = &self.kept else {
+            return Ok(0);
+        };
+        self.scratch.reset();
+        let mut machine = run.machine(&self.scratch);
+        let row = self.outer.batch.row(self.outer.taken);
+        let first = self.next;
+        let until = kept.len().min(first + ROWS_PER_TURN);
+        while self.next < until && out.len() < BATCH_ROWS && !self.decided() {
+            let inner = kept.row(self.next);
+            if holds(self.join, &mut machine, row, inner)? {
+                self.found = true;
+                self.matched[self.next] = true;
+                if gives_pairs(self.join.kind) {
+                    out.push(row.iter().chain(inner).copied());
+                }
+            }
+            self.next += 1;
+        }
+        let looked_at = self.next - first;
+        if self.next >= kept.len() || self.decided() {
+            self.alone(out);
+            self.outer.taken += 1;
+            self.next = 0;
+            self.found = false;
+        }
+        Ok(looked_at)
     }
 
     /// Whether further inner rows make no difference to the outer one.

@@ -13,7 +13,7 @@ use types::{
     row::{integer_of, is_integer},
 };
 
-use super::dense::Dense;
+use super::{ROWS_PER_TURN, Run, dense::Dense};
 use crate::rows::{NO_ROW, Rows};
 
 /// Buckets of entries that are put in together.
@@ -73,7 +73,7 @@ impl Partners {
     }
 
     /// Has these rows found from now on, which are all that there will be.
-    pub(super) fn settle_all(&mut self, rows: Rows) -> Result<()> {
+    pub(super) async fn settle_all(&mut self, rows: Rows, run: &Run<'_>) -> Result<()> {
         self.clear();
         // One number stands for no row.
         let count = u32::try_from(rows.len()).ok();
@@ -88,16 +88,27 @@ impl Partners {
                 return Ok(());
             }
         }
-        let mut keys = Vec::with_capacity(self.keys.len());
-        self.pending.reserve(self.rows.len());
+        self.table = ChainedTable::with_capacity(self.rows.len()).map_err(refused)?;
         for number in 0..count {
-            let row = self.rows.row(number as usize);
-            keys.clear();
-            keys.extend(self.keys.iter().map(|at| row[*at]));
-            self.pending
-                .push((hash_values(&self.types, &keys, SEED), number));
+            self.pending.push((self.hash_of(number), number));
+            if self.pending.len() == ROWS_PER_TURN {
+                self.settle()?;
+                run.pause(ROWS_PER_TURN).await;
+            }
         }
         self.settle()
+    }
+
+    /// The hash of a row's keys.
+    fn hash_of(&self, number: u32) -> u64 {
+        let row = self.rows.row(number as usize);
+        match &self.keys[..] {
+            [at] => hash_values(&self.types, &[row[*at]], SEED),
+            keys => {
+                let keys: Vec<_> = keys.iter().map(|at| row[*at]).collect();
+                hash_values(&self.types, &keys, SEED)
+            }
+        }
     }
 
     /// The array that stands for the table, if there is one.
@@ -107,16 +118,10 @@ impl Partners {
 
     /// Has all rows found from now on.
     pub(super) fn settle(&mut self) -> Result<()> {
-        let pending = std::mem::take(&mut self.pending);
-        let built = self
-            .table
-            .insert_all(&pending, Execution::in_flight(BUILT_TOGETHER));
-        built.map_err(|refused| match refused {
-            Refused::Memory(_) => {
-                SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory for a hash table")
-            }
-            _ => too_many(),
-        })
+        let execution = Execution::in_flight(BUILT_TOGETHER);
+        let built = self.table.insert_all(&self.pending, execution);
+        self.pending.clear();
+        built.map_err(refused)
     }
 
     /// Calls `found` with the place of each hash and the numbers of the rows that have it, in no
@@ -162,6 +167,15 @@ impl Partners {
         self.table = ChainedTable::new();
         self.dense = None;
         self.pending.clear();
+    }
+}
+
+fn refused(refused: Refused) -> SqlError {
+    match refused {
+        Refused::Memory(_) => {
+            SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory for a hash table")
+        }
+        _ => too_many(),
     }
 }
 

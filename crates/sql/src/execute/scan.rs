@@ -21,6 +21,9 @@ use crate::{
     rows::Rows,
 };
 
+/// More records than this are not looked at in a piece, of which a filter may leave few.
+const RECORDS_PER_PIECE: usize = 16 * BATCH_ROWS;
+
 /// Rows of the first piece: many scans are ended early.
 const FIRST_ROWS: usize = 32;
 
@@ -185,6 +188,7 @@ impl<'p> Scanning<'p> {
                 return Ok(true);
             }
             wanted = BATCH_ROWS;
+            run.pause(RECORDS_PER_PIECE).await;
         }
     }
 
@@ -296,7 +300,7 @@ async fn piece(
                 scratch.reset();
             }
             match reader.take(run, &scratch, key, record, out) {
-                Ok(_) if out.len() < wanted && looked_at < 16 * BATCH_ROWS => {
+                Ok(_) if out.len() < wanted && looked_at < RECORDS_PER_PIECE => {
                     ControlFlow::Continue(())
                 }
                 Ok(_) => {
@@ -386,7 +390,9 @@ async fn unordered_piece(
             scratch.reset();
         }
         match reader.take(run, &scratch, &[], record, out) {
-            Ok(_) if out.len() < wanted && looked_at < 16 * BATCH_ROWS => ControlFlow::Continue(()),
+            Ok(_) if out.len() < wanted && looked_at < RECORDS_PER_PIECE => {
+                ControlFlow::Continue(())
+            }
             Ok(_) => ControlFlow::Break(()),
             Err(error) => {
                 failure = Some(error);

@@ -120,7 +120,8 @@ async fn recursive(
     loop {
         if let Some(seen) = &mut seen {
             let mut fresh = Rows::new(width);
-            for row in added.iter() {
+            for (at, row) in added.iter().enumerate() {
+                run.pause_after(at + 1).await;
                 if seen.is_new(row)? {
                     fresh.push(row.iter().copied());
                 }
@@ -130,9 +131,10 @@ async fn recursive(
         if added.is_empty() {
             return Ok(result);
         }
-        added
-            .iter()
-            .for_each(|row| result.push(row.iter().copied()));
+        for (at, row) in added.iter().enumerate() {
+            run.pause_after(at + 1).await;
+            result.push(row.iter().copied());
+        }
         run.shared.put(number, Some(Rc::new(added)));
         step.rewind();
         added = step.all(run).await?;

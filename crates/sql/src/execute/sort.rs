@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use types::{Result, Scratch, SqlError, SqlState, Value, compare::compare_as};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::sort_by};
 use crate::{plan::SortKey, program::Program, rows::Rows};
 
 /// More rows than this are not sorted.
@@ -90,7 +90,7 @@ impl<'p> Sorting<'p> {
             }
             self.input.taken = self.input.batch.len();
             if let Some(limit) = limit {
-                self.keep(limit);
+                self.keep(limit, run).await;
             }
             if self.rows.len() > ROWS_MAX {
                 return Err(SqlError::new(
@@ -99,33 +99,29 @@ impl<'p> Sorting<'p> {
                 ));
             }
         }
-        let mut order = self.in_order();
+        let mut order = self.in_order(run).await;
         order.truncate(limit.unwrap_or(usize::MAX));
         self.order = Some(order);
         Ok(())
     }
 
     /// Positions of all rows in order; equal ones stay as they came.
-    fn in_order(&self) -> Vec<u32> {
+    async fn in_order(&self, run: &Run<'_>) -> Vec<u32> {
         let width = self.input.batch.width();
         let mut order: Vec<u32> = (0..u32::try_from(self.rows.len()).unwrap_or(u32::MAX)).collect();
-        order.sort_by(|left, right| {
-            let (left, right) = (
-                self.rows.row(*left as usize),
-                self.rows.row(*right as usize),
-            );
-            compare_keys(self.keys, &left[width..], &right[width..])
-        });
+        let keys = |at: &u32| &self.rows.row(*at as usize)[width..];
+        let compare = |left: &u32, right: &u32| compare_keys(self.keys, keys(left), keys(right));
+        sort_by(&mut order, run, compare).await;
         order
     }
 
     /// Forgets all but the first, once there are far more.
-    fn keep(&mut self, limit: usize) {
+    async fn keep(&mut self, limit: usize, run: &Run<'_>) {
         if self.rows.len() < (limit.saturating_mul(2)).max(4 * BATCH_ROWS) {
             return;
         }
         let mut kept = Rows::new(self.rows.width());
-        for at in self.in_order().into_iter().take(limit) {
+        for at in self.in_order(run).await.into_iter().take(limit) {
             kept.push(self.rows.row(at as usize).iter().copied());
         }
         self.rows = kept;

@@ -1,12 +1,12 @@
 //! Functions over windows. Rows are read wholly; for each window they are put in its order, and
 //! its functions are computed partition by partition.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
-use functions::{Aggregate as Definition, Body, Partition, WindowFunction};
+use functions::{Aggregate as Definition, Body, Partition, State, WindowFunction};
 use types::{Interval, Result, Scratch, SqlError, SqlState, Value, compare::compare_as};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, sort::compare_keys};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::sort_by, sort::compare_keys};
 use crate::{
     plan::{Bound, Window},
     relation::FrameUnits,
@@ -44,7 +44,7 @@ impl<'p> Windowing<'p> {
                     .for_each(|row| self.rows.push(row.iter().copied()));
                 self.input.taken = self.input.batch.len();
             }
-            self.values = Some(self.compute(run)?);
+            self.values = Some(self.compute(run).await?);
         }
         let Some(values) = &self.values else {
             return Ok(false);
@@ -57,13 +57,14 @@ impl<'p> Windowing<'p> {
         Ok(!out.is_empty())
     }
 
-    fn compute(&self, run: &Run<'_>) -> Result<Rows> {
+    async fn compute(&self, run: &Run<'_>) -> Result<Rows> {
         let mut columns = Vec::with_capacity(self.windows.len());
         for window in self.windows {
-            columns.push(column(window, &self.rows, run)?);
+            columns.push(column(window, &self.rows, run).await?);
         }
         let mut values = Rows::new(columns.len());
         for at in 0..self.rows.len() {
+            run.pause_after(at + 1).await;
             values.push(columns.iter().map(|column| column.row(at)[0]));
         }
         Ok(values)
@@ -71,12 +72,12 @@ impl<'p> Windowing<'p> {
 }
 
 /// The values of one function for all rows, in the order of the rows.
-fn column(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
+async fn column(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
     let scratch = Scratch::new();
-    let keys = keys(window, rows, run, &scratch)?;
+    let keys = keys(window, rows, run, &scratch).await?;
     let partition_keys = window.partition.len();
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by(|left, right| {
+    let compare = |left: &usize, right: &usize| {
         let (left, right) = (keys.row(*left), keys.row(*right));
         compare_plain(&left[..partition_keys], &right[..partition_keys]).then_with(|| {
             compare_keys(
@@ -85,7 +86,8 @@ fn column(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
                 &right[partition_keys..],
             )
         })
-    });
+    };
+    sort_by(&mut order, run, compare).await;
     let mut found: Vec<Option<Rows>> = (0..rows.len()).map(|_| None).collect();
     let mut first = 0;
     while first < order.len() {
@@ -95,7 +97,8 @@ fn column(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
             .take_while(|at| compare_plain(&keys.row(**at)[..partition_keys], own).is_eq())
             .count();
         let partition = &order[first..first + length];
-        over_partition(window, rows, &keys, partition, run, &mut found)?;
+        over_partition(window, rows, &keys, partition, run, &mut found).await?;
+        run.pause(length).await;
         first += length;
     }
     let mut values = Rows::new(1);
@@ -106,10 +109,11 @@ fn column(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
 }
 
 /// What each row is partitioned and ordered by.
-fn keys(window: &Window, rows: &Rows, run: &Run<'_>, scratch: &Scratch) -> Result<Rows> {
+async fn keys(window: &Window, rows: &Rows, run: &Run<'_>, scratch: &Scratch) -> Result<Rows> {
     let mut keys = Rows::new(window.partition.len() + window.order.len());
     let mut machine = run.machine(scratch);
-    for row in rows.iter() {
+    for (at, row) in rows.iter().enumerate() {
+        run.pause_after(at + 1).await;
         let programs = window
             .partition
             .iter()
@@ -124,7 +128,7 @@ fn compare_plain(left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
     types::compare::compare_rows(left, right)
 }
 
-fn over_partition(
+async fn over_partition(
     window: &Window,
     rows: &Rows,
     keys: &Rows,
@@ -136,6 +140,7 @@ fn over_partition(
     // Of each row, the first of those that are equal to it.
     let mut group_starts = vec![0];
     for at in 1..partition.len() {
+        run.pause_after(at).await;
         if compare_keys(&window.order, order_keys(at - 1), order_keys(at)).is_ne() {
             group_starts.push(at);
         }
@@ -147,7 +152,9 @@ fn over_partition(
         order_keys: &order_keys,
     };
     let mut group = 0;
+    let mut running = None;
     for at in 0..partition.len() {
+        run.pause_after(at + 1).await;
         if group_starts
             .get(group + 1)
             .is_some_and(|start| *start <= at)
@@ -155,7 +162,8 @@ fn over_partition(
             group += 1;
         }
         let scratch = Scratch::new();
-        let frame = frames.frame(at, group, run, &scratch)?;
+        let row = rows.row(partition[at]);
+        let frame = frames.frame(at, group, row, run, &scratch)?;
         let view = View {
             window,
             rows,
@@ -169,7 +177,7 @@ fn over_partition(
         };
         let value = match window.function.0.body {
             Body::Window(function) => call(function, &view)?,
-            Body::Aggregate(definition) => view.aggregate(definition)?,
+            Body::Aggregate(definition) => view.aggregate(definition, &mut running).await?,
             _ => {
                 return Err(SqlError::new(
                     SqlState::INTERNAL_ERROR,
@@ -202,11 +210,14 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
         &self,
         at: usize,
         group: usize,
+        row: &[Value<'_>],
         run: &Run<'_>,
         scratch: &Scratch,
-    ) -> Result<std::ops::Range<usize>> {
-        let start = self.bound(&self.window.start, at, group, true, run, scratch)?;
-        let end = self.bound(&self.window.end, at, group, false, run, scratch)?;
+    ) -> Result<Range<usize>> {
+        let start = distance(&self.window.start, row, run, scratch)?;
+        let end = distance(&self.window.end, row, run, scratch)?;
+        let start = self.bound(&self.window.start, start, at, group, true)?;
+        let end = self.bound(&self.window.end, end, at, group, false)?;
         Ok(start..end.max(start))
     }
 
@@ -218,13 +229,12 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
     fn bound(
         &self,
         bound: &Bound,
+        distance: Value<'_>,
         at: usize,
         group: usize,
         is_start: bool,
-        run: &Run<'_>,
-        scratch: &Scratch,
     ) -> Result<usize> {
-        let (program, forward) = match bound {
+        let forward = match bound {
             Bound::UnboundedPreceding => return Ok(0),
             Bound::UnboundedFollowing => return Ok(self.rows),
             Bound::CurrentRow => {
@@ -235,10 +245,9 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
                     (_, false) => self.group_start(group + 1),
                 });
             }
-            Bound::Preceding(program) => (program, false),
-            Bound::Following(program) => (program, true),
+            Bound::Preceding(_) => false,
+            Bound::Following(_) => true,
         };
-        let distance = program.run(&mut run.machine(scratch), &[])?;
         if self.window.units == FrameUnits::Range {
             return self.ranged(distance, forward, at, group, is_start);
         }
@@ -327,6 +336,23 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
     }
 }
 
+/// How far a bound is, if it is not where it is anyway: the same for all rows.
+fn distance<'v>(
+    bound: &'v Bound,
+    row: &[Value<'v>],
+    run: &'v Run<'_>,
+    scratch: &'v Scratch,
+) -> Result<Value<'v>> {
+    match bound {
+        Bound::Preceding(program) | Bound::Following(program) => {
+            program.run(&mut run.machine(scratch), row)
+        }
+        Bound::UnboundedPreceding | Bound::CurrentRow | Bound::UnboundedFollowing => {
+            Ok(Value::Null)
+        }
+    }
+}
+
 /// A value so far up or down.
 fn moved<'v>(value: Value<'v>, distance: Value<'v>, adds: bool) -> Result<Value<'v>> {
     let negative = || {
@@ -393,7 +419,7 @@ struct View<'a> {
     at: usize,
     group: usize,
     group_starts: &'a [usize],
-    frame: std::ops::Range<usize>,
+    frame: Range<usize>,
     run: &'a Run<'a>,
     scratch: &'a Scratch,
 }
@@ -403,12 +429,28 @@ impl<'a> View<'a> {
         self.rows.row(self.partition[row])
     }
 
-    fn aggregate(&self, definition: &'static Definition) -> Result<Value<'a>> {
+    /// An aggregate over the frame. Where frames only grow, as they mostly do, it goes on from what
+    /// it had `running` for the row before.
+    async fn aggregate(
+        &self,
+        definition: &'static Definition,
+        running: &mut Option<(Range<usize>, State)>,
+    ) -> Result<Value<'a>> {
         let mut context = self.run.context(self.scratch);
         context.argument_types = &self.window.argument_types;
         let mut machine = self.run.machine(self.scratch);
-        let mut state = (definition.start)();
-        for row in self.frame.clone() {
+        let (mut done, mut state) = match running.take() {
+            Some((done, state)) if done.start == self.frame.start && done.end <= self.frame.end => {
+                (done, state)
+            }
+            _ => (self.frame.start..self.frame.start, (definition.start)()),
+        };
+        while done.end < self.frame.end {
+            let row = done.end;
+            done.end += 1;
+            if row.is_multiple_of(BATCH_ROWS) {
+                self.run.pause(BATCH_ROWS).await;
+            }
             let values = self.values_at(row);
             if let Some(filter) = &self.window.filter
                 && !filter.holds(&mut machine, values)?
@@ -426,8 +468,11 @@ impl<'a> View<'a> {
             }
             (definition.accumulate)(&context, &mut state, &arguments)?;
         }
-        // The state ends here; what it gives has to be in the arena.
-        (definition.finish)(&context, &state, &[]).map(|value| value.copied(self.scratch))
+        // The state does not last as long; what it gives has to be in the arena.
+        let value = (definition.finish)(&context, &state, &[]);
+        let value = value.map(|value| value.copied(self.scratch));
+        *running = Some((done, state));
+        value
     }
 }
 

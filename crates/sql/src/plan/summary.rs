@@ -89,8 +89,8 @@ impl Lowering {
                 partition: self.programs(&call.window.partition, &node.layout)?,
                 order: self.sort_keys(&call.window.order, &node.layout)?,
                 units: call.window.frame.units,
-                start: self.bound(&call.window.frame.start)?,
-                end: self.bound(&call.window.frame.end)?,
+                start: self.bound(&call.window.frame.start, &node.layout)?,
+                end: self.bound(&call.window.frame.end, &node.layout)?,
             });
         }
         let mut layout = node.layout;
@@ -104,8 +104,9 @@ impl Lowering {
         })
     }
 
-    pub(super) fn bound(&self, bound: &FrameBound) -> Result<Bound> {
-        let program = |distance| self.program(distance, &Layout::default());
+    /// A bound, of which the distance may be a subquery's column.
+    pub(super) fn bound(&self, bound: &FrameBound, layout: &Layout) -> Result<Bound> {
+        let program = |distance| self.program(distance, layout);
         Ok(match bound {
             FrameBound::UnboundedPreceding => Bound::UnboundedPreceding,
             FrameBound::Preceding(distance) => Bound::Preceding(program(distance)?),

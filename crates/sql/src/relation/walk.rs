@@ -284,6 +284,26 @@ impl Relation {
 }
 
 impl Applied {
+    /// The columns of the rows around it that it is computed from.
+    pub(crate) fn outer_columns(&self) -> BTreeSet<ColumnId> {
+        match self {
+            Applied::Query(subquery) => {
+                let mut columns = subquery.relation.outer_columns();
+                if let SubqueryKind::Any(tests) = &subquery.kind {
+                    let own = subquery.relation.columns();
+                    let tested = tests.iter().flat_map(Expression::columns);
+                    columns.extend(tested.filter(|id| !own.contains(id)));
+                }
+                columns
+            }
+            Applied::Call(call) => call
+                .arguments
+                .iter()
+                .flat_map(Expression::columns)
+                .collect(),
+        }
+    }
+
     /// The column that it leaves.
     pub(crate) fn column(&self) -> ColumnId {
         match self {

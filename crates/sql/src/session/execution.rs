@@ -12,7 +12,7 @@ use types::{Result, SqlError, SqlState, Value};
 use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
     catalog::{Catalog, from_engine},
-    execute::{Counters, KeyChanges, Opened, Run, SharedRows},
+    execute::{BATCH_ROWS, Counters, KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
     system::Lookup,
 };
@@ -126,7 +126,7 @@ impl Session {
             count += rows as u64;
             execution.taken += rows;
             sink.drain().await?;
-            run.pause().await;
+            run.pause(BATCH_ROWS).await;
         }
         if !execution.is_over && execution.seeing.is_none() {
             execution.seeing = Some(snapshot.keep());
@@ -162,7 +162,7 @@ impl Session {
             },
             advisory: &self.advisory,
             key_changes,
-            batches: &self.batches,
+            looked_at: &self.looked_at,
             is_sequential: self.effects.is_sequential,
         }
     }

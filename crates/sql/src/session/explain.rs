@@ -11,7 +11,7 @@ use super::{Field, ResultRow, Session, Sink, Tag, query::kind_of};
 use crate::{
     bind::{Binder, Parameters},
     catalog::{Catalog, from_engine},
-    execute::{KeyChanges, Measurements, Opened, SharedRows},
+    execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows},
     explain::{Names, Told, describe, json, lines},
     parse::Source,
     plan,
@@ -135,8 +135,8 @@ impl Session {
             let mut batch = Rows::new(opened.width());
             while opened.next(&run, &mut batch).await? {
                 batch.clear();
-                // It is heard when it is to be given up.
                 sink.drain().await?;
+                run.pause(BATCH_ROWS).await;
             }
             drop(opened);
             drop(snapshot);

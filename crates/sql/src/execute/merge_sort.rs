@@ -1,0 +1,60 @@
+//! Sorting that gives way to other tasks, and to whoever wants the statement to be given up: pieces
+//! of a turn's length are sorted by themselves and then merged. What is equal stays in its order.
+
+use std::cmp::Ordering;
+
+use super::{ROWS_PER_TURN, Run};
+
+/// Sorts items.
+pub(super) async fn sort_by<T: Copy>(
+    items: &mut Vec<T>,
+    run: &Run<'_>,
+    mut compare: impl FnMut(&T, &T) -> Ordering,
+) {
+    for piece in items.chunks_mut(ROWS_PER_TURN) {
+        piece.sort_by(&mut compare);
+        run.pause(piece.len()).await;
+    }
+    let mut sorted = ROWS_PER_TURN;
+    if items.len() <= sorted {
+        return;
+    }
+    let mut merged = Vec::with_capacity(items.len());
+    while sorted < items.len() {
+        for pair in items.chunks(sorted.saturating_mul(2)) {
+            let (left, right) = pair.split_at(sorted.min(pair.len()));
+            merge(left, right, &mut merged, run, &mut compare).await;
+        }
+        std::mem::swap(items, &mut merged);
+        merged.clear();
+        sorted = sorted.saturating_mul(2);
+    }
+}
+
+/// Adds the items of two sorted lists to `merged`.
+async fn merge<T: Copy>(
+    mut left: &[T],
+    mut right: &[T],
+    merged: &mut Vec<T>,
+    run: &Run<'_>,
+    compare: &mut impl FnMut(&T, &T) -> Ordering,
+) {
+    let is_sorted = match (left.last(), right.first()) {
+        (Some(last), Some(first)) => compare(first, last).is_ge(),
+        _ => true,
+    };
+    if !is_sorted {
+        while let ([of_left, left_rest @ ..], [of_right, right_rest @ ..]) = (left, right) {
+            if compare(of_right, of_left).is_lt() {
+                merged.push(*of_right);
+                right = right_rest;
+            } else {
+                merged.push(*of_left);
+                left = left_rest;
+            }
+            run.pause_after(merged.len()).await;
+        }
+    }
+    merged.extend_from_slice(left);
+    merged.extend_from_slice(right);
+}
