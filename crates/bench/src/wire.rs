@@ -42,7 +42,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 pub(crate) use self::decimal::Decimal;
-pub(crate) use self::drive::{Client, Done};
+pub(crate) use self::drive::{Client, Done, level};
 pub use self::launch::{Launched, start_postgres, start_weft};
 pub(crate) use self::load::Rows;
 pub use self::report::report;

@@ -20,6 +20,8 @@ Workloads:
   select-only  pgbench's: an account's balance by its key
   tpcb         pgbench's: account, teller and branch changed, a line of history
   tpcc         TPC-C's five transactions, and its twelve conditions afterwards
+  tpcc-pipelined  the same by clients that send statements together that do not need each other's
+               answers
   scan         a table filtered and summed up, by one client
   join         three tables joined and grouped, by one client
   index-join   a tenth of a table's rows found by the keys of another, by one client

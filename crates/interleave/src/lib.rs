@@ -28,6 +28,7 @@
 
 mod config;
 mod group;
+mod group_choice;
 mod inbox;
 mod injection;
 mod interleaver;
@@ -56,6 +57,7 @@ mod worker;
 
 pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, VISIT_DELAY_US_MAX, WorkerConfig};
 pub use group::{GroupTouch, Grouped, together};
+pub use group_choice::GroupChoice;
 #[cfg(feature = "simulation")]
 pub use injection::{is_injected, passed, with_injector};
 pub use interleaver::{Costs, Interleaver};

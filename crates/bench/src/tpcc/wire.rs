@@ -5,25 +5,30 @@
 //! of `consistency.rs`; here are only the statements. Money is `numeric(12, 2)`, as the standard
 //! has it. A payment has no key, which the standard allows; the conditions count them all.
 //!
-//! Every statement is prepared, and sent when the one before it is answered.
+//! Every statement is prepared. It is sent when the one before it is answered; or, where the client
+//! pipelines, together with those that do not need each other's answers, as drivers offer it.
 
 mod conditions;
+mod connection;
 pub(crate) mod ledger;
 mod load;
 mod schema;
 mod session;
 mod statements;
+mod transactions;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use self::connection::Connection;
 use self::ledger::Ledger;
 pub(crate) use self::session::Session;
 use super::population::Population;
 use super::settings::Settings;
 use super::terminal::Terminal;
 use crate::Result;
+use crate::measure::Isolation;
 use crate::progress::Step;
-use crate::wire::{Client, Decimal, Workload, failed};
+use crate::wire::{Client, Decimal, Server, Workload, failed, level};
 
 /// Cents.
 type Money = Decimal<2>;
@@ -34,12 +39,15 @@ type Rate = Decimal<4>;
 pub(crate) struct Wire {
     settings: Settings,
     population: Population,
+    is_pipelined: bool,
     next_terminal: AtomicU64,
 }
 
 impl Wire {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    /// With clients that pipeline, or not.
+    pub(crate) fn new(settings: &Settings, is_pipelined: bool) -> Self {
         Self {
+            is_pipelined,
             settings: settings.clone(),
             population: Population::of(settings),
             next_terminal: AtomicU64::new(1),
@@ -49,18 +57,24 @@ impl Wire {
     /// A client, which writes down in the ledger what it commits, if it is told to.
     pub(crate) fn session(
         &self,
-        mut connection: postgres::Client,
+        server: &Server,
+        isolation: Isolation,
         number: u64,
         seed: u64,
         has_ledger: bool,
-    ) -> Result<Session, postgres::Error> {
+    ) -> Result<Session> {
+        let connection = Connection::new(server)?;
+        let set = level(isolation);
+        let is_set = connection.wait(connection.command(&set));
+        is_set.map_err(failed)?;
         // Relaxed: a number, no data is published through it.
         let terminal = self.next_terminal.fetch_add(1, Ordering::Relaxed);
         let population = self.population;
         let terminal = Terminal::new(&self.settings, population, terminal, number as usize, seed);
-        let ledger = has_ledger.then(|| Ledger::prepare(&mut connection, number));
+        let ledger = has_ledger.then(|| Ledger::prepare(&connection, number));
+        let ledger = ledger.transpose().map_err(failed)?;
         let districts = population.scale.districts;
-        Session::new(connection, terminal, districts, ledger.transpose()?)
+        Session::new(connection, terminal, districts, self.is_pipelined, ledger).map_err(failed)
     }
 
     /// Orders and payments that the tables have beyond those that were loaded.
@@ -79,7 +93,8 @@ impl Wire {
 impl Workload for Wire {
     fn name(&self) -> String {
         let warehouses = self.settings.warehouses;
-        format!("{} of {warehouses}", self.settings.mix_name())
+        let pipelined = if self.is_pipelined { ", pipelined" } else { "" };
+        format!("{} of {warehouses}{pipelined}", self.settings.mix_name())
     }
 
     fn clients(&self) -> u16 {
@@ -100,13 +115,12 @@ impl Workload for Wire {
 
     fn client(
         &self,
-        connection: postgres::Client,
+        server: &Server,
+        isolation: Isolation,
         number: u64,
         seed: u64,
     ) -> Result<Box<dyn Client>> {
-        let session = self
-            .session(connection, number, seed, false)
-            .map_err(failed)?;
+        let session = self.session(server, isolation, number, seed, false)?;
         Ok(Box::new(session))
     }
 

@@ -27,7 +27,7 @@ use std::{fmt, thread};
 
 use serde::Serialize;
 
-use super::drive::{Client as _, Done, is_retryable, set_level};
+use super::drive::{Client as _, Done, is_retryable};
 use super::launch::spawn_weft;
 use super::server::Server;
 use super::workload::{Workload as _, failed};
@@ -100,7 +100,7 @@ pub fn run(
     progress: &Progress,
 ) -> Result<Crashes> {
     plan.tpcc.check()?;
-    let wire = Wire::new(&plan.tpcc);
+    let wire = Wire::new(&plan.tpcc, false);
     let (mut process, mut server) = spawn_weft(serve()?, &plan.directory).map(running)?;
     {
         let step = progress.step("loading", wire.rows());
@@ -189,11 +189,8 @@ fn work_and_kill(
 ) -> Result<Vec<String>> {
     let mut sessions = Vec::new();
     for number in 0..u64::from(plan.clients) {
-        let mut connection = server.connect()?;
-        set_level(&mut connection, plan.isolation)?;
         let seed = plan.seed.wrapping_add(u64::from(kill));
-        let session = wire.session(connection, number, seed, true);
-        sessions.push(session.map_err(failed)?);
+        sessions.push(wire.session(server, plan.isolation, number, seed, true)?);
     }
     let is_hasty = plan.is_hasty;
     let wrong = thread::scope(|scope| {

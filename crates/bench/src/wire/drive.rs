@@ -57,9 +57,8 @@ pub(super) fn run(
     repeat: u64,
 ) -> Result<Run> {
     let clients = (0..u64::from(clients)).map(|number| {
-        let mut connection = server.connect()?;
-        set_level(&mut connection, settings.isolation)?;
-        workload.client(connection, number, settings.seed.wrapping_add(repeat))
+        let seed = settings.seed.wrapping_add(repeat);
+        workload.client(server, settings.isolation, number, seed)
     });
     let clients: Vec<Box<dyn Client>> = clients.collect::<Result<_>>()?;
     let start = Barrier::new(clients.len() + 1);
@@ -144,12 +143,12 @@ pub(super) fn is_retryable(error: &postgres::Error) -> bool {
     )
 }
 
-pub(super) fn set_level(connection: &mut postgres::Client, level: Isolation) -> Result<()> {
+/// Has transactions that begin from now on have a level.
+pub(crate) fn level(level: Isolation) -> String {
     let level = match level {
         Isolation::ReadCommitted => "read committed",
         Isolation::Snapshot => "repeatable read",
         Isolation::Serializable => "serializable",
     };
-    let set = format!("set default_transaction_isolation = '{level}'");
-    connection.batch_execute(&set).map_err(failed)
+    format!("set default_transaction_isolation = '{level}'")
 }

@@ -7,8 +7,10 @@ use postgres::Statement;
 
 use super::drive::{Client, Done};
 use super::load::Rows;
+use super::server::Server;
 use super::workload::{Workload, failed};
 use crate::Result;
+use crate::measure::Isolation;
 use crate::progress::Step;
 
 /// Different values of the column that the scan filters by.
@@ -219,7 +221,14 @@ impl Workload for Queries {
         }
     }
 
-    fn client(&self, mut connection: postgres::Client, _: u64, _: u64) -> Result<Box<dyn Client>> {
+    fn client(
+        &self,
+        server: &Server,
+        isolation: Isolation,
+        _: u64,
+        _: u64,
+    ) -> Result<Box<dyn Client>> {
+        let mut connection = server.connect_at(isolation)?;
         let statement = connection.prepare(&self.query.text()).map_err(failed)?;
         Ok(Box::new(Asking {
             connection,

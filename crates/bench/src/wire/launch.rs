@@ -11,7 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use postgres::{Config, NoTls};
+use postgres::NoTls;
+use tokio_postgres::Config;
 
 use super::server::Server;
 use crate::machine::memory_available_bytes;
@@ -156,6 +157,7 @@ pub fn start_postgres(programs: Option<&Path>, directory: &Path) -> Result<Launc
         _place: place,
     };
     let until = Instant::now() + READY_WITHIN;
+    let config = postgres::Config::from(config);
     while let Err(error) = config.connect(NoTls) {
         let has_ended = !matches!(launched.child.try_wait(), Ok(None));
         if has_ended || Instant::now() > until {

@@ -4,9 +4,11 @@ use postgres::{Statement, Transaction};
 
 use super::drive::{Client, Done};
 use super::load::Rows;
+use super::server::Server;
 use super::workload::{Protocol, Workload, failed};
 use crate::Result;
 use crate::distribution::{Rng, below, rng};
+use crate::measure::Isolation;
 use crate::progress::Step;
 
 /// Rows for each unit of scale.
@@ -86,10 +88,12 @@ impl Workload for Pgbench {
 
     fn client(
         &self,
-        mut connection: postgres::Client,
+        server: &Server,
+        isolation: Isolation,
         number: u64,
         seed: u64,
     ) -> Result<Box<dyn Client>> {
+        let mut connection = server.connect_at(isolation)?;
         let random = rng(seed, number);
         let scale = self.scale;
         let statements = match (self.transactions, self.protocol) {

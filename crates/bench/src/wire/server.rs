@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use postgres::config::Host;
-use postgres::{Client, Config, NoTls};
+use postgres::{Client, NoTls};
+use tokio_postgres::Config;
 
-use super::cpu;
+use super::{cpu, drive::level, failed};
+use crate::measure::Isolation;
 use crate::{Error, Result};
 
 /// Where a server is, what it is called, and whose processor time is its.
@@ -61,12 +63,26 @@ impl Server {
         &self.name
     }
 
+    /// How it is reached.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// A connection whose transactions have a level.
+    pub(super) fn connect_at(&self, isolation: Isolation) -> Result<Client> {
+        let mut connection = self.connect()?;
+        let set = connection.batch_execute(&level(isolation));
+        set.map_err(failed)?;
+        Ok(connection)
+    }
+
     /// A connection to it.
     ///
     /// # Errors
     /// [`Error::Run`] when it cannot be reached.
     pub fn connect(&self) -> Result<Client> {
-        self.config
+        let config = postgres::Config::from(self.config.clone());
+        config
             .connect(NoTls)
             .map_err(|error| Error::run(format!("cannot connect to {}: {error}", self.name)))
     }
@@ -77,7 +93,7 @@ impl Server {
     }
 
     /// An error with its name.
-    pub(super) fn says(&self, error: &Error) -> Error {
+    pub(crate) fn says(&self, error: &Error) -> Error {
         Error::run(format!("{}: {error}", self.name))
     }
 }

@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::drive::Client;
 use super::facts::{FactQuery, Facts};
 use super::pgbench::{Pgbench, Transactions};
+use super::server::Server;
 use super::{Settings, facts};
+use crate::measure::Isolation;
 use crate::progress::Step;
 use crate::tpcc;
 use crate::{Error, Result};
@@ -32,7 +34,8 @@ pub(crate) trait Workload: Sync {
     /// A client of this number, on a connection of its own.
     fn client(
         &self,
-        connection: postgres::Client,
+        server: &Server,
+        isolation: Isolation,
         number: u64,
         seed: u64,
     ) -> Result<Box<dyn Client>>;
@@ -52,6 +55,8 @@ pub enum Kind {
     Tpcb,
     /// TPC-C's five transactions.
     Tpcc,
+    /// The same by clients that send statements together.
+    TpccPipelined,
     /// All rows of a table, filtered and summed up.
     Scan,
     /// Three tables joined and grouped.
@@ -62,11 +67,12 @@ pub enum Kind {
 
 impl Kind {
     /// Each with its name on the command line and in results.
-    const NAMES: [(Self, &str); 7] = [
+    const NAMES: [(Self, &str); 8] = [
         (Self::SelectOne, "select-one"),
         (Self::SelectOnly, "select-only"),
         (Self::Tpcb, "tpcb"),
         (Self::Tpcc, "tpcc"),
+        (Self::TpccPipelined, "tpcc-pipelined"),
         (Self::Scan, "scan"),
         (Self::Join, "join"),
         (Self::IndexJoin, "index-join"),
@@ -133,7 +139,8 @@ pub(super) fn all(settings: &Settings) -> Vec<Box<dyn Workload>> {
             Kind::SelectOne => all.push(facts(FactQuery::One)),
             Kind::SelectOnly => all.extend(pgbench(Transactions::SelectOnly)),
             Kind::Tpcb => all.extend(pgbench(Transactions::Tpcb)),
-            Kind::Tpcc => all.push(Box::new(tpcc::Wire::new(&settings.tpcc))),
+            Kind::Tpcc => all.push(Box::new(tpcc::Wire::new(&settings.tpcc, false))),
+            Kind::TpccPipelined => all.push(Box::new(tpcc::Wire::new(&settings.tpcc, true))),
             Kind::Scan => all.push(facts(FactQuery::Scan)),
             Kind::Join => all.push(facts(FactQuery::Join)),
             Kind::IndexJoin => all.push(facts(FactQuery::IndexJoin)),

@@ -3,11 +3,14 @@
 //! They are a *group* (`interleave::together`): they overlap each other's cache misses within
 //! one turn of the transaction, at less than what it costs to resume it for each. Between
 //! groups the others of the worker have their turn. Where nothing misses, and under policies
-//! that do not suspend, they run one after the other.
+//! that do not suspend, they run one after the other: the worker's own choice, or, for who looks
+//! up many keys at once, that of a [`GroupChoice`].
 
-use std::cell::RefCell;
+use std::{cell::RefCell, time::Instant};
 
-use interleave::{Grouped, Nested, Policy, Prefetching, run_inline, together, yield_now};
+use interleave::{
+    GroupChoice, Grouped, Nested, Policy, Prefetching, run_inline, together, yield_now,
+};
 
 use super::{Statement, Transaction, read::Name};
 use crate::{
@@ -37,6 +40,33 @@ impl Transaction {
         &self,
         table: &Table,
         keys: impl ExactSizeIterator<Item = K>,
+        read: impl FnMut(usize, &[u8]),
+    ) -> Result<usize, Error> {
+        self.multi_get_in_groups::<P, K>(table, keys, None, read)
+            .await
+    }
+
+    /// The same for who looks up so many keys, perhaps in several calls, that `choice` finds out
+    /// whether groups are worth their switches, whatever else the worker has to do.
+    ///
+    /// # Errors
+    /// As for [`Transaction::multi_get`].
+    pub async fn multi_get_by_choice<P: Policy, K: AsRef<[u8]>>(
+        &self,
+        table: &Table,
+        keys: impl ExactSizeIterator<Item = K>,
+        choice: &mut GroupChoice,
+        read: impl FnMut(usize, &[u8]),
+    ) -> Result<usize, Error> {
+        self.multi_get_in_groups::<P, K>(table, keys, Some(choice), read)
+            .await
+    }
+
+    async fn multi_get_in_groups<P: Policy, K: AsRef<[u8]>>(
+        &self,
+        table: &Table,
+        keys: impl ExactSizeIterator<Item = K>,
+        mut choice: Option<&mut GroupChoice>,
         mut read: impl FnMut(usize, &[u8]),
     ) -> Result<usize, Error> {
         let statement = self.statement(table)?;
@@ -44,15 +74,24 @@ impl Transaction {
         reads.set(reads.get() + keys.len() as u64);
         let (mut found, mut keys) = (0, keys.enumerate());
         while keys.len() > 0 {
+            let left = keys.len();
             let group = keys.by_ref().take(GROUP_KEYS);
             let (mut later, suspends) = (Vec::new(), P::MAY_SUSPEND && P::suspends());
+            let is_grouped = match &choice {
+                Some(choice) => choice.interleaves(),
+                None => suspends,
+            };
+            let began = choice.as_ref().map(|_| Instant::now());
             found += if !P::MAY_SUSPEND {
                 statement.read_group::<P, K>(table, group, &mut read, &mut later)?
-            } else if suspends {
+            } else if is_grouped {
                 statement.read_group::<Grouped, K>(table, group, &mut read, &mut later)?
             } else {
                 statement.read_group::<Prefetching, K>(table, group, &mut read, &mut later)?
             };
+            if let (Some(choice), Some(began)) = (&mut choice, began) {
+                choice.note(began.elapsed(), left - keys.len());
+            }
             if !later.is_empty() {
                 found += Nested::new(statement.read_later(table, later, &mut read)).await?;
             } else if suspends {

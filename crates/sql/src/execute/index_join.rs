@@ -2,7 +2,7 @@
 //! cache misses overlap (paper 003).
 
 use engine::Direction;
-use interleave::{Interleaved, Sequential};
+use interleave::{GroupChoice, Interleaved, Sequential};
 use std::ops::{Bound, ControlFlow, Range};
 use types::{Result, Scratch};
 
@@ -26,6 +26,8 @@ pub(super) struct IndexJoining<'p> {
     /// Pairs to be handed over: a row of the batch, and one that was found.
     pairs: Vec<(u32, u32)>,
     next: usize,
+    /// Whether lookups are worth interleaving.
+    choice: GroupChoice,
     /// Rows of the outer batch that are looked up at once.
     slice: usize,
     scratch: Scratch,
@@ -40,6 +42,7 @@ impl<'p> IndexJoining<'p> {
             found: Rows::new(width),
             pairs: Vec::new(),
             next: 0,
+            choice: GroupChoice::default(),
             slice: usize::MAX,
             scratch: Scratch::new(),
         }
@@ -131,8 +134,9 @@ impl<'p> IndexJoining<'p> {
                     .await
             }
             false => {
+                let choice = &mut self.choice;
                 reads
-                    .multi_get::<Interleaved, _>(table, keys.iter(), visit)
+                    .multi_get_by_choice::<Interleaved, _>(table, keys.iter(), choice, visit)
                     .await
             }
         };

@@ -3,8 +3,9 @@
 //! of them are there.
 
 use postgres::types::ToSql;
-use postgres::{Client, Error, Statement, Transaction};
+use postgres::{Client, Error, Statement};
 
+use super::connection::{Connection, Sent};
 use crate::tpcc::mix::Kind;
 
 /// Kinds of transactions.
@@ -53,22 +54,19 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn prepare(connection: &mut Client, client: u64) -> Result<Self, Error> {
+    pub(super) fn prepare(connection: &Connection, client: u64) -> Result<Self, Error> {
         let text = "update ledger set committed = committed + 1 where client = $1 and kind = $2";
         Ok(Self {
-            statement: connection.prepare(text)?,
+            statement: connection.wait(connection.prepare(text))?,
             client: client as i32,
         })
     }
 
     /// One more, if the transaction commits.
-    pub(super) fn count(
-        &self,
-        transaction: &mut Transaction<'_>,
-        kind: usize,
-    ) -> Result<(), Error> {
-        let key: [&(dyn ToSql + Sync); 2] = [&self.client, &(kind as i32)];
-        transaction.execute(&self.statement, &key)?;
-        Ok(())
+    pub(super) fn count<'s>(&'s self, connection: &'s Connection, kind: usize) -> Sent<'s> {
+        connection.statement(
+            &self.statement,
+            vec![self.client.into(), (kind as i32).into()],
+        )
     }
 }

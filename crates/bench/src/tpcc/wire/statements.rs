@@ -1,6 +1,8 @@
 //! The statements of the five transactions, prepared.
 
-use postgres::{Client, Error, Statement};
+use postgres::{Error, Statement};
+
+use super::connection::Connection;
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident: $text:literal;)*) => {
@@ -13,8 +15,12 @@ macro_rules! statements {
 
         impl Statements {
             /// Prepares all.
-            pub(super) fn prepare(connection: &mut Client, districts: u8) -> Result<Self, Error> {
-                let take_stock = (1..=districts).map(|district| {
+            pub(super) async fn prepare(
+                connection: &Connection,
+                districts: u8,
+            ) -> Result<Self, Error> {
+                let mut take_stock = Vec::new();
+                for district in 1..=districts {
                     let text = format!(
                         "update stock set s_quantity = case when s_quantity >= $3 + 10 \
                          then s_quantity - $3 else s_quantity + 91 - $3 end, \
@@ -22,10 +28,9 @@ macro_rules! statements {
                          s_remote_cnt = s_remote_cnt + $4 where s_w_id = $1 and s_i_id = $2 \
                          returning s_quantity, s_dist_{district:02}, s_data"
                     );
-                    connection.prepare(&text)
-                });
-                let take_stock = take_stock.collect::<Result<_, _>>()?;
-                Ok(Self { $($name: connection.prepare($text)?,)* take_stock })
+                    take_stock.push(connection.prepare(&text).await?);
+                }
+                Ok(Self { $($name: connection.prepare($text).await?,)* take_stock })
             }
         }
     };
@@ -67,7 +72,8 @@ statements! {
 
     oldest_open: "select no_o_id from new_order where no_w_id = $1 and no_d_id = $2 \
         order by no_o_id limit 1";
-    close_order: "delete from new_order where no_w_id = $1 and no_d_id = $2 and no_o_id = $3";
+    close_order: "delete from new_order where no_w_id = $1 and no_d_id = $2 and no_o_id = $3 \
+        returning no_o_id";
     assign_carrier: "update orders set o_carrier_id = $4 \
         where o_w_id = $1 and o_d_id = $2 and o_id = $3 returning o_c_id";
     deliver_lines: "update order_line set ol_delivery_d = $4 \
@@ -75,7 +81,8 @@ statements! {
     amount_of_order: "select sum(ol_amount) from order_line \
         where ol_w_id = $1 and ol_d_id = $2 and ol_o_id = $3";
     charge_customer: "update customer set c_balance = c_balance + $4, \
-        c_delivery_cnt = c_delivery_cnt + 1 where c_w_id = $1 and c_d_id = $2 and c_id = $3";
+        c_delivery_cnt = c_delivery_cnt + 1 where c_w_id = $1 and c_d_id = $2 and c_id = $3 \
+        returning c_id";
 
     next_order: "select d_next_o_id from district where d_w_id = $1 and d_id = $2";
     running_short: "select count(distinct s_i_id) from order_line, stock \
