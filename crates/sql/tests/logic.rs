@@ -61,7 +61,8 @@ impl Weft {
                 }
                 // A text is a connection of its own in PostgreSQL; here one session goes on, so
                 // that its plans are used again.
-                bed.run("rollback; reset all").unwrap();
+                bed.run("rollback; reset all; deallocate all; close all")
+                    .unwrap();
             }
         });
         Weft {

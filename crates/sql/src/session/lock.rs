@@ -31,10 +31,8 @@ impl Session {
             let id = match found {
                 Relation::Table(table) => table.id,
                 Relation::View(_) => return Err(SqlError::unsupported("LOCK TABLE of a view")),
-                _ => {
-                    let message = format!("\"{}\" is not a table or view", written.name);
-                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
-                }
+                Relation::Index(..) => return Err(refused(&written.name, "indexes")),
+                Relation::Sequence(_) => return Err(refused(&written.name, "sequences")),
             };
             let Some(transaction) = &self.transaction else {
                 return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
@@ -47,4 +45,11 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// What is no table cannot be locked.
+fn refused(name: &str, kind: &str) -> SqlError {
+    let message = format!("cannot lock relation \"{name}\"");
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
+        .detail(format!("This operation is not supported for {kind}."))
 }

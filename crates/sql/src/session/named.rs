@@ -110,6 +110,12 @@ impl Session {
         source: &Source<'_>,
     ) -> Result<Rows> {
         let types = prepared.parameter_types();
+        let mut values = Rows::new(types.len());
+        // As in PostgreSQL, nobody looks at arguments for a statement without parameters.
+        if types.is_empty() {
+            values.push([]);
+            return Ok(values);
+        }
         if arguments.len() != types.len() {
             let message = format!("wrong number of parameters for prepared statement \"{name}\"");
             let detail = format!(
@@ -118,11 +124,6 @@ impl Session {
                 arguments.len()
             );
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message).detail(detail));
-        }
-        let mut values = Rows::new(types.len());
-        if types.is_empty() {
-            values.push([]);
-            return Ok(values);
         }
         let catalog = self.changes.catalog();
         let mut none = Parameters::default();
