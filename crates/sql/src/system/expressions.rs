@@ -52,8 +52,8 @@ pub(super) fn shown(
     ty: Option<Type>,
 ) -> Shown {
     let as_written = || Shown {
-        plain: expression.text.to_string(),
-        pretty: expression.text.to_string(),
+        plain: with_names(catalog, &expression.text),
+        pretty: with_names(catalog, &expression.text),
         columns: Vec::new(),
     };
     // These are calls of functions to everybody else.
@@ -98,6 +98,29 @@ pub(super) fn shown(
         },
         _ => as_written(),
     }
+}
+
+/// A text with the names of relations, which are kept as numbers (`session/stored_text.rs`).
+fn with_names(catalog: &Catalog, text: &str) -> String {
+    const CAST: &str = "'::regclass";
+    let mut named = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(end) = rest.find(CAST) {
+        let (before, after) = rest.split_at(end);
+        let start = before.rfind('\'').map_or(0, |quote| quote + 1);
+        let (before, kept) = before.split_at(start);
+        let name = kept.parse().ok();
+        let name = name.and_then(|number| types::Names::relation_name(catalog, number));
+        named.push_str(before);
+        match name {
+            Some(name) => named.push_str(&name.replace('\'', "''")),
+            None => named.push_str(kept),
+        }
+        named.push_str(CAST);
+        rest = &after[CAST.len()..];
+    }
+    named.push_str(rest);
+    named
 }
 
 /// What stands around an expression, as far as that asks for parentheses.
