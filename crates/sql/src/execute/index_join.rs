@@ -102,24 +102,26 @@ impl<'p> IndexJoining<'p> {
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
         let scan = &self.join.scan;
-        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(outer.len());
-        let mut rows = Vec::with_capacity(outer.len());
+        // One behind the other, and of each its row and where it is.
+        let mut bytes = Vec::new();
+        let mut keys: Vec<(u32, Range<usize>)> = Vec::with_capacity(outer.len());
         {
             let mut machine = run.machine(&self.scratch);
             for at in outer {
-                if let Some(key) = range.point(&mut machine, self.outer.batch.row(at))? {
-                    keys.push(key);
-                    rows.push(at as u32);
+                let begin = bytes.len();
+                if range.point_into(&mut machine, self.outer.batch.row(at), &mut bytes)? {
+                    keys.push((at as u32, begin..bytes.len()));
                 }
             }
         }
+        let key = |(_, place): &(u32, Range<usize>)| &bytes[place.clone()];
         let mut reader = Reader::new(scan, run, &self.scratch)?;
         let (scratch, found) = (&self.scratch, &mut self.found);
         let mut failure = None;
         let visit = |place: usize, record: &[u8]| {
             let number = found.len() as u32;
-            match reader.take(run, scratch, &keys[place], record, found) {
-                Ok(true) => candidates.push((rows[place], number)),
+            match reader.take(run, scratch, key(&keys[place]), record, found) {
+                Ok(true) => candidates.push((keys[place].0, number)),
                 Ok(false) => {}
                 Err(error) => {
                     failure.get_or_insert(error);
@@ -130,13 +132,13 @@ impl<'p> IndexJoining<'p> {
         let read = match run.is_sequential {
             true => {
                 reads
-                    .multi_get::<Sequential, _>(table, keys.iter(), visit)
+                    .multi_get::<Sequential, _>(table, keys.iter().map(key), visit)
                     .await
             }
             false => {
-                let choice = &mut self.choice;
+                let (choice, keys) = (&mut self.choice, keys.iter().map(key));
                 reads
-                    .multi_get_by_choice::<Interleaved, _>(table, keys.iter(), choice, visit)
+                    .multi_get_by_choice::<Interleaved, _>(table, keys, choice, visit)
                     .await
             }
         };

@@ -32,7 +32,22 @@ impl KeyRange {
         row: &[Value<'a>],
     ) -> Result<Option<Vec<u8>>> {
         let mut key = Vec::new();
-        Ok(self.equal_into(machine, row, &mut key)?.then_some(key))
+        Ok(self.point_into(machine, row, &mut key)?.then_some(key))
+    }
+
+    /// Appends the whole key, as [`KeyRange::point`]; whether it did.
+    pub(super) fn point_into<'a>(
+        &'a self,
+        machine: &mut Machine<'a>,
+        row: &[Value<'a>],
+        keys: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let before = keys.len();
+        let is_there = self.equal_into(machine, row, keys)?;
+        if !is_there {
+            keys.truncate(before);
+        }
+        Ok(is_there)
     }
 
     /// Appends what all keys begin with; false if there are none, because a value is NULL or
