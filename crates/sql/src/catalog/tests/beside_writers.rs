@@ -5,7 +5,7 @@ use std::{
     rc::Rc,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -18,12 +18,13 @@ use super::bed::{Bed, TEXT, begin, column, find, new_index, new_table};
 use crate::catalog::{Behavior, Catalogs, Ddl, ObjectId, Target, failure::from_engine};
 
 /// Writes rows that say under which definition they were written, until it is told to stop; how
-/// many.
+/// many. Counts itself in once it has written.
 async fn write(
     session: Rc<Session>,
     catalogs: Arc<Catalogs>,
     name: &str,
     stop: &AtomicBool,
+    begun: &AtomicU32,
     worker: u32,
 ) -> Result<u32> {
     let mut written = 0;
@@ -69,6 +70,9 @@ async fn write(
             "the definition has changed under a writer"
         );
         transaction.commit().await.map_err(from_engine)?;
+        if written == 3 {
+            begun.fetch_add(1, Ordering::Relaxed);
+        }
     }
     Ok(written)
 }
@@ -168,14 +172,20 @@ fn no_writer_goes_by_a_definition_that_is_not_in_force() {
     let mut bed = Bed::new();
     bed.table("t", &["a", "b"]);
     let stop = Arc::new(AtomicBool::new(false));
+    let begun = Arc::new(AtomicU32::new(0));
     let writers: Vec<_> = (0..2)
         .map(|worker| {
-            let stop = stop.clone();
+            let (stop, begun) = (stop.clone(), begun.clone());
             on_a_thread(&bed, async move |session, catalogs| {
-                write(session, catalogs, "t", &stop, worker).await
+                write(session, catalogs, "t", &stop, &begun, worker).await
             })
         })
         .collect();
+    // On a busy machine a writer's thread began when all changes had been made.
+    while begun.load(Ordering::Relaxed) < 2 {
+        assert!(!writers.iter().any(|writer| writer.is_finished()));
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let changer = on_a_thread(&bed, async |session, catalogs| {
         change(session, catalogs, 7).await
     });
@@ -184,10 +194,11 @@ fn no_writer_goes_by_a_definition_that_is_not_in_force() {
         .unwrap();
     let others = changer.join().unwrap().unwrap();
     stop.store(true, Ordering::Relaxed);
-    for writer in writers {
-        let written = writer.join().unwrap().unwrap();
-        assert!(written > 0, "it never came to write");
-    }
+    let written = writers
+        .into_iter()
+        .map(|writer| writer.join().unwrap().unwrap());
+    let written: u32 = written.sum();
+    assert!(written > 6, "nobody came to write beside the changes");
     assert!(changed > 10 && others > 10, "{changed}, {others}");
     let id: ObjectId = bed.find("t").unwrap();
     bed.check_indexes(id);
