@@ -1,4 +1,4 @@
-//! The comparison baselines answer as `get` does.
+//! The comparison baselines, and groups that are interleaved where that pays, answer as `get` does.
 #![cfg(feature = "baselines")]
 
 #[path = "common/in_memory.rs"]
@@ -6,10 +6,10 @@ mod in_memory;
 
 use engine::{DatabaseConfig, Isolation};
 use in_memory::in_memory;
-use interleave::{Sequential, run_inline};
+use interleave::{GroupChoice, Interleaved, Sequential, run_inline};
 
 #[test]
-fn amac_and_coroutine_groups_answer_as_single_gets_do() {
+fn amac_coroutine_and_chosen_groups_answer_as_single_gets_do() {
     let (session, table) = in_memory(DatabaseConfig::with_memory(64 << 20));
     let load = session.begin(Isolation::Snapshot).unwrap();
     let key = |i: u64| match i % 3 {
@@ -32,6 +32,8 @@ fn amac_and_coroutine_groups_answer_as_single_gets_do() {
     for i in (1..5000).step_by(10) {
         run_inline(open.upsert::<Sequential>(&table, &key(i), b"uncommitted")).unwrap();
     }
+    // It tries both ways first.
+    let mut choice = GroupChoice::default();
     for group in (0..5000).collect::<Vec<u64>>().chunks(10) {
         let keys: Vec<Vec<u8>> = group.iter().map(|&i| key(i)).collect();
         let single: Vec<Option<Vec<u8>>> = keys
@@ -52,5 +54,15 @@ fn amac_and_coroutine_groups_answer_as_single_gets_do() {
             .unwrap();
         assert_eq!(amac, single);
         assert_eq!(coroutines, single);
+        let mut chosen = vec![None; keys.len()];
+        let found = reader.multi_get_by_choice::<Interleaved, _>(
+            &table,
+            keys.iter(),
+            &mut choice,
+            |i, value| chosen[i] = Some(value.to_vec()),
+        );
+        let found = run_inline(found).unwrap();
+        assert_eq!(chosen, single);
+        assert_eq!(found, single.iter().flatten().count());
     }
 }
