@@ -175,17 +175,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Option<Definition>> {
         return Ok(Some(Definition::Comment { on, text }));
     }
     parser.expect_keyword_is(Keyword::ALTER)?;
-    let kinds = [
-        (Keyword::TABLE, ObjectKind::Table),
-        (Keyword::INDEX, ObjectKind::Index),
-        (Keyword::VIEW, ObjectKind::View),
-        (Keyword::SEQUENCE, ObjectKind::Sequence),
-        (Keyword::SCHEMA, ObjectKind::Schema),
-    ];
-    let found = kinds
-        .iter()
-        .find(|(keyword, _)| parser.parse_keyword(*keyword));
-    let Some((_, kind)) = found.copied() else {
+    let Some(kind) = object_kind(parser) else {
         return Ok(None);
     };
     let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
@@ -217,6 +207,20 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Option<Definition>> {
         }),
         ObjectKind::Index | ObjectKind::View | ObjectKind::Schema => None,
     })
+}
+
+/// Reads the kind of an object that ALTER and COMMENT name so, if there is one.
+fn object_kind(parser: &mut Parser<'_>) -> Option<ObjectKind> {
+    let kinds = [
+        (Keyword::TABLE, ObjectKind::Table),
+        (Keyword::INDEX, ObjectKind::Index),
+        (Keyword::VIEW, ObjectKind::View),
+        (Keyword::SEQUENCE, ObjectKind::Sequence),
+        (Keyword::SCHEMA, ObjectKind::Schema),
+    ];
+    let mut kinds = kinds.into_iter();
+    let found = kinds.find(|(keyword, _)| parser.parse_keyword(*keyword));
+    found.map(|(_, kind)| kind)
 }
 
 fn object_change(parser: &mut Parser<'_>) -> Parsed<Option<ObjectChange>> {

@@ -7,7 +7,7 @@ use sqlparser::{
     tokenizer::Token,
 };
 
-use super::{ObjectKind, Parsed, unexpected, word};
+use super::{ObjectKind, Parsed, object_kind, unexpected, word};
 
 /// What a comment is on.
 #[derive(Debug, Clone)]
@@ -26,18 +26,8 @@ pub(crate) enum Commented {
 /// Reads on behind COMMENT.
 pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<(Commented, Option<String>)> {
     parser.expect_keyword_is(Keyword::ON)?;
-    let kinds = [
-        (Keyword::TABLE, ObjectKind::Table),
-        (Keyword::INDEX, ObjectKind::Index),
-        (Keyword::VIEW, ObjectKind::View),
-        (Keyword::SEQUENCE, ObjectKind::Sequence),
-        (Keyword::SCHEMA, ObjectKind::Schema),
-    ];
-    let found = kinds
-        .iter()
-        .find(|(keyword, _)| parser.parse_keyword(*keyword));
-    let on = if let Some((_, kind)) = found {
-        Commented::Object(*kind, parser.parse_object_name(false)?)
+    let on = if let Some(kind) = object_kind(parser) {
+        Commented::Object(kind, parser.parse_object_name(false)?)
     } else if parser.parse_keyword(Keyword::COLUMN) {
         Commented::Column(parser.parse_object_name(false)?)
     } else if parser.parse_keyword(Keyword::TYPE) {
