@@ -11,7 +11,7 @@
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
-//! | joins: by hash, by lookup, by nesting | `hash_join.rs`, `index_join.rs`, `loop_join.rs` |
+//! | joins: by hash, by lookup, by nesting; what the first two hand over | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `pairs.rs` |
 //! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
 //! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
@@ -42,6 +42,7 @@ mod merge_sort;
 mod new_row;
 mod open;
 mod opened;
+mod pairs;
 mod partners;
 mod received;
 mod row_numbers;

@@ -220,7 +220,6 @@ pub(crate) struct HashJoin {
     pub(crate) probe_keys: Vec<Program>,
     pub(crate) build_keys: Vec<Program>,
     pub(crate) key_types: Vec<Type>,
-    pub(crate) probe_width: usize,
     pub(crate) build_width: usize,
     /// Over both rows, the probe's first.
     pub(crate) residual: Option<Program>,
@@ -247,7 +246,6 @@ impl HandedOn {
 pub(crate) struct IndexJoin {
     pub(crate) kind: JoinKind,
     pub(crate) outer: Box<Plan>,
-    pub(crate) outer_width: usize,
     pub(crate) scan: Scan,
     /// Over both rows, the outer's first.
     pub(crate) residual: Option<Program>,

@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use types::{Result, Scratch, Value, row::integer_of};
 
-use super::{BATCH_ROWS, Input, Operator, ROWS_PER_TURN, Run, Step, partners::Partners};
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    pairs::{Pairs, Sides, slice},
+    partners::Partners,
+};
 use crate::{
     plan::HashJoin,
     program::{Machine, Program},
@@ -28,9 +32,7 @@ pub(super) struct HashJoining<'p> {
     keys: Vec<(u32, i64)>,
     /// Rows with equal keys: of the probe's batch, and of the build side; in order.
     candidates: Vec<(u32, u32)>,
-    /// Those that were found to be pairs and not handed over.
-    pairs: Vec<(u32, u32)>,
-    next: usize,
+    pairs: Pairs,
     /// Rows of the probe's batch that are looked up at once.
     slice: usize,
     /// Rows of the build side without a partner were handed over up to here.
@@ -61,8 +63,7 @@ impl<'p> HashJoining<'p> {
             matched: Vec::new(),
             keys: Vec::new(),
             candidates: Vec::new(),
-            pairs: Vec::new(),
-            next: 0,
+            pairs: Pairs::default(),
             slice: usize::MAX,
             rest: 0,
             scratch: Scratch::new(),
@@ -161,63 +162,28 @@ impl<'p> HashJoining<'p> {
 
     /// Tells the pairs among the candidates for these rows.
     fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<()> {
-        let join = self.join;
-        self.pairs.clear();
-        self.next = 0;
-        if join.kind == JoinKind::Inner && join.residual.is_none() {
-            std::mem::swap(&mut self.pairs, &mut self.candidates);
-            return Ok(());
-        }
-        let mut machine = run.machine(&self.scratch);
-        let mut candidates = self.candidates.iter().copied().peekable();
-        let mut both = Vec::with_capacity(join.probe_width + join.build_width);
-        for at in rows {
-            let row = self.probe.batch.row(at);
-            let at = at as u32;
-            let mut found = false;
-            while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
-                if found && matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
-                    continue;
-                }
-                if let Some(residual) = &join.residual {
-                    let partner = self.partners.rows.row(number as usize);
-                    both.clear();
-                    both.extend_from_slice(row);
-                    both.extend_from_slice(&partner[..join.build_width]);
-                    if !residual.holds(&mut machine, &both)? {
-                        continue;
-                    }
-                }
-                found = true;
-                if let Some(matched) = self.matched.get_mut(number as usize) {
+        let sides = Sides {
+            left: &self.probe.batch,
+            right: &self.partners.rows,
+            right_width: self.join.build_width,
+        };
+        let matched = &mut self.matched;
+        self.pairs.tell(
+            (self.join.kind, self.join.residual.as_ref()),
+            (rows, sides),
+            &mut self.candidates,
+            (run, &self.scratch),
+            |number| {
+                if let Some(matched) = matched.get_mut(number as usize) {
                     *matched = true;
                 }
-                if !matches!(join.kind, JoinKind::Anti | JoinKind::Semi) {
-                    self.pairs.push((at, number));
-                }
-            }
-            let alone = match join.kind {
-                JoinKind::Left | JoinKind::Full | JoinKind::Anti => !found,
-                JoinKind::Semi => found,
-                JoinKind::Inner | JoinKind::Right => false,
-            };
-            if alone {
-                self.pairs.push((at, NO_ROW));
-            }
-        }
-        Ok(())
+            },
+        )
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
-        let handed_on = &self.join.handed_on;
-        let pairs = &self.pairs[self.next..];
-        let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
-        out.push_pairs(
-            (&self.probe.batch, &handed_on.left),
-            (&self.partners.rows, &handed_on.right),
-            pairs,
-        );
-        self.next += pairs.len();
+        let (left, right) = (&self.probe.batch, &self.partners.rows);
+        self.pairs.hand_over(left, right, &self.join.handed_on, out);
     }
 
     fn without_partner(&mut self, out: &mut Rows) {
@@ -237,12 +203,6 @@ impl<'p> HashJoining<'p> {
             &pairs,
         );
     }
-}
-
-/// How many rows to look up next, of which so many had so many candidates: about a turn's work.
-pub(super) fn slice(rows: usize, candidates: usize) -> usize {
-    let slice = (rows * ROWS_PER_TURN).checked_div(candidates);
-    slice.map_or(usize::MAX, |slice| slice.max(1))
 }
 
 /// Appends which of these rows of a batch have keys that are equal to those of which partners, in order.
@@ -295,7 +255,6 @@ impl Operator for HashJoining<'_> {
         self.matched.clear();
         self.candidates.clear();
         self.pairs.clear();
-        self.next = 0;
         self.rest = 0;
     }
 }

@@ -7,15 +7,14 @@ use std::ops::{Bound, ControlFlow, Range};
 use types::{Result, Scratch};
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
+    Input, Operator, Run, Step,
     errors::of_engine,
-    hash_join::slice,
+    pairs::{Pairs, Sides, slice},
     scan::{Reader, index_of},
 };
 use crate::{
     plan::{Access, IndexJoin, KeyRange},
-    relation::JoinKind,
-    rows::{NO_ROW, Rows},
+    rows::Rows,
 };
 
 pub(super) struct IndexJoining<'p> {
@@ -23,9 +22,7 @@ pub(super) struct IndexJoining<'p> {
     outer: Input<'p>,
     /// Rows of the table that were found for the batch.
     found: Rows,
-    /// Pairs to be handed over: a row of the batch, and one that was found.
-    pairs: Vec<(u32, u32)>,
-    next: usize,
+    pairs: Pairs,
     /// Whether lookups are worth interleaving.
     choice: GroupChoice,
     /// Rows of the outer batch that are looked up at once.
@@ -40,8 +37,7 @@ impl<'p> IndexJoining<'p> {
             join,
             outer,
             found: Rows::new(width),
-            pairs: Vec::new(),
-            next: 0,
+            pairs: Pairs::default(),
             choice: GroupChoice::default(),
             slice: usize::MAX,
             scratch: Scratch::new(),
@@ -65,7 +61,6 @@ impl<'p> IndexJoining<'p> {
         self.scratch.reset();
         self.pairs.clear();
         self.found.clear();
-        self.next = 0;
         let first = self.outer.taken;
         let until = self.outer.batch.len().min(first.saturating_add(self.slice));
         let rows = first..until;
@@ -86,10 +81,11 @@ impl<'p> IndexJoining<'p> {
             Access::Full => {}
         }
         candidates.sort_unstable();
-        self.pair(rows.clone(), run, &candidates)?;
+        let found = candidates.len();
+        self.pair(rows.clone(), run, &mut candidates)?;
         self.outer.taken = until;
-        self.slice = slice(rows.len(), candidates.len());
-        run.pause(candidates.len().saturating_sub(rows.len())).await;
+        self.slice = slice(rows.len(), found);
+        run.pause(found.saturating_sub(rows.len())).await;
         Ok(())
     }
 
@@ -206,55 +202,30 @@ impl<'p> IndexJoining<'p> {
         Ok(())
     }
 
+    /// Tells the pairs among the candidates for these rows.
     fn pair(
         &mut self,
         outer: Range<usize>,
         run: &Run<'_>,
-        candidates: &[(u32, u32)],
+        candidates: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
-        let mut machine = run.machine(&self.scratch);
-        let mut candidates = candidates.iter().copied().peekable();
-        let mut both = Vec::with_capacity(self.join.outer_width + self.found.width());
-        for at in outer {
-            let row = self.outer.batch.row(at);
-            let at = at as u32;
-            let mut any = false;
-            while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
-                if let Some(residual) = &self.join.residual {
-                    both.clear();
-                    both.extend_from_slice(row);
-                    both.extend_from_slice(self.found.row(number as usize));
-                    if !residual.holds(&mut machine, &both)? {
-                        continue;
-                    }
-                }
-                any = true;
-                if matches!(self.join.kind, JoinKind::Inner | JoinKind::Left) {
-                    self.pairs.push((at, number));
-                }
-            }
-            let alone = match self.join.kind {
-                JoinKind::Left | JoinKind::Anti => !any,
-                JoinKind::Semi => any,
-                JoinKind::Inner | JoinKind::Right | JoinKind::Full => false,
-            };
-            if alone {
-                self.pairs.push((at, NO_ROW));
-            }
-        }
-        Ok(())
+        let sides = Sides {
+            left: &self.outer.batch,
+            right: &self.found,
+            right_width: self.found.width(),
+        };
+        self.pairs.tell(
+            (self.join.kind, self.join.residual.as_ref()),
+            (outer, sides),
+            candidates,
+            (run, &self.scratch),
+            |_| (),
+        )
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
-        let handed_on = &self.join.handed_on;
-        let pairs = &self.pairs[self.next..];
-        let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
-        out.push_pairs(
-            (&self.outer.batch, &handed_on.left),
-            (&self.found, &handed_on.right),
-            pairs,
-        );
-        self.next += pairs.len();
+        let (left, right) = (&self.outer.batch, &self.found);
+        self.pairs.hand_over(left, right, &self.join.handed_on, out);
     }
 }
 
@@ -267,6 +238,5 @@ impl Operator for IndexJoining<'_> {
         self.outer.rewind();
         self.pairs.clear();
         self.found.clear();
-        self.next = 0;
     }
 }

@@ -76,7 +76,6 @@ impl Lowering {
         let plan = Plan::HashJoin(HashJoin {
             kind: join.kind,
             handed_on,
-            probe_width: left.layout.width(),
             build_width: right.layout.width(),
             probe: Box::new(left.plan),
             build: Box::new(right.plan),
@@ -140,12 +139,10 @@ impl Lowering {
         residual.extend(scan.1);
         let residual = self.conjunction(residual, &both)?;
         let (handed_on, layout) = handed_on(kind, &outer.layout, &inner, needed);
-        let outer_width = outer.layout.width();
         let plan = Plan::IndexJoin(IndexJoin {
             kind,
             handed_on,
             outer: Box::new(outer.plan),
-            outer_width,
             scan: scan.0,
             residual,
         });
