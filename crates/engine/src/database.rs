@@ -289,6 +289,36 @@ impl Database {
         self.arena.usage()
     }
 
+    /// Sets `bytes` of the memory limit aside for what lies outside the database, if at least
+    /// `leaving` bytes of it are left to records then. They are given back by
+    /// [`Database::give_memory_back`].
+    ///
+    /// # Errors
+    /// [`Exhausted`] if they do not fit.
+    pub fn set_memory_aside(&self, bytes: usize, leaving: usize) -> Result<(), Exhausted> {
+        self.arena.set_aside(bytes, leaving)
+    }
+
+    /// Counts `bytes` outside the database that are in use already, whatever the memory limit.
+    pub fn charge_memory(&self, bytes: usize) {
+        self.arena.charge(bytes);
+    }
+
+    /// Takes back `bytes` that were set aside or charged.
+    pub fn give_memory_back(&self, bytes: usize) {
+        self.arena.give_back(bytes);
+    }
+
+    /// Bytes of the memory limit that are still to be had.
+    pub fn memory_room(&self) -> usize {
+        self.arena.room()
+    }
+
+    /// The memory limit, in bytes.
+    pub fn memory_limit(&self) -> usize {
+        self.arena.limit_bytes()
+    }
+
     /// The arena, for measurements on the same memory.
     pub fn arena(&self) -> &Arc<Arena> {
         &self.arena

@@ -411,6 +411,27 @@ impl Arena {
         Ok(reservation)
     }
 
+    /// Sets `bytes` of the limit aside for memory that lies elsewhere, if at least `leaving` bytes
+    /// are left then. They are to be given back by [`Arena::give_back`].
+    ///
+    /// # Errors
+    /// [`Exhausted`] if they do not fit.
+    pub fn set_aside(&self, bytes: usize, leaving: usize) -> Result<(), Exhausted> {
+        let enough = |left: usize| (bytes.saturating_add(leaving) <= left).then_some(bytes);
+        self.use_bytes(false, enough).map(drop)
+    }
+
+    /// Counts `bytes` that are in use elsewhere already, whatever the limit, until they are given
+    /// back by [`Arena::give_back`].
+    pub fn charge(&self, bytes: usize) {
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes back `bytes` that were set aside or charged.
+    pub fn give_back(&self, bytes: usize) {
+        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
     pub(crate) fn take_central(&self, class: usize, into: &mut Vec<NonNull<u8>>, most: usize) {
         if class >= VERSION_CLASSES {
             let note = |change| self.note_change(change);
@@ -469,21 +490,21 @@ impl Reservation {
     /// # Errors
     /// [`Exhausted`] if they do not fit.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Exhausted> {
-        let enough = |left| (bytes <= left).then_some(bytes);
-        self.bytes += self.arena.use_bytes(false, enough)?;
+        self.arena.set_aside(bytes, 0)?;
+        self.bytes += bytes;
         Ok(())
     }
 
     /// Sets `bytes` more aside that are in use already, whatever the limit.
     pub fn charge(&mut self, bytes: usize) {
-        self.arena.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.arena.charge(bytes);
         self.bytes += bytes;
     }
 
     /// Gives `bytes` back, or what there is.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
-        self.arena.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.arena.give_back(bytes);
         self.bytes -= bytes;
     }
 }

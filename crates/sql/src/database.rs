@@ -9,6 +9,7 @@ use crate::{
     catalog::{Catalogs, Object},
     execute::RowNumbers,
     index_keys::RowKeys,
+    memory::StatementMemory,
 };
 
 /// A database that understands SQL. One for each database of the engine's.
@@ -17,6 +18,7 @@ pub struct Database {
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) row_numbers: RowNumbers,
     pub(crate) advisory: Arc<AdvisoryLocks>,
+    pub(crate) memory: Arc<StatementMemory>,
 }
 
 impl Database {
@@ -67,6 +69,7 @@ impl Database {
             catalogs,
             row_numbers: RowNumbers::new(),
             advisory: Arc::default(),
+            memory: StatementMemory::new(session.database()),
         }))
     }
 }

@@ -15,7 +15,7 @@
 //! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
 //! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
-//! | what all of them cost | `measure.rs` |
+//! | what all of them may take; what they cost | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
@@ -23,6 +23,7 @@
 
 mod aggregate;
 mod apply;
+mod budget;
 mod change;
 mod dense;
 mod distinct;
@@ -56,15 +57,18 @@ mod system;
 mod waiting_calls;
 mod window;
 
-use std::{cell::Cell, future::Future, pin::Pin};
+use std::{cell::Cell, future::Future, pin::Pin, rc::Rc};
 
 use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
-use types::{Result, Scratch, Settings, Value};
+use types::{Memory, Result, Scratch, Settings, Value};
 
 use crate::{advisory::SessionLocks, catalog::Catalog, program::Machine, rows::Rows};
 
+pub(crate) use crate::rows::BATCH_ROWS;
+
 pub(crate) use self::{
+    budget::Budget,
     key_changes::{Happened, KeyChanges, Noted, Reference},
     lock_rows::lock_rows,
     measure::{Measurement, Measurements, Spent},
@@ -75,9 +79,6 @@ pub(crate) use self::{
     shared::SharedRows,
     waiting_calls::VOID,
 };
-
-/// Rows that operators hand over at once, as a rule.
-pub(crate) const BATCH_ROWS: usize = 256;
 
 /// Rows that are looked at between two turns of other tasks: about a millisecond.
 const ROWS_PER_TURN: usize = 16 * BATCH_ROWS;
@@ -96,6 +97,8 @@ pub(crate) struct Run<'r> {
     /// One row: the client's parameters, then values of the rows around a subquery.
     pub(crate) parameters: &'r Rows,
     pub(crate) shared: &'r SharedRows,
+    /// What the execution may take.
+    pub(crate) budget: &'r Budget,
     /// Keys for rows of tables without a primary key.
     pub(crate) row_numbers: &'r RowNumbers,
     pub(crate) counters: Counters<'r>,
@@ -129,7 +132,14 @@ impl Run<'_> {
         }
     }
 
+    /// What the execution holds.
+    pub(crate) fn memory(&self) -> &Rc<Memory> {
+        self.budget.memory()
+    }
+
+    /// What functions may use, keeping what they make in `scratch`, which is the execution's.
     pub(crate) fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
+        scratch.charge_to(self.memory());
         Context {
             scratch,
             settings: self.settings,
@@ -223,7 +233,9 @@ impl<'p> Input<'p> {
         self.batch.clear();
         self.taken = 0;
         run.pause(BATCH_ROWS).await;
-        self.operator.next(run, &mut self.batch).await
+        let more = self.operator.next(run, &mut self.batch).await?;
+        self.batch.settle(run.memory())?;
+        Ok(more)
     }
 
     /// All rows that are left.
@@ -234,6 +246,7 @@ impl<'p> Input<'p> {
                 rows.push(self.batch.row(at).iter().copied());
             }
             self.taken = self.batch.len();
+            rows.settle(run.memory())?;
         }
         Ok(rows)
     }

@@ -12,6 +12,7 @@ mod execute;
 mod explain;
 mod expression;
 mod index_keys;
+mod memory;
 mod name;
 mod owned;
 mod parse;

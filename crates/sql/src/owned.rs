@@ -7,6 +7,10 @@ use crate::rows::Rows;
 /// A value that borrows from nobody else.
 pub(crate) struct OwnedValue(Rows);
 
+// SAFETY: the rows are this value's alone. They are never settled, so they hold no statement's
+// memory, which is all in them that belongs to a thread.
+unsafe impl Send for OwnedValue {}
+
 // SAFETY: nothing is changed in a value once it is made, and its arena is reached through it only.
 unsafe impl Sync for OwnedValue {}
 

@@ -7,8 +7,16 @@
 //! during which the arena is neither reset nor dropped. The arena does not move what it has given
 //! out when the `Rows` moves. Copies that would leave the arena are made by `Value::copied`.
 
+use std::rc::Rc;
+
 use interleave::{Policy as _, Prefetching};
-use types::{Result, Scratch, Value, row::Taking};
+use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
+
+/// Rows that operators hand over at once, as a rule.
+pub(crate) const BATCH_ROWS: usize = 256;
+
+/// Bytes beyond the rows' own width that operators hand over at once: about so many, and a row.
+const BYTES_MAX: usize = 1 << 20;
 
 /// In place of a row's number: there is none.
 pub(crate) const NO_ROW: u32 = u32::MAX;
@@ -21,6 +29,8 @@ pub(crate) struct Rows {
     width: usize,
     rows: usize,
     arena: Scratch,
+    /// What the list of values takes; the arena has a charge of its own.
+    charge: Charge,
 }
 
 impl Rows {
@@ -163,6 +173,30 @@ impl Rows {
     /// All rows, in order.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[Value<'_>]> {
         (0..self.rows).map(|at| self.row(at))
+    }
+
+    /// Charges to a statement what the rows have taken since the last time, or given back.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much.
+    #[inline]
+    pub(crate) fn settle(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.arena.charge_to(memory);
+        self.arena.settle()?;
+        let bytes = self.values.capacity() * size_of::<Value<'static>>();
+        self.charge.set(memory, bytes)
+    }
+
+    /// Whether they have so many bytes that no more should be added before they are handed on.
+    #[inline]
+    pub(crate) fn is_large(&self) -> bool {
+        self.arena.allocated_bytes() >= BYTES_MAX && self.rows > 0
+    }
+
+    /// Whether they are as many as operators hand over at once, or have as many bytes.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.rows >= BATCH_ROWS || self.is_large()
     }
 
     /// Forgets all rows; memory is kept for the next ones.

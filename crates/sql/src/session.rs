@@ -70,7 +70,7 @@ use std::{
 use engine::Transaction;
 use functions::Patterns;
 use sqlparser::ast::Statement;
-use types::{Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Allowance, Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
     block::Block,
@@ -87,6 +87,7 @@ use crate::{
     advisory::SessionLocks,
     catalog::{Changes, SearchPath},
     database::Database,
+    memory::FREE_BYTES,
     parse::{self, Source, command::Command, constraints::SetConstraints, definition::TableAs},
 };
 
@@ -246,6 +247,8 @@ pub struct Session {
     suspended: SuspendedQueries,
     /// Rows that its statement has looked at since other tasks had a turn.
     looked_at: Cell<usize>,
+    /// What its statements and cursors hold.
+    memory: Rc<Allowance>,
     patterns: Patterns,
     /// Plans by the text, or the shape, of their statements.
     plans: RefCell<HashMap<String, Rc<Planned>>>,
@@ -274,6 +277,7 @@ impl Session {
             cursors: Vec::new(),
             suspended: SuspendedQueries::default(),
             looked_at: Cell::new(0),
+            memory: Allowance::new(database.memory.clone(), FREE_BYTES),
             patterns: Patterns::default(),
             plans: RefCell::default(),
         }

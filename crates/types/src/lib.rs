@@ -23,10 +23,12 @@ pub mod fuzz;
 mod json;
 mod jsonb;
 pub mod key;
+mod memory;
 mod modifier;
 mod names;
 mod numeric;
 pub mod row;
+mod scratch;
 mod sink;
 mod stored;
 pub mod text;
@@ -41,12 +43,11 @@ pub use jsonb::{
     DEPTH_MAX as JSON_DEPTH_MAX, Jsonb, JsonbArray, JsonbBuilder, JsonbObject, JsonbView,
     display::write_string as write_json_string,
 };
+pub use memory::{Allowance, Charge, Memory, MemorySource, PIECE_BYTES, Size};
 pub use modifier::{Coercion, IntervalFields, TypeModifier};
 pub use names::{Names, NoNames};
 pub use numeric::{Numeric, SCALE_MAX as NUMERIC_SCALE_MAX};
+pub use scratch::Scratch;
 pub use sink::Sink;
 pub use ty::{Category, EnumId, Scalar, Type};
 pub use value::{Interval, Value};
-
-/// Where a statement keeps the values it makes: freed as a whole, reset between rows or batches.
-pub type Scratch = bumpalo::Bump;

@@ -3,7 +3,7 @@
 use functions::Body;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step};
+use super::{Input, Operator, Run, Step};
 use crate::{plan::Call, program::Machine, rows::Rows};
 
 /// All rows of a call.
@@ -35,6 +35,7 @@ async fn rows_of<'a>(
                     }
                     value => rows.push([value]),
                 }
+                rows.settle(run.memory())?;
             }
         }
         Body::Scalar(function) => rows.push([function(&context, &arguments)?]),
@@ -90,15 +91,14 @@ impl<'p> Listing<'p> {
             }
         };
         let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
-        let until = longest.min(self.next + BATCH_ROWS);
-        for at in self.next..until {
-            let values = side_by_side(rows, at);
+        while self.next < longest && !out.is_full() {
+            let values = side_by_side(rows, self.next);
+            self.next += 1;
             let number = self
                 .ordinality
-                .then(|| Value::Int8(i64::try_from(at + 1).unwrap_or(i64::MAX)));
+                .then(|| Value::Int8(i64::try_from(self.next).unwrap_or(i64::MAX)));
             out.push(values.chain(number));
         }
-        self.next = until;
         Ok(!out.is_empty())
     }
 }
@@ -149,7 +149,7 @@ impl<'p> Expanding<'p> {
     }
 
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        while out.len() < BATCH_ROWS && self.input.more(run).await? {
+        while !out.is_full() && self.input.more(run).await? {
             let row = self.input.batch.row(self.input.taken);
             let rows = match &mut self.rows {
                 Some(rows) => rows,
@@ -160,7 +160,7 @@ impl<'p> Expanding<'p> {
                 }
             };
             let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
-            while self.next < longest && out.len() < BATCH_ROWS {
+            while self.next < longest && !out.is_full() {
                 out.push(row.iter().copied().chain(side_by_side(rows, self.next)));
                 self.next += 1;
             }

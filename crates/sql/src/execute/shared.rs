@@ -5,14 +5,15 @@ use std::{cell::RefCell, future::Future, rc::Rc};
 use types::Result;
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, measure::Measurements,
+    BATCH_ROWS, Budget, Input, Operator, Run, Step, distinct::Seen, measure::Measurements,
     received::Received,
 };
 use crate::{plan::SharedBody, rows::Rows};
 
-/// The rows of an execution that are not an operator's own.
-#[derive(Default)]
+/// The rows of an execution that are not an operator's own, and what all of it may take.
 pub(crate) struct SharedRows {
+    /// Outlives what is charged to it.
+    pub(crate) budget: Budget,
     /// Of the shared relations, by number.
     relations: RefCell<Vec<Option<Rc<Rows>>>>,
     /// Of the client, for COPY.
@@ -22,11 +23,21 @@ pub(crate) struct SharedRows {
 }
 
 impl SharedRows {
-    /// For an execution whose operators are measured with a clock.
-    pub(crate) fn timed() -> Self {
+    /// For an execution with a budget.
+    pub(crate) fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            relations: RefCell::default(),
+            received: Received::default(),
+            measurements: Measurements::default(),
+        }
+    }
+
+    /// For one whose operators are measured with a clock.
+    pub(crate) fn timed(budget: Budget) -> Self {
         Self {
             measurements: Measurements::timed(),
-            ..Self::default()
+            ..Self::new(budget)
         }
     }
 
@@ -126,6 +137,7 @@ async fn recursive(
                     fresh.push(row.iter().copied());
                 }
             }
+            fresh.settle(run.memory())?;
             added = fresh;
         }
         if added.is_empty() {
@@ -135,6 +147,7 @@ async fn recursive(
             run.pause_after(at + 1).await;
             result.push(row.iter().copied());
         }
+        result.settle(run.memory())?;
         run.shared.put(number, Some(Rc::new(added)));
         step.rewind();
         added = step.all(run).await?;

@@ -2,7 +2,7 @@
 
 use types::{Result, Scratch, Value};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step};
+use super::{Input, Operator, Run, Step};
 use crate::{program::Program, rows::Rows};
 
 /// Rows that are written out.
@@ -25,10 +25,13 @@ impl<'p> Listing<'p> {
         self.scratch.reset();
         let rest = &self.rows[self.next..];
         let mut machine = run.machine(&self.scratch);
-        for row in rest.iter().take(BATCH_ROWS) {
+        for row in rest {
             let values = row.iter().map(|value| value.run(&mut machine, &[]));
             out.push(values.collect::<Result<Vec<_>>>()?);
             self.next += 1;
+            if out.is_full() {
+                break;
+            }
         }
         Ok(!out.is_empty())
     }
@@ -120,8 +123,11 @@ impl<'p> Projecting<'p> {
                 values.push(program.run(&mut machine, row)?);
             }
             out.push(values.iter().copied());
+            self.input.taken = at + 1;
+            if out.is_large() {
+                break;
+            }
         }
-        self.input.taken = self.input.batch.len();
         Ok(true)
     }
 }

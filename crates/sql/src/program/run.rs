@@ -48,10 +48,10 @@ impl Program {
         Ok(matches!(self.run(machine, row)?, Value::Bool(true)))
     }
 
-    /// The result for a row.
+    /// The result for a row. What was made for it is charged to the statement.
     ///
     /// # Errors
-    /// Those of the functions.
+    /// Those of the functions; 53200 if the statement may not hold the result.
     #[inline]
     pub(crate) fn run<'a>(
         &'a self,
@@ -69,9 +69,16 @@ impl Program {
                     to,
                 },
             ] if self.result == Operand::Register(to) => {
-                return self.call2(function, left, right, machine, row);
+                let value = self.call2(function, left, right, machine, row)?;
+                if value.borrows() {
+                    machine.context.scratch.settle()?;
+                }
+                return Ok(value);
             }
-            _ => self.step_through(machine, row)?,
+            _ => {
+                self.step_through(machine, row)?;
+                machine.context.scratch.settle()?;
+            }
         }
         Ok(self.read(self.result, machine, row))
     }

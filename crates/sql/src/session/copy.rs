@@ -112,7 +112,7 @@ impl Session {
         // All of it sees one moment: what the defaults and keys of its rows refer to.
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
         let environment = self.during(&planned.catalog);
-        let (shared, parameters) = (SharedRows::default(), no_parameters());
+        let (shared, parameters) = (SharedRows::new(self.budget()), no_parameters());
         let key_changes = KeyChanges::new(&planned.catalog);
         let run = self.run_within(
             transaction,

@@ -12,7 +12,7 @@ use types::{Result, SqlError, SqlState, Value};
 use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
     catalog::{Catalog, from_engine},
-    execute::{BATCH_ROWS, Counters, KeyChanges, Opened, Run, SharedRows},
+    execute::{BATCH_ROWS, Budget, Counters, KeyChanges, Opened, Run, SharedRows},
     rows::Rows,
     system::Lookup,
 };
@@ -45,14 +45,14 @@ pub(super) struct Execution {
 impl Execution {
     /// # Errors
     /// XX000 for a plan that no operator can run.
-    pub(super) fn new(planned: &Rc<Planned>) -> Result<Self> {
+    pub(super) fn new(planned: &Rc<Planned>, budget: Budget) -> Result<Self> {
         let opened = Opened::new(planned.plan.plan.clone())?;
         Ok(Self {
             batch: Rows::new(opened.width()),
             planned: planned.clone(),
             opened,
             taken: 0,
-            shared: SharedRows::default(),
+            shared: SharedRows::new(budget),
             seeing: None,
             is_over: false,
         })
@@ -161,10 +161,20 @@ impl Session {
                 session: &self.surrounding.sequences,
             },
             advisory: &self.advisory,
+            budget: &shared.budget,
             key_changes,
             looked_at: &self.looked_at,
             is_sequential: self.effects.is_sequential,
         }
+    }
+
+    /// The budget of an execution that is about to begin.
+    pub(super) fn budget(&self) -> Budget {
+        let share = self.effects.statement_memory;
+        Budget::new(
+            &self.memory,
+            share.unwrap_or(self.database.memory.share_bytes()),
+        )
     }
 
     /// What functions may ask while a statement runs that sees this catalog.

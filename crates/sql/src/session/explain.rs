@@ -119,8 +119,8 @@ impl Session {
         let mut parameters = Rows::new(0);
         parameters.push([]);
         let shared = match timing {
-            true => SharedRows::timed(),
-            false => SharedRows::default(),
+            true => SharedRows::timed(self.budget()),
+            false => SharedRows::new(self.budget()),
         };
         let key_changes = KeyChanges::new(catalog);
         let execution = async {

@@ -140,7 +140,7 @@ impl Session {
         let mut no_parameters = Rows::new(0);
         no_parameters.push([]);
         let environment = self.during(&catalog);
-        let shared = SharedRows::default();
+        let shared = SharedRows::new(self.budget());
         let key_changes = KeyChanges::new(&catalog);
         let run = self.run_within(
             transaction,

@@ -76,7 +76,7 @@ impl Session {
             &mut parameters,
         )?;
         let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
-        let mut execution = Execution::new(&Rc::new(planned))?;
+        let mut execution = Execution::new(&Rc::new(planned), self.budget())?;
         let rows = self
             .run_on(&mut execution, &no_parameters(), Wanted::All, sink)
             .await?;

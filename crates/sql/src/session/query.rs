@@ -335,7 +335,7 @@ impl Session {
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let mut execution = Execution::new(planned)?;
+        let mut execution = Execution::new(planned, self.budget())?;
         let rows = self
             .run_on(&mut execution, parameters, Wanted::All, sink)
             .await?;

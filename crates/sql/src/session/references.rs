@@ -177,7 +177,7 @@ impl Session {
         changes: &KeyChanges<'_>,
     ) -> Result<Rows> {
         let environment = self.during(&planned.catalog);
-        let shared = SharedRows::default();
+        let shared = SharedRows::new(self.budget());
         let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
         let transaction = self.open_transaction()?;
         let run = Run {
@@ -225,7 +225,7 @@ impl Keeping<'_> {
     /// Which of the keys there are, where that can be found out for all at once.
     async fn found(&self, planned: &Planned, keys: &Rows) -> Result<Option<Vec<bool>>> {
         let environment = self.session.during(&planned.catalog);
-        let shared = SharedRows::default();
+        let shared = SharedRows::new(self.session.budget());
         let parameters = no_parameters();
         let run = self.session.run_within(
             self.transaction,

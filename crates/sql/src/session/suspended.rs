@@ -120,7 +120,7 @@ impl Session {
         parameters: Rc<Rows>,
     ) -> Result<Rc<Suspended>> {
         let query = Query {
-            execution: Execution::new(planned)?,
+            execution: Execution::new(planned, self.budget())?,
             parameters,
             rest: None,
         };

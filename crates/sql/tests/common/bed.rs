@@ -110,6 +110,25 @@ impl Bed {
         Bed::of(Worker::new(config, session, Clock::real()))
     }
 
+    /// On a database of so much memory.
+    pub(crate) fn with_memory(bytes: usize) -> Bed {
+        let database = Database::new(DatabaseConfig::with_memory(bytes)).unwrap();
+        let session = engine::Session::new(&database).unwrap();
+        Bed::of(Worker::new(WorkerConfig::default(), session, Clock::real()))
+    }
+
+    /// Bytes of the database's memory that lie outside its records: those of its statements.
+    pub(crate) fn statement_bytes(&mut self) -> u64 {
+        let task = self
+            .worker
+            .handle()
+            .submit(|session: &Rc<engine::Session>| {
+                let memory = session.database().memory();
+                async move { memory.reserved_bytes }
+            });
+        self.worker.run_until(task).unwrap()
+    }
+
     /// On a simulated disk, with a tier for records that leave memory.
     pub(crate) fn on_disk() -> Bed {
         let config = DatabaseConfig {

@@ -7,11 +7,12 @@ use types::{DateOrder, Result, SqlError, SqlState, TimeZone};
 
 use super::{
     Values, changeable,
-    known::{self, Definition},
+    known::{self, Definition, Unit},
     value::{invalid, read_bool},
 };
 use crate::{
     catalog::Catalog,
+    memory::StatementMemory,
     parse::command::{Level, Modes},
     session::{Session, block::Characteristics, environment::Surrounding, notice::Severity},
 };
@@ -32,6 +33,8 @@ pub(in crate::session) struct Effects {
     pub(in crate::session) is_relaxed: bool,
     /// Keys are looked up one after the other.
     pub(in crate::session) is_sequential: bool,
+    /// Bytes that a statement may hold, if that was set.
+    pub(in crate::session) statement_memory: Option<usize>,
     /// What is less than this is not told.
     pub(in crate::session) least_told: Severity,
     /// A setting may have changed that clients are told of.
@@ -48,6 +51,7 @@ impl Default for Effects {
             characteristics: Characteristics::default(),
             is_relaxed: false,
             is_sequential: false,
+            statement_memory: None,
             least_told: Severity::Notice,
             reports: false,
         }
@@ -62,6 +66,7 @@ pub(in crate::session) struct Asked<'s> {
     pub(in crate::session) characteristics: Characteristics,
     pub(in crate::session) surrounding: &'s Surrounding,
     pub(in crate::session) catalog: &'s Catalog,
+    pub(in crate::session) memory: &'s StatementMemory,
 }
 
 impl Asked<'_> {
@@ -73,6 +78,12 @@ impl Asked<'_> {
             "transaction_read_only" => on(self.characteristics.read_only),
             "session_authorization" => self.surrounding.session_user(),
             "is_superuser" => on(self.is_superuser(self.surrounding.current_user())),
+            "weft.memory" => return Some(shown_size(self.memory.limit_bytes())),
+            "weft.statement_memory" => {
+                let set = self.values.get(definition, name);
+                let set = set.and_then(|set| size(definition, &set));
+                return Some(shown_size(set.unwrap_or(self.memory.share_bytes())));
+            }
             _ => return self.values.get(definition, name),
         };
         Some(computed.to_owned())
@@ -111,6 +122,17 @@ impl Asked<'_> {
                 Some(_) => Ok(value.to_owned()),
                 None => Err(invalid(definition.name, value).detail("List syntax is invalid.")),
             },
+            "weft.statement_memory" => {
+                let read = definition.read(value)?;
+                let most = kilobytes(self.memory.limit_bytes());
+                match read.number {
+                    Some(number) if number > most => {
+                        let unit = Unit::Kilobytes.name();
+                        Err(definition.out_of_range(&number, unit, &0, &most))
+                    }
+                    _ => Ok(read.shown),
+                }
+            }
             "role" if value == "none" => Ok(value.to_owned()),
             "role" => self.check_role(value, self.surrounding.session_user(), "role"),
             "session_authorization" => {
@@ -216,6 +238,21 @@ fn schemas(value: &str) -> Option<Vec<String>> {
     }
 }
 
+fn kilobytes(bytes: usize) -> i64 {
+    i64::try_from(bytes / 1024).unwrap_or(i64::MAX)
+}
+
+/// A number of bytes, as settings are shown.
+fn shown_size(bytes: usize) -> String {
+    Unit::Kilobytes.show(kilobytes(bytes))
+}
+
+/// Bytes; none if it is 0.
+fn size(definition: &Definition, value: &str) -> Option<usize> {
+    let kilobytes = usize::try_from(definition.read(value).ok()?.number?).ok()?;
+    (kilobytes > 0).then(|| kilobytes.saturating_mul(1024))
+}
+
 /// None if it is 0.
 fn limit(definition: &Definition, value: &str) -> Option<Duration> {
     let milliseconds = definition.read(value).ok()?.number?;
@@ -231,6 +268,7 @@ impl Session {
             characteristics: self.characteristics(),
             surrounding: &self.surrounding,
             catalog,
+            memory: &self.database.memory,
         }
     }
 
@@ -268,6 +306,7 @@ impl Session {
             "default_transaction_read_only" => {
                 effects.characteristics.read_only = value == "on";
             }
+            "weft.statement_memory" => effects.statement_memory = size(definition, value),
             "weft.interleaving" => effects.is_sequential = value == "off",
             "client_min_messages" => effects.least_told = Severity::named(value),
             "TimeZone" => {

@@ -54,7 +54,7 @@ impl Unit {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Unit::None => "",
             Unit::Milliseconds => " ms",
@@ -77,7 +77,7 @@ impl Unit {
     }
 
     /// In the largest unit of which it is a whole number.
-    fn show(self, number: i64) -> String {
+    pub(super) fn show(self, number: i64) -> String {
         if number <= 0 {
             return number.to_string();
         }
@@ -174,7 +174,7 @@ impl Definition {
         }
     }
 
-    fn out_of_range(
+    pub(super) fn out_of_range(
         &self,
         number: &dyn std::fmt::Display,
         unit: &str,

@@ -1,0 +1,31 @@
+//! What an execution may take: its memory.
+//!
+//! Each execution has one [`Budget`], from its first operator to its last row, also while it stays
+//! open between a client's calls. Operators charge what they keep to its memory: rows by
+//! [`Rows::settle`](crate::rows::Rows::settle), arenas of programs by themselves
+//! ([`types::Scratch`]), and everything else by a [`types::Charge`] beside it. A charge that exceeds
+//! the statement's share, or what the database's limit leaves, ends the statement with 53200.
+
+use std::rc::Rc;
+
+use types::{Allowance, Memory};
+
+/// See the module text.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    memory: Rc<Memory>,
+}
+
+impl Budget {
+    /// A budget of `share` bytes of a connection's memory.
+    pub(crate) fn new(connection: &Rc<Allowance>, share: usize) -> Self {
+        Self {
+            memory: Memory::new(connection, share),
+        }
+    }
+
+    /// What the execution holds.
+    pub(crate) fn memory(&self) -> &Rc<Memory> {
+        &self.memory
+    }
+}

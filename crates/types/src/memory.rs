@@ -1,0 +1,323 @@
+//! Memory of statements: what each holds is counted, and taken from a limit that all share.
+//!
+//! | part | whose | counts |
+//! | --- | --- | --- |
+//! | [`MemorySource`] | the database's | pieces that connections have taken from the shared limit |
+//! | [`Allowance`] | a connection's | what its statements and cursors hold, in pieces of [`PIECE_BYTES`] |
+//! | [`Memory`] | a statement's | what it holds, up to its share; its peak |
+//! | [`Charge`] | a container's | what that container holds, given back when it is dropped |
+//!
+//! A statement that holds less than its connection's free bytes touches nothing that threads share.
+//! Containers are looked at when they have grown: after a row or a batch, by [`Charge::set`]. A
+//! single value that may be large is asked for before it is made ([`Memory::ask`]), so what is in
+//! use and not counted yet is bounded by what one batch takes.
+
+use std::{cell::Cell, fmt, rc::Rc, sync::Arc};
+
+use crate::{Result, SqlError, SqlState};
+
+/// Connections take memory from the shared limit in pieces of so many bytes.
+pub const PIECE_BYTES: usize = 256 << 10;
+
+/// A limit on memory that connections share.
+pub trait MemorySource: Send + Sync {
+    /// Sets `bytes` aside that a connection has in any case.
+    fn admit(&self, bytes: usize);
+
+    /// Sets `bytes` more aside for a connection that has `held` already. False, and nothing is set
+    /// aside, if the limit does not leave them to it.
+    fn take(&self, bytes: usize, held: usize) -> bool;
+
+    /// Takes back `bytes` that were set aside.
+    fn give_back(&self, bytes: usize);
+
+    /// Says why `bytes` more were refused, as the detail of an error.
+    fn why_refused(&self, bytes: usize) -> String;
+}
+
+/// What a connection has taken from the shared limit. Dropping it gives all of that back.
+pub struct Allowance {
+    source: Option<Arc<dyn MemorySource>>,
+    /// Bytes that the connection has in any case.
+    free_bytes: usize,
+    /// Bytes of its statements.
+    used: Cell<usize>,
+    /// Bytes it may use without asking: the free ones, and what was taken from the source.
+    covered: Cell<usize>,
+}
+
+impl Allowance {
+    /// An allowance of `free_bytes`, and of what `source` gives beyond them.
+    pub fn new(source: Arc<dyn MemorySource>, free_bytes: usize) -> Rc<Allowance> {
+        source.admit(free_bytes);
+        Rc::new(Allowance {
+            source: Some(source),
+            free_bytes,
+            used: Cell::new(0),
+            covered: Cell::new(free_bytes),
+        })
+    }
+
+    /// An allowance without a limit.
+    pub fn unlimited() -> Rc<Allowance> {
+        Rc::new(Allowance {
+            source: None,
+            free_bytes: usize::MAX,
+            used: Cell::new(0),
+            covered: Cell::new(usize::MAX),
+        })
+    }
+
+    /// Bytes that are in use.
+    pub fn used(&self) -> usize {
+        self.used.get()
+    }
+
+    /// Bytes that were taken from the source.
+    pub fn taken(&self) -> usize {
+        self.covered.get() - self.free_bytes
+    }
+
+    /// Uses `bytes` more; whether they were to be had.
+    #[inline]
+    fn grow(&self, bytes: usize) -> bool {
+        let used = self.used.get().saturating_add(bytes);
+        if used > self.covered.get() && !self.cover(used) {
+            return false;
+        }
+        self.used.set(used);
+        true
+    }
+
+    /// Takes what is missing from the source: a whole number of pieces, or as much as is needed.
+    #[cold]
+    fn cover(&self, used: usize) -> bool {
+        let Some(source) = &self.source else {
+            return false;
+        };
+        let covered = self.covered.get();
+        let needed = used - covered;
+        let held = covered - self.free_bytes;
+        let pieces = needed.div_ceil(PIECE_BYTES).saturating_mul(PIECE_BYTES);
+        let amounts = [pieces, needed].into_iter();
+        let taken = { amounts }.find(|bytes| source.take(*bytes, held));
+        self.covered.set(covered + taken.unwrap_or(0));
+        taken.is_some()
+    }
+
+    #[inline]
+    fn shrink(&self, bytes: usize) {
+        let used = self.used.get().saturating_sub(bytes);
+        self.used.set(used);
+        if self.covered.get() > self.free_bytes {
+            self.uncover(used);
+        }
+    }
+
+    /// Gives back what is not needed any more. Two pieces are kept while more than the free bytes
+    /// are in use, so that what grows and shrinks does not take and give one piece again and again.
+    #[cold]
+    fn uncover(&self, used: usize) {
+        let covered = self.covered.get();
+        let least = match used <= self.free_bytes {
+            true => self.free_bytes,
+            false => used + 2 * PIECE_BYTES,
+        };
+        if covered > least
+            && let Some(source) = &self.source
+        {
+            source.give_back(covered - least);
+            self.covered.set(least);
+        }
+    }
+}
+
+impl Drop for Allowance {
+    fn drop(&mut self) {
+        if let Some(source) = &self.source {
+            source.give_back(self.covered.get());
+        }
+    }
+}
+
+/// What a statement holds. Shared by its containers; not between threads.
+pub struct Memory {
+    allowance: Rc<Allowance>,
+    /// Bytes that it may hold.
+    share: usize,
+    used: Cell<usize>,
+    peak: Cell<usize>,
+}
+
+impl Memory {
+    /// Memory of a statement that may hold up to `share` bytes of the allowance.
+    pub fn new(allowance: &Rc<Allowance>, share: usize) -> Rc<Memory> {
+        Rc::new(Memory {
+            allowance: allowance.clone(),
+            share,
+            used: Cell::new(0),
+            peak: Cell::new(0),
+        })
+    }
+
+    /// Bytes that are held.
+    pub fn used(&self) -> usize {
+        self.used.get()
+    }
+
+    /// The most bytes that were held at once.
+    pub fn peak(&self) -> usize {
+        self.peak.get()
+    }
+
+    /// Asks for `bytes` that are about to be used, without holding them.
+    ///
+    /// # Errors
+    /// 53200 if they are not to be had.
+    #[inline]
+    pub fn ask(&self, bytes: usize) -> Result<()> {
+        self.grow(bytes)?;
+        self.give_back(bytes);
+        Ok(())
+    }
+
+    #[inline]
+    fn grow(&self, bytes: usize) -> Result<()> {
+        let used = self.used.get().saturating_add(bytes);
+        if used > self.share {
+            return Err(self.beyond_share(bytes));
+        }
+        if !self.allowance.grow(bytes) {
+            return Err(self.beyond_limit(bytes));
+        }
+        self.used.set(used);
+        if used > self.peak.get() {
+            self.peak.set(used);
+        }
+        Ok(())
+    }
+
+    /// Gives back `bytes` that were held.
+    #[inline]
+    pub(crate) fn give_back(&self, bytes: usize) {
+        self.used.set(self.used.get().saturating_sub(bytes));
+        self.allowance.shrink(bytes);
+    }
+
+    /// Holds `to` bytes where `from` were held.
+    ///
+    /// # Errors
+    /// 53200 if there are more, and those are not to be had; then nothing changes.
+    pub(crate) fn resize(&self, from: usize, to: usize) -> Result<()> {
+        match to.checked_sub(from) {
+            Some(more) => self.grow(more),
+            None => {
+                self.give_back(from - to);
+                Ok(())
+            }
+        }
+    }
+
+    #[cold]
+    fn beyond_share(&self, bytes: usize) -> SqlError {
+        let detail = format!(
+            "The statement holds {}, and asked for {} more; a statement may hold {}.",
+            Size(self.used.get()),
+            Size(bytes),
+            Size(self.share)
+        );
+        out_of_memory(detail).hint(
+            "Have the statement keep fewer rows at a time, or raise weft.statement_memory for it; \
+             weft.memory is the most that can be set.",
+        )
+    }
+
+    #[cold]
+    fn beyond_limit(&self, bytes: usize) -> SqlError {
+        let why = self.allowance.source.as_ref();
+        let why = why.map_or_else(String::new, |source| source.why_refused(bytes));
+        let detail = format!(
+            "The statement holds {}, and asked for {} more. {why}",
+            Size(self.used.get()),
+            Size(bytes)
+        );
+        out_of_memory(detail).hint(
+            "Run the statement again when others have ended, have it keep fewer rows at a time, or \
+             start the server with more --memory.",
+        )
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Memory")
+            .field("used", &self.used)
+            .field("peak", &self.peak)
+            .field("share", &self.share)
+            .finish_non_exhaustive()
+    }
+}
+
+fn out_of_memory(detail: String) -> SqlError {
+    SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory").detail(detail)
+}
+
+/// What one container holds of a statement's memory, given back when this is dropped.
+#[derive(Debug, Default)]
+pub struct Charge {
+    memory: Option<Rc<Memory>>,
+    bytes: usize,
+}
+
+impl Charge {
+    /// Says that the container holds `bytes` by now. A container belongs to the statement that it was
+    /// charged to first.
+    ///
+    /// # Errors
+    /// 53200 if it has grown by more than is to be had; the charge stays as it was.
+    #[inline]
+    pub fn set(&mut self, memory: &Rc<Memory>, bytes: usize) -> Result<()> {
+        match bytes == self.bytes {
+            true => Ok(()),
+            false => self.change(memory, bytes),
+        }
+    }
+
+    #[cold]
+    fn change(&mut self, memory: &Rc<Memory>, bytes: usize) -> Result<()> {
+        let memory = self.memory.get_or_insert_with(|| memory.clone());
+        memory.resize(self.bytes, bytes)?;
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Bytes that the container was last said to hold.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory {
+            memory.give_back(self.bytes);
+        }
+    }
+}
+
+/// A number of bytes, for people.
+pub struct Size(pub usize);
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(&str, usize); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        match UNITS.iter().find(|(_, bytes)| self.0 >= 4 * bytes) {
+            Some((unit, bytes)) => write!(formatter, "{} {unit}", self.0.div_ceil(*bytes)),
+            None => write!(formatter, "{} bytes", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
