@@ -8,7 +8,7 @@ mod mixed;
 
 use std::cmp::Ordering;
 
-use types::{Numeric, Result, Value};
+use types::{Names, Numeric, Record, Result, SqlError, SqlState, Value};
 
 use crate::{
     Context, ScalarFunction,
@@ -98,6 +98,33 @@ fn values(_: &Context<'_>, left: Value<'_>, right: Value<'_>) -> Compared {
     Ok(types::compare::compare(left, right))
 }
 
+/// Rows, whose fields have to be alike in number and type.
+fn records(context: &Context<'_>, left: Value<'_>, right: Value<'_>) -> Compared {
+    if let (Value::Record(left), Value::Record(right)) = (left, right) {
+        alike(left, right, context.environment.names())?;
+    }
+    Ok(types::compare::compare(left, right))
+}
+
+fn alike(left: &Record<'_>, right: &Record<'_>, names: &dyn Names) -> Result<()> {
+    for (position, (one, two)) in left.fields.iter().zip(right.fields).enumerate() {
+        if one.ty != two.ty {
+            let message = format!(
+                "cannot compare dissimilar column types {} and {} at record column {}",
+                one.ty.name(names),
+                two.ty.name(names),
+                position + 1
+            );
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+    }
+    if left.values.len() != right.values.len() {
+        let message = "cannot compare record types with different numbers of columns";
+        return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    Ok(())
+}
+
 static SAME: &[[Function; 6]] = &[
     six!(INT4, INT4, integers),
     six!(INT8, INT8, integers),
@@ -154,7 +181,7 @@ static SAME: &[[Function; 6]] = &[
     six!(JSONB, JSONB, values),
     six!(Parameter::AnyArray, Parameter::AnyArray, values),
     six!(Parameter::AnyEnum, Parameter::AnyEnum, values),
-    six!(RECORD, RECORD, values),
+    six!(RECORD, RECORD, records),
 ];
 
 pub(crate) static OPERATORS: &[Function] = SAME.as_flattened();

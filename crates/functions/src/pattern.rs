@@ -1,16 +1,21 @@
 //! Patterns: `LIKE`, `SIMILAR TO`, and regular expressions.
 //!
-//! Regular expressions are those of the crate `regex`, to which PostgreSQL's are translated
-//! (`translate.rs`). What it does not have, back references and constraints that look ahead or
-//! behind, is refused by name. Where alternatives begin alike it takes the first that matches
-//! and not the longest.
+//! Regular expressions are PostgreSQL's advanced ones (`parse.rs`): of the matches that begin first
+//! the longest or the shortest, as the expression prefers, with pieces for its parentheses as
+//! PostgreSQL chooses them (`dissect.rs`), in time that is bounded (`scan.rs`). Back references are
+//! refused by name.
 
+mod automaton;
 mod compiled;
+mod dissect;
 mod functions;
 mod like;
+mod options;
+mod parse;
+mod scan;
 mod similar;
 mod substring;
-mod translate;
+mod syntax;
 
 pub use compiled::Patterns;
 pub(crate) use compiled::compile;

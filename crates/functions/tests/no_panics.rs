@@ -196,10 +196,7 @@ fn choices<'a>(parameter: Parameter, scratch: &'a Scratch) -> (Type, Vec<Value<'
     match parameter {
         Parameter::Of(Type::Scalar(scalar)) => (scalar.into(), samples(scalar, scratch)),
         Parameter::Of(Type::Array(scalar)) => arrays(scalar),
-        Parameter::Of(ty) => (
-            ty,
-            vec![Value::Record(scratch.alloc_slice_copy(&[Value::Int4(1)]))],
-        ),
+        Parameter::Of(ty) => (ty, vec![types::Record::plain(&[Value::Int4(1)], scratch)]),
         Parameter::AnyArray | Parameter::AnyCompatibleArray => arrays(Scalar::Int4),
         Parameter::AnyEnum => (Type::Unknown, Vec::new()),
         _ => (Scalar::Int4.into(), samples(Scalar::Int4, scratch)),

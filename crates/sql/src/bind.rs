@@ -44,19 +44,19 @@ mod waiting;
 mod window;
 mod write;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
-use self::common_table::CommonTable;
+use self::{common_table::CommonTable, field::RecordField};
 pub(crate) use self::{
     copy::CopiedColumns, index::IndexEntries, parameters::Parameters, rewrite::NewValue,
     write::WrittenColumn,
 };
 use crate::{
     catalog::{Catalog, ObjectId, SearchPath},
-    expression::{ColumnId, Expression},
+    expression::ColumnId,
     parse::{overriding::Overriding, position::Lines},
     relation::{Output, Relation, ScanId, SharedId},
 };
@@ -100,8 +100,10 @@ pub(crate) struct Binder<'b> {
     common_tables: Vec<CommonTable>,
     /// `WINDOW name AS ...` of the query block that is being bound.
     named_windows: Vec<ast::NamedWindowDefinition>,
-    /// The fields of records, by the column that a record is or that its first field is.
-    records: HashMap<ColumnId, Vec<(String, Expression)>>,
+    /// The fields of the columns that are records of known fields.
+    records: HashMap<ColumnId, Vec<RecordField>>,
+    /// The columns of relations whose rows an outer join may replace by NULLs.
+    null_extended: HashSet<ColumnId>,
     /// Views within views.
     depth: u32,
     /// `OVERRIDING`, of the INSERT that is being bound.
@@ -170,6 +172,7 @@ impl<'b> Binder<'b> {
             common_tables: Vec::new(),
             named_windows: Vec::new(),
             records: HashMap::new(),
+            null_extended: HashSet::new(),
             depth: 0,
             overriding: None,
             views: Vec::new(),

@@ -121,8 +121,17 @@ pub(crate) enum Kind {
     },
     /// `ARRAY[...]`, of its type's element type.
     Array(Vec<Expression>),
-    /// `ROW(...)`.
-    Row(Vec<Expression>),
+    /// `ROW(...)`, and a whole row of a relation.
+    Row {
+        items: Vec<Expression>,
+        /// The names of the fields; none where they are `f1`, `f2`, and so on.
+        names: Arc<[Box<str>]>,
+    },
+    /// A field of a row, by its position; of NULL it is NULL.
+    Field {
+        record: Box<Expression>,
+        position: usize,
+    },
     /// `array[index]...`
     Element {
         array: Box<Expression>,
@@ -154,6 +163,12 @@ impl Expression {
 
     pub(crate) fn constant(value: OwnedValue, ty: Type) -> Self {
         Self::new(Kind::Constant(Arc::new(value)), ty)
+    }
+
+    /// A row whose fields nobody named.
+    pub(crate) fn row(items: Vec<Expression>) -> Self {
+        let names = Arc::from([]);
+        Self::new(Kind::Row { items, names }, Type::Record)
     }
 
     pub(crate) fn bool(value: bool) -> Self {
@@ -223,8 +238,11 @@ impl Expression {
             | Kind::Coalesce(items)
             | Kind::Extreme { items, .. }
             | Kind::Array(items)
-            | Kind::Row(items) => items.iter().for_each(visit),
+            | Kind::Row { items, .. } => items.iter().for_each(visit),
             Kind::Not(operand)
+            | Kind::Field {
+                record: operand, ..
+            }
             | Kind::IsNull { operand, .. }
             | Kind::Is { operand, .. }
             | Kind::Convert { operand, .. }
@@ -292,8 +310,11 @@ impl Expression {
             | Kind::Coalesce(items)
             | Kind::Extreme { items, .. }
             | Kind::Array(items)
-            | Kind::Row(items) => items.iter_mut().for_each(visit),
+            | Kind::Row { items, .. } => items.iter_mut().for_each(visit),
             Kind::Not(operand)
+            | Kind::Field {
+                record: operand, ..
+            }
             | Kind::IsNull { operand, .. }
             | Kind::Is { operand, .. }
             | Kind::Convert { operand, .. }

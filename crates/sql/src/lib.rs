@@ -5,6 +5,7 @@
 mod advisory;
 mod bind;
 pub mod catalog;
+mod collation;
 mod copy;
 mod data_type;
 mod database;

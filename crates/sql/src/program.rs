@@ -33,6 +33,8 @@ pub(crate) struct Program {
     constants: Vec<OwnedValue>,
     /// Of calls of functions that look at them.
     types: Vec<Vec<Type>>,
+    /// The fields of the rows that it makes.
+    rows: Vec<Vec<RowField>>,
     /// What it was made from, for EXPLAIN.
     source: Option<Box<Expression>>,
 }
@@ -47,6 +49,7 @@ impl Program {
             registers: 0,
             constants: Vec::new(),
             types: Vec::new(),
+            rows: Vec::new(),
             source: None,
         }
     }
@@ -63,6 +66,13 @@ impl Program {
     pub(crate) fn source(&self) -> Option<&Expression> {
         self.source.as_deref()
     }
+}
+
+/// The name and the type of a field.
+#[derive(Debug, Clone)]
+pub(super) struct RowField {
+    name: Box<str>,
+    ty: Type,
 }
 
 /// Where a value is read.
@@ -189,8 +199,15 @@ pub(super) enum Instruction {
         to: u16,
     },
     Row {
+        /// Which of the program's rows, for the names of its fields.
+        row: u16,
         first: u16,
         count: u16,
+        to: u16,
+    },
+    Field {
+        record: Operand,
+        position: u16,
         to: u16,
     },
     Element {
@@ -231,6 +248,7 @@ impl std::fmt::Debug for Instruction {
             Self::Quantified { .. } => "quantified",
             Self::Array { .. } => "array",
             Self::Row { .. } => "row",
+            Self::Field { .. } => "field",
             Self::Element { .. } => "element",
             Self::Slice { .. } => "slice",
         };

@@ -203,7 +203,7 @@ pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl S
         Value::Oid(value) => out.put(&value.to_be_bytes()),
         Value::Enum(..) => crate::text::write(value, ty, context, out)?,
         Value::Array(value) => array::write(value, context, out)?,
-        Value::Record(values) => record::write(values, context, out)?,
+        Value::Record(record) => record::write(record, context, out)?,
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ mod hash;
 
 use std::cmp::Ordering;
 
-use crate::{Array, Interval, Scalar, Type, Value};
+use crate::{Array, Interval, Record, Scalar, Type, Value};
 pub use hash::{feed_hasher, hash_values};
 
 /// PostgreSQL's order of two values of one type, other than `char(n)`; NULL last.
@@ -43,7 +43,7 @@ pub fn compare(one: Value<'_>, two: Value<'_>) -> Ordering {
         (V::Oid(one), V::Oid(two)) => one.cmp(&two),
         (V::Enum(_, one), V::Enum(_, two)) => one.cmp(&two),
         (V::Array(one), V::Array(two)) => compare_arrays(one, two),
-        (V::Record(one), V::Record(two)) => compare_rows(one, two),
+        (V::Record(one), V::Record(two)) => compare_records(one, two),
         (one, two) => compare_numbers(one, two),
     }
 }
@@ -80,6 +80,15 @@ pub fn compare_rows(one: &[Value<'_>], two: &[Value<'_>]) -> Ordering {
         .map(|(one, two)| compare(*one, *two))
         .find(|order| order.is_ne())
         .unwrap_or_else(|| one.len().cmp(&two.len()))
+}
+
+/// Rows as values, by the types that the first one's fields have.
+fn compare_records(one: &Record<'_>, two: &Record<'_>) -> Ordering {
+    let pairs = one.values.iter().zip(two.values).enumerate();
+    pairs
+        .map(|(position, (left, right))| compare_as(one.ty(position), *left, *right))
+        .find(|order| order.is_ne())
+        .unwrap_or_else(|| one.values.len().cmp(&two.values.len()))
 }
 
 /// Numbers of different types.

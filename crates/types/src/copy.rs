@@ -45,10 +45,7 @@ impl Value<'_> {
             Self::Oid(value) => Value::Oid(value),
             Self::Enum(id, label) => Value::Enum(id, label),
             Self::Array(value) => Value::Array(value.copied(scratch)),
-            Self::Record(items) => {
-                let items = items.iter().map(|item| item.copied(scratch));
-                Value::Record(scratch.alloc_slice_fill_iter(items.collect::<Vec<_>>()))
-            }
+            Self::Record(record) => Value::Record(scratch.alloc(record.copied(scratch))),
         }
     }
 }
@@ -92,10 +89,12 @@ impl Value<'_> {
             (Self::Enum(left, label), Value::Enum(right, other)) => (left, label) == (right, other),
             (Self::Array(left), Value::Array(right)) => left.as_stored() == right.as_stored(),
             (Self::Record(left), Value::Record(right)) => {
-                left.len() == right.len()
+                left.fields == right.fields
+                    && left.values.len() == right.values.len()
                     && left
+                        .values
                         .iter()
-                        .zip(*right)
+                        .zip(right.values)
                         .all(|(left, right)| left.is_same(right))
             }
             _ => false,

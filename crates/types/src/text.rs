@@ -18,7 +18,8 @@ use crate::{
     TypeModifier, Value,
 };
 pub(crate) use names::read_enum;
-pub(crate) use offset::{OFFSET_MAX, parse_offset, write_offset};
+pub use offset::parse_offset;
+pub(crate) use offset::{OFFSET_MAX, write_offset};
 
 /// Reads a value that is not NULL from PostgreSQL's text form.
 ///
@@ -142,7 +143,7 @@ pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl S
             vector::write(value, context, out)?;
         }
         Value::Array(value) => array::write(value, context, out)?,
-        Value::Record(values) => record::write(values, context, out)?,
+        Value::Record(record) => record::write(record, context, out)?,
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Values as expressions and operators pass them.
 
-use crate::{Array, EnumId, Jsonb, Numeric};
+use crate::{Array, EnumId, Jsonb, Numeric, Record};
 
 /// A span of time: PostgreSQL keeps the three apart, because months and days differ in length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,8 @@ pub enum Value<'a> {
     Enum(EnumId, u32),
     /// An array.
     Array(Array<'a>),
-    /// A row, its columns in order.
-    Record(&'a [Value<'a>]),
+    /// A row.
+    Record(&'a Record<'a>),
 }
 
 impl Value<'_> {

@@ -1,6 +1,6 @@
 //! A value that outlives the row it came from.
 
-use types::{Array, Jsonb, Numeric, Result, Value};
+use types::{Array, Field, Jsonb, Numeric, Record, Result, Type, Value};
 
 /// A value, owned. What borrows nothing is kept as it is; buffers are used again.
 #[derive(Debug, Default)]
@@ -9,8 +9,66 @@ pub(super) enum Kept {
     Null,
     Plain(Value<'static>),
     Borrowing(Kind, Vec<u8>),
-    /// Records, by column.
-    Record(Vec<Kept>),
+    Record(Box<KeptRecord>),
+}
+
+/// A record, owned.
+#[derive(Debug)]
+pub(super) struct KeptRecord {
+    /// The names of the fields, one behind the other.
+    names: String,
+    /// Where in `names` the name of each field ends, and the field's type.
+    fields: Vec<(usize, Type)>,
+    values: Vec<Kept>,
+}
+
+impl KeptRecord {
+    fn of(record: &Record<'_>) -> Self {
+        let mut names = String::new();
+        let fields = record.fields.iter().map(|field| {
+            names.push_str(field.name);
+            (names.len(), field.ty)
+        });
+        let fields = fields.collect();
+        Self {
+            names,
+            fields,
+            values: record.values.iter().map(|value| Kept::of(*value)).collect(),
+        }
+    }
+
+    /// The record in `scratch`, each of its values made by `value`.
+    fn get<'k, 's>(
+        &'k self,
+        names: &'s str,
+        scratch: &'s types::Scratch,
+        value: impl Fn(&'k Kept) -> Result<Value<'s>>,
+    ) -> Result<Value<'s>> {
+        let mut begin = 0;
+        let fields = self.fields.iter().map(|(end, ty)| {
+            let name = &names[begin..*end];
+            begin = *end;
+            Field { name, ty: *ty }
+        });
+        let mut described = bumpalo::collections::Vec::with_capacity_in(self.fields.len(), scratch);
+        described.extend(fields);
+        let mut values = bumpalo::collections::Vec::with_capacity_in(self.values.len(), scratch);
+        for kept in &self.values {
+            values.push(value(kept)?);
+        }
+        Ok(Value::Record(scratch.alloc(Record {
+            fields: described.into_bump_slice(),
+            values: values.into_bump_slice(),
+        })))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.names.capacity()
+            + self.fields.capacity() * size_of::<(usize, Type)>()
+            + self.values.capacity() * size_of::<Kept>()
+            + self.values.iter().map(Kept::heap_bytes).sum::<usize>()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +112,8 @@ impl Kept {
                     return;
                 }
             },
-            Value::Record(columns) => {
-                *self = Self::Record(columns.iter().map(|column| Self::of(*column)).collect());
+            Value::Record(record) => {
+                *self = Self::Record(Box::new(KeptRecord::of(record)));
                 return;
             }
             Value::Bool(value) => return self.plain(Value::Bool(value)),
@@ -101,13 +159,8 @@ impl Kept {
         Ok(match self {
             Self::Null => Value::Null,
             Self::Plain(value) => *value,
-            Self::Record(columns) => {
-                let mut values =
-                    bumpalo::collections::Vec::with_capacity_in(columns.len(), scratch);
-                for column in columns {
-                    values.push(column.get(scratch)?);
-                }
-                Value::Record(values.into_bump_slice())
+            Self::Record(record) => {
+                record.get(&record.names, scratch, |value| value.get(scratch))?
             }
             Self::Borrowing(kind, bytes) => borrowed(*kind, bytes)?,
         })
@@ -118,13 +171,9 @@ impl Kept {
         Ok(match self {
             Self::Null => Value::Null,
             Self::Plain(value) => *value,
-            Self::Record(columns) => {
-                let mut values =
-                    bumpalo::collections::Vec::with_capacity_in(columns.len(), scratch);
-                for column in columns {
-                    values.push(column.copied(scratch)?);
-                }
-                Value::Record(values.into_bump_slice())
+            Self::Record(record) => {
+                let names = scratch.alloc_str(&record.names);
+                record.get(names, scratch, |value| value.copied(scratch))?
             }
             Self::Borrowing(kind, bytes) => borrowed(*kind, scratch.alloc_slice_copy(bytes))?,
         })
@@ -133,10 +182,7 @@ impl Kept {
     pub(super) fn heap_bytes(&self) -> usize {
         match self {
             Self::Borrowing(_, bytes) => bytes.capacity(),
-            Self::Record(columns) => {
-                columns.capacity() * size_of::<Self>()
-                    + columns.iter().map(Self::heap_bytes).sum::<usize>()
-            }
+            Self::Record(record) => record.heap_bytes(),
             _ => 0,
         }
     }

@@ -1,6 +1,6 @@
 //! Rows from arrays, and their subscripts.
 
-use types::{Array, Result, SqlError, SqlState, Value};
+use types::{Array, Record, Result, SqlError, SqlState, Value};
 
 use crate::{
     Context, Rows,
@@ -47,7 +47,7 @@ fn numbered<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'
     Ok(Box::new((0..array.len()).map(move |index| {
         let number = i32::try_from(index + 1).unwrap_or(i32::MAX);
         let row = [array.get(index)?, Value::Int4(number)];
-        Ok(Value::Record(scratch.alloc_slice_copy(&row)))
+        Ok(Record::plain(&row, scratch))
     })))
 }
 

@@ -1,7 +1,7 @@
 //! Dates, times and intervals from their parts.
 
 use types::{
-    Interval, Result, SqlError, SqlState,
+    Interval, Result, SqlError, SqlState, TimeZone,
     datetime::{
         DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE,
         MICROSECONDS_PER_SECOND, days_from_civil, days_in_month,
@@ -99,6 +99,27 @@ fn make_timestamptz(
     to_utc(context, local.0).map(TimestampTz)
 }
 
+/// A zone by its name, or by its offset with the sign that it has in times: `+2` is east of
+/// Greenwich, where `AT TIME ZONE '+2'` is west of it, as in POSIX.
+fn zone_of(zone: &str) -> Result<TimeZone> {
+    if zone.starts_with(|first: char| first.is_ascii_digit()) {
+        let message = format!("invalid input syntax for type numeric time zone: \"{zone}\"");
+        let hint = "Numeric time zones must have \"-\" or \"+\" as first character.";
+        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message).hint(hint));
+    }
+    let Some(digits) = zone.strip_prefix(['+', '-']) else {
+        return zone::named(zone);
+    };
+    match types::text::parse_offset(zone) {
+        Some(east) => Ok(TimeZone::fixed(east)),
+        None if digits.starts_with(|first: char| first.is_ascii_digit()) => Err(SqlError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("numeric time zone \"{zone}\" out of range"),
+        )),
+        None => zone::named(zone),
+    }
+}
+
 fn make_in_zone(
     year: i32,
     month: i32,
@@ -109,7 +130,7 @@ fn make_in_zone(
     zone: &str,
 ) -> Result<TimestampTz> {
     let local = make_timestamp(year, month, day, hour, minute, second)?;
-    zone::named(zone)?
+    zone_of(zone)?
         .to_utc(local.0)
         .map(TimestampTz)
         .ok_or_else(timestamp_out_of_range)

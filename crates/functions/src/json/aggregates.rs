@@ -1,6 +1,6 @@
 //! Aggregates whose result is JSON.
 
-use types::{JsonbBuilder, Result, Sink, SqlError, SqlState, Value};
+use types::{JsonbBuilder, Record, Result, Sink, SqlError, SqlState, Value};
 
 use super::write;
 use crate::{
@@ -56,12 +56,18 @@ fn keep_pair(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Res
             "field name must not be null",
         ));
     }
-    state.keep(Value::Record(&pair))
+    state.keep(Value::Record(&Record {
+        fields: &[],
+        values: &pair,
+    }))
 }
 
 fn pair<'a>(value: &Value<'a>) -> Result<(Value<'a>, Value<'a>)> {
     match value {
-        Value::Record([key, value]) => Ok((*key, *value)),
+        Value::Record(Record {
+            values: [key, value],
+            ..
+        }) => Ok((*key, *value)),
         _ => Err(SqlError::new(
             SqlState::INTERNAL_ERROR,
             "a pair was not kept as one",

@@ -1,6 +1,6 @@
 //! Rows from documents: `jsonb_each`, `jsonb_array_elements`, `jsonb_object_keys`.
 
-use types::{Jsonb, JsonbView, Result, SqlError, SqlState, Value};
+use types::{Jsonb, JsonbView, Record, Result, SqlError, SqlState, Value};
 
 use super::{
     extract::{as_text, json_text},
@@ -38,9 +38,7 @@ fn entries<'a>(context: &Context<'a>, arguments: &[Value<'a>], as_texts: bool) -
         } else {
             Value::Jsonb(value)
         };
-        Ok(Value::Record(
-            context.scratch.alloc_slice_copy(&[Value::Text(key), value]),
-        ))
+        Ok(Record::plain(&[Value::Text(key), value], context.scratch))
     })))
 }
 
@@ -105,9 +103,7 @@ fn json_entries<'a>(
         } else {
             Value::Json(value)
         };
-        Ok(Value::Record(
-            context.scratch.alloc_slice_copy(&[key, value]),
-        ))
+        Ok(Record::plain(&[key, value], context.scratch))
     })))
 }
 

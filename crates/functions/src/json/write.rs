@@ -75,16 +75,16 @@ pub(super) fn write<'a>(
 ) -> Result<()> {
     match value {
         Value::Array(array) => write_array(context, array, out),
-        Value::Record(columns) => {
-            out.put_byte(b'{');
-            for (position, column) in columns.iter().enumerate() {
-                if position > 0 {
-                    out.put_byte(b',');
-                }
-                out.put(format!("\"f{}\":", position + 1).as_bytes());
-                write(context, *column, Type::Unknown, out)?;
-            }
-            out.put_byte(b'}');
+        Value::Record(record) => {
+            let mut separator = b'{';
+            record.each(|name, value, ty| {
+                out.put_byte(separator);
+                separator = b',';
+                write_json_string(name, out);
+                out.put_byte(b':');
+                write(context, value, ty, out)
+            })?;
+            out.put(if separator == b'{' { b"{}" } else { b"}" });
             Ok(())
         }
         value => {
@@ -168,12 +168,12 @@ pub(super) fn add<'a>(
                 }
             }
         }
-        Value::Record(columns) => {
+        Value::Record(record) => {
             builder.begin_object()?;
-            for (position, column) in columns.iter().enumerate() {
-                builder.key(&format!("f{}", position + 1));
-                add(context, *column, Type::Unknown, builder)?;
-            }
+            record.each(|name, value, ty| {
+                builder.key(name);
+                add(context, value, ty, builder)
+            })?;
             builder.end()?;
         }
         value => match form(context, value, ty)? {

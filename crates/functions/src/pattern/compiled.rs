@@ -1,13 +1,28 @@
-//! Patterns that were compiled before.
+//! Patterns that were compiled, and what they match.
+//!
+//! Whether and where a text begins to match is asked of the crate `regex`, which is the fastest at
+//! that; how long the match is, and which part the parentheses have, of an automaton
+//! ([`automaton`](super::automaton)), because `regex` takes the first alternative where PostgreSQL
+//! takes the longest. Patterns with lookaround constraints, which `regex` does not have, are the
+//! automaton's alone.
 //!
 //! Most statements match many rows against one pattern, so that the last few are kept, by session.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::{OnceCell, RefCell},
+    rc::Rc,
+};
 
 use regex::{Regex, RegexBuilder};
 use types::{Result, SqlError, SqlState};
 
-use super::translate::{Options, translate};
+use super::{
+    dissect::{Piece, dissect},
+    options::Options,
+    parse::{Parsed, parse},
+    scan::{Machine, Positions, Scan},
+    syntax::{Node, Preference},
+};
 use crate::Context;
 
 /// How many are kept.
@@ -15,10 +30,183 @@ const KEPT: usize = 32;
 /// Bytes that a compiled pattern may have.
 const BYTES_MAX: usize = 16 << 20;
 
+/// A compiled pattern.
+pub(crate) struct Pattern {
+    /// None if it has lookaround constraints.
+    regex: Option<Regex>,
+    node: Node,
+    groups: usize,
+    /// All texts that match at a position, and are what the pattern prefers, are found by `regex`.
+    simple: bool,
+    /// Made when it is first asked for.
+    machine: OnceCell<Rc<Machine>>,
+}
+
+impl Pattern {
+    fn new(pattern: &str, options: Options) -> Result<Self> {
+        let Parsed {
+            node,
+            groups,
+            options,
+        } = parse(pattern, options)?;
+        let mut text = String::with_capacity(pattern.len() + 8);
+        let regex = if node.write(&mut text) {
+            Some(build(&text, options.ignore_case)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            regex,
+            simple: choices(&node).is_some_and(|choices| choices < 2),
+            node,
+            groups,
+            machine: OnceCell::new(),
+        })
+    }
+
+    fn machine(&self) -> Result<&Rc<Machine>> {
+        if let Some(machine) = self.machine.get() {
+            return Ok(machine);
+        }
+        let machine = Rc::new(Machine::new(&self.node)?);
+        Ok(self.machine.get_or_init(|| machine))
+    }
+
+    /// How many parentheses capture.
+    pub(crate) fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Whether a part of a text matches.
+    ///
+    /// # Errors
+    /// As of [`Matcher::find`].
+    pub(crate) fn is_match(self: &Rc<Self>, text: &str) -> Result<bool> {
+        match &self.regex {
+            Some(regex) => Ok(regex.is_match(text)),
+            None => Ok(self.matcher(text).start(0)?.is_some()),
+        }
+    }
+
+    /// What finds matches in a text.
+    pub(crate) fn matcher<'t>(self: &Rc<Self>, text: &'t str) -> Matcher<'t> {
+        Matcher {
+            pattern: Rc::clone(self),
+            text,
+            scan: None,
+            starts: None,
+        }
+    }
+}
+
+/// How many independent choices of a length a pattern has; `None` where that is not all which
+/// there is to choose. With one choice at most, `regex` finds what PostgreSQL does.
+fn choices(node: &Node) -> Option<usize> {
+    match node {
+        Node::Empty | Node::Class(_) | Node::Assertion(_) => Some(0),
+        Node::Look { .. } | Node::Alternate(_) => None,
+        Node::Group(_, node) => choices(node),
+        Node::Concat(nodes) => nodes.iter().map(choices).sum(),
+        Node::Repeat {
+            node,
+            least,
+            most,
+            preference,
+        } => match choices(node)? {
+            0 if *most == Some(*least) => Some(0),
+            0 if *preference == Some(Preference::Longest) => Some(1),
+            _ => None,
+        },
+    }
+}
+
+/// Finds the matches of a pattern in one text.
+pub(crate) struct Matcher<'t> {
+    pattern: Rc<Pattern>,
+    text: &'t str,
+    scan: Option<Scan<'t>>,
+    /// Where matches begin, of patterns with lookaround constraints.
+    starts: Option<Positions>,
+}
+
+impl<'t> Matcher<'t> {
+    fn scan(&mut self) -> Result<&mut Scan<'t>> {
+        match &mut self.scan {
+            Some(scan) => Ok(scan),
+            none => Ok(none.insert(Scan::new(self.pattern.machine()?, self.text)?)),
+        }
+    }
+
+    /// Where the first match from a position on begins, in a pattern that `regex` does not know.
+    fn start(&mut self, from: usize) -> Result<Option<usize>> {
+        if self.starts.is_none() {
+            let end = self.text.len();
+            let scan = self.scan()?;
+            let span = scan.machine().part.span;
+            let mut starts = Positions::default();
+            let mark = |_, at| starts.insert(at);
+            scan.backward(span, &[span.first], end, 0, |_| true, mark)?;
+            self.starts = Some(starts);
+        }
+        Ok(self.starts.as_ref().and_then(|starts| starts.next(from)))
+    }
+
+    /// The first match that begins at a position or behind it.
+    ///
+    /// # Errors
+    /// 54000 if that takes too many steps, 2201B if the pattern is too large for it.
+    pub(crate) fn find(&mut self, from: usize) -> Result<Option<Piece>> {
+        let begin = match &self.pattern.regex {
+            Some(regex) => match regex.find_at(self.text, from) {
+                Some(found) if self.pattern.simple => {
+                    return Ok(Some((found.start(), found.end())));
+                }
+                Some(found) => found.start(),
+                None => return Ok(None),
+            },
+            None => match self.start(from)? {
+                Some(begin) => begin,
+                None => return Ok(None),
+            },
+        };
+        let limit = self.text.len();
+        let scan = self.scan()?;
+        let machine = scan.machine();
+        let shortest = machine.part.preference == Some(Preference::Shortest);
+        let mut end = None;
+        scan.forward(machine.part.span, begin, limit, false, |at| {
+            end = Some(at);
+            !shortest
+        })?;
+        let end = end.ok_or_else(|| {
+            SqlError::new(SqlState::INTERNAL_ERROR, "a match of a pattern has no end")
+        })?;
+        Ok(Some((begin, end)))
+    }
+
+    /// The same with the pieces of its parentheses; the first is the whole.
+    ///
+    /// # Errors
+    /// As of [`find`](Self::find).
+    pub(crate) fn captures(&mut self, from: usize) -> Result<Option<Vec<Option<Piece>>>> {
+        let Some(whole) = self.find(from)? else {
+            return Ok(None);
+        };
+        let mut groups = vec![None; self.pattern.groups + 1];
+        if self.pattern.groups > 0 {
+            let scan = self.scan()?;
+            let machine = scan.machine();
+            dissect(scan, &machine.part, whole, &mut groups)?;
+        }
+        groups[0] = Some(whole);
+        Ok(Some(groups))
+    }
+}
+
 struct Kept {
     pattern: Box<str>,
     options: Options,
-    compiled: Rc<Regex>,
+    compiled: Rc<Pattern>,
 }
 
 /// The patterns that a session has compiled, the last used first. Bounded in number and size.
@@ -31,7 +219,7 @@ impl Patterns {
         Self::default()
     }
 
-    fn get(&self, pattern: &str, options: Options) -> Result<Rc<Regex>> {
+    fn get(&self, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
         let mut kept = self.0.borrow_mut();
         let known = kept
             .iter()
@@ -41,7 +229,7 @@ impl Patterns {
             kept[..=position].rotate_right(1);
             return Ok(Rc::clone(&kept[0].compiled));
         }
-        let compiled = Rc::new(build(pattern, options)?);
+        let compiled = Rc::new(Pattern::new(pattern, options)?);
         kept.truncate(KEPT - 1);
         kept.insert(
             0,
@@ -61,22 +249,20 @@ impl std::fmt::Debug for Patterns {
     }
 }
 
-fn build(pattern: &str, options: Options) -> Result<Regex> {
-    let translated = translate(pattern, options)?;
-    RegexBuilder::new(&translated.text)
+fn build(text: &str, ignore_case: bool) -> Result<Regex> {
+    let regex = RegexBuilder::new(text)
         .size_limit(BYTES_MAX)
-        .case_insensitive(translated.options.ignore_case)
-        .dot_matches_new_line(!translated.options.dot_stops_at_newline)
-        .multi_line(translated.options.anchors_at_newline)
-        .build()
-        .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => invalid("regular expression is too complex"),
-            error => {
-                let text = error.to_string();
-                let reason = text.rsplit("error: ").next().unwrap_or(&text);
-                invalid(reason.trim())
-            }
-        })
+        .case_insensitive(ignore_case)
+        .dot_matches_new_line(true)
+        .build();
+    regex.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => invalid("regular expression is too complex"),
+        error => {
+            let text = error.to_string();
+            let reason = text.rsplit("error: ").next().unwrap_or(&text);
+            invalid(reason.trim())
+        }
+    })
 }
 
 /// 2201B, with the reason.
@@ -89,6 +275,10 @@ pub(super) fn invalid(reason: &str) -> SqlError {
 }
 
 /// A pattern of PostgreSQL's, compiled.
-pub(crate) fn compile(context: &Context<'_>, pattern: &str, options: Options) -> Result<Rc<Regex>> {
+pub(crate) fn compile(
+    context: &Context<'_>,
+    pattern: &str,
+    options: Options,
+) -> Result<Rc<Pattern>> {
     context.patterns.get(pattern, options)
 }

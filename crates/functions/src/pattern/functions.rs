@@ -2,15 +2,19 @@
 
 use std::rc::Rc;
 
-use regex::{Captures, Regex};
 use types::{Array, Result, Scalar, SqlError, SqlState, Value};
 
-use super::{compile, translate::Options};
+use super::{
+    compile,
+    compiled::{Matcher, Pattern},
+    dissect::Piece,
+    options::Options,
+};
 use crate::{
     Context, Rows,
     argument::take,
     function::{BOOL, Body, Function, INT4, Parameter, TEXT, TEXTS},
-    string::{byte_of, characters},
+    string::{byte_of, characters, check_length},
 };
 
 fn parameter_error(message: String) -> SqlError {
@@ -58,19 +62,39 @@ fn options(arguments: &[Value<'_>], position: usize, function: &str) -> Result<O
     Ok(options)
 }
 
-/// The matches from a character on, from 1.
-fn matches_from<'t>(
-    regex: &'t Regex,
+/// The matches from a character on, from 1: each is what `find` finds from a position on.
+fn matches_from<'t, M, F, W>(
+    pattern: &Rc<Pattern>,
     text: &'t str,
     start: usize,
-) -> impl Iterator<Item = Captures<'t>> {
+    find: F,
+    whole: W,
+) -> impl Iterator<Item = Result<M>> + use<'t, M, F, W>
+where
+    F: Fn(&mut Matcher<'t>, usize) -> Result<Option<M>>,
+    W: Fn(&M) -> Option<Piece>,
+{
+    let mut matcher = pattern.matcher(text);
     let mut from = Some(byte_of(text, start - 1)).filter(|_| start - 1 <= characters(text));
     std::iter::from_fn(move || {
-        let captures = regex.captures_at(text, from?)?;
-        let whole = captures.get(0)?;
-        from = next_start(text, whole.start(), whole.end());
-        Some(captures)
+        let found = find(&mut matcher, from.take()?).transpose()?;
+        if let Ok(found) = &found {
+            let (begin, end) = whole(found)?;
+            from = next_start(text, begin, end);
+        }
+        Some(found)
     })
+}
+
+/// The pieces of text that a match and its parentheses have.
+type Captures = Vec<Option<Piece>>;
+
+fn captures_from<'t>(
+    pattern: &Rc<Pattern>,
+    text: &'t str,
+    start: usize,
+) -> impl Iterator<Item = Result<Captures>> + use<'t> {
+    matches_from(pattern, text, start, Matcher::captures, |found| found[0])
 }
 
 /// Where to go on after a match: after an empty one, a character further.
@@ -124,14 +148,30 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
     )?;
     let mut out = bumpalo::collections::String::new_in(context.scratch);
     let mut copied = 0;
-    for (position, captures) in matches_from(&regex, text, start).enumerate() {
+    // Where the parentheses match matters to a replacement alone that refers to them.
+    let refers = replacement
+        .as_bytes()
+        .windows(2)
+        .any(|pair| pair[0] == b'\\' && pair[1].is_ascii_digit());
+    let find = |matcher: &mut Matcher<'_>, from| {
+        if refers {
+            return matcher.captures(from);
+        }
+        Ok(matcher.find(from)?.map(|whole| vec![Some(whole)]))
+    };
+    let found = matches_from(&regex, text, start, find, |found| found[0]);
+    for (position, captures) in found.enumerate() {
+        let captures = captures?;
         if number > position + 1 {
             continue;
         }
-        let Some(whole) = captures.get(0) else { break };
-        out.push_str(&text[copied..whole.start()]);
-        expand(replacement, &captures, &mut out);
-        copied = whole.end();
+        let Some((begin, end)) = captures[0] else {
+            break;
+        };
+        out.push_str(&text[copied..begin]);
+        expand(text, replacement, &captures, &mut out);
+        copied = end;
+        check_length(out.len())?;
         if number > 0 {
             break;
         }
@@ -141,17 +181,25 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
 }
 
 /// The replacement with `\1` to `\9` and `\&` filled in.
-fn expand(replacement: &str, captures: &Captures<'_>, out: &mut bumpalo::collections::String<'_>) {
+fn expand(
+    text: &str,
+    replacement: &str,
+    captures: &Captures,
+    out: &mut bumpalo::collections::String<'_>,
+) {
+    let group = |number: usize| match captures.get(number) {
+        Some(Some((begin, end))) => &text[*begin..*end],
+        _ => "",
+    };
     let mut rest = replacement;
     while let Some(backslash) = rest.find('\\') {
         out.push_str(&rest[..backslash]);
         let mut after = rest[backslash + 1..].chars();
         match after.next() {
             Some(digit @ '1'..='9') => {
-                let group = captures.get(digit as usize - '0' as usize);
-                out.push_str(group.map_or("", |group| group.as_str()));
+                out.push_str(group(digit as usize - '0' as usize));
             }
-            Some('&') => out.push_str(captures.get(0).map_or("", |whole| whole.as_str())),
+            Some('&') => out.push_str(group(0)),
             Some('\\') => out.push('\\'),
             Some(other) => {
                 out.push('\\');
@@ -165,12 +213,11 @@ fn expand(replacement: &str, captures: &Captures<'_>, out: &mut bumpalo::collect
 }
 
 /// The groups of a match, or the whole if there are none.
-fn groups<'a>(context: &Context<'a>, captures: &Captures<'a>) -> Result<Value<'a>> {
+fn groups<'a>(context: &Context<'a>, text: &'a str, captures: &Captures) -> Result<Value<'a>> {
     let first = usize::from(captures.len() > 1);
-    let values = (first..captures.len()).map(|group| {
-        captures
-            .get(group)
-            .map_or(Value::Null, |found| Value::Text(found.as_str()))
+    let values = captures[first..].iter().map(|piece| match piece {
+        Some((begin, end)) => Value::Text(&text[*begin..*end]),
+        None => Value::Null,
     });
     let mut all = bumpalo::collections::Vec::new_in(context.scratch);
     all.extend(values);
@@ -187,8 +234,8 @@ fn first_match<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Val
         .hint("Use the regexp_matches function instead."));
     }
     let regex = compile(context, take(arguments, 1)?, options)?;
-    match regex.captures(text) {
-        Some(captures) => groups(context, &captures),
+    match regex.matcher(text).captures(0)? {
+        Some(captures) => groups(context, text, &captures),
         None => Ok(Value::Null),
     }
 }
@@ -197,7 +244,7 @@ fn is_match<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<
     let text: &str = take(arguments, 0)?;
     let options = options(arguments, 2, "regexp_like()")?;
     let regex = compile(context, take(arguments, 1)?, options)?;
-    Ok(Value::Bool(regex.is_match(text)))
+    regex.is_match(text).map(Value::Bool)
 }
 
 fn count_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
@@ -205,8 +252,12 @@ fn count_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<V
     let start = count(arguments, 2, 1, 1, "start")?;
     let options = options(arguments, 3, "regexp_count()")?;
     let regex = compile(context, take(arguments, 1)?, options)?;
-    let matches = matches_from(&regex, text, start).count();
-    Ok(Value::Int4(i32::try_from(matches).unwrap_or(i32::MAX)))
+    let mut count = 0i32;
+    for found in matches_from(&regex, text, start, Matcher::find, |found| Some(*found)) {
+        found?;
+        count = count.saturating_add(1);
+    }
+    Ok(Value::Int4(count))
 }
 
 /// The byte range of the n-th match, or of a group of it.
@@ -220,11 +271,9 @@ fn find(
     let start = count(arguments, 2, 1, 1, "start")?;
     let number = count(arguments, 3, 1, 1, "n")?;
     let regex = compile(context, take(arguments, 1)?, options)?;
-    let found = matches_from(&regex, text, start).nth(number - 1);
-    Ok(found.and_then(|captures| {
-        let group = captures.get(group)?;
-        Some((group.start(), group.end()))
-    }))
+    let mut found = captures_from(&regex, text, start);
+    let found = found.nth(number - 1).transpose()?;
+    Ok(found.and_then(|captures| captures.get(group).copied().flatten()))
 }
 
 fn position_of_match<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
@@ -264,63 +313,54 @@ fn all_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Row
             ..options
         },
     )?;
+    let wanted = if options.global { usize::MAX } else { 1 };
     let context = *context;
-    let mut from = Some(0);
-    Ok(Box::new(std::iter::from_fn(move || {
-        let captures = regex.captures_at(text, from?)?;
-        let whole = captures.get(0)?;
-        from = next_start(text, whole.start(), whole.end()).filter(|_| options.global);
-        Some(groups(&context, &captures))
-    })))
+    let found = captures_from(&regex, text, 1).take(wanted);
+    Ok(Box::new(
+        found.map(move |captures| groups(&context, text, &captures?)),
+    ))
 }
 
 /// The pieces between matches. Empty matches at the ends, or right after another, split nothing.
-fn pieces(regex: Rc<Regex>, text: &str) -> impl Iterator<Item = &str> {
-    let mut state = Some((0, 0));
-    std::iter::from_fn(move || {
-        let (begun, mut from) = state?;
-        loop {
-            let Some(found) = (from <= text.len())
-                .then(|| regex.find_at(text, from))
-                .flatten()
-            else {
-                state = None;
-                return Some(&text[begun..]);
-            };
-            let splits = !found.is_empty() || (found.start() > begun && found.end() < text.len());
-            let next = next_start(text, found.start(), found.end()).unwrap_or(text.len() + 1);
-            if splits {
-                // An empty match right behind this one splits nothing, which `begun` tells.
-                state = Some((found.end(), next));
-                return Some(&text[begun..found.start()]);
-            }
-            from = next;
+fn pieces<'t>(pattern: &Rc<Pattern>, text: &'t str) -> Result<Vec<&'t str>> {
+    let mut matcher = pattern.matcher(text);
+    let (mut pieces, mut begun, mut from) = (Vec::new(), 0, Some(0));
+    while let Some(at) = from
+        && let Some((begin, end)) = matcher.find(at)?
+    {
+        from = next_start(text, begin, end);
+        // An empty match right behind another splits nothing, which `begun` tells.
+        if end > begin || (begin > begun && end < text.len()) {
+            pieces.push(&text[begun..begin]);
+            begun = end;
         }
-    })
+    }
+    pieces.push(&text[begun..]);
+    Ok(pieces)
 }
 
 fn split<'a>(
     context: &Context<'a>,
     arguments: &[Value<'a>],
     function: &str,
-) -> Result<impl Iterator<Item = &'a str> + use<'a>> {
+) -> Result<Vec<&'a str>> {
     let text: &'a str = take(arguments, 0)?;
     let options = options(arguments, 2, function)?;
-    Ok(pieces(
-        compile(context, take(arguments, 1)?, options)?,
-        text,
-    ))
+    pieces(&compile(context, take(arguments, 1)?, options)?, text)
 }
 
 fn split_to_array<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let mut all = bumpalo::collections::Vec::new_in(context.scratch);
-    all.extend(split(context, arguments, "regexp_split_to_array()")?.map(Value::Text));
+    let pieces = split(context, arguments, "regexp_split_to_array()")?;
+    all.extend(pieces.into_iter().map(Value::Text));
     Array::of(Scalar::Text, &all, context.scratch).map(Value::Array)
 }
 
 fn split_to_rows<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
     let pieces = split(context, arguments, "regexp_split_to_table()")?;
-    Ok(Box::new(pieces.map(|piece| Ok(Value::Text(piece)))))
+    Ok(Box::new(
+        pieces.into_iter().map(|piece| Ok(Value::Text(piece))),
+    ))
 }
 
 const T: Parameter = TEXT;

@@ -2,7 +2,7 @@
 
 use types::Result;
 
-use super::{compile, similar, translate::Options};
+use super::{compile, options::Options, similar};
 use crate::{
     Context,
     function::{BOOL, BPCHAR, Function, NAME, TEXT, entry},
@@ -18,11 +18,11 @@ const IGNORE_CASE: Options = Options {
 };
 
 fn matches(context: &Context<'_>, text: &str, pattern: &str) -> Result<bool> {
-    Ok(compile(context, pattern, Options::default())?.is_match(text))
+    compile(context, pattern, Options::default())?.is_match(text)
 }
 
 fn matches_any_case(context: &Context<'_>, text: &str, pattern: &str) -> Result<bool> {
-    Ok(compile(context, pattern, IGNORE_CASE)?.is_match(text))
+    compile(context, pattern, IGNORE_CASE)?.is_match(text)
 }
 
 fn differs(context: &Context<'_>, text: &str, pattern: &str) -> Result<bool> {
@@ -40,11 +40,12 @@ fn substring<'a>(
     pattern: &'a str,
 ) -> Result<Option<&'a str>> {
     let regex = compile(context, pattern, Options::default())?;
-    let group = usize::from(regex.captures_len() > 1);
-    Ok(regex
-        .captures(text)
-        .and_then(|captures| captures.get(group))
-        .map(|found| found.as_str()))
+    let mut matcher = regex.matcher(text);
+    let found = match regex.groups() {
+        0 => matcher.find(0)?,
+        _ => matcher.captures(0)?.and_then(|captures| captures[1]),
+    };
+    Ok(found.map(|(begin, end)| &text[begin..end]))
 }
 
 /// SQL's form: the part between the separators of a `SIMILAR` pattern.

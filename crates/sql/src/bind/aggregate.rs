@@ -67,11 +67,29 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         inner: &mut Clause<'_>,
     ) -> Result<(AggregateCall, Type)> {
+        let refused = |state, message: String| place(SqlError::new(state, message), position);
+        let is_ordered_set = !function.within_group.is_empty();
+        if is_ordered_set && !arguments.order.is_empty() {
+            let message = "cannot use multiple ORDER BY clauses with WITHIN GROUP";
+            return Err(refused(SqlState::SYNTAX_ERROR, message.to_owned()));
+        }
+        if is_ordered_set && arguments.distinct {
+            let message = "cannot use DISTINCT with WITHIN GROUP";
+            return Err(refused(SqlState::SYNTAX_ERROR, message.to_owned()));
+        }
         let mut values = Vec::with_capacity(arguments.expressions.len());
         for argument in &arguments.expressions {
             values.push(self.scalar(argument, scope, inner)?);
         }
         let mut order = self.keys(arguments.order, scope, inner)?;
+        if arguments.distinct && order.iter().any(|key| !values.contains(&key.expression)) {
+            let message =
+                "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+            return Err(refused(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                message.to_owned(),
+            ));
+        }
         // What stands in WITHIN GROUP comes after the direct arguments.
         for key in &function.within_group {
             let expression = self.scalar(&key.expr, scope, inner)?;
@@ -84,14 +102,28 @@ impl Binder<'_> {
             }
             None => None,
         };
+        let is_parameterless = values.is_empty() && !arguments.star;
         let (entry, values, result) = self.resolved(name, values, arguments.variadic, position)?;
-        let Body::Aggregate(_) = entry.0.body else {
+        let Body::Aggregate(aggregate) = entry.0.body else {
             let message = format!("{name} is not an aggregate function");
-            return Err(place(
-                SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
-                position,
-            ));
+            return Err(refused(SqlState::WRONG_OBJECT_TYPE, message));
         };
+        match (aggregate.direct.is_some(), is_ordered_set) {
+            (true, false) => {
+                let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+                return Err(refused(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            (false, true) => {
+                let message = format!(
+                    "{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
+                );
+                return Err(refused(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            _ => {}
+        }
+        if is_parameterless {
+            return Err(place(parameterless(name), position));
+        }
         let direct = values.len() - function.within_group.len().min(values.len());
         for (key, value) in function.within_group.iter().zip(&values[direct..]) {
             order.push(self.sort_key(value.clone(), &key.options, &key.expr)?);
@@ -249,4 +281,10 @@ fn nested(error: SqlError, position: Option<u32>) -> SqlError {
         );
     }
     error
+}
+
+/// 42809: an aggregate without parameters was not called as `name(*)`.
+pub(super) fn parameterless(name: &str) -> SqlError {
+    let message = format!("{name}(*) must be used to call a parameterless aggregate function");
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
 }

@@ -166,7 +166,7 @@ impl Binder<'_> {
                     .into_iter()
                     .map(|item| self.known(item))
                     .collect::<Result<_>>()?;
-                Expression::new(Kind::Row(items), Type::Record)
+                Expression::row(items)
             }
             ("grouping", 1..) => return self.grouping(items, position, scope, clause).map(Some),
             _ => return Ok(None),

@@ -63,6 +63,7 @@ impl Binder<'_> {
             }
             let Joined { on, computed } =
                 self.constraint(kind, constraint, scope, first..middle, merged)?;
+            self.note_null_extended(kind, &scope.sources[first..], middle - first);
             left = join(kind, left, right, on, right_lateral);
             if !computed.is_empty() {
                 left = Relation::Compute {

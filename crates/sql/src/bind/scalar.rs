@@ -8,6 +8,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
 use super::{Binder, clause::Clause, scope::Scope};
 use crate::{
+    collation,
     expression::{Expression, Kind},
     name,
     owned::OwnedValue,
@@ -204,19 +205,10 @@ impl Binder<'_> {
                 expr: operand,
                 collation,
             } => {
-                let known = ["C", "POSIX", "default", "ucs_basic"];
-                let parts = name::parts(collation)?;
-                match parts.last() {
-                    Some(last) if known.contains(&last.value.as_str()) => {
-                        self.scalar(operand, scope, clause)
-                    }
-                    _ => Err(self
-                        .error_at(
-                            expr,
-                            SqlError::unsupported(format_args!("collation {collation}")),
-                        )
-                        .hint("Text is ordered by its bytes (collation \"C\").")),
-                }
+                let operand = self.scalar(operand, scope, clause)?;
+                collation::check(collation, operand.ty, self.catalog)
+                    .map_err(|error| self.error_at(expr, error))?;
+                Ok(operand)
             }
             _ => Err(self.error_at(
                 expr,
@@ -295,12 +287,8 @@ impl Binder<'_> {
             .source(None, &folded)
             .map_err(|error| place(error, position))?
         {
-            let columns = source
-                .columns
-                .iter()
-                .map(|column| column.value.clone())
-                .collect();
-            return Ok(Expression::new(Kind::Row(columns), Type::Record));
+            let source = source.clone();
+            return Ok(self.whole_row(&source));
         }
         let message = format!("column \"{folded}\" does not exist");
         Err(place(
@@ -459,7 +447,7 @@ impl Binder<'_> {
             .iter()
             .map(|item| self.typed(item, scope, clause))
             .collect::<Result<_>>()?;
-        Ok(Expression::new(Kind::Row(items), Type::Record))
+        Ok(Expression::row(items))
     }
 
     fn substring(

@@ -82,12 +82,12 @@ impl Binder<'_> {
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         let position = self.position(left);
-        let left = match left {
-            Expr::Tuple(items) => items
-                .iter()
+        let left = match row_items(left) {
+            Some(items) => items
+                .into_iter()
                 .map(|item| self.scalar(item, scope, clause))
                 .collect::<Result<_>>()?,
-            _ => vec![self.scalar(left, scope, clause)?],
+            None => vec![self.scalar(left, scope, clause)?],
         };
         let (relation, outputs) = self.query(query, &Scope::within(Some(scope)))?;
         if outputs.len() != left.len() {
@@ -191,15 +191,16 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        if let Expr::Tuple(_) = left {
+        if row_items(left).is_some() {
             let equal = list.iter().map(|item| {
-                let rows = self.row_comparison(left, &BinaryOperator::Eq, item, scope, clause)?;
-                rows.ok_or_else(|| {
-                    SqlError::new(
-                        SqlState::SYNTAX_ERROR,
-                        "a row is compared with a single value",
-                    )
-                })
+                match self.row_comparison(left, &BinaryOperator::Eq, item, scope, clause)? {
+                    Some(equal) => Ok(equal),
+                    None => {
+                        let row = self.scalar(left, scope, clause)?;
+                        let item = self.scalar(item, scope, clause)?;
+                        self.operator("=", Some(row), item, self.position(left))
+                    }
+                }
             });
             let found = any(equal.collect::<Result<_>>()?);
             return Ok(if negated { not(found) } else { found });
@@ -232,7 +233,8 @@ impl Binder<'_> {
         Ok(if negated { not(found) } else { found })
     }
 
-    /// A comparison of rows, column by column; `None` if neither side is one.
+    /// A comparison of rows that are written out, column by column, so that a NULL in one of them
+    /// makes it NULL; `None` if it is one of values, which may be rows.
     pub(super) fn row_comparison(
         &mut self,
         left: &Expr,
@@ -244,17 +246,12 @@ impl Binder<'_> {
         let position = self.operator_position(left, right);
         let (left, right) = match (row_items(left), row_items(right)) {
             (Some(left), Some(right)) => (left, right),
-            (None, None) => return Ok(None),
-            (Some(items), None) => {
-                return self.row_and_subquery(items, op, right, position, scope, clause);
+            (Some(_), None) if let Expr::Subquery(query) = right => {
+                return self
+                    .row_and_subquery(left, op, query, position, scope, clause)
+                    .map(Some);
             }
-            (None, Some(_)) => {
-                let message = "a row is compared with a single value";
-                return Err(place(
-                    SqlError::new(SqlState::SYNTAX_ERROR, message),
-                    position,
-                ));
-            }
+            _ => return Ok(None),
         };
         if left.len() != right.len() {
             let message = "unequal number of entries in row expressions";
@@ -264,7 +261,7 @@ impl Binder<'_> {
             ));
         }
         let mut sides = Vec::with_capacity(left.len());
-        for (left, right) in left.iter().zip(right) {
+        for (left, right) in left.into_iter().zip(right) {
             sides.push((
                 self.scalar(left, scope, clause)?,
                 self.scalar(right, scope, clause)?,
@@ -276,29 +273,20 @@ impl Binder<'_> {
     /// `(a, b) = (SELECT x, y ...)`
     fn row_and_subquery(
         &mut self,
-        items: &[Expr],
+        left: &Expr,
         op: &BinaryOperator,
-        right: &Expr,
+        query: &ast::Query,
         position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
-    ) -> Result<Option<Expression>> {
-        let Expr::Subquery(query) = right else {
-            let message = "a row is compared with a single value";
-            return Err(place(
-                SqlError::new(SqlState::SYNTAX_ERROR, message),
-                position,
-            ));
-        };
+    ) -> Result<Expression> {
         if *op != BinaryOperator::Eq {
             return Err(place(
                 SqlError::unsupported("a comparison of a row with a subquery"),
                 position,
             ));
         }
-        let left = Expr::Tuple(items.to_vec());
-        self.quantified_subquery(&left, "=", query, Quantifier::Any, scope, clause)
-            .map(Some)
+        self.quantified_subquery(left, "=", query, Quantifier::Any, scope, clause)
     }
 
     fn compare_rows(
@@ -358,10 +346,16 @@ impl Binder<'_> {
     }
 }
 
-fn row_items(expr: &Expr) -> Option<&[Expr]> {
+/// The columns of a row that is written out: `(a, b)`, `ROW(a)`.
+fn row_items(expr: &Expr) -> Option<Vec<&Expr>> {
     match expr {
-        Expr::Tuple(items) => Some(items),
+        Expr::Tuple(items) => Some(items.iter().collect()),
         Expr::Nested(inner) => row_items(inner),
+        Expr::Function(function) if function.over.is_none() => {
+            let name = super::call::function_name(function).ok()?;
+            let arguments = super::call::arguments(function).ok()?;
+            (name == "row" && !arguments.star).then_some(arguments.expressions)
+        }
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use functions::Body;
 use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowType};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
-use super::{Binder, clause::Clause, scalar::place, scope::Scope};
+use super::{Binder, aggregate::parameterless, clause::Clause, scalar::place, scope::Scope};
 use crate::{
     expression::Expression,
     name,
@@ -60,8 +60,19 @@ impl Binder<'_> {
                 position,
             ));
         }
+        let is_parameterless = values.is_empty() && !star;
         let (entry, values, result) = self.resolved(name, values, false, position)?;
         match entry.0.body {
+            Body::Aggregate(aggregate) if aggregate.direct.is_some() => {
+                let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+                return Err(place(
+                    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
+                    position,
+                ));
+            }
+            Body::Aggregate(_) if is_parameterless => {
+                return Err(place(parameterless(name), position));
+            }
             Body::Window(_) if filter.is_some() => {
                 let message = "FILTER is not implemented for non-aggregate window functions";
                 return Err(place(
@@ -199,6 +210,10 @@ impl Binder<'_> {
         let units = match frame.units {
             WindowFrameUnits::Rows => FrameUnits::Rows,
             WindowFrameUnits::Range => FrameUnits::Range,
+            WindowFrameUnits::Groups if order.is_empty() => {
+                let message = "GROUPS mode requires an ORDER BY clause";
+                return Err(SqlError::new(SqlState::WINDOWING_ERROR, message));
+            }
             WindowFrameUnits::Groups => FrameUnits::Groups,
         };
         let start = self.frame_bound(&frame.start_bound, units, order, scope, clause)?;

@@ -28,10 +28,10 @@ async fn rows_of<'a>(
             for found in function(&context, &arguments)? {
                 run.pause_after(rows.len() + 1).await;
                 match found? {
-                    Value::Record(values)
-                        if call.columns > 1 || values.len() == 1 && call.columns == 1 =>
+                    Value::Record(record)
+                        if call.columns > 1 || record.values.len() == 1 && call.columns == 1 =>
                     {
-                        rows.push(values.iter().copied());
+                        rows.push(record.values.iter().copied());
                     }
                     value => rows.push([value]),
                 }

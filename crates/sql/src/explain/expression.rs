@@ -97,7 +97,8 @@ impl Writer<'_> {
                 format!("({} {operator} {word} ({}))", show(left), show(array))
             }
             Kind::Array(items) => format!("ARRAY[{}]", self.list(items, depth)),
-            Kind::Row(items) => format!("ROW({})", self.list(items, depth)),
+            Kind::Row { items, .. } => format!("ROW({})", self.list(items, depth)),
+            Kind::Field { record, position } => format!("({}).f{}", show(record), position + 1),
             Kind::Element { array, indexes } => {
                 let indexes = indexes.iter().map(|index| format!("[{}]", show(index)));
                 format!("({}){}", show(array), indexes.collect::<String>())

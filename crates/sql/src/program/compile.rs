@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use functions::{Body, Comparison};
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
-use super::{Instruction, Label, Operand, Program};
+use super::{Instruction, Label, Operand, Program, RowField};
 use crate::{
     expression::{ColumnId, Expression, Function, Kind},
     owned::OwnedValue,
@@ -109,6 +109,7 @@ pub(crate) fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -
         registers: 0,
         constants: Vec::new(),
         types: Vec::new(),
+        rows: Vec::new(),
     };
     let result = compiler.operand(expression)?;
     Ok(Program {
@@ -117,6 +118,7 @@ pub(crate) fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -
         registers: compiler.registers,
         constants: compiler.constants,
         types: compiler.types,
+        rows: compiler.rows,
         source: outer.keeps_sources.then(|| Box::new(expression.clone())),
     })
 }
@@ -128,6 +130,7 @@ struct Compiler<'l> {
     registers: u16,
     constants: Vec<OwnedValue>,
     types: Vec<Vec<Type>>,
+    rows: Vec<Vec<RowField>>,
 }
 
 impl Compiler<'_> {
@@ -329,9 +332,31 @@ impl Compiler<'_> {
                     to,
                 });
             }
-            Kind::Row(items) => {
+            Kind::Row { items, names } => {
+                let fields = items.iter().enumerate().map(|(position, item)| RowField {
+                    name: match names.get(position) {
+                        Some(name) => name.clone(),
+                        None => format!("f{}", position + 1).into(),
+                    },
+                    ty: item.ty,
+                });
+                self.rows.push(fields.collect());
+                let row = narrow(self.rows.len() - 1)?;
                 let (first, count) = self.registers(items.iter())?;
-                self.emit(Instruction::Row { first, count, to });
+                self.emit(Instruction::Row {
+                    row,
+                    first,
+                    count,
+                    to,
+                });
+            }
+            Kind::Field { record, position } => {
+                let (record, position) = (self.operand(record)?, narrow(*position)?);
+                self.emit(Instruction::Field {
+                    record,
+                    position,
+                    to,
+                });
             }
             Kind::Element { array, indexes } => {
                 let array = self.operand(array)?;

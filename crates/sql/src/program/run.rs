@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use functions::{Comparison, Context, ScalarFunction};
-use types::{Result, SqlError, SqlState, Value};
+use types::{Field, Record, Result, SqlError, SqlState, Value};
 
 use super::{Instruction, Operand, Program};
 
@@ -328,13 +328,35 @@ impl Program {
                         Value::Array(types::Array::of(element, items, machine.context.scratch)?),
                     )
                 }
-                Instruction::Row { first, count, to } => {
+                Instruction::Row {
+                    row,
+                    first,
+                    count,
+                    to,
+                } => {
                     let range = usize::from(first)..usize::from(first) + usize::from(count);
-                    let items = machine
-                        .context
-                        .scratch
-                        .alloc_slice_copy(&machine.registers[range]);
-                    (to, Value::Record(items))
+                    let fields = self.rows[usize::from(row)].iter().map(|field| Field {
+                        name: &*field.name,
+                        ty: field.ty,
+                    });
+                    let scratch = machine.context.scratch;
+                    let record = Record {
+                        fields: scratch.alloc_slice_fill_iter(fields),
+                        values: scratch.alloc_slice_copy(&machine.registers[range]),
+                    };
+                    (to, Value::Record(scratch.alloc(record)))
+                }
+                Instruction::Field {
+                    record,
+                    position,
+                    to,
+                } => {
+                    let record = self.read(record, machine, row);
+                    let value = match record {
+                        Value::Record(record) => record.values.get(usize::from(position)).copied(),
+                        _ => None,
+                    };
+                    (to, value.unwrap_or(Value::Null))
                 }
                 Instruction::Element {
                     array,
@@ -390,7 +412,7 @@ pub(crate) fn agrees(comparison: Comparison, order: Ordering) -> bool {
 /// A row is NULL if all of it is, and not NULL if nothing of it is.
 fn is_null(value: Value<'_>, negated: bool) -> bool {
     match value {
-        Value::Record(items) => items.iter().all(|item| item.is_null() != negated),
+        Value::Record(record) => record.values.iter().all(|item| item.is_null() != negated),
         value => value.is_null() != negated,
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     bind::{Binder, Parameters},
     catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId},
-    data_type, name,
+    collation, data_type, name,
     parse::table_like::TableLike,
 };
 
@@ -126,7 +126,8 @@ impl Session {
                     ..
                 } => column.not_null = true,
                 // Foreign keys are added when the table is there.
-                ColumnOption::Collation(_) | ColumnOption::ForeignKey(_) => {}
+                ColumnOption::ForeignKey(_) => {}
+                ColumnOption::Collation(collation) => collation::check(collation, ty, catalog)?,
                 other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
             }
         }

@@ -1,16 +1,15 @@
 //! Rows, written only: the number of columns, then each one's type, length and binary form.
 
 use super::write_with_length;
-use crate::{Context, Result, Scalar, Sink, Type, Value};
+use crate::{Context, Record, Result, Scalar, Sink, Type, Value};
 
-pub(super) fn write(
-    values: &[Value<'_>],
-    context: &Context<'_>,
-    out: &mut impl Sink,
-) -> Result<()> {
-    out.put(&(values.len() as u32).to_be_bytes());
-    for value in values {
-        let ty = type_of(*value);
+pub(super) fn write(record: &Record<'_>, context: &Context<'_>, out: &mut impl Sink) -> Result<()> {
+    out.put(&(record.values.len() as u32).to_be_bytes());
+    for (position, value) in record.values.iter().enumerate() {
+        let ty = match record.ty(position) {
+            Type::Unknown => type_of(*value),
+            ty => ty,
+        };
         out.put(&ty.oid().to_be_bytes());
         write_with_length(*value, ty, context, out)?;
     }

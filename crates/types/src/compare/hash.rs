@@ -60,9 +60,9 @@ pub fn feed_hasher<H: Hasher>(ty: Type, value: Value<'_>, state: &mut H) {
                 );
             }
         }
-        Value::Record(values) => {
-            for value in values {
-                feed_hasher(Type::Unknown, *value, state);
+        Value::Record(record) => {
+            for (position, value) in record.values.iter().enumerate() {
+                feed_hasher(record.ty(position), *value, state);
             }
         }
     }

@@ -8,7 +8,7 @@ pub(crate) const OFFSET_MAX: i32 = 16 * 3600;
 /// Seconds east of Greenwich of `+02`, `-5`, `+0530`, `-05:30:15`.
 ///
 /// `None` if it is something else or too far.
-pub(crate) fn parse_offset(text: &str) -> Option<i32> {
+pub fn parse_offset(text: &str) -> Option<i32> {
     let (negative, rest) = match text.as_bytes().first()? {
         b'+' => (false, &text[1..]),
         b'-' => (true, &text[1..]),

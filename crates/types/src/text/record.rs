@@ -2,16 +2,12 @@
 
 use bumpalo::collections::Vec as ArenaVec;
 
-use crate::{Context, Result, Scratch, Sink, Type, Value};
+use crate::{Context, Record, Result, Scratch, Sink};
 
-pub(super) fn write(
-    values: &[Value<'_>],
-    context: &Context<'_>,
-    out: &mut impl Sink,
-) -> Result<()> {
+pub(super) fn write(record: &Record<'_>, context: &Context<'_>, out: &mut impl Sink) -> Result<()> {
     let scratch = Scratch::new();
     out.put_byte(b'(');
-    for (index, value) in values.iter().enumerate() {
+    for (index, value) in record.values.iter().enumerate() {
         if index > 0 {
             out.put_byte(b',');
         }
@@ -19,16 +15,11 @@ pub(super) fn write(
             continue;
         }
         let mut text = ArenaVec::new_in(&scratch);
-        write_any(*value, context, &mut text)?;
+        super::write(*value, record.ty(index), context, &mut text)?;
         write_quoted(&text, out);
     }
     out.put_byte(b')');
     Ok(())
-}
-
-/// The column's type is not known, but nothing depends on it.
-fn write_any(value: Value<'_>, context: &Context<'_>, out: &mut ArenaVec<'_, u8>) -> Result<()> {
-    super::write(value, Type::Unknown, context, out)
 }
 
 fn write_quoted(text: &[u8], out: &mut impl Sink) {

@@ -1,7 +1,7 @@
 //! The actions of ALTER TABLE.
 
 use sqlparser::{
-    ast::{ColumnDef, DataType, Expr, Ident, TableConstraint},
+    ast::{ColumnDef, DataType, Expr, Ident, ObjectName, TableConstraint},
     keywords::Keyword,
     parser::Parser,
     tokenizer::Token,
@@ -59,6 +59,7 @@ pub(crate) enum TableAction {
 pub(crate) enum ColumnChange {
     Type {
         data_type: DataType,
+        collation: Option<ObjectName>,
         using: Option<Expr>,
     },
     SetDefault(Expr),
@@ -217,14 +218,19 @@ impl ColumnChange {
             || parser.parse_keyword(Keyword::TYPE)
         {
             let data_type = parser.parse_data_type()?;
-            if parser.parse_keyword(Keyword::COLLATE) {
-                parser.parse_object_name(false)?;
-            }
+            let collation = match parser.parse_keyword(Keyword::COLLATE) {
+                true => Some(parser.parse_object_name(false)?),
+                false => None,
+            };
             let using = match parser.parse_keyword(Keyword::USING) {
                 true => Some(parser.parse_expr()?),
                 false => None,
             };
-            return Ok(Self::Type { data_type, using });
+            return Ok(Self::Type {
+                data_type,
+                collation,
+                using,
+            });
         }
         if parser.parse_keywords(&[Keyword::SET, Keyword::DEFAULT]) {
             return parser.parse_expr().map(Self::SetDefault);

@@ -144,8 +144,13 @@ impl Session {
         let is_identity = matches!(column.generation, Some(Generation::Identity { .. }));
         let is_computed = matches!(column.generation, Some(Generation::Stored(_)));
         match change {
-            ColumnChange::Type { data_type, using } => {
-                self.retype(&table, at, data_type, using.as_ref()).await
+            ColumnChange::Type {
+                data_type,
+                collation,
+                using,
+            } => {
+                let (collation, using) = (collation.as_ref(), using.as_ref());
+                self.retype(&table, at, data_type, collation, using).await
             }
             ColumnChange::SetDefault(_) | ColumnChange::DropDefault if is_identity => {
                 let error = syntax(format!("{of} is an identity column"));

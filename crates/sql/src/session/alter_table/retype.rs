@@ -7,7 +7,7 @@ use super::super::{Session, stored_text::mentions};
 use crate::{
     bind::{Binder, NewValue, Parameters},
     catalog::{Column, Generation, IndexKey, Object, Table},
-    data_type,
+    collation, data_type,
     parse::definition::SequenceClauses,
 };
 
@@ -17,11 +17,15 @@ impl Session {
         table: &Table,
         at: usize,
         data_type: &ast::DataType,
+        collation: Option<&ast::ObjectName>,
         using: Option<&ast::Expr>,
     ) -> Result<()> {
         let column = &table.columns[at];
         let catalog = self.changes.catalog();
         let (ty, modifier) = data_type::resolve(data_type, &catalog, &self.search_path)?;
+        if let Some(collation) = collation {
+            collation::check(collation, ty, &*catalog)?;
+        }
         let position = u16::try_from(at).unwrap_or(u16::MAX);
         if matches!(column.generation, Some(Generation::Stored(_))) && using.is_some() {
             let message = "cannot specify USING when altering type of generated column";

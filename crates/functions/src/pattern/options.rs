@@ -1,0 +1,59 @@
+//! The options of regular expressions: letters in an argument, or in front of the pattern.
+
+use types::{Result, SqlError, SqlState};
+
+/// What changes how a pattern is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) ignore_case: bool,
+    /// `.` and `[^...]` do not match a newline.
+    pub(crate) dot_stops_at_newline: bool,
+    /// `^` and `$` match at newlines too.
+    pub(crate) anchors_at_newline: bool,
+    /// Blanks and comments are no part of it.
+    pub(crate) expanded: bool,
+    /// All characters are plain.
+    pub(crate) literal: bool,
+    /// `g`, for functions that have it.
+    pub(crate) global: bool,
+}
+
+impl Options {
+    /// The options that functions take as letters.
+    ///
+    /// # Errors
+    ///
+    /// 22023 for a letter that is none.
+    pub(crate) fn parse(letters: &str) -> Result<Self> {
+        let mut options = Self::default();
+        for letter in letters.chars() {
+            match letter {
+                'g' => options.global = true,
+                letter => options.set(letter).ok_or_else(|| {
+                    SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("invalid regular expression option: \"{letter}\""),
+                    )
+                })?,
+            }
+        }
+        Ok(options)
+    }
+
+    pub(super) fn set(&mut self, letter: char) -> Option<()> {
+        match letter {
+            'i' => self.ignore_case = true,
+            'c' => self.ignore_case = false,
+            'n' | 'm' => (self.dot_stops_at_newline, self.anchors_at_newline) = (true, true),
+            'p' => (self.dot_stops_at_newline, self.anchors_at_newline) = (true, false),
+            'w' => (self.dot_stops_at_newline, self.anchors_at_newline) = (false, true),
+            's' => (self.dot_stops_at_newline, self.anchors_at_newline) = (false, false),
+            'x' => self.expanded = true,
+            't' => self.expanded = false,
+            'q' => self.literal = true,
+            'e' | 'b' => {}
+            _ => return None,
+        }
+        Some(())
+    }
+}
