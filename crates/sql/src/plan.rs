@@ -1,7 +1,7 @@
 //! How a statement is carried out: physical operators over rows whose columns have positions.
 //!
-//! A [`Plan`] is immutable and shared by all sessions that execute its statement; what a running
-//! execution has is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
+//! A [`Plan`] is immutable and shared by all executions of its statement in one session, which
+//! may overlap (cursors, portals); the state of a running execution is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
 //! in two steps: conditions are moved to where they cost least (`push.rs`), subqueries become joins
 //! where they can (`decorrelate.rs`), and what nobody uses is left out (`prune.rs`); then each relation is given its operator (`lower.rs`,
 //! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
