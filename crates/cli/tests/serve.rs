@@ -3,7 +3,12 @@
 #[path = "common/served.rs"]
 mod served;
 
-use postgres::{SimpleQueryMessage, error::SqlState};
+use postgres::{
+    SimpleQueryMessage,
+    error::SqlState,
+    fallible_iterator::FallibleIterator,
+    types::{IsNull, Kind, ToSql, Type},
+};
 use served::Served;
 
 fn code(error: &postgres::Error) -> &SqlState {
@@ -85,6 +90,156 @@ fn transactions_end_as_the_client_says() {
         })
         .collect();
     assert_eq!(rows, ["1"]);
+}
+
+/// WITH before a statement that writes made it a query for the client: SELECT n for its tag, rows
+/// without columns. Drivers' row counts were wrong, or they failed.
+#[test]
+fn statements_that_write_say_so_after_with() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    client
+        .batch_execute("create table t (a int, b int)")
+        .unwrap();
+    for (text, count) in [
+        (
+            "with x as (select generate_series(1, 3) a) insert into t select a from x",
+            3,
+        ),
+        (
+            "with x as (select 1 a) update t set b = 2 from x where x.a = t.a",
+            1,
+        ),
+        (
+            "with x as (select 4 a) merge into t using x on x.a = t.a \
+             when not matched then insert values (x.a, 9)",
+            1,
+        ),
+        (
+            "with x as (select 1 a) delete from t using x where t.a > x.a",
+            3,
+        ),
+    ] {
+        let statement = client.prepare(text).unwrap();
+        assert!(statement.columns().is_empty(), "{text}");
+        assert_eq!(client.execute(&statement, &[]).unwrap(), count, "{text}");
+    }
+    let text = "with x as (select 7 a) insert into t select a from x returning a";
+    let rows = client.query(text, &[]).unwrap();
+    assert_eq!(rows[0].get::<_, i32>(0), 7);
+}
+
+/// A label of an enum, as a parameter.
+#[derive(Debug)]
+struct Label(&'static str);
+
+impl ToSql for Label {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut postgres::types::private::BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        out.extend_from_slice(self.0.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        matches!(ty.kind(), Kind::Enum(_))
+    }
+
+    postgres::types::to_sql_checked!();
+}
+
+/// Clients that look an enum up declare parameters by its number, and by that of its arrays: 42704.
+#[test]
+fn parameters_are_declared_by_the_number_of_an_enum() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    client
+        .batch_execute(
+            "create type mood as enum ('low', 'high'); create table m (a mood, b mood[])",
+        )
+        .unwrap();
+    let asked = client.prepare("select $1::mood, $2::mood[]").unwrap();
+    let types = asked.params().to_vec();
+    let put = client
+        .prepare_typed("insert into m values ($1, $2)", &types)
+        .unwrap();
+    assert_eq!(put.params(), &types);
+    client
+        .execute(&put, &[&Label("high"), &vec![Label("low"), Label("high")]])
+        .unwrap();
+    let row = client
+        .query_one("select a::text, b::text from m", &[])
+        .unwrap();
+    assert_eq!(row.get::<_, &str>(0), "high");
+    assert_eq!(row.get::<_, &str>(1), "{low,high}");
+    let unknown = Type::new("none".to_owned(), 4_000_000, Kind::Simple, String::new());
+    let error = client.prepare_typed("select $1", &[unknown]).unwrap_err();
+    assert_eq!(code(&error), &SqlState::UNDEFINED_OBJECT);
+}
+
+/// The header of the binary format was a message of its own: readers take the first message for
+/// the header and a row.
+#[test]
+fn binary_rows_come_with_their_header() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    for count in [0, 3] {
+        let text =
+            format!("copy (select g from generate_series(1, {count}) g) to stdout (format binary)");
+        let reader = client.copy_out(&*text).unwrap();
+        let types = [Type::INT4];
+        let mut rows = postgres::binary_copy::BinaryCopyOutIter::new(reader, &types);
+        let mut found: Vec<i32> = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            found.push(row.get(0));
+        }
+        assert_eq!(found, (1..=count).collect::<Vec<i32>>());
+    }
+}
+
+/// A pool for several tenants sets the search path, and goes on with the statements that it has
+/// prepared: they read the first tenant's rows.
+#[test]
+fn prepared_statements_follow_the_search_path() {
+    let served = Served::start(&["--in-memory"]);
+    let mut client = served.connect();
+    client
+        .batch_execute(
+            "create schema a; create schema b; create table a.secrets (v text); \
+             create table b.secrets (v text, w int); create table b.other (v text); \
+             insert into a.secrets values ('of a'); insert into b.secrets values ('of b')",
+        )
+        .unwrap();
+    client.batch_execute("set search_path = a").unwrap();
+    let asked = client
+        .prepare("select v from secrets where v like $1")
+        .unwrap();
+    let all = client.prepare("select * from secrets").unwrap();
+    let mut ask = |path: &str| {
+        client
+            .batch_execute(&format!("set search_path = {path}"))
+            .unwrap();
+        let rows = client.query(&asked, &[&"of%"]);
+        rows.map(|rows| {
+            rows.iter()
+                .map(|row| row.get::<_, String>(0))
+                .collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(ask("a").unwrap(), ["of a"]);
+    assert_eq!(ask("b").unwrap(), ["of b"]);
+    assert_eq!(ask("a").unwrap(), ["of a"]);
+    assert_eq!(
+        code(&ask("public").unwrap_err()),
+        &SqlState::UNDEFINED_TABLE
+    );
+    client.batch_execute("set search_path = b").unwrap();
+    let error = client.query(&all, &[]).unwrap_err();
+    assert_eq!(code(&error), &SqlState::FEATURE_NOT_SUPPORTED);
+    client.batch_execute("set search_path = a").unwrap();
+    assert_eq!(client.query(&all, &[]).unwrap().len(), 1);
 }
 
 #[test]

@@ -114,6 +114,13 @@ pub trait Environment {
     /// The first schema of the search path that exists.
     fn schema(&self) -> Option<&str>;
 
+    /// The schemas of the search path that exist, in order; with `implicit`, also those that are
+    /// searched without being in it.
+    fn schemas(&self, implicit: bool) -> Vec<&str> {
+        let implicit = implicit.then_some("pg_catalog");
+        implicit.into_iter().chain(self.schema()).collect()
+    }
+
     /// What `version()` says.
     fn version(&self) -> &str;
 

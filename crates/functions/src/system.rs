@@ -8,9 +8,6 @@ use crate::{
     function::{BOOL, Function, INT4, NAME, NAMES, OID, Parameter, REGTYPE, TEXT, UUID, entry},
 };
 
-/// The schema in which everything of PostgreSQL's is.
-const SYSTEM_SCHEMA: &str = "pg_catalog";
-
 fn type_of<'a>(context: &Context<'a>, _: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Oid(context.argument_type(0).oid()))
 }
@@ -34,12 +31,8 @@ fn format_type<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Val
 }
 
 fn schemas<'a>(context: &Context<'a>, implicit: bool) -> Result<types::Array<'a>> {
-    let system = implicit.then_some(SYSTEM_SCHEMA);
-    let all: Vec<Value<'_>> = system
-        .into_iter()
-        .chain(context.environment.schema())
-        .map(Value::Text)
-        .collect();
+    let all = context.environment.schemas(implicit).into_iter();
+    let all: Vec<Value<'_>> = all.map(Value::Text).collect();
     types::Array::of(Scalar::Name, &all, context.scratch)
 }
 

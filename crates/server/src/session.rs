@@ -126,7 +126,10 @@ pub trait Session: 'static {
     fn statement(&mut self, name: &str) -> Option<Self::Statement>;
 
     /// Keeps a statement under a name, in place of the one that had it.
-    fn keep_statement(&mut self, name: &str, statement: Self::Statement);
+    ///
+    /// # Errors
+    /// What the client is to be told: it has more statements than are kept.
+    fn keep_statement(&mut self, name: &str, statement: Self::Statement) -> Result<()>;
 
     /// Forgets the statement of a name, if there is one.
     fn forget_statement(&mut self, name: &str);

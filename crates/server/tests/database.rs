@@ -77,8 +77,9 @@ impl Session for Counter {
         self.statements.get(name).cloned()
     }
 
-    fn keep_statement(&mut self, name: &str, statement: Nothing) {
+    fn keep_statement(&mut self, name: &str, statement: Nothing) -> Result<()> {
         self.statements.insert(name, statement);
+        Ok(())
     }
 
     fn forget_statement(&mut self, name: &str) {

@@ -44,7 +44,12 @@ mod waiting;
 mod window;
 mod write;
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    cell::Cell,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
@@ -55,19 +60,33 @@ pub(crate) use self::{
     write::WrittenColumn,
 };
 use crate::{
-    catalog::{Catalog, ObjectId, SearchPath},
+    catalog::{Catalog, Dependency, ObjectId, SearchPath},
     expression::ColumnId,
     parse::{overriding::Overriding, position::Lines},
     relation::{Output, Relation, ScanId, SharedId},
 };
 
+/// All that binding depends on besides the statement, its catalog and, for words like `now`, the
+/// time. Plans are kept by it: the binder is told of a session nothing that is not in here, or that
+/// can change while the session lives.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Inputs {
+    /// How literals are read.
+    pub(crate) settings: Settings,
+    /// Where names are looked for.
+    pub(crate) search_path: SearchPath,
+    /// In whose name the statement is carried out.
+    pub(crate) user: String,
+}
+
 /// What a session tells the binder.
 pub(crate) struct Surroundings<'b> {
     pub(crate) catalog: &'b Catalog,
-    pub(crate) settings: &'b Settings,
+    pub(crate) inputs: &'b Inputs,
+    /// It is the same as long as the session lives.
     pub(crate) database: &'b str,
-    pub(crate) search_path: &'b SearchPath,
-    /// When the transaction began, in microseconds since 2000-01-01: what `'now'` means.
+    /// When the transaction began, in microseconds since 2000-01-01: what `'now'` means. A plan for
+    /// which it matters says so ([`Bound::reads_now`]).
     pub(crate) now: i64,
 }
 
@@ -78,6 +97,10 @@ pub(crate) struct Bound {
     pub(crate) outputs: Vec<Output>,
     /// The views that it names, those within them not counted.
     pub(crate) views: Vec<ObjectId>,
+    /// A literal in it means another value at another time.
+    pub(crate) reads_now: bool,
+    /// How many columns and relations it has, those of views counted: a measure of its size.
+    pub(crate) parts: usize,
 }
 
 /// Binds one statement.
@@ -85,7 +108,8 @@ pub(crate) struct Binder<'b> {
     catalog: &'b Catalog,
     settings: &'b Settings,
     database: &'b str,
-    search_path: &'b SearchPath,
+    /// Where names are looked for: by the session's, or that of the view that is being bound.
+    search_path: Cow<'b, SearchPath>,
     now: i64,
     /// Of the text that positions refer to.
     lines: Lines<'b>,
@@ -106,10 +130,14 @@ pub(crate) struct Binder<'b> {
     null_extended: HashSet<ColumnId>,
     /// Views within views.
     depth: u32,
+    /// What the view that is being bound depends on.
+    view_dependencies: Arc<[Dependency]>,
     /// `OVERRIDING`, of the INSERT that is being bound.
     overriding: Option<Overriding>,
     /// See [`Bound::views`].
     views: Vec<ObjectId>,
+    /// See [`Bound::reads_now`].
+    reads_now: Cell<bool>,
 }
 
 impl<'b> Binder<'b> {
@@ -132,11 +160,18 @@ impl<'b> Binder<'b> {
             Statement::Merge(merge) => binder.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
-        Ok(Bound {
+        Ok(binder.into_bound(relation, outputs))
+    }
+
+    /// What was bound, with what was noticed meanwhile.
+    fn into_bound(self, relation: Relation, outputs: Vec<Output>) -> Bound {
+        Bound {
             relation,
             outputs,
-            views: binder.views,
-        })
+            views: self.views,
+            reads_now: self.reads_now.get(),
+            parts: (self.next_column + self.next_scan) as usize,
+        }
     }
 
     /// A binder for expressions of definitions.
@@ -159,9 +194,9 @@ impl<'b> Binder<'b> {
     fn new(surroundings: &Surroundings<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {
         Binder {
             catalog: surroundings.catalog,
-            settings: surroundings.settings,
+            settings: &surroundings.inputs.settings,
             database: surroundings.database,
-            search_path: surroundings.search_path,
+            search_path: Cow::Borrowed(&surroundings.inputs.search_path),
             now: surroundings.now,
             lines: Lines::new(text),
             parameters,
@@ -174,8 +209,10 @@ impl<'b> Binder<'b> {
             records: HashMap::new(),
             null_extended: HashSet::new(),
             depth: 0,
+            view_dependencies: Arc::default(),
             overriding: None,
             views: Vec::new(),
+            reads_now: Cell::new(false),
         }
     }
 
@@ -229,7 +266,7 @@ impl<'b> Binder<'b> {
 
     /// A type as written, with what is attached to it.
     fn data_type(&self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
-        crate::data_type::resolve(data_type, self.catalog, self.search_path)
+        crate::data_type::resolve(data_type, self.catalog, &self.search_path)
     }
 
     /// What PostgreSQL calls the result of a cast.

@@ -45,7 +45,6 @@ mod tests;
 mod type_name;
 mod view;
 
-pub(crate) use self::failure::from_engine;
 pub use self::{
     change::{Changes, Mark},
     comment::{Comments, Part},
@@ -72,3 +71,4 @@ pub use self::{
     table::{Column, Generation, IdentityMode, RowKey, Table, TableKind},
     view::{View, ViewColumn},
 };
+pub(crate) use self::{failure::from_engine, names::Searched};

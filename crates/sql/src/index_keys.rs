@@ -15,8 +15,8 @@ use types::{
 };
 
 use crate::{
-    bind::{Binder, IndexEntries, Parameters, Surroundings},
-    catalog::{Catalog, Index, IndexKeys, SearchPath, Table},
+    bind::{Binder, IndexEntries, Inputs, Parameters, Surroundings},
+    catalog::{Catalog, Index, IndexKeys, Table},
     owned::OwnedValue,
     plan::{index_columns, row_layout},
     program::{Layout, Machine, Outer, Program, compile},
@@ -32,12 +32,11 @@ impl IndexKeys for RowKeys {
         table: &Table,
         index: &Index,
     ) -> Result<(Extractor, IndexOptions)> {
-        let (settings, path) = (Settings::default(), SearchPath::default());
+        let inputs = Inputs::default();
         let surroundings = Surroundings {
             catalog,
-            settings: &settings,
+            inputs: &inputs,
             database: "",
-            search_path: &path,
             now: 0,
         };
         let mut parameters = Parameters::default();

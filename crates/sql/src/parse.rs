@@ -18,7 +18,7 @@ pub(crate) mod table_like;
 use std::ops::Range;
 
 use sqlparser::{
-    ast,
+    ast::{self, DollarQuotedString},
     dialect::PostgreSqlDialect,
     keywords::Keyword,
     parser::{Parser, ParserError},
@@ -26,7 +26,9 @@ use sqlparser::{
 };
 use types::{Result, SqlError, SqlState};
 
-use self::{definition::Definition, overriding::Overriding, position::Lines};
+use self::{
+    constraints::SetConstraints, definition::Definition, overriding::Overriding, position::Lines,
+};
 
 /// Expressions within expressions, and queries within queries, up to here.
 const DEPTH_MAX: usize = 256;
@@ -132,6 +134,31 @@ impl<'t> Source<'t> {
         &self.tokens
     }
 
+    /// Reads it, whatever kind of statement it is, and those within it.
+    ///
+    /// # Errors
+    /// Those of the reader for its kind.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.may_have_plan()
+            && let Some(command) = self.command()?
+        {
+            return match command.begins() {
+                Some(begins) => self.part(begins)?.check(),
+                None => Ok(()),
+            };
+        }
+        if SetConstraints::read(self)?.is_some() {
+            return Ok(());
+        }
+        if self.begins_with("copy") {
+            return copy::parse(self).map(drop);
+        }
+        if self.definition()?.is_some() {
+            return Ok(());
+        }
+        self.parse().map(drop)
+    }
+
     /// Its syntax tree, if it is a definition that the parser does not know whole.
     ///
     /// # Errors
@@ -143,9 +170,13 @@ impl<'t> Source<'t> {
         if !definition::is_definition(&self.tokens) {
             return Ok(None);
         }
+        let mut tokens = self.tokens.clone();
+        if is_kept(&tokens) {
+            requote(&mut tokens);
+        }
         let mut parser = Parser::new(&PostgreSqlDialect {})
             .with_recursion_limit(DEPTH_MAX)
-            .with_tokens_with_locations(self.tokens.clone());
+            .with_tokens_with_locations(tokens);
         match definition::parse(&mut parser) {
             Ok(Some(_)) if parser.peek_token_ref().token != Token::EOF => {
                 Err(unexpected(self.text, parser.peek_token_ref()))
@@ -218,6 +249,9 @@ impl Source<'_> {
 /// The syntax tree of the one statement that these tokens are; locations are those of `text`.
 pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
     refuse_set_columns(text, &tokens)?;
+    if is_kept(&tokens) {
+        requote(&mut tokens);
+    }
     strengthen_locks(&mut tokens);
     identity::arrange(&mut tokens);
     let overriding = Overriding::take(&mut tokens)?;
@@ -269,6 +303,35 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
         Ok(expression) if parser.peek_token_ref().token == Token::EOF => Ok(expression),
         Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
         Err(error) => Err(refused(text, &error.to_string(), &parser)),
+    }
+}
+
+/// Whether a statement has expressions or queries whose texts the catalog keeps.
+fn is_kept(tokens: &[TokenWithSpan]) -> bool {
+    let is = |at: usize, keywords: &[Keyword]| {
+        matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
+            if keywords.contains(&word.keyword))
+    };
+    is(0, &[Keyword::CREATE, Keyword::ALTER]) && !is(1, &[Keyword::TYPE])
+}
+
+/// Has strings with quotes in them read as dollar-quoted ones, where their text will be kept: the
+/// parser's trees do not know whether a quote was doubled, so that what they write of others is
+/// not always what was read.
+fn requote(tokens: &mut [TokenWithSpan]) {
+    for token in tokens {
+        let Token::SingleQuotedString(text) = &token.token else {
+            continue;
+        };
+        if !text.contains('\'') {
+            continue;
+        }
+        let mut tags = (0_u32..).map(|number| format!("q{number}"));
+        let tag = tags.find(|tag| !text.contains(&format!("${tag}")));
+        token.token = Token::DollarQuotedString(DollarQuotedString {
+            value: text.clone(),
+            tag,
+        });
     }
 }
 

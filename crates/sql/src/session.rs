@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans; their execution; what of them stays open | `query.rs`; `execution.rs`; `suspended.rs` |
+//! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plans.rs`; `execution.rs`; `suspended.rs` |
 //! | comments | `comment.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
@@ -46,6 +46,7 @@ mod new_table_as;
 mod new_table_like;
 mod new_view;
 mod notice;
+mod plans;
 mod prepared;
 mod query;
 mod references;
@@ -60,7 +61,6 @@ mod tests;
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashMap,
     fmt,
     rc::Rc,
     sync::Arc,
@@ -70,7 +70,7 @@ use std::{
 use engine::Transaction;
 use functions::Patterns;
 use sqlparser::ast::Statement;
-use types::{Allowance, Result, Settings, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Allowance, Result, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
     block::Block,
@@ -79,13 +79,14 @@ use self::{
     environment::Surrounding,
     interrupt::interruptible,
     named::Statements,
-    query::Planned,
+    plans::Plans,
     settings::{Effects, Values},
     suspended::SuspendedQueries,
 };
 use crate::{
     advisory::SessionLocks,
-    catalog::{Changes, SearchPath},
+    bind::Inputs,
+    catalog::Changes,
     database::Database,
     memory::FREE_BYTES,
     parse::{self, Source, command::Command, constraints::SetConstraints, definition::TableAs},
@@ -110,6 +111,13 @@ pub struct Field {
     pub modifier: TypeModifier,
     /// The table's number and the column's there, from 1, where it is one of a table's.
     pub origin: Option<(u32, u16)>,
+}
+
+impl Field {
+    /// Whether rows look the same in both, wherever the column comes from.
+    fn is_like(&self, other: &Field) -> bool {
+        (&self.name, self.ty, self.modifier) == (&other.name, other.ty, other.modifier)
+    }
 }
 
 /// How a statement has ended, as `INSERT 0 3`.
@@ -226,14 +234,15 @@ pub type KeepPassword = fn(&str) -> Result<String>;
 pub struct Session {
     database: Arc<Database>,
     engine: Rc<engine::Session>,
-    settings: Settings,
-    /// As they were set, by name.
+    /// What binding depends on: shared with the plans that were made from it, replaced when a
+    /// setting changes it.
+    inputs: Rc<Inputs>,
+    /// Settings as they were set, by name.
     values: Values,
     /// What they do.
     effects: Effects,
     interrupt: Option<Rc<dyn Interrupt>>,
     passwords: Option<KeepPassword>,
-    search_path: SearchPath,
     changes: Changes,
     block: Block,
     /// The statement is one of several of a text.
@@ -250,8 +259,7 @@ pub struct Session {
     /// What its statements and cursors hold.
     memory: Rc<Allowance>,
     patterns: Patterns,
-    /// Plans by the text, or the shape, of their statements.
-    plans: RefCell<HashMap<String, Rc<Planned>>>,
+    plans: RefCell<Plans>,
 }
 
 impl Session {
@@ -260,12 +268,14 @@ impl Session {
         Session {
             database: database.clone(),
             engine: engine.clone(),
-            settings: Settings::default(),
+            inputs: Rc::new(Inputs {
+                user: user.to_owned(),
+                ..Inputs::default()
+            }),
             values: Values::default(),
             effects: Effects::default(),
             interrupt: None,
             passwords: None,
-            search_path: SearchPath::default(),
             changes: Changes::new(&database.catalogs),
             block: Block::default(),
             is_batch: false,
@@ -344,6 +354,10 @@ impl Session {
             sink.empty();
         }
         self.is_batch = sources.len() > 1;
+        if self.is_batch {
+            // As PostgreSQL reads all of it before it carries out the first.
+            sources.iter().try_for_each(|source| self.read(source))?;
+        }
         for source in sources {
             self.statement(&source, sink).await?;
         }
@@ -358,6 +372,25 @@ impl Session {
         match self.block.fail() {
             true => {}
             false => self.roll_back(),
+        }
+    }
+
+    /// Reads a statement that is carried out later.
+    ///
+    /// # Errors
+    /// Those of its syntax alone. Others are found in its turn.
+    fn read(&self, source: &Source<'_>) -> Result<()> {
+        if self.has_plan(source) {
+            return Ok(());
+        }
+        match source.check() {
+            Err(error)
+                if [SqlState::SYNTAX_ERROR, SqlState::STATEMENT_TOO_COMPLEX]
+                    .contains(&error.state()) =>
+            {
+                Err(error)
+            }
+            _ => Ok(()),
         }
     }
 

@@ -54,7 +54,7 @@ impl DateOrder {
 }
 
 /// A session's settings that matter to the text of values.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
     /// `TimeZone`: in which `timestamp with time zone` is displayed, and read if it names none.
     pub time_zone: TimeZone,

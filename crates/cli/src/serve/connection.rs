@@ -172,10 +172,11 @@ impl server::Session for Connection {
         Some(described)
     }
 
-    fn keep_statement(&mut self, name: &str, statement: Statement) {
+    fn keep_statement(&mut self, name: &str, statement: Statement) -> Result<()> {
         self.session
-            .keep_prepared(name, statement.0.prepared.clone());
+            .keep_prepared(name, statement.0.prepared.clone())?;
         self.described.insert(name, statement);
+        Ok(())
     }
 
     fn forget_statement(&mut self, name: &str) {
@@ -190,13 +191,9 @@ impl server::Session for Connection {
     async fn parse(&mut self, text: &str, types: ParameterTypes<'_>) -> Result<Statement> {
         let types = types.iter().map(|oid| match oid {
             None => Ok(None),
-            Some(oid) => match Type::from_oid(oid) {
-                Some(Type::Unknown) => Ok(None),
-                Some(ty) => Ok(Some(ty)),
-                None => {
-                    let message = format!("type with OID {oid} does not exist");
-                    Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
-                }
+            Some(oid) => match self.session.type_of(oid)? {
+                Type::Unknown => Ok(None),
+                ty => Ok(Some(ty)),
             },
         });
         let types = types.collect::<Result<Vec<_>>>()?;

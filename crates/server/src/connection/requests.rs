@@ -284,8 +284,7 @@ async fn parse_into<S: Session>(session: &mut S, parse: Parse<'_>) -> Result<()>
         ));
     }
     let statement = session.parse(parse.text, parse.types).await?;
-    session.keep_statement(name, statement);
-    Ok(())
+    session.keep_statement(name, statement)
 }
 
 async fn bind_into<S: Session>(

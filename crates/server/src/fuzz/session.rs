@@ -138,8 +138,9 @@ impl Session for FewSession {
         self.statements.get(name).cloned()
     }
 
-    fn keep_statement(&mut self, name: &str, statement: Prepared) {
+    fn keep_statement(&mut self, name: &str, statement: Prepared) -> Result<()> {
         self.statements.insert(name, statement);
+        Ok(())
     }
 
     fn forget_statement(&mut self, name: &str) {

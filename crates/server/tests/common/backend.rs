@@ -406,8 +406,9 @@ impl Session for TestSession {
         self.statements.get(name).cloned()
     }
 
-    fn keep_statement(&mut self, name: &str, statement: Shared) {
+    fn keep_statement(&mut self, name: &str, statement: Shared) -> Result<()> {
         self.statements.insert(name, statement);
+        Ok(())
     }
 
     fn forget_statement(&mut self, name: &str) {

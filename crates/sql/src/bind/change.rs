@@ -311,6 +311,7 @@ impl Binder<'_> {
             ast::Statement::Insert(insert) => self.insert(insert),
             ast::Statement::Update(update) => self.update(update),
             ast::Statement::Delete(delete) => self.delete(delete),
+            ast::Statement::Merge(merge) => self.merge(merge),
             _ => Err(SqlError::unsupported("this statement within a query")),
         }
     }

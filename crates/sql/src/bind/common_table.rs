@@ -42,6 +42,11 @@ impl Binder<'_> {
                 let error = SqlError::new(SqlState::DUPLICATE_ALIAS, message);
                 return Err(place(error, self.at(cte.alias.name.span)));
             }
+            if matches!(*cte.query.body, SetExpr::Merge(_)) {
+                let message = "MERGE not supported in WITH query";
+                let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                return Err(place(error, self.at(cte.alias.name.span)));
+            }
             let number = self.new_shared();
             let own = Scope::within(scope.parent);
             let (body, mut outputs) = if with.recursive {

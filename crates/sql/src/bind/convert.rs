@@ -1,16 +1,32 @@
 //! Conversions: what a literal becomes, casts that are asked for and those that are not.
 
 use functions::CastContext;
-use types::{Coercion, Result, Scratch, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Coercion, Result, Scalar, Scratch, SqlError, SqlState, Type, TypeModifier, Value};
 
 use super::{
     Binder,
     scalar::{TEXT, place},
 };
 use crate::{
+    catalog::Searched,
     expression::{Conversion, Expression, Kind},
     owned::OwnedValue,
 };
+
+/// From one time to another that every word for a time means something else at: more than a day,
+/// in microseconds.
+const LATER: i64 = 90_000_000_000;
+
+/// Whether words in a literal of a type may mean a time.
+fn may_mean_time(ty: Type) -> bool {
+    let (Type::Scalar(scalar) | Type::Array(scalar)) = ty else {
+        return false;
+    };
+    matches!(
+        scalar,
+        Scalar::Date | Scalar::Time | Scalar::Timestamp | Scalar::TimestampTz | Scalar::TimeTz
+    )
+}
 
 impl Binder<'_> {
     /// An expression as a type that it can become unasked.
@@ -165,12 +181,26 @@ impl Binder<'_> {
     /// The value that a literal has in a type.
     fn read(&self, text: &str, ty: Type) -> Result<OwnedValue> {
         let scratch = Scratch::new();
+        let names = Searched {
+            catalog: self.catalog,
+            search_path: &self.search_path,
+        };
         let context = types::Context {
             settings: self.settings,
-            names: self.catalog,
+            names: &names,
             now: self.now,
         };
-        types::text::read(text, ty, &context, &scratch).map(OwnedValue::new)
+        let value = types::text::read(text, ty, &context, &scratch).map(OwnedValue::new)?;
+        // `now`, `today` and the like: they are found by what they do.
+        let later = types::Context {
+            now: self.now.saturating_add(LATER),
+            ..context
+        };
+        if may_mean_time(ty) {
+            let later = types::text::read(text, ty, &later, &scratch).map(OwnedValue::new)?;
+            self.reads_now.set(self.reads_now.get() || later != value);
+        }
+        Ok(value)
     }
 
     /// `ARRAY[a, b, ...]`; arrays in it make one of more dimensions.

@@ -71,7 +71,7 @@ impl<'b> Binder<'b> {
 
     /// An INSERT of rows that give some columns, by position; the others have their defaults.
     fn put_into(
-        &mut self,
+        mut self,
         table: &Arc<Table>,
         rows: Relation,
         given: Vec<(usize, Expression)>,
@@ -92,11 +92,7 @@ impl<'b> Binder<'b> {
             checks,
             generated,
         }));
-        Ok(Bound {
-            relation,
-            outputs: Vec::new(),
-            views: Vec::new(),
-        })
+        Ok(self.into_bound(relation, Vec::new()))
     }
 
     /// The columns whose rows go to the client.
@@ -116,7 +112,7 @@ impl<'b> Binder<'b> {
     fn copied(&mut self, name: &ObjectName, names: &[Ident], what: &str) -> Result<CopiedColumns> {
         let qualified = name::qualified(name, self.database())?;
         let found = self.catalog.expect_relation(
-            self.search_path,
+            &self.search_path,
             qualified.schema.as_deref(),
             &qualified.name,
         )?;

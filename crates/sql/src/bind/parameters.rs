@@ -5,13 +5,24 @@ use types::{Result, SqlError, SqlState, Type, TypeModifier};
 use super::{Binder, scalar::place};
 use crate::expression::{Expression, Kind};
 
-/// Parameters from `$1` on.
+/// Parameters from `$1` on. By default there are none, and a statement that names one is refused.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Parameters {
     /// `None` until a use tells.
     types: Vec<Option<Type>>,
-    /// They stand for literals that were taken out of the text (see [`crate::parse::shape`]).
-    from_literals: bool,
+    given: Given,
+}
+
+/// Where the values of parameters come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Given {
+    /// From nowhere.
+    #[default]
+    Nowhere,
+    /// The client sends them with each execution.
+    ByClient,
+    /// They are literals that were taken out of the text (see [`crate::parse::shape`]).
+    ByText,
 }
 
 impl Parameters {
@@ -19,7 +30,7 @@ impl Parameters {
     pub(crate) fn declared(types: Vec<Option<Type>>) -> Self {
         Self {
             types,
-            from_literals: false,
+            given: Given::ByClient,
         }
     }
 
@@ -27,7 +38,7 @@ impl Parameters {
     pub(crate) fn literals(types: Vec<Option<Type>>) -> Self {
         Self {
             types,
-            from_literals: true,
+            given: Given::ByText,
         }
     }
 
@@ -50,11 +61,17 @@ impl Parameters {
 const PARAMETERS_MAX: usize = 65_535;
 
 impl Binder<'_> {
+    /// # Errors
+    /// 42P02 for a number that no parameter has, and where there are none.
     pub(super) fn parameter(&mut self, name: &str, position: Option<u32>) -> Result<Expression> {
         let number = name
             .strip_prefix('$')
             .and_then(|digits| digits.parse::<usize>().ok());
-        let Some(at @ 1..=PARAMETERS_MAX) = number else {
+        let most = match self.parameters.given {
+            Given::Nowhere => 0,
+            Given::ByClient | Given::ByText => PARAMETERS_MAX,
+        };
+        let Some(at) = number.filter(|at| (1..=most).contains(at)) else {
             let message = format!("there is no parameter {name}");
             return Err(place(
                 SqlError::new(SqlState::UNDEFINED_PARAMETER, message),
@@ -107,7 +124,7 @@ impl Binder<'_> {
     /// literals.
     pub(super) fn needs_literal(&mut self, expression: &Expression) -> Result<()> {
         let mut is_parameter = |part: &Expression| matches!(part.kind, Kind::Parameter(_));
-        if self.parameters.from_literals && expression.any(&mut is_parameter) {
+        if self.parameters.given == Given::ByText && expression.any(&mut is_parameter) {
             return Err(SqlError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "a literal is needed as it was written",

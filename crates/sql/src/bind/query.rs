@@ -109,8 +109,8 @@ impl Binder<'_> {
             }
             SetExpr::Insert(statement)
             | SetExpr::Update(statement)
-            | SetExpr::Delete(statement) => self.returning_statement(statement),
-            SetExpr::Merge(_) => Err(SqlError::unsupported("MERGE within a query")),
+            | SetExpr::Delete(statement)
+            | SetExpr::Merge(statement) => self.returning_statement(statement),
         }
     }
 

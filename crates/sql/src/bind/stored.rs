@@ -1,6 +1,6 @@
 //! What the catalog has under a name: tables and views.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState};
@@ -11,7 +11,7 @@ use super::{
     scope::{Scope, Source, SourceColumn},
 };
 use crate::{
-    catalog::{self, Table, TableKind, View},
+    catalog::{self, NameClass, Table, TableKind, View},
     name::QualifiedName,
     relation::{IfLocked, Relation, RowLock, SystemScan},
 };
@@ -121,10 +121,26 @@ impl Binder<'_> {
         name: &QualifiedName,
         position: Option<u32>,
     ) -> Result<catalog::Relation<'_>> {
+        // What has come since before what a view reads, under the same name, is not meant by it.
+        if name.schema.is_none()
+            && let Some(found) = self.of_view(&name.name)
+        {
+            return Ok(found);
+        }
         let found =
             self.catalog
-                .expect_relation(self.search_path, name.schema.as_deref(), &name.name);
+                .expect_relation(&self.search_path, name.schema.as_deref(), &name.name);
         found.map_err(|error| place(error, position))
+    }
+
+    /// The relation of a name that the view depends on which is being bound.
+    fn of_view(&self, name: &str) -> Option<catalog::Relation<'_>> {
+        let mut searched = self.catalog.searched(&self.search_path);
+        searched.find_map(|schema| {
+            let id = self.catalog.named(NameClass::Relation, schema, name)?;
+            let depends = self.view_dependencies.iter().any(|on| on.object == id);
+            self.catalog.relation(id).filter(|_| depends)
+        })
     }
 
     /// A view is its query.
@@ -160,9 +176,15 @@ impl Binder<'_> {
         // Names in it are its own: neither common tables nor positions of this statement count.
         let common_tables = std::mem::take(&mut self.common_tables);
         let outer = std::mem::take(&mut self.lines);
+        let path = Cow::Owned(self.catalog.path_of(&view.search_path));
+        let path = std::mem::replace(&mut self.search_path, path);
+        let dependencies = view.dependencies.clone();
+        let dependencies = std::mem::replace(&mut self.view_dependencies, dependencies);
         self.depth += 1;
         let bound = self.query(&query, &Scope::default());
         self.depth -= 1;
+        self.view_dependencies = dependencies;
+        self.search_path = path;
         self.lines = outer;
         self.common_tables = common_tables;
         let (relation, outputs) = bound?;

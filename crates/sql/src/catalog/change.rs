@@ -102,7 +102,8 @@ impl Changes {
     #[inline]
     pub fn is_current(&self, catalog: &Catalog) -> bool {
         match self.is_empty() {
-            true => self.catalogs.is_current(catalog),
+            // That of a transaction that was rolled back has the version of what it began from.
+            true => !catalog.is_private() && self.catalogs.is_current(catalog),
             false => std::ptr::eq(&*self.catalog(), catalog),
         }
     }

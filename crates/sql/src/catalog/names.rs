@@ -8,6 +8,110 @@ use types::{EnumId, Names};
 use super::{Catalog, NameClass, Object, ObjectId, Relation, SearchPath};
 use crate::{name, system};
 
+/// A catalog's names as they are looked for, and written, under a search path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Searched<'c> {
+    pub(crate) catalog: &'c Catalog,
+    pub(crate) search_path: &'c SearchPath,
+}
+
+impl Searched<'_> {
+    /// What a name stands for that is the text of a value, as `'"Schema".name'`.
+    fn find(&self, class: NameClass, text: &str) -> Option<ObjectId> {
+        let (schema, name) = match name::written(text).as_slice() {
+            [name] => (None, name.clone()),
+            [schema, name] => (Some(schema.clone()), name.clone()),
+            _ => return None,
+        };
+        let path = self.search_path;
+        self.catalog.find(class, path, schema.as_deref(), &name)
+    }
+}
+
+impl Names for Searched<'_> {
+    fn enum_name(&self, id: EnumId) -> Option<&str> {
+        self.catalog.enum_type(ObjectId(id.0)).map(|ty| &*ty.name)
+    }
+
+    fn enum_label(&self, id: EnumId, position: u32) -> Option<&str> {
+        self.catalog.enum_type(ObjectId(id.0))?.label(position)
+    }
+
+    fn enum_position(&self, id: EnumId, label: &str) -> Option<u32> {
+        self.catalog.enum_type(ObjectId(id.0))?.rank(label)
+    }
+
+    fn enum_positions(&self, id: EnumId) -> Option<&[u32]> {
+        let ty = self.catalog.enum_type(ObjectId(id.0))?;
+        Some(&ty.ranks)
+    }
+
+    fn enum_named(&self, name: &str) -> Option<EnumId> {
+        let id = self.find(NameClass::Type, name)?;
+        Some(EnumId(id.0))
+    }
+
+    fn relation_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        let id = ObjectId(oid);
+        if let Some(table) = system::key_index(self.catalog, id) {
+            let key = table.primary_key.as_ref()?;
+            let mut searched = self.catalog.searched(self.search_path);
+            let is_visible = searched.any(|schema| schema == table.schema);
+            return Some(
+                self.catalog
+                    .name_within(table.schema, &key.name, is_visible),
+            );
+        }
+        let (schema, name) = match self.catalog.relation(id)? {
+            Relation::Table(table) => (table.schema, &table.name),
+            Relation::Index(table, index) => (table.schema, &index.name),
+            Relation::Sequence(sequence) => (sequence.schema, &sequence.name),
+            Relation::View(view) => (view.schema, &view.name),
+        };
+        let path = self.search_path;
+        let is_visible = self.catalog.is_visible(path, NameClass::Relation, id, name);
+        Some(self.catalog.name_within(schema, name, is_visible))
+    }
+
+    fn relation_named(&self, name: &str) -> Option<u32> {
+        Some(self.find(NameClass::Relation, name)?.0)
+    }
+
+    fn schema_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        let schema = self.catalog.schema(ObjectId(oid))?;
+        Some(quoted_identifier(&schema.name))
+    }
+
+    fn schema_named(&self, name: &str) -> Option<u32> {
+        match name::written(name).as_slice() {
+            [name] => Some(self.catalog.schema_named(name)?.id.0),
+            _ => None,
+        }
+    }
+
+    fn role_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        match self.catalog.object(ObjectId(oid))? {
+            Object::Role(role) => Some(quoted_identifier(&role.name)),
+            _ => None,
+        }
+    }
+
+    fn role_named(&self, name: &str) -> Option<u32> {
+        match name::written(name).as_slice() {
+            [name] => Some(self.catalog.role_named(name)?.id.0),
+            _ => None,
+        }
+    }
+
+    fn function_name(&self, oid: u32) -> Option<Cow<'_, str>> {
+        system::procedure_name(oid).map(Cow::Borrowed)
+    }
+
+    fn function_named(&self, name: &str) -> Option<u32> {
+        system::procedure_named(name)
+    }
+}
+
 /// By the default search path.
 impl Names for Catalog {
     fn enum_name(&self, id: EnumId) -> Option<&str> {
@@ -94,12 +198,16 @@ impl Names for Catalog {
 impl Catalog {
     /// A name with its schema, unless that is always searched, quoted as needed.
     pub(crate) fn qualified_name<'n>(&self, schema: ObjectId, name: &'n str) -> Cow<'n, str> {
-        match schema {
-            ObjectId::PUBLIC | ObjectId::PG_CATALOG => quoted_identifier(name),
-            schema => {
-                let schema = quoted_identifier(Catalog::schema_name(self, schema));
-                Cow::Owned(format!("{schema}.{}", quoted_identifier(name)))
-            }
+        let is_visible = matches!(schema, ObjectId::PUBLIC | ObjectId::PG_CATALOG);
+        self.name_within(schema, name, is_visible)
+    }
+
+    /// A name, with its schema unless it is visible without, quoted as needed.
+    fn name_within<'n>(&self, schema: ObjectId, name: &'n str, is_visible: bool) -> Cow<'n, str> {
+        if is_visible {
+            return quoted_identifier(name);
         }
+        let schema = quoted_identifier(Catalog::schema_name(self, schema));
+        Cow::Owned(format!("{schema}.{}", quoted_identifier(name)))
     }
 }

@@ -206,9 +206,24 @@ impl Catalog {
     pub fn searched<'c>(&'c self, path: &'c SearchPath) -> impl Iterator<Item = ObjectId> + 'c {
         let is_named = path.schemas.iter().any(|name| name == "pg_catalog");
         let first = (!is_named).then_some(ObjectId::PG_CATALOG);
+        first.into_iter().chain(self.named_schemas(path))
+    }
+
+    /// The schemas that a path names and that exist, in order.
+    pub fn named_schemas<'c>(
+        &'c self,
+        path: &'c SearchPath,
+    ) -> impl Iterator<Item = ObjectId> + 'c {
         let named = path.schemas.iter();
-        let named = named.filter_map(|name| Some(self.schema_named(name)?.id));
-        first.into_iter().chain(named)
+        named.filter_map(|name| Some(self.schema_named(name)?.id))
+    }
+
+    /// The path of these schemas.
+    pub fn path_of(&self, schemas: &[ObjectId]) -> SearchPath {
+        let names = schemas.iter().filter_map(|id| self.schema(*id));
+        SearchPath {
+            schemas: names.map(|schema| schema.name.to_string()).collect(),
+        }
     }
 
     /// The schema in which objects without one are created.

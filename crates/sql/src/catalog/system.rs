@@ -230,6 +230,7 @@ fn view(
         schema,
         name: Arc::from(name),
         text: Arc::from(query),
+        search_path: Arc::default(),
         columns: columns.iter().map(column).collect(),
         dependencies: Arc::default(),
         comments: Comments::default(),

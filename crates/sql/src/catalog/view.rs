@@ -16,8 +16,12 @@ pub struct View {
     pub schema: ObjectId,
     /// Its name.
     pub name: Arc<str>,
-    /// The query, with its names qualified, so that it means the same under every search path.
+    /// The query.
     pub text: Arc<str>,
+    /// The schemas in which its names are looked for, in order: those of the search path under
+    /// which it was defined. `pg_catalog` comes first unless it is among them.
+    #[serde(default = "public")]
+    pub search_path: Arc<[ObjectId]>,
     /// Its columns, in order.
     pub columns: Arc<[ViewColumn]>,
     /// What the query refers to.
@@ -25,6 +29,11 @@ pub struct View {
     /// What is said of it and its parts.
     #[serde(default)]
     pub comments: Comments,
+}
+
+/// What views were looked up in before they kept that.
+fn public() -> Arc<[ObjectId]> {
+    [ObjectId::PUBLIC].into()
 }
 
 /// A column of a view.

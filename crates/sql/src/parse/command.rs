@@ -115,6 +115,17 @@ impl Command {
     }
 }
 
+impl Command {
+    /// The token that the statement within it begins with.
+    pub(crate) fn begins(&self) -> Option<usize> {
+        match self {
+            Command::Prepare { begins, .. } => Some(*begins),
+            Command::Declare(declared) => Some(declared.begins),
+            _ => None,
+        }
+    }
+}
+
 impl Source<'_> {
     /// The statement, if it is one about the session.
     ///

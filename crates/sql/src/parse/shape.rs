@@ -1,96 +1,204 @@
-//! Statements that differ only in their literals have one plan.
+//! Statements that differ only in their literals have one plan, and how statements are compared for
+//! that.
 //!
-//! A client that does not prepare sends `... WHERE id = 17`, then `... WHERE id = 18`. A shape is
-//! such a text with its numbers and strings taken out; they become parameters. The binder
-//! refuses a parameter where it needs the literal itself, as in `ORDER BY 1`; such statements are
-//! planned by their whole text.
+//! A client that does not prepare sends `... WHERE id = 17`, then `... WHERE id = 18`. In the
+//! *shape* of a statement a number or a string is its kind alone; the literals become parameters.
+//! The binder refuses a parameter where it needs the literal itself, as in `ORDER BY 1`; such
+//! statements are planned with all that they say.
+//!
+//! **Unambiguous by construction.** Statements are compared token by token, as the parser gets
+//! them: kind, text, quotes. No text is put together from them, so no quoting can be undone: two
+//! statements with equal [`Pieces`] are one statement to the parser, but for literals that were
+//! taken out.
+
+use std::{
+    borrow::Cow,
+    hash::{Hash, Hasher},
+};
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::Source;
 
-/// What was taken out of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Literal {
-    /// Digits, perhaps with a point and an exponent.
-    Number(String),
+/// The kind of a literal that is taken out of a shape. Numbers of different types are different
+/// shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum LiteralKind {
+    Integer,
+    Bigint,
+    Numeric,
     /// Between quotes; its type is found where it is used.
-    Text(String),
+    Text,
 }
 
-/// A statement's text without its literals.
-pub(crate) struct Shape {
-    /// Equal for statements with the same plan. Not SQL.
-    pub(crate) key: String,
-    /// The statement with parameters in their place.
-    pub(crate) tokens: Vec<TokenWithSpan>,
-    /// In the order of their parameters, `$1` first.
-    pub(crate) literals: Vec<Literal>,
+/// A literal that was taken out of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Literal<'t> {
+    pub(crate) kind: LiteralKind,
+    /// Its digits, or the text between its quotes.
+    pub(crate) text: Cow<'t, str>,
 }
 
-impl Shape {
-    /// The shape of a statement whose plan may be shared; `None` for those that have none, or that
-    /// have parameters already.
-    pub(crate) fn of(source: &Source<'_>) -> Option<Shape> {
-        let first = source.tokens().first()?;
-        let Token::Word(word) = &first.token else {
-            return None;
+impl<'t> Literal<'t> {
+    fn of(token: &'t Token) -> Option<Self> {
+        let (kind, text) = match token {
+            Token::Number(digits, false) if digits.parse::<i32>().is_ok() => {
+                (LiteralKind::Integer, digits)
+            }
+            Token::Number(digits, false) if digits.parse::<i64>().is_ok() => {
+                (LiteralKind::Bigint, digits)
+            }
+            Token::Number(digits, false) => (LiteralKind::Numeric, digits),
+            Token::SingleQuotedString(text) => (LiteralKind::Text, text),
+            _ => return None,
         };
-        let planned = ["select", "insert", "update", "delete", "with"];
-        if !planned
+        Some(Self {
+            kind,
+            text: Cow::Borrowed(text),
+        })
+    }
+
+    pub(crate) fn into_owned(self) -> Literal<'static> {
+        Literal {
+            kind: self.kind,
+            text: Cow::Owned(self.text.into_owned()),
+        }
+    }
+}
+
+/// What counts of a statement's literals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// Their kinds.
+    Shape,
+    /// All.
+    Whole,
+}
+
+impl Form {
+    fn piece(self, token: &Token) -> Piece<&Token> {
+        match self {
+            Form::Shape => match Literal::of(token) {
+                Some(literal) => Piece::Literal(literal.kind),
+                None => Piece::Token(token),
+            },
+            Form::Whole => Piece::Token(token),
+        }
+    }
+}
+
+/// A token of a statement, or what a shape keeps of a literal.
+#[derive(Debug, Hash)]
+enum Piece<T> {
+    Token(T),
+    Literal(LiteralKind),
+}
+
+impl PartialEq<Piece<&Token>> for Piece<Token> {
+    fn eq(&self, other: &Piece<&Token>) -> bool {
+        match (self, other) {
+            (Piece::Token(own), Piece::Token(other)) => own == *other,
+            (Piece::Literal(own), Piece::Literal(other)) => own == other,
+            _ => false,
+        }
+    }
+}
+
+/// A statement as it is compared with others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pieces<'t> {
+    tokens: &'t [TokenWithSpan],
+    form: Form,
+}
+
+impl<'t> Pieces<'t> {
+    pub(crate) fn of(source: &'t Source<'_>, form: Form) -> Self {
+        Self {
+            tokens: source.tokens(),
+            form,
+        }
+    }
+
+    fn pieces(self) -> impl Iterator<Item = Piece<&'t Token>> {
+        self.tokens
             .iter()
-            .any(|planned| word.value.eq_ignore_ascii_case(planned))
-        {
-            return None;
-        }
-        let mut shape = Shape {
-            key: String::with_capacity(source.text().len()),
-            tokens: Vec::with_capacity(source.tokens().len()),
-            literals: Vec::new(),
-        };
-        for token in source.tokens() {
-            shape.push(token)?;
-        }
-        Some(shape)
+            .map(move |token| self.form.piece(&token.token))
     }
 
-    fn push(&mut self, token: &TokenWithSpan) -> Option<()> {
-        let literal = match &token.token {
-            Token::Placeholder(_) => return None,
-            Token::Number(digits, false) => Some(Literal::Number(digits.clone())),
-            Token::SingleQuotedString(text) => Some(Literal::Text(text.clone())),
-            _ => None,
-        };
-        match literal {
-            Some(literal) => {
-                // Numbers of different types are different shapes.
-                self.key.push_str(match &literal {
-                    Literal::Number(digits) => kind(digits),
-                    Literal::Text(_) => "\0s ",
-                });
-                self.literals.push(literal);
-                self.tokens.push(TokenWithSpan {
-                    token: Token::Placeholder(format!("${}", self.literals.len())),
-                    span: token.span,
-                });
-            }
-            None => {
-                use std::fmt::Write as _;
-                write!(self.key, "{} ", token.token).expect("writing to a string");
-                self.tokens.push(token.clone());
-            }
+    /// What a map keeps of it.
+    pub(crate) fn to_kept(self) -> KeptPieces {
+        let pieces = self.pieces().map(|piece| match piece {
+            Piece::Token(token) => Piece::Token(token.clone()),
+            Piece::Literal(kind) => Piece::Literal(kind),
+        });
+        KeptPieces {
+            pieces: pieces.collect(),
+            form: self.form,
         }
-        Some(())
+    }
+
+    /// How many there are.
+    pub(crate) fn len(self) -> usize {
+        self.tokens.len()
     }
 }
 
-/// Which type a number has, as a part of a shape's key.
-fn kind(digits: &str) -> &'static str {
-    if digits.parse::<i32>().is_ok() {
-        "\0i "
-    } else if digits.parse::<i64>().is_ok() {
-        "\0l "
-    } else {
-        "\0n "
+impl Hash for Pieces<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.form.hash(state);
+        self.pieces().for_each(|piece| piece.hash(state));
     }
 }
+
+/// The same, owned.
+#[derive(Debug)]
+pub(crate) struct KeptPieces {
+    pieces: Box<[Piece<Token>]>,
+    form: Form,
+}
+
+impl PartialEq<Pieces<'_>> for KeptPieces {
+    fn eq(&self, other: &Pieces<'_>) -> bool {
+        self.form == other.form
+            && self.pieces.len() == other.len()
+            && (self.pieces.iter().zip(other.pieces())).all(|(own, other)| *own == other)
+    }
+}
+
+impl Source<'_> {
+    /// Whether its plan may be found by its shape: it has no parameters of its own.
+    pub(crate) fn has_shape(&self) -> bool {
+        let words = ["select", "insert", "update", "delete", "with"];
+        let is_parameter = |token: &TokenWithSpan| matches!(token.token, Token::Placeholder(_));
+        words.iter().any(|word| self.begins_with(word)) && !self.tokens().iter().any(is_parameter)
+    }
+
+    /// Its literals, in the order of the parameters that stand for them in its shape.
+    pub(crate) fn literals(&self) -> Vec<Literal<'_>> {
+        let tokens = self.tokens().iter();
+        tokens
+            .filter_map(|token| Literal::of(&token.token))
+            .collect()
+    }
+
+    /// Its tokens with a parameter in the place of each literal, from `$1` on.
+    pub(crate) fn without_literals(&self) -> Vec<TokenWithSpan> {
+        let mut count = 0;
+        let tokens = self.tokens().iter();
+        tokens
+            .map(|token| match Literal::of(&token.token) {
+                None => token.clone(),
+                Some(_) => {
+                    count += 1;
+                    TokenWithSpan {
+                        token: Token::Placeholder(format!("${count}")),
+                        span: token.span,
+                    }
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -93,12 +93,12 @@ impl Session {
         let schema = named.schema.as_deref();
         if if_exists
             && catalog
-                .find_relation(&self.search_path, schema, &named.name)
+                .find_relation(&self.inputs.search_path, schema, &named.name)
                 .is_none()
         {
             return Ok(None);
         }
-        match catalog.expect_relation(&self.search_path, schema, &named.name)? {
+        match catalog.expect_relation(&self.inputs.search_path, schema, &named.name)? {
             Relation::Table(table) => Ok(Some(table.id)),
             _ => {
                 let message = format!("\"{}\" is not a table", named.name);

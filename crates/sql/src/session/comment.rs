@@ -68,7 +68,11 @@ impl Session {
         written: &ObjectName,
     ) -> Result<Relation<'c>> {
         let named = name::qualified(written, &self.database.name)?;
-        catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)
+        catalog.expect_relation(
+            &self.inputs.search_path,
+            named.schema.as_deref(),
+            &named.name,
+        )
     }
 
     fn commented_relation(

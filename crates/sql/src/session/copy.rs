@@ -124,13 +124,14 @@ impl Session {
         let decoder = Decoder::new(&copied.table, described(&copied), options)?;
         let (form, columns) = (decoder.format().into(), decoder.columns());
         let opened = Opened::new(planned.plan.plan.clone())?;
+        let names = self.names(&planned.catalog);
         let mut loading = Loading {
             batch: Rows::new(columns),
             decoder,
             out: Rows::new(opened.width()),
             opened,
             run: &run,
-            context: self.context(&planned.catalog),
+            context: self.context(&names),
             count: 0,
         };
         sink.copy_in(form, columns, &mut loading).await?;
@@ -303,7 +304,8 @@ impl CopyTarget for Loading<'_, '_> {
     }
 }
 
-/// Rows of a query on their way to the client, one message each.
+/// Rows of a query on their way to the client, one message each. Clients expect the header of the
+/// binary format in the message of the first row, or in the last one if there are no rows.
 struct Unloading<'u, S> {
     encoder: Encoder,
     out: Vec<u8>,
@@ -315,7 +317,10 @@ impl<S: Sink> Unloading<'_, S> {
         let form = self.encoder.format().into();
         self.sink.begin_copy_out(form, self.encoder.columns())?;
         self.encoder.begin(&mut self.out);
-        self.send()
+        match form {
+            CopyForm::Text => self.send(),
+            CopyForm::Binary => Ok(()),
+        }
     }
 
     fn send(&mut self) -> Result<()> {

@@ -174,7 +174,7 @@ impl Session {
         if !query.may_have_plan() {
             return Err(query.not_expected());
         }
-        let prepared = self.prepare_source(query, &[])?;
+        let prepared = self.prepare_source(query, None)?;
         if !prepared.is_query() {
             return Err(query.not_expected());
         }
@@ -196,10 +196,11 @@ impl Session {
         }
         let mut no_parameters = Rows::new(0);
         no_parameters.push([]);
-        let Some(planned) = self.open(&prepared).await? else {
+        let Some((planned, parameters)) = self.open(&prepared, &Rc::new(no_parameters)).await?
+        else {
             return Err(SqlError::unsupported("a cursor over a query that writes"));
         };
-        let query = self.suspend(name, &planned, Rc::new(no_parameters))?;
+        let query = self.suspend(name, &planned, parameters)?;
         let fields = prepared.fields().unwrap_or_default().to_vec();
         let mut cursor = Cursor {
             name: name.clone(),
@@ -296,7 +297,7 @@ impl Session {
             sink.row(&ResultRow {
                 fields: &cursor.fields,
                 values: cursor.rows.row(number - 1),
-                context: self.context(&catalog),
+                context: self.context(&self.names(&catalog)),
             })?;
             if sent % crate::execute::BATCH_ROWS == 0 {
                 sink.drain().await?;

@@ -159,7 +159,7 @@ impl Session {
         let qualified = name::qualified(written, &self.database.name)?;
         let schema = match &qualified.schema {
             Some(schema) => catalog.expect_schema(schema)?.id,
-            None => catalog.creation_schema(&self.search_path)?.id,
+            None => catalog.creation_schema(&self.inputs.search_path)?.id,
         };
         Ok((schema, qualified.name))
     }
@@ -167,9 +167,8 @@ impl Session {
     pub(super) fn surroundings<'s>(&'s self, catalog: &'s Catalog) -> Surroundings<'s> {
         Surroundings {
             catalog,
-            settings: &self.settings,
+            inputs: &self.inputs,
             database: &self.database.name,
-            search_path: &self.search_path,
             now: self.surrounding.transaction_time(),
         }
     }
@@ -229,11 +228,19 @@ impl Session {
         }
         if object_type == ObjectType::Type {
             let schema = written.schema.as_deref();
-            let found = catalog.find(NameClass::Type, &self.search_path, schema, &written.name);
+            let found = catalog.find(
+                NameClass::Type,
+                &self.inputs.search_path,
+                schema,
+                &written.name,
+            );
             return Ok(found.map(Target::Object));
         }
-        let found =
-            catalog.find_relation(&self.search_path, written.schema.as_deref(), &written.name);
+        let found = catalog.find_relation(
+            &self.inputs.search_path,
+            written.schema.as_deref(),
+            &written.name,
+        );
         let target = match (object_type, found) {
             (_, None) => return Ok(None),
             (ObjectType::Table, Some(Relation::Table(table))) => Target::Object(table.id),
@@ -266,7 +273,7 @@ impl Session {
         for target in &truncate.table_names {
             let written = name::qualified(&target.name, &self.database.name)?;
             match catalog.expect_relation(
-                &self.search_path,
+                &self.inputs.search_path,
                 written.schema.as_deref(),
                 &written.name,
             )? {

@@ -75,7 +75,12 @@ impl Session {
     pub(super) fn enum_named(&self, catalog: &Catalog, written: &ObjectName) -> Result<ObjectId> {
         let found = name::qualified(written, &self.database.name)?;
         let schema = found.schema.as_deref();
-        if let Some(id) = catalog.find(NameClass::Type, &self.search_path, schema, &found.name) {
+        if let Some(id) = catalog.find(
+            NameClass::Type,
+            &self.inputs.search_path,
+            schema,
+            &found.name,
+        ) {
             return Ok(id);
         }
         Err(match Type::named(&found.name) {

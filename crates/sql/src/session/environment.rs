@@ -13,7 +13,7 @@ use super::settings::{
     known::{DEFINITIONS, Definition},
 };
 use crate::{
-    catalog::{Catalog, ObjectId, SearchPath, SessionValues},
+    catalog::{Catalog, ObjectId, Searched, SessionValues},
     parse::command::Scope,
     system::Lookup,
 };
@@ -124,14 +124,14 @@ fn now() -> i64 {
 pub(super) struct During<'s> {
     pub(super) surrounding: &'s Surrounding,
     pub(super) catalog: &'s Catalog,
+    pub(super) names: Searched<'s>,
     pub(super) lookup: Lookup<'s>,
-    pub(super) search_path: &'s SearchPath,
     pub(super) asked: Asked<'s>,
 }
 
 impl Environment for During<'_> {
     fn names(&self) -> &dyn Names {
-        self.catalog
+        &self.names
     }
 
     fn transaction_time(&self) -> i64 {
@@ -167,8 +167,17 @@ impl Environment for During<'_> {
     }
 
     fn schema(&self) -> Option<&str> {
-        let schema = self.catalog.creation_schema(self.search_path).ok()?;
+        let schema = self.catalog.creation_schema(self.names.search_path).ok()?;
         Some(&schema.name)
+    }
+
+    fn schemas(&self, implicit: bool) -> Vec<&str> {
+        let (catalog, path) = (self.catalog, self.names.search_path);
+        let name = |id| catalog.schema_name(id);
+        match implicit {
+            true => catalog.searched(path).map(name).collect(),
+            false => catalog.named_schemas(path).map(name).collect(),
+        }
     }
 
     fn version(&self) -> &str {

@@ -119,7 +119,7 @@ impl Session {
                     sink.row(&ResultRow {
                         fields: &planned.fields,
                         values: &values,
-                        context: self.context(&planned.catalog),
+                        context: self.context(&self.names(&planned.catalog)),
                     })?;
                 }
             }
@@ -148,7 +148,7 @@ impl Session {
         Run {
             transaction,
             reads: transaction,
-            settings: &self.settings,
+            settings: &self.inputs.settings,
             environment,
             catalog: environment.catalog,
             patterns: &self.patterns,
@@ -182,12 +182,12 @@ impl Session {
         During {
             surrounding: &self.surrounding,
             catalog,
+            names: self.names(catalog),
             lookup: Lookup {
                 catalog,
-                search_path: &self.search_path,
+                search_path: &self.inputs.search_path,
                 database: &self.database.name,
             },
-            search_path: &self.search_path,
             asked: self.asked(catalog),
         }
     }

@@ -47,11 +47,6 @@ impl Session {
             let mut parameters = Parameters::default();
             let surroundings = self.surroundings(&catalog);
             let bound = Binder::bind(&surroundings, source.whole(), statement, &mut parameters)?;
-            let parameters = parameters.types()?;
-            if !parameters.is_empty() {
-                let message = "there is no parameter $1";
-                return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message));
-            }
             let names = Names::of(&bound.relation);
             let tables = plan::tables(&bound.relation);
             let locks_rows = plan::locks_rows(&bound.relation);
@@ -96,7 +91,7 @@ impl Session {
             sink.row(&ResultRow {
                 fields: &fields,
                 values: &[value],
-                context: self.context(&catalog),
+                context: self.context(&self.names(&catalog)),
             })?;
         }
         sink.complete(Tag::Word("EXPLAIN"))

@@ -24,7 +24,7 @@ impl Session {
             let written = name::qualified(written, &self.database.name)?;
             let catalog = self.changes.catalog();
             let found = catalog.expect_relation(
-                &self.search_path,
+                &self.inputs.search_path,
                 written.schema.as_deref(),
                 &written.name,
             )?;

@@ -90,7 +90,7 @@ impl Session {
         for target in targets {
             let written = name::qualified(&target.name, &self.database.name)?;
             let relation = catalog.expect_relation(
-                &self.search_path,
+                &self.inputs.search_path,
                 written.schema.as_deref(),
                 &written.name,
             )?;

@@ -15,11 +15,54 @@ use crate::{
     rows::Rows,
 };
 
+/// Maximum number of named statements that a session keeps.
+const STATEMENTS_MAX: usize = 10_000;
+
+/// Maximum size of their texts and plans together, as [`Prepared::bytes`] estimates it. A statement
+/// without a name is one more.
+const STATEMENTS_BYTES_MAX: usize = 64 << 20;
+
 /// Prepared statements by name. The one without a name is used most and is found without hashing.
 #[derive(Default)]
 pub(super) struct Statements {
     unnamed: Option<Rc<Prepared>>,
-    named: HashMap<Box<str>, Rc<Prepared>>,
+    named: HashMap<Box<str>, NamedStatement>,
+    /// The size of the named ones.
+    bytes: usize,
+}
+
+struct NamedStatement {
+    prepared: Rc<Prepared>,
+    /// Its size when it was prepared.
+    bytes: usize,
+}
+
+impl Statements {
+    fn forget(&mut self, name: &str) -> bool {
+        let known = self.named.remove(name);
+        self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
+        known.is_some()
+    }
+
+    /// # Errors
+    /// 53200 if there are too many, or they are too large.
+    fn keep(&mut self, name: &str, prepared: Rc<Prepared>) -> Result<()> {
+        self.forget(name);
+        let bytes = prepared.bytes() + name.len();
+        if self.named.len() >= STATEMENTS_MAX || self.bytes + bytes > STATEMENTS_BYTES_MAX {
+            let message = "too many prepared statements";
+            let detail = format!(
+                "A session keeps at most {STATEMENTS_MAX} of them, in at most {} MB.",
+                STATEMENTS_BYTES_MAX >> 20
+            );
+            let error = SqlError::new(SqlState::OUT_OF_MEMORY, message).detail(detail);
+            return Err(error.hint("DEALLOCATE those that are not used any more."));
+        }
+        self.bytes += bytes;
+        let statement = NamedStatement { prepared, bytes };
+        self.named.insert(name.into(), statement);
+        Ok(())
+    }
 }
 
 fn missing(name: &str) -> SqlError {
@@ -32,28 +75,36 @@ impl Session {
     pub fn prepared(&self, name: &str) -> Option<&Rc<Prepared>> {
         match name {
             "" => self.statements.unnamed.as_ref(),
-            name => self.statements.named.get(name),
+            name => {
+                let known = self.statements.named.get(name)?;
+                Some(&known.prepared)
+            }
         }
     }
 
     /// Keeps a statement under a name, in place of the one that had it.
-    pub fn keep_prepared(&mut self, name: &str, prepared: Rc<Prepared>) {
+    ///
+    /// # Errors
+    /// 53200 if the session keeps too many.
+    pub fn keep_prepared(&mut self, name: &str, prepared: Rc<Prepared>) -> Result<()> {
         match name {
             "" => self.statements.unnamed = Some(prepared),
-            name => drop(self.statements.named.insert(name.into(), prepared)),
+            name => self.statements.keep(name, prepared)?,
         }
+        Ok(())
     }
 
     /// Forgets the statement of a name; whether there was one.
     pub fn forget_prepared(&mut self, name: &str) -> bool {
         match name {
             "" => self.statements.unnamed.take().is_some(),
-            name => self.statements.named.remove(name).is_some(),
+            name => self.statements.forget(name),
         }
     }
 
     pub(super) fn forget_all_prepared(&mut self) {
         self.statements.named.clear();
+        self.statements.bytes = 0;
     }
 
     /// PREPARE.
@@ -65,22 +116,21 @@ impl Session {
     ) -> Result<()> {
         let catalog = self.changes.catalog();
         let types = types.iter().map(|ty| {
-            let (ty, _) = data_type::resolve(ty, &catalog, &self.search_path)?;
+            let (ty, _) = data_type::resolve(ty, &catalog, &self.inputs.search_path)?;
             Ok(Some(ty))
         });
         let types: Vec<_> = types.collect::<Result<_>>()?;
         if !source.may_have_plan() {
             return Err(source.not_expected());
         }
-        let prepared = self.prepare_source(source, &types)?;
+        let prepared = self.prepare_source(source, Some(&types))?;
         if self.prepared(name).is_some() {
             return Err(SqlError::new(
                 SqlState::DUPLICATE_PREPARED_STATEMENT,
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
-        self.keep_prepared(name, Rc::new(prepared));
-        Ok(())
+        self.keep_prepared(name, Rc::new(prepared))
     }
 
     /// EXECUTE.

@@ -70,7 +70,8 @@ impl Session {
         definition: &ast::ColumnDef,
         new: &mut NewTable,
     ) -> Result<()> {
-        let (ty, modifier) = data_type::resolve(&definition.data_type, catalog, &self.search_path)?;
+        let (ty, modifier) =
+            data_type::resolve(&definition.data_type, catalog, &self.inputs.search_path)?;
         let name = name::fold(&definition.name);
         let at = u16::try_from(new.columns.len()).unwrap_or(u16::MAX);
         let mut column = Column {
@@ -89,7 +90,7 @@ impl Session {
                 ColumnOption::Null => {}
                 ColumnOption::NotNull => column.not_null = true,
                 ColumnOption::Default(value) => {
-                    column.default = Some(stored_default(catalog, value)?);
+                    column.default = Some(stored_default(&self.names(catalog), value)?);
                 }
                 ColumnOption::PrimaryKey(_) => {
                     let constraint = constraint.unwrap_or_else(|| format!("{}_pkey", new.name));

@@ -1,23 +1,24 @@
 //! Statements that a client prepares, and runs with parameters.
 //!
-//! A statement is planned when it is prepared, and again when a table that it uses has changed.
-//! Its parameters and its columns stay those that the client was told.
+//! A statement is planned when it is prepared, and again when what its plan depends on has changed:
+//! a table that it uses, the search path, the user. Its parameters and its columns stay those that
+//! the client was told. Its plan is the session's for its text (`plans.rs`), so one that is prepared
+//! again and again, as the unnamed one is, is planned once.
 
 use std::{cell::RefCell, rc::Rc};
 
-use sqlparser::ast::Statement;
-use types::{Result, Scratch, SqlError, SqlState, Type, Value};
+use types::{EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     interrupt::interruptible,
-    query::{Planned, kind_of},
+    query::Planned,
     settings::shown_fields,
     suspended::{Rest, Suspended},
 };
 use crate::{
-    bind::Parameters,
-    parse::{self, Source, command::Command},
+    catalog::ObjectId,
+    parse::{self, Source, command::Command, shape::Literal},
     rows::Rows,
 };
 
@@ -31,9 +32,27 @@ pub struct Prepared {
 
 enum Kind {
     Empty,
-    /// With the newest plan.
-    Planned(Box<Statement>, RefCell<Rc<Planned>>),
+    Planned(RefCell<Ready>),
     Other,
+}
+
+/// The newest plan of a prepared statement.
+#[derive(Clone)]
+struct Ready {
+    planned: Rc<Planned>,
+    /// Literals of its text that the plan has as parameters. There are none where the client has
+    /// parameters of its own.
+    literals: Rc<[Literal<'static>]>,
+}
+
+impl Ready {
+    fn new((planned, literals): (Rc<Planned>, Vec<Literal<'_>>)) -> Self {
+        let literals = literals.into_iter().map(Literal::into_owned);
+        Self {
+            planned,
+            literals: literals.collect(),
+        }
+    }
 }
 
 impl Prepared {
@@ -49,12 +68,21 @@ impl Prepared {
 
     /// Whether it is a query.
     pub(super) fn is_query(&self) -> bool {
-        matches!(&self.kind, Kind::Planned(_, planned) if planned.borrow().is_query())
+        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().planned.is_query())
     }
 
     /// Whether it is a query that locks rows.
     pub(super) fn locks_rows(&self) -> bool {
-        matches!(&self.kind, Kind::Planned(_, planned) if planned.borrow().locks_rows())
+        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().planned.locks_rows())
+    }
+
+    /// What it takes of memory, estimated.
+    pub(super) fn bytes(&self) -> usize {
+        let plan = match &self.kind {
+            Kind::Planned(ready) => ready.borrow().planned.bytes(),
+            Kind::Empty | Kind::Other => 0,
+        };
+        std::mem::size_of::<Self>() + self.text.len() + plan
     }
 }
 
@@ -95,6 +123,29 @@ pub enum Progress {
 }
 
 impl Session {
+    /// The type of a number by which a client declares a parameter: PostgreSQL's, an enum's, or
+    /// that of an enum's arrays.
+    ///
+    /// # Errors
+    /// 42704 if there is none.
+    pub fn type_of(&self, oid: u32) -> Result<Type> {
+        if let Some(ty) = Type::from_oid(oid) {
+            return Ok(ty);
+        }
+        let catalog = self.changes.catalog();
+        let scalar = |oid: u32| {
+            let ty = catalog.enum_type(ObjectId(oid))?;
+            Some(Scalar::Enum(EnumId(ty.id.0)))
+        };
+        let scalar_type = scalar(oid).map(Type::Scalar);
+        // The type of an enum's arrays has the next number.
+        let array = || scalar(oid.checked_sub(1)?).map(Type::Array);
+        scalar_type.or_else(array).ok_or_else(|| {
+            let message = format!("type with OID {oid} does not exist");
+            SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+        })
+    }
+
     /// Prepares the one statement of a text; types that are not told follow from their use.
     ///
     /// # Errors
@@ -108,7 +159,7 @@ impl Session {
                 fields: None,
                 kind: Kind::Empty,
             }),
-            [source] => self.prepare_source(source, types),
+            [source] => self.prepare_source(source, Some(types)),
             _ => {
                 let message = "cannot insert multiple commands into a prepared statement";
                 Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
@@ -116,11 +167,12 @@ impl Session {
         }
     }
 
-    /// Prepares a statement, of which positions in errors are those of the whole text.
+    /// Prepares a statement, of which positions in errors are those of the whole text. Without
+    /// types it can have no parameters.
     pub(super) fn prepare_source(
         &mut self,
         source: &Source<'_>,
-        types: &[Option<Type>],
+        types: Option<&[Option<Type>]>,
     ) -> Result<Prepared> {
         let other = |fields| Prepared {
             text: source.text().into(),
@@ -128,6 +180,25 @@ impl Session {
             fields,
             kind: Kind::Other,
         };
+        if source.may_have_plan() {
+            self.block.check()?;
+            let Some(found) = self.plan(source, types)? else {
+                return Ok(other(None));
+            };
+            let ready = Ready::new(found);
+            let planned = &ready.planned;
+            let types = match self.values_of(&ready)? {
+                // Its parameters are literals, whose errors are told now.
+                Some(_) => Vec::new(),
+                None => planned.parameters.clone(),
+            };
+            return Ok(Prepared {
+                text: source.text().into(),
+                types,
+                fields: planned.shows_rows().then(|| planned.fields.clone()),
+                kind: Kind::Planned(RefCell::new(ready)),
+            });
+        }
         if let Some(command) = source.command()? {
             if !command.heals() {
                 self.block.check()?;
@@ -143,18 +214,7 @@ impl Session {
             return Ok(other(None));
         }
         let statement = source.parse()?;
-        if kind_of(&statement).is_none() {
-            return Ok(other(self.explained(&statement)));
-        }
-        let catalog = self.changes.catalog();
-        let mut parameters = Parameters::declared(types.to_vec());
-        let planned = Rc::new(self.bound(source, &statement, &mut parameters, &catalog)?);
-        Ok(Prepared {
-            text: source.text().into(),
-            types: planned.parameters.clone(),
-            fields: planned.shows_rows().then(|| planned.fields.clone()),
-            kind: Kind::Planned(Box::new(statement), RefCell::new(planned)),
-        })
+        Ok(other(self.explained(&statement)))
     }
 
     /// Gives a statement its parameters, each as text or in binary form; `None` is NULL.
@@ -176,7 +236,8 @@ impl Session {
             return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, message));
         }
         let catalog = self.changes.catalog();
-        let context = self.context(&catalog);
+        let names = self.names(&catalog);
+        let context = self.context(&names);
         let scratch = Scratch::new();
         let read = values
             .zip(&prepared.types)
@@ -246,8 +307,9 @@ impl Session {
         match &prepared.kind {
             Kind::Empty => return Ok(None),
             Kind::Planned(..) => {
-                if let Some(planned) = self.open(prepared).await? {
-                    let query = self.suspend("", &planned, portal.parameters.clone())?;
+                if let Some((planned, parameters)) = self.open(prepared, &portal.parameters).await?
+                {
+                    let query = self.suspend("", &planned, parameters)?;
                     return Ok(Some(Stage::Open(query)));
                 }
             }
@@ -267,18 +329,37 @@ impl Session {
         }))
     }
 
-    /// Locks the tables of a query that can stay open, and gives its plan; nothing for another
-    /// statement.
-    pub(super) async fn open(&mut self, prepared: &Prepared) -> Result<Option<Rc<Planned>>> {
-        let Kind::Planned(statement, newest) = &prepared.kind else {
+    /// Locks the tables of a query that can stay open, and gives its plan and that plan's
+    /// parameters; nothing for another statement.
+    pub(super) async fn open(
+        &mut self,
+        prepared: &Prepared,
+        given: &Rc<Rows>,
+    ) -> Result<Option<(Rc<Planned>, Rc<Rows>)>> {
+        let Kind::Planned(newest) = &prepared.kind else {
             return Ok(None);
         };
         self.block.check()?;
         self.enter();
         let (interrupt, limit) = self.limits();
-        let locking = self.lock_prepared(prepared, statement, newest);
-        let planned = interruptible(interrupt, limit, locking).await?;
-        Ok(planned.only_reads().then_some(planned))
+        let locking = self.lock_prepared(prepared, newest);
+        let ready = interruptible(interrupt, limit, locking).await?;
+        if !ready.planned.only_reads() {
+            return Ok(None);
+        }
+        let parameters = match self.values_of(&ready)? {
+            Some(literals) => Rc::new(literals),
+            None => given.clone(),
+        };
+        Ok(Some((ready.planned, parameters)))
+    }
+
+    /// The parameters of a plan that has a statement's literals as such.
+    fn values_of(&self, ready: &Ready) -> Result<Option<Rows>> {
+        match &*ready.literals {
+            [] => Ok(None),
+            literals => self.literals(&ready.planned, literals).map(Some),
+        }
     }
 
     /// The columns that a statement about the session gives, if it gives any.
@@ -301,7 +382,7 @@ impl Session {
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let Kind::Planned(statement, newest) = &prepared.kind else {
+        let Kind::Planned(newest) = &prepared.kind else {
             let sources = parse::split(&prepared.text)?;
             for source in &sources {
                 self.statement(source, sink).await?;
@@ -312,8 +393,10 @@ impl Session {
         self.enter();
         let (interrupt, limit) = self.limits();
         let running = async {
-            let planned = self.lock_prepared(prepared, statement, newest).await?;
-            self.run(&planned, parameters, sink).await
+            let ready = self.lock_prepared(prepared, newest).await?;
+            let literals = self.values_of(&ready)?;
+            let parameters = literals.as_ref().unwrap_or(parameters);
+            self.run(&ready.planned, parameters, sink).await
         };
         interruptible(interrupt, limit, running).await?;
         self.set_pending(sink)
@@ -323,41 +406,50 @@ impl Session {
     async fn lock_prepared(
         &mut self,
         prepared: &Prepared,
-        statement: &Statement,
-        newest: &RefCell<Rc<Planned>>,
-    ) -> Result<Rc<Planned>> {
+        newest: &RefCell<Ready>,
+    ) -> Result<Ready> {
         loop {
             self.begin()?;
-            let planned = newest.borrow().clone();
-            let is_current = self.changes.is_current(&planned.catalog);
-            if !is_current || !self.is_well_founded(&planned).await {
-                let renewed = Rc::new(self.again(prepared, statement)?);
+            let ready = newest.borrow().clone();
+            if !self.is_current(&ready.planned) || !self.is_well_founded(&ready.planned).await {
+                let renewed = self.again(prepared)?;
                 newest.replace(renewed);
                 continue;
             }
-            planned.may_run(self)?;
-            if self.lock(&planned).await? {
-                return Ok(planned);
+            ready.planned.may_run(self)?;
+            if self.lock(&ready.planned).await? {
+                return Ok(ready);
             }
         }
     }
 
-    /// A new plan for a statement whose tables may have changed.
-    fn again(&self, prepared: &Prepared, statement: &Statement) -> Result<Planned> {
-        let catalog = self.changes.catalog();
-        let declared = prepared.types.iter().map(|ty| Some(*ty)).collect();
+    /// A new plan for a statement of which something has changed that the plan depends on.
+    ///
+    /// # Errors
+    /// 0A000 if it gives other columns than the client was told.
+    fn again(&self, prepared: &Prepared) -> Result<Ready> {
+        let types: Vec<_> = prepared.types.iter().map(|ty| Some(*ty)).collect();
         let sources = parse::split(&prepared.text)?;
-        let [source] = sources.as_slice() else {
+        let planned = match sources.as_slice() {
+            [source] => self.plan(source, Some(&types))?,
+            _ => None,
+        };
+        let Some((planned, literals)) = planned else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
         };
-        let mut parameters = Parameters::declared(declared);
-        let planned = self.bound(source, statement, &mut parameters, &catalog)?;
-        let fields = planned.shows_rows().then_some(&planned.fields);
-        if fields != prepared.fields.as_ref() {
+        let fields = planned.shows_rows().then_some(&*planned.fields);
+        let is_as_told = match (fields, prepared.fields()) {
+            (Some(fields), Some(told)) => {
+                fields.len() == told.len() && fields.iter().zip(told).all(|(a, b)| a.is_like(b))
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_as_told {
             let message = "cached plan must not change result type";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        Ok(planned)
+        Ok(Ready::new((planned, literals)))
     }
 }
 

@@ -3,31 +3,35 @@
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode};
-use sqlparser::ast::Statement;
+use sqlparser::ast::{SetExpr, Statement};
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     Field, Session, Sink, Tag,
     execution::{Execution, Wanted},
+    plans::Asked,
 };
 use crate::{
-    bind::{Binder, Bound, Parameters},
-    catalog::{Catalog, ObjectId},
+    bind::{Binder, Bound, Inputs, Parameters},
+    catalog::{Catalog, ObjectId, Searched},
     parse::{
         Source,
         definition::has_into,
         parse_tokens,
-        shape::{Literal, Shape},
+        shape::{Form, Literal, LiteralKind, Pieces},
     },
     plan,
     relation::Relation,
     rows::Rows,
 };
 
-/// More plans than this a session does not keep.
-const PLANS_MAX: usize = 256;
+/// What a plan takes of memory for each token of its text, and for each column and relation that
+/// it has, in bytes: estimates, from above.
+const TOKEN_BYTES: usize = 256;
+const PART_BYTES: usize = 1024;
 
 /// A statement that can be run at once, as long as its catalog is in force.
+#[derive(Debug)]
 pub(super) struct Planned {
     pub(super) plan: plan::Planned,
     pub(super) fields: Vec<Field>,
@@ -39,8 +43,13 @@ pub(super) struct Planned {
     /// Whether it locks rows that it does not change.
     locks_rows: bool,
     pub(super) catalog: Arc<Catalog>,
-    /// It is good for this transaction alone.
-    hides_indexes: bool,
+    /// What else it was bound with.
+    inputs: Rc<Inputs>,
+    /// It is good for this transaction alone: indexes are hidden from it, or what it says depends
+    /// on when that began.
+    is_passing: bool,
+    /// What it takes, estimated from its text and its parts.
+    bytes: usize,
     /// Nobody has looked yet whether enough is known of its tables.
     is_new: Cell<bool>,
 }
@@ -57,7 +66,12 @@ pub(super) enum Kind {
 
 impl Planned {
     /// A plan of the session's own, whose tables are locked already.
-    pub(super) fn own(plan: plan::Planned, kind: Kind, catalog: &Arc<Catalog>) -> Rc<Planned> {
+    pub(super) fn own(
+        plan: plan::Planned,
+        kind: Kind,
+        catalog: &Arc<Catalog>,
+        inputs: &Rc<Inputs>,
+    ) -> Rc<Planned> {
         Rc::new(Planned {
             plan,
             fields: Vec::new(),
@@ -65,10 +79,27 @@ impl Planned {
             kind,
             tables: Vec::new(),
             catalog: catalog.clone(),
+            inputs: inputs.clone(),
             is_new: Cell::new(false),
-            hides_indexes: false,
+            is_passing: false,
+            bytes: 0,
             locks_rows: false,
         })
+    }
+
+    /// What it was bound with, besides its catalog.
+    pub(super) fn inputs(&self) -> &Rc<Inputs> {
+        &self.inputs
+    }
+
+    /// Whether it would be bound the same with these inputs.
+    pub(super) fn is_of(&self, inputs: &Rc<Inputs>) -> bool {
+        Rc::ptr_eq(&self.inputs, inputs) || self.inputs == *inputs
+    }
+
+    /// How many bytes of memory it takes, estimated.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Whether a client is shown rows.
@@ -130,7 +161,7 @@ impl Session {
         }
         loop {
             self.begin()?;
-            let Some((planned, literals)) = self.plan(source)? else {
+            let Some((planned, literals)) = self.plan(source, None)? else {
                 return Ok(false);
             };
             planned.may_run(self)?;
@@ -148,51 +179,81 @@ impl Session {
         }
     }
 
-    /// The plan of a statement, and the literals that were taken out of it.
-    fn plan(&self, source: &Source<'_>) -> Result<Option<(Rc<Planned>, Vec<Literal>)>> {
-        let catalog = self.changes.catalog();
-        let is_current = |planned: &Planned| {
-            Arc::ptr_eq(&planned.catalog, &catalog) && planned.plan.basis.holds()
-        };
-        let shape = Shape::of(source);
-        if let Some(shape) = &shape {
-            let known = self.plans.borrow().get(&shape.key).cloned();
-            if let Some(planned) = known.filter(|planned| is_current(planned)) {
-                return Ok(Some((planned, shape.literals.clone())));
-            }
+    /// The plan of a statement, and the literals that were taken out of it; `None` if it is one
+    /// that has no plan. `declared` are the types that the client has told of its parameters;
+    /// without that, it can have none.
+    pub(super) fn plan<'t>(
+        &self,
+        source: &'t Source<'_>,
+        declared: Option<&[Option<Type>]>,
+    ) -> Result<Option<(Rc<Planned>, Vec<Literal<'t>>)>> {
+        let has_shape = declared.is_none_or(<[_]>::is_empty) && source.has_shape();
+        let shape = has_shape.then(|| Asked::Statement {
+            pieces: Pieces::of(source, Form::Shape),
+            declared: None,
+        });
+        if let Some(planned) = shape.and_then(|shape| self.known(shape)) {
+            return Ok(Some((planned, source.literals())));
         }
-        let known = self.plans.borrow().get(source.text()).cloned();
-        if let Some(planned) = known.filter(|planned| is_current(planned)) {
+        let pieces = Pieces::of(source, Form::Whole);
+        let whole = Asked::Statement { pieces, declared };
+        if let Some(planned) = self.known(whole) {
             return Ok(Some((planned, Vec::new())));
         }
+        let catalog = self.changes.catalog();
         // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
         // which is told about the text and not about parameters.
         if let Some(shape) = shape
-            && let Ok(planned) = self.shaped(source, &shape, &catalog)
+            && let Ok(planned) = self.shaped(source, &catalog)
         {
-            return Ok(Some((self.remember(shape.key, planned), shape.literals)));
+            return Ok(Some((self.remember(shape, planned), source.literals())));
         }
         let statement = source.parse()?;
         if kind_of(&statement).is_none() {
             return Ok(None);
         }
-        let planned = self.bound(source, &statement, &mut Parameters::default(), &catalog)?;
-        Ok(Some((
-            self.remember(source.text().to_owned(), planned),
-            Vec::new(),
-        )))
+        let mut parameters = match declared {
+            Some(types) => Parameters::declared(types.to_vec()),
+            None => Parameters::default(),
+        };
+        let planned = self.bound(source, &statement, &mut parameters, &catalog)?;
+        Ok(Some((self.remember(whole, planned), Vec::new())))
+    }
+
+    /// Whether a plan of a statement is kept: it has been read before.
+    pub(super) fn has_plan(&self, source: &Source<'_>) -> bool {
+        let is_known = |form| {
+            let pieces = Pieces::of(source, form);
+            let asked = Asked::Statement {
+                pieces,
+                declared: None,
+            };
+            self.plans.borrow().find(asked, &self.inputs).is_some()
+        };
+        source.may_have_plan()
+            && (source.has_shape() && is_known(Form::Shape) || is_known(Form::Whole))
+    }
+
+    /// A plan that was kept and is what would be made now.
+    pub(super) fn known(&self, asked: Asked<'_>) -> Option<Rc<Planned>> {
+        let plans = self.plans.borrow();
+        let known = plans.find(asked, &self.inputs)?;
+        self.is_current(known).then(|| known.clone())
+    }
+
+    /// Whether the same plan would be made now.
+    pub(super) fn is_current(&self, planned: &Planned) -> bool {
+        planned.is_of(&self.inputs)
+            && self.changes.is_current(&planned.catalog)
+            && planned.plan.basis.holds()
     }
 
     /// The plan of all statements of a shape.
-    fn shaped(
-        &self,
-        source: &Source<'_>,
-        shape: &Shape,
-        catalog: &Arc<Catalog>,
-    ) -> Result<Planned> {
-        let statement = parse_tokens(source.whole(), shape.tokens.clone())?;
-        let types = shape.literals.iter().map(type_of).collect();
-        let mut parameters = Parameters::literals(types);
+    fn shaped(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<Planned> {
+        let statement = parse_tokens(source.whole(), source.without_literals())?;
+        let literals = source.literals();
+        let types = literals.iter().map(|literal| type_of(literal.kind));
+        let mut parameters = Parameters::literals(types.collect());
         let planned = self.bound(source, &statement, &mut parameters, catalog)?;
         if planned.plan.literals_matter {
             let message = "a better plan may depend on the literals";
@@ -201,17 +262,12 @@ impl Session {
         Ok(planned)
     }
 
-    pub(super) fn remember(&self, key: String, planned: Planned) -> Rc<Planned> {
+    /// Keeps a plan, unless it is of no use to later transactions.
+    pub(super) fn remember(&self, asked: Asked<'_>, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
-        if planned.hides_indexes {
-            return planned;
+        if !planned.is_passing {
+            self.plans.borrow_mut().keep(asked, &planned);
         }
-        let mut plans = self.plans.borrow_mut();
-        // Whoever sends so many different ones is not helped by keeping them.
-        if plans.len() >= PLANS_MAX {
-            plans.clear();
-        }
-        plans.insert(key, planned.clone());
         planned
     }
 
@@ -231,7 +287,9 @@ impl Session {
             statement,
             parameters,
         )?;
-        self.lowered(bound, kind, parameters.types()?, catalog)
+        let mut planned = self.lowered(bound, kind, parameters.types()?, catalog)?;
+        planned.bytes += source.tokens().len() * TOKEN_BYTES;
+        Ok(planned)
     }
 
     /// The plan of what has been bound.
@@ -242,7 +300,8 @@ impl Session {
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
     ) -> Result<Planned> {
-        let hides_indexes = self.hide_indexes(&mut bound.relation);
+        let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
+        let bytes = bound.parts * PART_BYTES;
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,
@@ -262,7 +321,9 @@ impl Session {
             tables,
             locks_rows,
             catalog: catalog.clone(),
-            hides_indexes,
+            inputs: self.inputs.clone(),
+            is_passing,
+            bytes,
             is_new: Cell::new(true),
         })
     }
@@ -342,27 +403,33 @@ impl Session {
         sink.complete(planned.tag(rows))
     }
 
+    /// Names as the session looks for them.
+    pub(super) fn names<'s>(&'s self, catalog: &'s Catalog) -> Searched<'s> {
+        Searched {
+            catalog,
+            search_path: &self.inputs.search_path,
+        }
+    }
+
     /// How values are read and written.
-    pub(super) fn context<'s>(&'s self, catalog: &'s Catalog) -> types::Context<'s> {
+    pub(super) fn context<'s>(&'s self, names: &'s Searched<'s>) -> types::Context<'s> {
         types::Context {
-            settings: &self.settings,
-            names: catalog,
+            settings: &self.inputs.settings,
+            names,
             now: self.surrounding.transaction_time(),
         }
     }
 
     /// The values of parameters that stand for literals.
-    fn literals(&self, planned: &Planned, literals: &[Literal]) -> Result<Rows> {
+    pub(super) fn literals(&self, planned: &Planned, literals: &[Literal<'_>]) -> Result<Rows> {
         let mut parameters = Rows::new(planned.parameters.len());
         let scratch = Scratch::new();
-        let context = self.context(&planned.catalog);
+        let names = self.names(&planned.catalog);
+        let context = self.context(&names);
         let values = literals
             .iter()
             .zip(&planned.parameters)
-            .map(|(literal, ty)| {
-                let (Literal::Number(text) | Literal::Text(text)) = literal;
-                types::text::read(text, *ty, &context, &scratch)
-            });
+            .map(|(literal, ty)| types::text::read(&literal.text, *ty, &context, &scratch));
         let values: Vec<Value<'_>> = values.collect::<Result<_>>()?;
         parameters.push(values);
         Ok(parameters)
@@ -372,7 +439,14 @@ impl Session {
 pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
     Some(match statement {
         Statement::Query(query) if has_into(&query.body) => return None,
-        Statement::Query(_) => Kind::Select,
+        // WITH before a statement that changes rows is read as a query whose body it is.
+        Statement::Query(query) => match &*query.body {
+            SetExpr::Insert(statement)
+            | SetExpr::Update(statement)
+            | SetExpr::Delete(statement)
+            | SetExpr::Merge(statement) => return kind_of(statement),
+            _ => Kind::Select,
+        },
         Statement::Insert(_) => Kind::Insert,
         Statement::Update(_) => Kind::Update,
         Statement::Delete(_) => Kind::Delete,
@@ -382,15 +456,11 @@ pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
 }
 
 /// The type that a literal has by itself; a string takes it from its use.
-fn type_of(literal: &Literal) -> Option<Type> {
-    match literal {
-        Literal::Text(_) => None,
-        Literal::Number(digits) => Some(Type::Scalar(if digits.parse::<i32>().is_ok() {
-            Scalar::Int4
-        } else if digits.parse::<i64>().is_ok() {
-            Scalar::Int8
-        } else {
-            Scalar::Numeric
-        })),
+fn type_of(kind: LiteralKind) -> Option<Type> {
+    match kind {
+        LiteralKind::Integer => Some(Type::Scalar(Scalar::Int4)),
+        LiteralKind::Bigint => Some(Type::Scalar(Scalar::Int8)),
+        LiteralKind::Numeric => Some(Type::Scalar(Scalar::Numeric)),
+        LiteralKind::Text => None,
     }
 }

@@ -53,17 +53,17 @@
 mod question;
 mod violation;
 
-use std::{rc::Rc, sync::Arc};
+use std::rc::Rc;
 
 use engine::{Abort, Isolation, Transaction};
 use types::{Result, SqlError, SqlState, Type, Value};
 
-use self::question::Question;
+pub(in crate::session) use self::question::Question;
 pub(super) use self::{
     question::{column, qualified},
     violation::{missing, mixed},
 };
-use super::{Session, copy::no_parameters, query::Planned};
+use super::{Session, copy::no_parameters, plans::Asked, query::Planned};
 use crate::{
     bind::Parameters,
     catalog::{ObjectId, ReferentialAction, from_engine},
@@ -139,16 +139,13 @@ impl Session {
 
     /// The plan of a question, with its tables locked.
     async fn question(&self, reference: &Reference, question: Question) -> Result<Rc<Planned>> {
-        // No text of a user begins so.
-        let key = format!("\u{1}{} {question:?}", reference.key.id);
+        let asked = Asked::Reference(reference.key.id, question);
         loop {
-            let catalog = self.changes.catalog();
-            let known = self.plans.borrow().get(&key).cloned();
-            let planned = match known.filter(|known| Arc::ptr_eq(&known.catalog, &catalog)) {
+            let planned = match self.known(asked) {
                 Some(planned) => planned,
                 None => {
-                    let (text, types) = question.text(reference, &catalog)?;
-                    self.remember(key.clone(), self.internal(&text, types)?)
+                    let (text, types) = question.text(reference, &self.changes.catalog())?;
+                    self.remember(asked, self.internal(&text, types)?)
                 }
             };
             if self.lock(&planned).await? {

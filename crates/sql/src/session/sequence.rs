@@ -53,7 +53,7 @@ impl Session {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
         }
         let ty = match &clauses.data_type {
-            Some(data_type) => data_type::resolve(data_type, &catalog, &self.search_path)?.0,
+            Some(data_type) => data_type::resolve(data_type, &catalog, &self.inputs.search_path)?.0,
             None => Type::Scalar(types::Scalar::Int8),
         };
         let options = resolve(clauses, ty, None)?;
@@ -73,12 +73,19 @@ impl Session {
     ) -> Result<()> {
         let catalog = self.changes.catalog();
         let named = name::qualified(written, &self.database.name)?;
-        let found = catalog.find_relation(&self.search_path, named.schema.as_deref(), &named.name);
+        let found = catalog.find_relation(
+            &self.inputs.search_path,
+            named.schema.as_deref(),
+            &named.name,
+        );
         if found.is_none() && if_exists {
             return Ok(());
         }
-        let found =
-            catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)?;
+        let found = catalog.expect_relation(
+            &self.inputs.search_path,
+            named.schema.as_deref(),
+            &named.name,
+        )?;
         let Relation::Sequence(sequence) = found else {
             let message = format!("\"{}\" is not a sequence", named.name);
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
@@ -109,7 +116,7 @@ impl Session {
             transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
         let catalog = self.changes.catalog();
         let ty = match &clauses.data_type {
-            Some(data_type) => data_type::resolve(data_type, &catalog, &self.search_path)?.0,
+            Some(data_type) => data_type::resolve(data_type, &catalog, &self.inputs.search_path)?.0,
             None => sequence.options.ty,
         };
         let state = self.database.catalogs.state_of(transaction, sequence);
@@ -159,8 +166,11 @@ impl Session {
             ast::ObjectName::from(table.iter().map(|part| (*part).clone()).collect::<Vec<_>>());
         let column = name::fold(column[0]);
         let named = name::qualified(&table, &self.database.name)?;
-        let found =
-            catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)?;
+        let found = catalog.expect_relation(
+            &self.inputs.search_path,
+            named.schema.as_deref(),
+            &named.name,
+        )?;
         let Relation::Table(table) = found else {
             let message = format!("sequence cannot be owned by relation \"{}\"", named.name);
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));

@@ -7,13 +7,14 @@
 use sqlparser::{
     ast::{self, Ident},
     dialect::PostgreSqlDialect,
-    tokenizer::{Token, Tokenizer},
+    tokenizer::{Span, Token, TokenWithSpan, Tokenizer},
 };
 use types::{Names, Result, SqlError, SqlState};
 
 use crate::{
-    catalog::{Catalog, Column, Dependency, ObjectId, StoredExpression},
+    catalog::{Column, Dependency, ObjectId, Searched, StoredExpression},
     name,
+    parse::position::Lines,
 };
 
 /// An expression's text; which columns it names is to be told ([`name_columns`]).
@@ -39,53 +40,71 @@ pub(super) fn name_columns(stored: &mut StoredExpression, columns: &[Column], ta
 ///
 /// # Errors
 /// 42P01 for a sequence that is not there.
-pub(super) fn stored_default(catalog: &Catalog, value: &ast::Expr) -> Result<StoredExpression> {
+pub(super) fn stored_default(names: &Searched<'_>, value: &ast::Expr) -> Result<StoredExpression> {
     let text = value.to_string();
-    let mut tokens = tokens(&text)?;
+    let tokens = tokens(&text)?;
     let mut dependencies = Vec::new();
+    let mut changes = Vec::new();
     for at in 2..tokens.len() {
-        let calls = matches!((&tokens[at - 2], &tokens[at - 1]), (Token::Word(word), Token::LParen)
+        let calls = matches!((&tokens[at - 2].token, &tokens[at - 1].token), (Token::Word(word), Token::LParen)
             if ["nextval", "currval", "setval"]
                 .iter()
                 .any(|name| word.value.eq_ignore_ascii_case(name)));
-        let is_cast = matches!(tokens.get(at + 1), Some(Token::DoubleColon));
-        if let Token::SingleQuotedString(name) = &tokens[at]
-            && calls
-        {
+        let is_cast = matches!(tokens.get(at + 1), Some(next) if next.token == Token::DoubleColon);
+        let name = match &tokens[at].token {
+            Token::SingleQuotedString(name) => name,
+            Token::DollarQuotedString(name) => &name.value,
+            _ => continue,
+        };
+        if calls {
             let id = match name.parse() {
                 Ok(number) => number,
-                Err(_) => catalog.relation_named(name).ok_or_else(|| {
+                Err(_) => names.relation_named(name).ok_or_else(|| {
                     let message = format!("relation \"{name}\" does not exist");
                     SqlError::new(SqlState::UNDEFINED_TABLE, message)
                 })?,
             };
-            let sequence = catalog.expect_sequence(ObjectId(id))?;
+            let sequence = names.catalog.expect_sequence(ObjectId(id))?;
             dependencies.push(Dependency::on(sequence.id));
             let cast = if is_cast { "" } else { "::regclass" };
-            tokens[at] = Token::make_word(&format!("'{id}'{cast}"), None);
+            changes.push((tokens[at].span, format!("'{id}'{cast}")));
         }
     }
-    let text: String = tokens.iter().map(Token::to_string).collect();
     Ok(StoredExpression {
-        text: text.into(),
+        text: spliced(&text, &changes).into(),
         dependencies: dependencies.into(),
     })
 }
 
-fn tokens(text: &str) -> Result<Vec<Token>> {
-    Tokenizer::new(&PostgreSqlDialect {}, text)
-        .tokenize()
-        .map_err(|error| SqlError::new(SqlState::INTERNAL_ERROR, error.to_string()))
+/// The tokens of an expression, without what is between them.
+fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
+    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+        .tokenize_with_location()
+        .map_err(|error| SqlError::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    Ok(tokens)
+}
+
+/// A text with something else in some places, which are in order. All else stays as it is:
+/// tokens do not know how they were quoted.
+fn spliced(text: &str, changes: &[(Span, String)]) -> String {
+    let lines = Lines::new(text);
+    let mut changed = String::with_capacity(text.len());
+    let mut done = 0;
+    for (span, instead) in changes {
+        changed.push_str(&text[done..lines.byte(span.start)]);
+        changed.push_str(instead);
+        done = lines.byte(span.end);
+    }
+    changed.push_str(&text[done..]);
+    changed
 }
 
 /// The places where an expression of a table names its column: a name that is neither a
 /// function's nor a type's.
-fn places(tokens: &[Token], column: &str) -> Vec<usize> {
-    let solid: Vec<usize> = (0..tokens.len())
-        .filter(|at| !matches!(tokens[*at], Token::Whitespace(_)))
-        .collect();
+fn places(tokens: &[TokenWithSpan], column: &str) -> Vec<Span> {
     let is_column = |at: usize| {
-        let Token::Word(word) = &tokens[solid[at]] else {
+        let Token::Word(word) = &tokens[at].token else {
             return false;
         };
         let ident = Ident {
@@ -93,15 +112,15 @@ fn places(tokens: &[Token], column: &str) -> Vec<usize> {
             quote_style: word.quote_style,
             span: sqlparser::tokenizer::Span::empty(),
         };
-        let follows = at.checked_sub(1).map(|before| &tokens[solid[before]]);
-        let is_type = matches!(follows, Some(Token::DoubleColon));
-        let called = solid.get(at + 1).map(|after| &tokens[*after]);
-        name::fold(&ident) == column && !is_type && !matches!(called, Some(Token::LParen))
+        let is = |at: Option<usize>, token| {
+            let found = at.and_then(|at| tokens.get(at));
+            found.is_some_and(|found| found.token == token)
+        };
+        let is_type = is(at.checked_sub(1), Token::DoubleColon);
+        name::fold(&ident) == column && !is_type && !is(Some(at + 1), Token::LParen)
     };
-    (0..solid.len())
-        .filter(|at| is_column(*at))
-        .map(|at| solid[at])
-        .collect()
+    let places = (0..tokens.len()).filter(|at| is_column(*at));
+    places.map(|at| tokens[at].span).collect()
 }
 
 /// The text with a column named otherwise.
@@ -109,12 +128,9 @@ fn places(tokens: &[Token], column: &str) -> Vec<usize> {
 /// # Errors
 /// XX000 if it is no expression.
 pub(super) fn renamed_text(text: &str, old: &str, new: &str) -> Result<String> {
-    let mut tokens = tokens(text)?;
-    for at in places(&tokens, old) {
-        let quote = (name::quoted(new) != new).then_some('"');
-        tokens[at] = Token::make_word(new, quote);
-    }
-    Ok(tokens.iter().map(Token::to_string).collect())
+    let places = places(&tokens(text)?, old).into_iter();
+    let changes: Vec<_> = places.map(|span| (span, name::quoted(new))).collect();
+    Ok(spliced(text, &changes))
 }
 
 /// Whether an expression of a table names its column.

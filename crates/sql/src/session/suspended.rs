@@ -199,7 +199,7 @@ impl Session {
             sink.row(&ResultRow {
                 fields,
                 values: rest.rows.row(at),
-                context: self.context(&catalog),
+                context: self.context(&self.names(&catalog)),
             })?;
             if at % BATCH_ROWS == 0 {
                 sink.drain().await?;

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use types::{Scalar, Type, TypeModifier, Value};
 
 use crate::{
-    bind::{Binder, Parameters, Surroundings, WrittenColumn},
-    catalog::{Catalog, SearchPath, StoredExpression, Table},
+    bind::{Binder, Inputs, Parameters, Surroundings, WrittenColumn},
+    catalog::{Catalog, StoredExpression, Table},
     expression::{ColumnId, Expression, Kind},
 };
 
@@ -60,12 +60,10 @@ pub(super) fn shown(
     if expression.text.to_ascii_uppercase().starts_with("CURRENT_") {
         return as_written();
     }
-    let settings = types::Settings::default();
     let surroundings = Surroundings {
         catalog,
-        settings: &settings,
+        inputs: &Inputs::default(),
         database: "",
-        search_path: &SearchPath::default(),
         now: 0,
     };
     let mut parameters = Parameters::default();
@@ -311,7 +309,8 @@ impl Printer<'_> {
         Some(if is_number {
             text
         } else {
-            functions::quoted_literal(&text)
+            // Without E'...', whatever is in it, as PostgreSQL does here.
+            format!("'{}'", text.replace('\'', "''"))
         })
     }
 }

@@ -6,7 +6,8 @@ use types::{EnumId, Names, Result, SqlError, SqlState, Type};
 use super::{comments, data, definitions, key_index, keys, names};
 use crate::{
     catalog::{
-        Catalog, NameClass, Object, ObjectId, OwnedBy, Relation, SearchPath, Table, TableKind,
+        Catalog, NameClass, Object, ObjectId, OwnedBy, Relation, SearchPath, Searched, Table,
+        TableKind,
     },
     name,
 };
@@ -26,14 +27,14 @@ pub(crate) struct Lookup<'s> {
 impl Lookup<'_> {
     /// The relation that is called so, by the session's search path.
     fn relation(&self, name: &str) -> Option<ObjectId> {
-        let (schema, name) = match name::written(name).as_slice() {
-            [name] => (None, name.clone()),
-            [schema, name] => (Some(schema.clone()), name.clone()),
-            _ => return None,
-        };
-        let class = NameClass::Relation;
-        self.catalog
-            .find(class, self.search_path, schema.as_deref(), &name)
+        self.names().relation_named(name).map(ObjectId)
+    }
+
+    fn names(&self) -> Searched<'_> {
+        Searched {
+            catalog: self.catalog,
+            search_path: self.search_path,
+        }
     }
 
     fn bytes(&self, table: &Table) -> i64 {
@@ -86,7 +87,7 @@ impl Objects for Lookup<'_> {
             },
             ObjectClass::Type => match Type::named(name) {
                 Some(ty) => Some(ty.oid()),
-                None => self.catalog.enum_named(name).map(|EnumId(id)| id),
+                None => self.names().enum_named(name).map(|EnumId(id)| id),
             },
             ObjectClass::Routine => {
                 let name = name.split('(').next().unwrap_or(name);

@@ -6,8 +6,8 @@ use types::{Names, Scratch, Settings, Type, Value};
 
 use super::{Source, rows};
 use crate::{
-    bind::{Binder, Parameters, Surroundings},
-    catalog::{Catalog, Object, SearchPath, system},
+    bind::{Binder, Inputs, Parameters, Surroundings},
+    catalog::{Catalog, Object, system},
     parse,
 };
 
@@ -115,12 +115,10 @@ fn rows_are_as_columns_say() {
 #[test]
 fn views_have_the_columns_that_they_are_said_to_have() {
     let catalog = Catalog::default();
-    let settings = Settings::default();
     let surroundings = Surroundings {
         catalog: &catalog,
-        settings: &settings,
+        inputs: &Inputs::default(),
         database: "nothing",
-        search_path: &SearchPath::default(),
         now: 0,
     };
     let mut views = 0;

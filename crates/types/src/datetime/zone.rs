@@ -16,13 +16,13 @@ const SECONDS_MAX: i64 = 7900 * 31_556_952;
 const SECONDS_MIN: i64 = -11900 * 31_556_952;
 
 /// A time zone, as the setting `TimeZone` names it. `UTC` by default.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeZone {
     name: Box<str>,
     rules: Rules,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Rules {
     /// Always so many seconds east of Greenwich.
     Fixed(i32),

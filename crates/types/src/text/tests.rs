@@ -100,7 +100,13 @@ fn rows_are_written_with_quotes_where_needed() {
             Value::Array(array),
             crate::Record::plain(&inner, scratch),
         ];
-        let text = to_text(crate::Record::plain(&row, scratch), Type::Record, context, scratch).unwrap();
+        let text = to_text(
+            crate::Record::plain(&row, scratch),
+            Type::Record,
+            context,
+            scratch,
+        )
+        .unwrap();
         assert_eq!(
             text,
             "(1,,\"a b\",\"\",\"say \"\"hi\"\"\\\\\",\"{1,NULL}\",\"(1,)\")"

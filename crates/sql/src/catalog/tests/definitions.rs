@@ -194,6 +194,7 @@ fn views_and_roles_are_kept() {
         schema: ObjectId::PUBLIC,
         name: Arc::from("v"),
         text: Arc::from("select"),
+        search_path: Arc::default(),
         columns: columns
             .iter()
             .map(|name| ViewColumn {

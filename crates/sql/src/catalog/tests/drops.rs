@@ -26,6 +26,7 @@ impl Bed {
             schema: ObjectId::PUBLIC,
             name: Arc::from(name),
             text: Arc::from("select"),
+            search_path: Arc::default(),
             columns: Arc::default(),
             dependencies: on.into(),
             comments: Comments::default(),

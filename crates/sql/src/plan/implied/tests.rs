@@ -1,13 +1,13 @@
 use std::sync::OnceLock;
 
-use types::{Scalar, Settings, Type, TypeModifier};
+use types::{Scalar, Type, TypeModifier};
 
 use super::*;
 use crate::{
-    bind::{Binder, Parameters, Surroundings},
+    bind::{Binder, Inputs, Parameters, Surroundings},
     catalog::{
-        Catalog, Column, Index, IndexColumn, IndexKey, ObjectId, RowKey, SearchPath,
-        StoredExpression, Table, TableKind,
+        Catalog, Column, Index, IndexColumn, IndexKey, ObjectId, RowKey, StoredExpression, Table,
+        TableKind,
     },
 };
 
@@ -75,16 +75,11 @@ fn bound(texts: &[&str]) -> Vec<Expression> {
         storage_name: None,
         handle: None,
     };
-    let (catalog, settings, path) = (
-        Catalog::default(),
-        Settings::default(),
-        SearchPath::default(),
-    );
+    let (catalog, inputs) = (Catalog::default(), Inputs::default());
     let surroundings = Surroundings {
         catalog: &catalog,
-        settings: &settings,
+        inputs: &inputs,
         database: "",
-        search_path: &path,
         now: 0,
     };
     let mut parameters = Parameters::default();

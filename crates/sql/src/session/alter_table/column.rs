@@ -167,7 +167,7 @@ impl Session {
             ColumnChange::SetDefault(value) => {
                 let catalog = self.changes.catalog();
                 let mut changed = column.clone();
-                changed.default = Some(stored_default(&catalog, value)?);
+                changed.default = Some(stored_default(&self.names(&catalog), value)?);
                 {
                     let surroundings = self.surroundings(&catalog);
                     let mut parameters = Parameters::default();

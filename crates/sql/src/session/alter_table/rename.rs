@@ -36,12 +36,19 @@ impl Session {
                 )),
             };
         }
-        let found = catalog.find_relation(&self.search_path, named.schema.as_deref(), &named.name);
+        let found = catalog.find_relation(
+            &self.inputs.search_path,
+            named.schema.as_deref(),
+            &named.name,
+        );
         if found.is_none() && if_exists {
             return Ok(());
         }
-        let found =
-            catalog.expect_relation(&self.search_path, named.schema.as_deref(), &named.name)?;
+        let found = catalog.expect_relation(
+            &self.inputs.search_path,
+            named.schema.as_deref(),
+            &named.name,
+        )?;
         let (id, is) = match &found {
             Relation::Table(table) => (table.id, ObjectKind::Table),
             Relation::Index(_, index) => (index.id, ObjectKind::Index),

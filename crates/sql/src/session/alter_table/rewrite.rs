@@ -55,7 +55,7 @@ impl Session {
         let relation =
             Binder::rewrite(&self.surroundings(&catalog), &old, &Arc::new(copy), changed)?;
         let plan = plan::plan(relation, &[], 0)?;
-        let planned = Planned::own(plan, Kind::Insert, &catalog);
+        let planned = Planned::own(plan, Kind::Insert, &catalog, &self.inputs);
         let mut parameters = Rows::new(0);
         parameters.push([]);
         let copied = self.run(&planned, &parameters, &mut Nothing).await;
@@ -100,7 +100,7 @@ impl Session {
             rows: vec![vec![value]],
         };
         let plan = plan::plan(relation, &[column], 0)?;
-        let planned = Planned::own(plan, Kind::Select, &catalog);
+        let planned = Planned::own(plan, Kind::Select, &catalog, &self.inputs);
         let mut none = Rows::new(0);
         none.push([]);
         self.run(&planned, &none, &mut kept).await?;

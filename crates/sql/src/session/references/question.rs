@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// A statement about one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Question {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::session) enum Question {
     /// The row that is referred to, locked; by the values of one that refers to it.
     Find,
     /// Rows that refer to it, by such values.

@@ -52,7 +52,8 @@ fn violation(reference: &Reference, message: String) -> SqlError {
 /// `(a, b)=(1, 2)`
 fn shown(session: &Session, table: &Table, columns: &[u16], key: &[Value<'_>]) -> String {
     let catalog = session.changes.catalog();
-    let context = session.context(&catalog);
+    let names = session.names(&catalog);
+    let context = session.context(&names);
     let (mut names, mut values) = (Vec::new(), Vec::new());
     for (at, value) in columns.iter().zip(key) {
         let column = &table.columns[usize::from(*at)];

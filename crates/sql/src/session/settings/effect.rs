@@ -1,6 +1,6 @@
 //! What settings do: values that the rest of a session looks at, brought up to date when one is set.
 
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use engine::Durability;
 use types::{DateOrder, Result, SqlError, SqlState, TimeZone};
@@ -17,7 +17,7 @@ use crate::{
     session::{Session, block::Characteristics, environment::Surrounding, notice::Severity},
 };
 
-/// See the module text. What is not here is in the session itself: `settings`, `search_path`.
+/// See the module text. What plans depend on is among the session's [`Inputs`](crate::bind::Inputs).
 #[derive(Debug)]
 pub(in crate::session) struct Effects {
     /// How long a statement may take.
@@ -310,13 +310,11 @@ impl Session {
             "weft.interleaving" => effects.is_sequential = value == "off",
             "client_min_messages" => effects.least_told = Severity::named(value),
             "TimeZone" => {
-                self.settings.time_zone = zone(value)?;
-                // Literals of timestamps were read with the other.
-                self.plans.borrow_mut().clear();
+                Rc::make_mut(&mut self.inputs).settings.time_zone = zone(value)?;
             }
             "DateStyle" => {
-                self.settings.date_order = DateOrder::default().with_style(value)?;
-                self.plans.borrow_mut().clear();
+                let order = DateOrder::default().with_style(value)?;
+                Rc::make_mut(&mut self.inputs).settings.date_order = order;
             }
             "search_path" => self.follow_search_path(value),
             "role" | "session_authorization" => {
@@ -331,13 +329,14 @@ impl Session {
     fn follow_search_path(&mut self, value: &str) {
         let user = self.surrounding.current_user().to_owned();
         let schemas = schemas(value).unwrap_or_default().into_iter();
-        self.search_path.schemas = schemas
+        let inputs = Rc::make_mut(&mut self.inputs);
+        inputs.search_path.schemas = schemas
             .map(|schema| match schema.as_str() {
                 "$user" => user.clone(),
                 _ => schema,
             })
             .collect();
-        self.plans.borrow_mut().clear();
+        inputs.user = user;
     }
 
     fn follow_user(&mut self, name: &str, value: &str, role: &str) {

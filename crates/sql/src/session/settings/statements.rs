@@ -57,7 +57,7 @@ impl Session {
             sink.row(&ResultRow {
                 fields: &fields,
                 values: &values,
-                context: self.context(&catalog),
+                context: self.context(&self.names(&catalog)),
             })?;
         }
         sink.complete(Tag::Word("SHOW"))
