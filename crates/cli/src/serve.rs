@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use bench::progress::Progress;
+use bench::{number::parse_count, progress::Progress};
 use server::{Config, Reactor, Server};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -65,6 +65,12 @@ pub(crate) struct Arguments {
     /// so that once is enough; ALTER ROLE sets it too.
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
+    /// Memory for records and statements together, in bytes, with suffixes as in 512MiB; four fifths
+    /// of what the machine or the control group allows if not given. At this limit statements end with
+    /// "out of memory" (53200). What connections send and are sent comes on top, and so does the
+    /// program itself.
+    #[arg(long, value_name = "SIZE", value_parser = parse_count)]
+    memory: Option<u64>,
     /// Threads, each with its share of the connections; one for each core if not given.
     #[arg(long, value_name = "NUMBER")]
     workers: Option<usize>,
@@ -81,6 +87,7 @@ impl Arguments {
         let failed = |error: &dyn std::fmt::Display| bench::Error::run(error.to_string());
         let password = self.password_file.as_deref().map(password::read);
         let password = password.transpose()?;
+        let memory = self.memory.map(memory_bytes).transpose()?;
         let listeners = self.listeners()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = self.workers.unwrap_or(cores).max(1);
@@ -95,6 +102,7 @@ impl Arguments {
             data_dir: (!self.in_memory).then(|| self.data_dir.clone()),
             // A worker sleeps until a client, the device or a timer wakes it.
             idle_spin_us: 0,
+            memory_bytes_max: memory,
             ..Options::default()
         };
         let mut showing = Showing::new("loading");
@@ -184,6 +192,24 @@ impl Arguments {
             })
         });
         listen.collect()
+    }
+}
+
+/// The least memory that a server is useful with, per database.
+const MEMORY_BYTES_MIN: usize = 16 << 20;
+
+/// A limit on memory, if the process may use as much.
+fn memory_bytes(bytes: u64) -> bench::Result<usize> {
+    let usable = Options::memory_bytes_usable();
+    let range = MEMORY_BYTES_MIN..=usable;
+    match usize::try_from(bytes) {
+        Ok(bytes) if range.contains(&bytes) => Ok(bytes),
+        _ => Err(bench::Error::input(format!(
+            "--memory {bytes} is out of range; give {}MiB to {}MiB, the memory that this process may \
+             use",
+            MEMORY_BYTES_MIN >> 20,
+            usable >> 20
+        ))),
     }
 }
 

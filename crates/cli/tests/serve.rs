@@ -415,3 +415,50 @@ fn the_sample_database_is_made_once_and_its_queries_run() {
     changed[3] += 1;
     assert_eq!(count(&mut client), changed);
 }
+
+/// Statements that want more than there is, again and again on several connections: once the
+/// process grew until the system ended it.
+#[test]
+fn hostile_statements_do_not_take_more_than_the_server_was_given() {
+    const MEMORY: usize = 64 << 20;
+    let served = Served::start(&["--in-memory", "--memory", "64MiB"]);
+    let mut client = served.connect();
+    let shown: String = client.query_one("show weft.memory", &[]).unwrap().get(0);
+    assert_eq!(shown, "64MB");
+    client
+        .batch_execute(
+            "create table item (id int primary key, name text);
+             insert into item select i, 'item ' || i from generate_series(1, 1000) i",
+        )
+        .unwrap();
+    let hostile = [
+        "with recursive r(i) as (select 1 union all select i + 1 from r) select count(*) from r",
+        "select a.id from item a, item b, item c order by a.id + b.id",
+        "select string_agg(a.name, ',') from item a, item b, item c",
+        "select count(*) from (select distinct a.id, b.id from item a, item b) s, item c
+         group by c.name || s",
+        "select repeat('x', 500000000)",
+    ];
+    std::thread::scope(|scope| {
+        for first in 0..3 {
+            let mut other = served.connect();
+            scope.spawn(move || {
+                for text in hostile.iter().cycle().skip(first).take(hostile.len()) {
+                    let error = other.batch_execute(text).unwrap_err();
+                    assert_eq!(code(&error), &SqlState::OUT_OF_MEMORY, "{text}: {error}");
+                }
+            });
+        }
+        for id in 0..200_i32 {
+            let row = client.query_one("select name from item where id = $1", &[&(id + 1)]);
+            assert_eq!(row.unwrap().get::<_, String>(0), format!("item {}", id + 1));
+            let name = format!("new {id}");
+            let inserted =
+                client.execute("insert into item values ($1, $2)", &[&(10_000 + id), &name]);
+            assert_eq!(inserted.unwrap(), 1);
+        }
+    });
+    if let Some(peak) = served.peak_bytes() {
+        assert!(peak < 3 * MEMORY, "the process has had {} MiB", peak >> 20);
+    }
+}

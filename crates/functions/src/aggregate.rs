@@ -64,6 +64,15 @@ impl Aggregate {
         }
     }
 
+    /// Whether states grow with the rows that they have seen.
+    pub fn keeps(&self) -> bool {
+        let state = (self.start)();
+        matches!(
+            state.0,
+            Inner::One(_) | Inner::Text(_) | Inner::Bytes(_) | Inner::Many(_)
+        )
+    }
+
     const fn ordered(mut self, direct: usize) -> Self {
         self.direct = Some(direct);
         self
@@ -98,7 +107,15 @@ enum Inner {
     Squares(Box<(NumericSum, NumericSum)>),
     Text(Option<String>),
     Bytes(Option<Vec<u8>>),
-    Many(Vec<Kept>),
+    Many(Many),
+}
+
+/// Values that are kept, all of them.
+#[derive(Default)]
+struct Many {
+    values: Vec<Kept>,
+    /// Bytes of their own buffers.
+    bytes: usize,
 }
 
 /// A state of another aggregate was given.
@@ -110,21 +127,23 @@ fn mismatch() -> SqlError {
 impl State {
     /// Of aggregates that keep all values.
     pub(crate) fn many() -> Self {
-        Self(Inner::Many(Vec::new()))
+        Self(Inner::Many(Many::default()))
     }
 
     /// Keeps a value, if the aggregate keeps all.
     pub(crate) fn keep(&mut self, value: Value<'_>) -> Result<()> {
-        let Inner::Many(values) = &mut self.0 else {
+        let Inner::Many(many) = &mut self.0 else {
             return Err(mismatch());
         };
-        values.push(Kept::of(value));
+        let kept = Kept::of(value);
+        many.bytes += kept.heap_bytes();
+        many.values.push(kept);
         Ok(())
     }
 
     /// What was kept, in the statement's memory.
     pub(crate) fn values<'a>(&self, scratch: &'a Scratch) -> Result<&'a [Value<'a>]> {
-        let Inner::Many(values) = &self.0 else {
+        let Inner::Many(Many { values, .. }) = &self.0 else {
             return Err(mismatch());
         };
         let mut copies = bumpalo::collections::Vec::with_capacity_in(values.len(), scratch);
@@ -134,15 +153,13 @@ impl State {
         Ok(copies.into_bump_slice())
     }
 
-    /// Bytes on the heap, about; for executors that bound their memory.
+    /// Bytes on the heap, about; for executors that bound their memory. Takes the same time however
+    /// much there is.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
             Inner::Text(Some(text)) => text.capacity(),
             Inner::Bytes(Some(bytes)) => bytes.capacity(),
-            Inner::Many(values) => {
-                values.capacity() * size_of::<Kept>()
-                    + values.iter().map(Kept::heap_bytes).sum::<usize>()
-            }
+            Inner::Many(many) => many.values.capacity() * size_of::<Kept>() + many.bytes,
             Inner::One(value) => value.heap_bytes(),
             Inner::Numerics(_) => size_of::<NumericSum>(),
             Inner::Squares(_) => 2 * size_of::<NumericSum>(),

@@ -17,9 +17,20 @@ pub(crate) static FUNCTIONS: &[&[Function]] = &[
 ];
 pub(crate) static OPERATORS: &[&[Function]] = &[edit::OPERATORS, inspect::OPERATORS];
 
-/// The elements in the order of storage.
-fn elements<'a>(array: Array<'a>) -> Result<Vec<Value<'a>>> {
+/// The elements in the order of storage, for an array that is made from them.
+fn elements<'a>(context: &Context<'_>, array: Array<'a>) -> Result<Vec<Value<'a>>> {
+    room_for(context, array.len(), array.as_stored().len())?;
     array.iter().collect()
+}
+
+/// Asks for a list of so many values, and for an array of so many bytes that is made from it.
+///
+/// # Errors
+/// 54000 beyond what an array may have, 53200 beyond what the statement may hold.
+fn room_for(context: &Context<'_>, values: usize, bytes: usize) -> Result<()> {
+    context.make_room(bytes)?;
+    let list = values.saturating_mul(size_of::<Value<'_>>());
+    context.scratch.ask(list.saturating_add(bytes))
 }
 
 /// The same array with other elements, as many.

@@ -10,6 +10,9 @@ use crate::{
     pattern::Patterns,
 };
 
+/// Values of fewer bytes are made without asking: what is in the arena is charged after each row.
+const SMALL_BYTES: usize = 8 << 10;
+
 /// What a function may use beside its arguments.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
@@ -27,6 +30,19 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// Asks for the memory of a value of so many bytes that is about to be made. For values that are
+    /// larger than what they are made from.
+    ///
+    /// # Errors
+    /// 54000 beyond what any value may have, 53200 beyond what the statement may hold.
+    pub(crate) fn make_room(&self, bytes: usize) -> Result<()> {
+        if bytes < SMALL_BYTES {
+            return Ok(());
+        }
+        crate::string::check_length(bytes)?;
+        self.scratch.ask(bytes)
+    }
+
     /// A text in the statement's memory.
     pub(crate) fn text(&self, text: &str) -> &'a str {
         self.scratch.alloc_str(text)

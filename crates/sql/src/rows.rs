@@ -68,7 +68,8 @@ impl Rows {
     }
 
     /// Adds a row for each pair of numbers: values at some positions of that row of `left`, then of
-    /// that of `right`. Of a row that is not there ([`NO_ROW`]) all are NULL.
+    /// that of `right`. Of a row that is not there ([`NO_ROW`]) all are NULL. Ends before all pairs
+    /// are added where the rows have [many bytes](Rows::is_large); how many were added.
     ///
     /// # Panics
     /// If that makes not the width of the others.
@@ -77,18 +78,24 @@ impl Rows {
         left: (&Rows, &[usize]),
         right: (&Rows, &[usize]),
         pairs: &[(u32, u32)],
-    ) {
+    ) -> usize {
         assert_eq!(
             left.1.len() + right.1.len(),
             self.width,
             "rows of another width"
         );
         self.values.reserve(pairs.len() * self.width);
+        let mut added = 0;
         for (one, two) in pairs {
             self.push_picked(left, *one);
             self.push_picked(right, *two);
+            added += 1;
+            if self.arena.allocated_bytes() >= BYTES_MAX {
+                break;
+            }
         }
-        self.rows += pairs.len();
+        self.rows += added;
+        added
     }
 
     /// Adds a part of a row.
@@ -183,8 +190,16 @@ impl Rows {
     pub(crate) fn settle(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.arena.charge_to(memory);
         self.arena.settle()?;
-        let bytes = self.values.capacity() * size_of::<Value<'static>>();
-        self.charge.set(memory, bytes)
+        self.charge.set(memory, self.values_bytes())
+    }
+
+    /// Bytes that the rows take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.values_bytes() + self.arena.allocated_bytes()
+    }
+
+    fn values_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<Value<'static>>()
     }
 
     /// Whether they have so many bytes that no more should be added before they are handed on.

@@ -13,12 +13,78 @@ const MEMORY: usize = 64 << 20;
 
 const TABLES: &str = "
     create table item (id int primary key, kind int, name text);
-    insert into item select i, i % 10, 'item ' || i from generate_series(1, 2000) i";
+    create table part (i int);
+    insert into item select i, i % 10, 'item ' || i from generate_series(1, 2000) i;
+    insert into part select i from generate_series(1, 2000) i;
+    analyze item; analyze part";
 
 /// Statements that keep more than there is.
 const HUNGRY: &[&str] = &[
     "with recursive r(i) as (select 1 union all select i + 1 from r) select count(*) from r",
     "with recursive r(i) as (select 1::bigint union select i + 1 from r) select count(*) from r",
+    // Rows of functions; sorts, with and without texts.
+    "select count(*) from generate_series(1, 100000000)",
+    "select a.i from part a, part b order by a.i + b.i",
+    "select a.name || b.name from item a, item b order by 1",
+    "select a.id from item a, item b order by a.id, b.id limit 3000000",
+    // Groups, their states, and what was met before.
+    "select a.id, b.id, count(*) from item a, item b group by a.id, b.id",
+    "select a.id, count(*) from item a, item b group by cube(a.id, b.id, a.kind)",
+    "select count(distinct a.name || b.name) from item a, item b",
+    "select a.kind, count(distinct a.id + b.id * 2000) from item a, item b group by a.kind",
+    "select distinct a.id, b.id from item a, item b",
+    "select array_agg(a.id) from item a, item b",
+    "select array_agg(a.id order by b.id) from item a, item b",
+    "select string_agg(a.name, ',') from item a, item b",
+    "select jsonb_agg(a.name) from item a, item b",
+    "select json_object_agg(a.id, b.id) from item a, item b",
+    "select percentile_cont(0.5) within group (order by a.id::float) from item a, item b",
+    // Joins.
+    "select count(*) from (select a.id * 2000 + b.id as id from item a, item b) c
+     join (select a.id * 2000 + b.id as id from item a, item b) d on c.id = d.id",
+    "select count(*) from (select a.name || b.name as name from item a, item b) c
+     join (select a.name || b.name as name from item a, item b) d on c.name = d.name",
+    "select count(*) from item c full join (select a.id * 2000 + b.id as id from item a, item b) d
+     on c.id = d.id",
+    "select count(*) from item c left join (select a.id + b.id as id from item a, item b) d on c.id < -d.id",
+    // Windows, sets, relations of WITH.
+    "select sum(a.id) over (partition by b.kind) from item a, item b",
+    "select a.id, b.id from item a, item b except select 1, 1",
+    "select 1, 1 intersect select a.id, b.id from item a, item b",
+    "select a.id, b.id from item a, item b union select 1, 1",
+    "with d as materialized (select a.id, b.id from item a, item b) select count(*) from d, d e",
+    // Subqueries.
+    "select count(*) from item c where c.id not in (select -a.id * b.id from item a, item b)",
+    "select array(select a.id from item a, item b)",
+    "select count(*) from item c where (c.id, 1) in (select a.id * 2000 + b.id, a.kind from item a, item b)
+     or c.id < 0",
+    // Values, one by one and many.
+    "select repeat('x', 100000000)",
+    "select length(repeat('x', 100000000))",
+    "select length(repeat(name, 100000)) from item",
+    "select string_agg(repeat('x', 1000000), '') from item",
+    "select repeat('x', 100000) from item order by 1",
+    "select lpad('x', 100000000, 'yz')",
+    "select array_fill(1, array[100000000])",
+    "select format('%100000000s', 'x')",
+    "select replace(repeat('x', 1000000), 'x', repeat('y', 1000))",
+    "select array_to_string(array_fill(''::text, array[1000]), repeat('x', 1000000))",
+    "select concat(a, a, a, a, a, a, a, a, a, a) from (select repeat('x', 4000000) a offset 0) s",
+    "select a || a || a || a || a || a || a || a from (select repeat('x', 4000000) a offset 0) s",
+    "select encode(repeat('x', 8000000)::bytea, 'hex')",
+    "select string_to_array(repeat('x,', 2000000), ',')",
+    "select count(*) from item a, (select repeat('x', 1000000) x offset 0) b, item c group by b.x || a.id",
+    // What was written is undone.
+    "insert into part select a.id from item a, item b order by a.id + b.id",
+    "update item set name = item.name
+     from (select a.id, row_number() over (order by b.id) as other from item a, item b) c
+     where item.id = c.id and c.other = -1",
+    // What is left open.
+    "begin; declare c cursor for select a.id, b.id from item a, item b; insert into part values (0)",
+    "begin; declare c cursor with hold for select a.id, b.id from item a, item b; commit",
+    "begin; declare c scroll cursor for select a.id, b.id from item a, item b; fetch last from c",
+    "create table copies as select a.id, b.id as other from item a, item b order by a.id - b.id",
+    "explain analyze select a.id from item a, item b order by a.id + b.id",
 ];
 
 #[test]
@@ -27,16 +93,23 @@ fn a_statement_that_keeps_too_much_ends_and_gives_everything_back() {
     bed.run(TABLES).unwrap();
     let other = bed.client();
     let before = bed.statement_bytes();
+    let mut wrong = Vec::new();
     for text in HUNGRY {
-        let error = bed.run(text).expect_err(text);
+        let Err(error) = bed.run(text) else {
+            wrong.push(*text);
+            bed.run("rollback").unwrap();
+            continue;
+        };
         assert_eq!(error.state().code(), "53200", "{text}: {error}");
         assert_eq!(error.message(), "out of memory", "{text}");
         assert!(error.detail_text().is_some(), "{text}");
         assert!(error.hint_text().is_some(), "{text}");
+        bed.run("rollback").unwrap();
         assert_eq!(bed.statement_bytes(), before, "{text}");
         let answer = bed.run_in(&other, "select name from item where id = 7");
         assert_eq!(answer.unwrap().rows, [["item 7"]], "{text}");
     }
+    assert!(wrong.is_empty(), "these have an answer: {wrong:#?}");
 }
 
 #[test]
@@ -62,4 +135,56 @@ fn the_limit_and_the_share_are_told_and_the_share_can_be_set() {
     assert_eq!(error.state().code(), "55P02");
     bed.run("reset weft.statement_memory").unwrap();
     assert_eq!(shown(&mut bed, share).unwrap(), [["16MB"]]);
+}
+
+/// A row that does not end was kept up to a gigabyte.
+#[test]
+fn a_line_of_copy_that_does_not_end_is_refused() {
+    let mut bed = Bed::with_memory(MEMORY);
+    bed.run(TABLES).unwrap();
+    let before = bed.statement_bytes();
+    let line = vec![b'7'; 40 << 20];
+    for form in ["text", "csv"] {
+        let text = format!("copy part from stdin (format {form})");
+        let error = bed.run_with(&text, &line, 1 << 16).unwrap_err();
+        assert_eq!(error.state().code(), "53200", "{error}");
+        assert_eq!(bed.statement_bytes(), before);
+    }
+    let mut lines = line[..1 << 10].to_vec();
+    lines.push(b'\n');
+    let error = bed
+        .run_with("copy part from stdin", &lines, 100)
+        .unwrap_err();
+    assert_eq!(error.state().code(), "22003");
+}
+
+/// One that takes what it can get leaves as much as it has; others go on, and so do writes.
+#[test]
+fn a_hungry_neighbour_leaves_room_for_modest_statements_and_for_writes() {
+    let mut bed = Bed::with_memory(MEMORY);
+    bed.run(TABLES).unwrap();
+    let modest =
+        "select count(*) from (select a.id from item a, part b where b.i < 10 order by b.i) s";
+    let hungry: Vec<_> = (0..4).map(|_| bed.client()).collect();
+    for client in &hungry {
+        bed.run_in(client, "set weft.statement_memory = '64MB'")
+            .unwrap();
+        let declared =
+            "begin; declare c cursor for select a.id, b.id from item a, item b order by a.id";
+        bed.run_in(client, declared).unwrap();
+    }
+    let mut refused = 0;
+    for client in &hungry {
+        match bed.run_in(client, "fetch 1 from c") {
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!(error.state().code(), "53200", "{error}");
+                refused += 1;
+            }
+        }
+        assert_eq!(bed.run(modest).unwrap().rows, [["18000"]]);
+        bed.run("insert into part select 10 + i from generate_series(1, 1000) i")
+            .unwrap();
+    }
+    assert!(refused > 0);
 }

@@ -114,6 +114,11 @@ impl Options {
             .unwrap_or_else(|| (memory_limit::usable_bytes() / 5 * 4).max(MEMORY_BYTES_MIN))
     }
 
+    /// Bytes of memory that this process may use: the machine's, or its control group's.
+    pub fn memory_bytes_usable() -> usize {
+        memory_limit::usable_bytes()
+    }
+
     /// The part of the options that concerns one worker.
     pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig {

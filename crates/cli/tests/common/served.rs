@@ -49,6 +49,16 @@ impl Served {
         Client::connect(&to, NoTls)
     }
 
+    /// The most memory that the process has had, in bytes; none where the system does not tell.
+    pub(crate) fn peak_bytes(&self) -> Option<usize> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kibibytes * 1024)
+    }
+
     /// As the system does when it has enough of a process.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

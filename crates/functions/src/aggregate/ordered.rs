@@ -18,7 +18,7 @@ pub(super) fn keep_all(_: &Context<'_>, state: &mut State, arguments: &[Value<'_
 
 fn values(state: &State) -> Result<&[Kept]> {
     match &state.0 {
-        Inner::Many(values) => Ok(values),
+        Inner::Many(many) => Ok(&many.values),
         _ => Err(mismatch()),
     }
 }

@@ -2,7 +2,7 @@
 
 use types::{Array, Result, SqlError, SqlState, Value, array::Dimension, compare::compare};
 
-use super::{element_of, elements, only_one_dimension, reshaped};
+use super::{element_of, elements, only_one_dimension, reshaped, room_for};
 use crate::{
     Context,
     argument::take,
@@ -40,7 +40,7 @@ fn extended<'a>(
                     "argument must be empty or one-dimensional array",
                 ));
             }
-            (elements(array)?, lower)
+            (elements(context, array)?, lower)
         }
     };
     values.insert(if at_end { values.len() } else { 0 }, element);
@@ -112,8 +112,8 @@ fn concatenate<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Val
             "Arrays of differing dimensions are not compatible for concatenation.",
         ));
     }
-    let mut values = elements(left)?;
-    values.extend(elements(right)?);
+    let mut values = elements(context, left)?;
+    values.extend(elements(context, right)?);
     Array::build(left.element(), &result, &values, context.scratch).map(Value::Array)
 }
 
@@ -132,7 +132,7 @@ fn remove<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a
             "removing elements from multidimensional arrays is not supported",
         ));
     }
-    let mut values = elements(array)?;
+    let mut values = elements(context, array)?;
     values.retain(|value| !same(*value, unwanted));
     if values.len() == array.len() {
         return Ok(Value::Array(array));
@@ -153,7 +153,7 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
         return Ok(Value::Null);
     };
     let (old, new): (Value<'a>, Value<'a>) = (take(arguments, 1)?, take(arguments, 2)?);
-    let mut values = elements(array)?;
+    let mut values = elements(context, array)?;
     for value in &mut values {
         if same(*value, old) {
             *value = new;
@@ -175,7 +175,7 @@ fn fill<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>>
             )
             .detail("Dimension array must be one dimensional."));
         }
-        let numbers = elements(array)?
+        let numbers = elements(context, array)?
             .into_iter()
             .map(|value| match value {
                 Value::Int4(number) => Ok(number),
@@ -213,7 +213,16 @@ fn fill<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>>
     if count > types::array::ELEMENTS_MAX.into() {
         return Err(too_large());
     }
-    let values = vec![take::<Value<'a>>(arguments, 0)?; count as usize];
+    let value = take::<Value<'a>>(arguments, 0)?;
+    let bytes = match value {
+        Value::Text(text) | Value::Json(text) => text.len(),
+        Value::Bytea(bytes) => bytes.len(),
+        Value::Jsonb(document) => document.as_stored().len(),
+        _ => size_of::<i32>(),
+    };
+    let count = count as usize;
+    room_for(context, count, count.saturating_mul(bytes))?;
+    let values = vec![value; count];
     let element = element_of(context, 0)?;
     Array::build(element, &dimensions, &values, context.scratch).map(Value::Array)
 }
@@ -245,7 +254,7 @@ fn trim<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>>
             format!("number of elements to trim must be between 0 and {length}"),
         ));
     };
-    let mut values = elements(array)?;
+    let mut values = elements(context, array)?;
     if let Some(first) = dimensions.first_mut() {
         let per = values.len() / length as usize;
         first.length -= count;

@@ -53,8 +53,8 @@ fn has(values: &[Value<'_>], wanted: Value<'_>) -> bool {
 }
 
 /// NULLs are contained in nothing.
-fn contains(array: Array<'_>, part: Array<'_>) -> Result<bool> {
-    let values = elements(array)?;
+fn contains(context: &Context<'_>, array: Array<'_>, part: Array<'_>) -> Result<bool> {
+    let values = elements(context, array)?;
     for wanted in part.iter() {
         if !has(&values, wanted?) {
             return Ok(false);
@@ -63,8 +63,8 @@ fn contains(array: Array<'_>, part: Array<'_>) -> Result<bool> {
     Ok(true)
 }
 
-fn overlap(left: Array<'_>, right: Array<'_>) -> Result<bool> {
-    let values = elements(left)?;
+fn overlap(context: &Context<'_>, left: Array<'_>, right: Array<'_>) -> Result<bool> {
+    let values = elements(context, left)?;
     for wanted in right.iter() {
         if has(&values, wanted?) {
             return Ok(true);
@@ -131,7 +131,7 @@ fn positions<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value
 }
 
 /// How many of the sorted thresholds are not greater.
-fn width_bucket<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+fn width_bucket<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let operand: Value<'a> = take(arguments, 0)?;
     let thresholds: Array<'a> = take(arguments, 1)?;
     if thresholds.dimensions().len() > 1 {
@@ -140,7 +140,7 @@ fn width_bucket<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a
             "thresholds must be one-dimensional array",
         ));
     }
-    let values = elements(thresholds)?;
+    let values = elements(context, thresholds)?;
     if values.iter().any(Value::is_null) {
         return Err(types::SqlError::new(
             types::SqlState::NULL_VALUE_NOT_ALLOWED,
@@ -182,7 +182,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 pub(super) static OPERATORS: &[Function] = &[
-    entry!("@>"(ARRAY, ARRAY) -> BOOL, contains),
-    entry!("<@"(ARRAY, ARRAY) -> BOOL, |part, array| contains(array, part)),
-    entry!("&&"(ARRAY, ARRAY) -> BOOL, overlap),
+    entry!("@>"(ARRAY, ARRAY) -> BOOL, in context contains),
+    entry!("<@"(ARRAY, ARRAY) -> BOOL, in context |context, part, array| {
+        contains(context, array, part)
+    }),
+    entry!("&&"(ARRAY, ARRAY) -> BOOL, in context overlap),
 ];

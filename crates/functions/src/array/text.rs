@@ -68,6 +68,7 @@ fn join<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>>
         if !std::mem::replace(&mut first, false) {
             out.put(delimiter.as_bytes());
         }
+        context.make_room(out.len())?;
         match (value, null) {
             (Value::Null, Some(null)) => out.put(null.as_bytes()),
             (value, _) => context.write(value, ty, &mut out)?,

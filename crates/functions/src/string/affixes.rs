@@ -2,7 +2,7 @@
 
 use types::Result;
 
-use super::{byte_of, characters, check_length};
+use super::{byte_of, characters};
 use crate::{
     Context,
     function::{BPCHAR, Function, INT4, TEXT, entry},
@@ -21,7 +21,10 @@ fn padding<'a, 't>(
         return Ok((&text[..byte_of(text, length)], ""));
     }
     let missing = length - present;
-    check_length(missing.saturating_mul(fill.chars().map(char::len_utf8).max().unwrap_or(1)))?;
+    let widest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
+    // The padding, and the whole.
+    let bytes = missing.saturating_mul(widest);
+    context.make_room(bytes.saturating_mul(2).saturating_add(text.len()))?;
     let mut padding = bumpalo::collections::String::new_in(context.scratch);
     padding.extend(fill.chars().cycle().take(missing));
     Ok((text, padding.into_bump_str()))
@@ -68,7 +71,7 @@ fn trim<'a>(text: &'a str, set: &str) -> &'a str {
 fn repeat<'a>(context: &Context<'a>, text: &str, times: i32) -> Result<&'a str> {
     let times = usize::try_from(times).unwrap_or(0);
     let bytes = text.len().saturating_mul(times);
-    check_length(bytes)?;
+    context.make_room(bytes)?;
     let mut repeated = bumpalo::collections::String::with_capacity_in(bytes, context.scratch);
     if !text.is_empty() {
         for _ in 0..times {

@@ -4,7 +4,6 @@ use md5::{Digest, Md5};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 use types::{Result, SqlError, SqlState, Value};
 
-use super::check_length;
 use crate::{
     Context,
     argument::take,
@@ -12,7 +11,7 @@ use crate::{
 };
 
 fn concatenate<'a>(context: &Context<'a>, left: &'a [u8], right: &'a [u8]) -> Result<&'a [u8]> {
-    check_length(left.len() + right.len())?;
+    context.make_room(left.len() + right.len())?;
     let mut joined =
         bumpalo::collections::Vec::with_capacity_in(left.len() + right.len(), context.scratch);
     joined.extend_from_slice_copy(left);

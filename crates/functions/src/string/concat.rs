@@ -2,7 +2,6 @@
 
 use types::{Result, Sink, SqlError, SqlState, Value};
 
-use super::check_length;
 use crate::{
     Context,
     argument::take,
@@ -13,7 +12,7 @@ fn concatenate<'a>(context: &Context<'a>, left: &'a str, right: &'a str) -> Resu
     if left.is_empty() || right.is_empty() {
         return Ok(if left.is_empty() { right } else { left });
     }
-    check_length(left.len() + right.len())?;
+    context.make_room(left.len() + right.len())?;
     let mut joined =
         bumpalo::collections::String::with_capacity_in(left.len() + right.len(), context.scratch);
     joined.push_str(left);
@@ -26,6 +25,7 @@ fn concatenate_any<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result
     let mut out = bumpalo::collections::Vec::new_in(context.scratch);
     for (position, value) in arguments.iter().enumerate() {
         context.write(*value, context.argument_type(position), &mut out)?;
+        context.make_room(out.len())?;
     }
     context.finish_text(out).map(Value::Text)
 }
@@ -36,6 +36,7 @@ fn concat<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a
     for (position, value) in arguments.iter().enumerate() {
         if !value.is_null() {
             context.write(*value, context.argument_type(position), &mut out)?;
+            context.make_room(out.len())?;
         }
     }
     context.finish_text(out).map(Value::Text)
@@ -55,6 +56,7 @@ fn concat_with_separator<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> 
             out.put(separator.as_bytes());
         }
         context.write(*value, context.argument_type(position), &mut out)?;
+        context.make_room(out.len())?;
     }
     context.finish_text(out).map(Value::Text)
 }

@@ -3,7 +3,6 @@
 use base64::{Engine, alphabet, engine::GeneralPurpose, engine::general_purpose};
 use types::{Result, SqlError, SqlState};
 
-use super::check_length;
 use crate::{
     Context,
     function::{BYTEA, Function, TEXT, entry},
@@ -66,7 +65,7 @@ fn unknown(format: &str) -> SqlError {
 }
 
 fn encode<'a>(context: &Context<'a>, bytes: &[u8], format: &str) -> Result<&'a str> {
-    check_length(bytes.len() * 4)?;
+    context.make_room(bytes.len().saturating_mul(4))?;
     match format.to_ascii_lowercase().as_str() {
         "hex" => Ok(hexadecimal(context, bytes)),
         "base64" => Ok(base64(context, bytes)),

@@ -2,7 +2,7 @@
 
 use types::{Result, Sink, SqlError, SqlState, Value};
 
-use super::{characters, check_length, write_identifier, write_literal};
+use super::{characters, write_identifier, write_literal};
 use crate::{
     Context,
     argument::take,
@@ -156,7 +156,8 @@ fn format<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a
         reader.skip();
         let position = reader.argument(place.argument, arguments.len())?;
         let piece = piece(context, arguments[position], position, kind)?;
-        pad(&piece, &place, &mut out)?;
+        pad(context, &piece, &place, &mut out)?;
+        context.make_room(out.len())?;
     }
     out.put(reader.rest.as_bytes());
     context.finish_text(out).map(Value::Text)
@@ -208,11 +209,16 @@ fn piece<'a>(
     Ok(out)
 }
 
-fn pad(piece: &[u8], place: &Place, out: &mut bumpalo::collections::Vec<'_, u8>) -> Result<()> {
+fn pad(
+    context: &Context<'_>,
+    piece: &[u8],
+    place: &Place,
+    out: &mut bumpalo::collections::Vec<'_, u8>,
+) -> Result<()> {
     let width = usize::try_from(place.width).unwrap_or(0);
     let present = std::str::from_utf8(piece).map_or(piece.len(), characters);
     let blanks = width.saturating_sub(present);
-    check_length(blanks)?;
+    context.make_room(out.len().saturating_add(blanks))?;
     if place.left {
         out.put(piece);
     }

@@ -2,7 +2,7 @@
 
 use types::{Result, SqlError, SqlState};
 
-use super::{byte_of, characters, check_length};
+use super::{byte_of, characters};
 use crate::{
     Context,
     function::{Function, INT4, TEXT, entry},
@@ -98,7 +98,7 @@ fn overlay<'a>(
         .ok_or_else(|| out_of_range("integer"))?;
     let before = substring_of_length(text, 1, start - 1)?;
     let after = substring(text, after);
-    check_length(before.len() + new.len() + after.len())?;
+    context.make_room(before.len() + new.len() + after.len())?;
     Ok(context.scratch.alloc_str(&[before, new, after].concat()))
 }
 

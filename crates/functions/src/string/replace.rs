@@ -2,7 +2,6 @@
 
 use types::Result;
 
-use super::check_length;
 use crate::{
     Context,
     function::{Function, TEXT, entry},
@@ -17,7 +16,7 @@ fn replace<'a>(context: &Context<'a>, text: &'a str, from: &str, to: &str) -> Re
         if number > 0 {
             replaced.push_str(to);
         }
-        check_length(replaced.len() + part.len())?;
+        context.make_room(replaced.len() + part.len())?;
         replaced.push_str(part);
     }
     Ok(replaced.into_bump_str())

@@ -107,9 +107,10 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         self.entries.is_empty()
     }
 
-    /// Bytes of its buckets and entries.
+    /// Bytes that its buckets and entries take, with the room for further ones.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.heads.as_slice()) + size_of_val(self.entries.as_slice())
+        self.heads.capacity() * size_of::<u32>()
+            + self.entries.capacity() * size_of::<Entry<K, V>>()
     }
 
     /// Adds an entry for each pair.

@@ -99,6 +99,11 @@ impl Decoder {
         Ok(())
     }
 
+    /// Bytes that wait to become rows, and room for more.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// There are no more bytes.
     pub(crate) fn end(&mut self) {
         self.is_all = true;

@@ -1,14 +1,16 @@
 //! Groups and aggregates over them, by hash.
 
+use std::rc::Rc;
+
 use functions::{Aggregate as Definition, Body, Context, State};
 use types::{
-    Result, Scratch, SqlError, SqlState, Value,
+    Charge, Memory, Result, Scratch, SqlError, SqlState, Value,
     row::{integer_of, is_integer},
 };
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step, distinct::Seen, merge_sort::sort_by,
-    partners::Partners, sort::compare_keys,
+    Input, Operator, Run, Step, distinct::Seen, merge_sort::sort_by, partners::Partners,
+    sort::compare_keys,
 };
 use crate::{
     plan::{Aggregate, AggregateCall},
@@ -19,6 +21,8 @@ pub(super) struct Aggregating<'p> {
     plan: &'p Aggregate,
     input: Input<'p>,
     definitions: Vec<&'static Definition>,
+    /// Of each call, whether what is kept of a group grows with its rows.
+    growing: Vec<bool>,
     /// A table of groups for each grouping set; keys that are not in the set are NULL.
     sets: Vec<Groups>,
     is_read: bool,
@@ -43,6 +47,10 @@ struct Groups {
     recent_integers: Vec<(i64, u32)>,
     /// Of each group, one after the other: as many as there are calls.
     states: Vec<Call>,
+    /// Bytes that states have beside themselves.
+    states_bytes: usize,
+    /// For all but the keys, which have their own.
+    charge: Charge,
 }
 
 /// An aggregate of a group.
@@ -71,11 +79,18 @@ impl<'p> Aggregating<'p> {
                 _ => Vec::new(),
             },
             states: Vec::new(),
+            states_bytes: 0,
+            charge: Charge::default(),
         });
         let sets = sets.collect();
+        let growing = plan.calls.iter().zip(&definitions);
+        let growing = growing.map(|(call, definition)| {
+            call.distinct || !call.order.is_empty() || definition.keeps()
+        });
         Ok(Self {
             plan,
             input,
+            growing: growing.collect(),
             definitions,
             sets,
             is_read: false,
@@ -89,6 +104,9 @@ impl<'p> Aggregating<'p> {
             while self.input.more(run).await? {
                 self.accumulate(run)?;
                 self.input.taken = self.input.batch.len();
+                for groups in &mut self.sets {
+                    groups.charge(run.memory())?;
+                }
             }
             // Without keys there is a group though there be no rows.
             for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
@@ -139,6 +157,7 @@ impl<'p> Aggregating<'p> {
             for (at, (call, definition)) in
                 self.plan.calls.iter().zip(&self.definitions).enumerate()
             {
+                let grows = self.growing[at];
                 let mut context = machine.context;
                 context.argument_types = &call.argument_types;
                 for (row, group) in batch.iter().zip(&found) {
@@ -153,7 +172,13 @@ impl<'p> Aggregating<'p> {
                     }
                     let state = &mut groups.states[*group as usize * count + at];
                     let call = (call, *definition, &context);
-                    take(call, state, &mut machine, row, &mut arguments)?;
+                    if grows {
+                        let before = state.heap_bytes();
+                        take(call, state, &mut machine, row, &mut arguments)?;
+                        groups.states_bytes += state.heap_bytes().saturating_sub(before);
+                    } else {
+                        take(call, state, &mut machine, row, &mut arguments)?;
+                    }
                 }
             }
         }
@@ -162,7 +187,7 @@ impl<'p> Aggregating<'p> {
 
     async fn hand_over(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<()> {
         let count = self.plan.calls.len();
-        while self.next.0 < self.sets.len() && out.len() < BATCH_ROWS {
+        while self.next.0 < self.sets.len() && !out.is_full() {
             let (set, group) = self.next;
             let groups = &mut self.sets[set];
             if group >= groups.keys.rows.len() {
@@ -179,7 +204,10 @@ impl<'p> Aggregating<'p> {
             for ((call, definition), state) in
                 self.plan.calls.iter().zip(&self.definitions).zip(states)
             {
+                // What the state keeps is put together in the arena.
+                self.scratch.ask(state.heap_bytes())?;
                 row.push(result(call, definition, state, context, run).await?);
+                self.scratch.settle()?;
             }
             out.push(row);
             self.next.1 += 1;
@@ -246,7 +274,25 @@ fn groups_of(
     Ok(found)
 }
 
+impl Call {
+    /// Bytes that it has beside itself.
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Call::Running(state) => state.heap_bytes(),
+            Call::Distinct(state, seen) => state.heap_bytes() + seen.bytes(),
+            Call::Ordered(rows) => rows.bytes(),
+        }
+    }
+}
+
 impl Groups {
+    /// Charges what was added since the last time.
+    fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.keys.charge(memory)?;
+        let states = self.states.capacity() * size_of::<Call>();
+        self.charge.set(memory, states + self.states_bytes)
+    }
+
     /// Where a group is noted by its key, if that is one integer. If another one was noted there, it
     /// is forgotten.
     #[inline]
@@ -295,7 +341,7 @@ fn new_group(
         groups.keys.settle()?;
     }
     for (call, definition) in plan.calls.iter().zip(definitions) {
-        groups.states.push(if !call.order.is_empty() {
+        let state = if !call.order.is_empty() {
             Call::Ordered(Rows::new(call.arguments.len() + call.order.len()))
         } else if call.distinct {
             Call::Distinct(
@@ -304,7 +350,9 @@ fn new_group(
             )
         } else {
             Call::Running((definition.start)())
-        });
+        };
+        groups.states_bytes += state.heap_bytes();
+        groups.states.push(state);
     }
     Ok(number)
 }
@@ -357,6 +405,7 @@ async fn result<'a>(
         Call::Ordered(rows) => rows,
     };
     let width = call.arguments.len();
+    run.memory().ask(2 * rows.len() * size_of::<usize>())?;
     let mut order: Vec<usize> = (0..rows.len()).collect();
     let keys = |at: &usize| &rows.row(*at)[width..];
     let compare = |left: &usize, right: &usize| compare_keys(&call.order, keys(left), keys(right));
@@ -395,6 +444,7 @@ impl Operator for Aggregating<'_> {
             groups.recent.fill((0, NONE));
             groups.recent_integers.fill((0, NONE));
             groups.states.clear();
+            groups.states_bytes = 0;
         }
         self.is_read = false;
         self.next = (0, 0);

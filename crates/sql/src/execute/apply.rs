@@ -51,8 +51,11 @@ impl<'p> Applying<'p> {
             };
             let answer = answer(self.apply, run, &self.scratch, row, rows).await?;
             out.push(row.iter().copied().chain([answer]));
+            self.input.taken = at + 1;
+            if out.is_large() {
+                break;
+            }
         }
-        self.input.taken = self.input.batch.len();
         Ok(true)
     }
 }
@@ -66,6 +69,7 @@ async fn gather(apply: &Apply, query: &mut Input<'_>, run: &Run<'_>) -> Result<R
             .iter()
             .for_each(|row| rows.push(row.iter().copied()));
         query.taken = query.batch.len();
+        rows.settle(run.memory())?;
         match apply.kind {
             ApplyKind::Exists => break,
             ApplyKind::Scalar if rows.len() > 1 => {
@@ -88,7 +92,11 @@ async fn answer<'a>(
     match &apply.kind {
         ApplyKind::Exists => Ok(Value::Bool(!rows.is_empty())),
         ApplyKind::Scalar => Ok(rows.iter().next().map_or(Value::Null, |row| row[0])),
-        ApplyKind::Array(element) => array(*element, rows, scratch),
+        ApplyKind::Array(element) => {
+            // The array, and the list that it is made from.
+            run.memory().ask(rows.bytes().saturating_mul(2))?;
+            array(*element, rows, scratch)
+        }
         ApplyKind::Any(tests) => {
             let mut machine = run.machine(scratch);
             let mut unknown = false;

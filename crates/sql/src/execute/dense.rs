@@ -27,6 +27,14 @@ pub(super) struct Dense {
 }
 
 impl Dense {
+    /// Bytes for each row that making an array takes at most: its key, its places and its successor.
+    pub(super) const BYTES_PER_ROW: usize = size_of::<Option<i64>>() + 5 * size_of::<u32>();
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        (self.heads.capacity() + self.next.capacity()) * size_of::<u32>()
+    }
+
     /// For the rows with these keys; rows without one are never found. `None` if the keys lie too
     /// far apart.
     pub(super) fn new(keys: &[Option<i64>]) -> Option<Dense> {

@@ -1,6 +1,8 @@
 //! The first of equal rows.
 
-use types::{Result, Scratch, Type, Value};
+use std::rc::Rc;
+
+use types::{Memory, Result, Scratch, Type, Value};
 
 use super::{Input, Operator, Run, Step, partners::Partners};
 use crate::{program::Program, rows::Rows};
@@ -34,6 +36,19 @@ impl Seen {
             }
         }
         Ok(!found)
+    }
+
+    /// Charges what was met since the last time.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much.
+    pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.0.charge(memory)
+    }
+
+    /// Bytes that it takes, with its own.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.0.bytes()
     }
 
     fn clear(&mut self) {
@@ -74,6 +89,7 @@ impl<'p> Distinct<'p> {
                 }
             }
             self.input.taken = self.input.batch.len();
+            self.seen.charge(run.memory())?;
         }
         Ok(!out.is_empty())
     }

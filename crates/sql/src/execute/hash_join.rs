@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use types::{Result, Scratch, Value, row::integer_of};
+use types::{Charge, Result, Scratch, Value, row::integer_of};
 
 use super::{
     BATCH_ROWS, Input, Operator, Run, Step,
@@ -38,6 +38,8 @@ pub(super) struct HashJoining<'p> {
     /// Rows of the build side without a partner were handed over up to here.
     rest: usize,
     scratch: Scratch,
+    /// For what is kept beside the partners.
+    charge: Charge,
 }
 
 impl<'p> HashJoining<'p> {
@@ -67,6 +69,7 @@ impl<'p> HashJoining<'p> {
             slice: usize::MAX,
             rest: 0,
             scratch: Scratch::new(),
+            charge: Charge::default(),
         }
     }
 
@@ -111,6 +114,7 @@ impl<'p> HashJoining<'p> {
                 rows.push(row.iter().chain(apart).copied());
             }
             self.build.taken = self.build.batch.len();
+            rows.settle(run.memory())?;
         }
         self.partners.settle_all(rows, run).await?;
         if self.join.kind == JoinKind::Full {
@@ -155,6 +159,9 @@ impl<'p> HashJoining<'p> {
         }
         let found = self.candidates.len();
         self.pair(rows.clone(), run)?;
+        let pairs = self.candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
+        self.charge
+            .set(run.memory(), pairs + self.matched.capacity())?;
         self.probe.taken = rows.end;
         self.slice = slice(rows.len(), found);
         Ok(found.saturating_sub(rows.len()))
@@ -193,15 +200,15 @@ impl<'p> HashJoining<'p> {
             .take(BATCH_ROWS)
             .map(|at| (NO_ROW, at as u32))
             .collect();
-        self.rest = match pairs.last() {
-            Some((_, last)) => *last as usize + 1,
-            None => self.matched.len(),
-        };
-        out.push_pairs(
+        let added = out.push_pairs(
             (&self.probe.batch, &handed_on.left),
             (&self.partners.rows, &handed_on.right),
             &pairs,
         );
+        self.rest = match pairs[..added].last() {
+            Some((_, last)) => *last as usize + 1,
+            None => self.matched.len(),
+        };
     }
 }
 

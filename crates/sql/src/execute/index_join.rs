@@ -4,7 +4,7 @@
 use engine::Direction;
 use interleave::{GroupChoice, Interleaved, Sequential};
 use std::ops::{Bound, ControlFlow, Range};
-use types::{Result, Scratch};
+use types::{Charge, Result, Scratch};
 
 use super::{
     Input, Operator, Run, Step,
@@ -28,6 +28,8 @@ pub(super) struct IndexJoining<'p> {
     /// Rows of the outer batch that are looked up at once.
     slice: usize,
     scratch: Scratch,
+    /// For the pairs.
+    charge: Charge,
 }
 
 impl<'p> IndexJoining<'p> {
@@ -41,6 +43,7 @@ impl<'p> IndexJoining<'p> {
             choice: GroupChoice::default(),
             slice: usize::MAX,
             scratch: Scratch::new(),
+            charge: Charge::default(),
         }
     }
 
@@ -83,6 +86,9 @@ impl<'p> IndexJoining<'p> {
         candidates.sort_unstable();
         let found = candidates.len();
         self.pair(rows.clone(), run, &mut candidates)?;
+        self.found.settle(run.memory())?;
+        let pairs = candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
+        self.charge.set(run.memory(), pairs)?;
         self.outer.taken = until;
         self.slice = slice(rows.len(), found);
         run.pause(found.saturating_sub(rows.len())).await;

@@ -4,14 +4,15 @@
 //! What is noted is keys, not rows: those that new rows refer to, each once, and those that rows
 //! which may be referred to have lost.
 
-use std::{cell::RefCell, collections::HashSet, sync::Arc};
+use std::{cell::RefCell, collections::HashSet, rc::Rc, sync::Arc};
 
 use types::{
-    Result, Value,
+    Charge, Memory, Result, Value,
     compare::compare_as,
     key::{KeyColumn, Nulls, write_all},
 };
 
+use super::Budget;
 use crate::{
     catalog::{Catalog, ForeignKey, MatchKind, ObjectId, Table},
     rows::Rows,
@@ -71,8 +72,10 @@ pub(crate) struct Noted {
     pub(crate) happened: Happened,
     /// The values of a key's columns in the order of the foreign key.
     pub(crate) keys: Rows,
-    /// Those that were noted already.
+    /// Those that were noted already, and their bytes.
     seen: HashSet<Box<[u8]>>,
+    seen_bytes: usize,
+    charge: Charge,
 }
 
 impl Noted {
@@ -86,10 +89,19 @@ impl Noted {
         let columns: Vec<KeyColumn> = columns.collect();
         let mut bytes = Vec::new();
         write_all(&columns, key, &mut bytes)?;
+        let length = bytes.len();
         if self.seen.insert(bytes.into()) {
+            self.seen_bytes += length;
             self.keys.push(key.iter().copied());
         }
         Ok(())
+    }
+
+    /// Charges what was noted since the last time.
+    fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.keys.settle(memory)?;
+        let places = self.seen.capacity() * size_of::<Box<[u8]>>();
+        self.charge.set(memory, places + self.seen_bytes)
     }
 }
 
@@ -105,13 +117,16 @@ pub(crate) struct KeyChanges<'c> {
     catalog: &'c Catalog,
     watched: RefCell<Vec<Watched>>,
     noted: RefCell<Vec<Noted>>,
+    /// What is noted is charged to it.
+    memory: Rc<Memory>,
 }
 
 impl<'c> KeyChanges<'c> {
-    /// None yet, of a statement that sees this catalog.
-    pub(crate) fn new(catalog: &'c Catalog) -> Self {
+    /// None yet, of a statement that sees this catalog and has this budget.
+    pub(crate) fn new(catalog: &'c Catalog, budget: &Budget) -> Self {
         Self {
             catalog,
+            memory: budget.memory().clone(),
             watched: RefCell::default(),
             noted: RefCell::default(),
         }
@@ -238,10 +253,13 @@ impl<'c> KeyChanges<'c> {
                 happened,
                 keys: Rows::new(width),
                 seen: HashSet::new(),
+                seen_bytes: 0,
+                charge: Charge::default(),
             });
             noted.len() - 1
         });
-        add(&mut noted[at])
+        add(&mut noted[at])?;
+        noted[at].charge(&self.memory)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use types::{Result, Scratch, Value};
 
-use super::{BATCH_ROWS, Input, Operator, ROWS_PER_TURN, Run, Step};
+use super::{Input, Operator, ROWS_PER_TURN, Run, Step};
 use crate::{plan::LoopJoin, relation::JoinKind, rows::Rows};
 
 pub(super) struct LoopJoining<'p> {
@@ -63,7 +63,7 @@ impl<'p> LoopJoining<'p> {
             }
             self.scratch.reset();
             let mut machine = run.machine(&self.scratch);
-            for at in 0..self.inner.batch.len() {
+            for at in self.inner.taken..self.inner.batch.len() {
                 let inner = self.inner.batch.row(at);
                 if holds(self.join, &mut machine, row, inner)? {
                     self.found = true;
@@ -71,8 +71,11 @@ impl<'p> LoopJoining<'p> {
                         out.push(row.iter().chain(inner).copied());
                     }
                 }
+                self.inner.taken = at + 1;
+                if out.is_large() {
+                    break;
+                }
             }
-            self.inner.taken = self.inner.batch.len();
         }
         Ok(!out.is_empty())
     }
@@ -104,7 +107,7 @@ impl<'p> LoopJoining<'p> {
         let row = self.outer.batch.row(self.outer.taken);
         let first = self.next;
         let until = kept.len().min(first + ROWS_PER_TURN);
-        while self.next < until && out.len() < BATCH_ROWS && !self.decided() {
+        while self.next < until && !out.is_full() && !self.decided() {
             let inner = kept.row(self.next);
             if holds(self.join, &mut machine, row, inner)? {
                 self.found = true;
@@ -146,7 +149,7 @@ impl<'p> LoopJoining<'p> {
         let Some(kept) = &self.kept else {
             return;
         };
-        while self.rest < kept.len() && out.len() < BATCH_ROWS {
+        while self.rest < kept.len() && !out.is_full() {
             if !self.matched[self.rest] {
                 let nulls = std::iter::repeat_n(Value::Null, self.join.outer_width);
                 out.push(nulls.chain(kept.row(self.rest).iter().copied()));

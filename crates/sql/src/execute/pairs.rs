@@ -34,6 +34,11 @@ impl Pairs {
         self.next = 0;
     }
 
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.found.capacity() * size_of::<(u32, u32)>()
+    }
+
     /// Tells the pairs among the candidates for some rows of the left side, which are in the order of
     /// these rows. `matched` hears of each row of the right side that has a partner.
     ///
@@ -99,8 +104,7 @@ impl Pairs {
     ) {
         let pairs = &self.found[self.next..];
         let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
-        out.push_pairs((left, &handed_on.left), (right, &handed_on.right), pairs);
-        self.next += pairs.len();
+        self.next += out.push_pairs((left, &handed_on.left), (right, &handed_on.right), pairs);
     }
 }
 

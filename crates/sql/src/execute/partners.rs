@@ -5,10 +5,12 @@
 //! integer each as their key, the keys may lie so close together that an array does as well
 //! (`dense.rs`).
 
+use std::rc::Rc;
+
 use index::hash::{ChainedTable, Refused};
 use interleave::{Execution, Interleaver};
 use types::{
-    Result, SqlError, SqlState, Type, Value,
+    Charge, Memory, Result, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
     row::{integer_of, is_integer},
 };
@@ -34,6 +36,8 @@ pub(super) struct Partners {
     /// Rows that are not in the table yet.
     pending: Vec<(u64, u32)>,
     interleaver: Interleaver,
+    /// For all but the rows, which have their own.
+    charge: Charge,
 }
 
 impl Partners {
@@ -53,6 +57,7 @@ impl Partners {
             dense: None,
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
+            charge: Charge::default(),
         }
     }
 
@@ -72,6 +77,25 @@ impl Partners {
         Ok(number)
     }
 
+    /// Charges what was added since the last time.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much.
+    pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.rows.settle(memory)?;
+        self.charge.set(memory, self.table_bytes())
+    }
+
+    /// Bytes that all of it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.rows.bytes() + self.table_bytes()
+    }
+
+    fn table_bytes(&self) -> usize {
+        let dense = self.dense.as_ref().map_or(0, Dense::bytes);
+        self.table.bytes() + dense + self.pending.capacity() * size_of::<(u64, u32)>()
+    }
+
     /// Has these rows found from now on, which are all that there will be.
     pub(super) async fn settle_all(&mut self, rows: Rows, run: &Run<'_>) -> Result<()> {
         self.clear();
@@ -82,13 +106,15 @@ impl Partners {
         if let ([at], [ty]) = (&self.keys[..], &self.types[..])
             && is_integer(*ty)
         {
+            run.memory().ask(self.rows.len() * Dense::BYTES_PER_ROW)?;
             let keys: Vec<_> = self.rows.iter().map(|row| integer_of(row[*at])).collect();
             self.dense = Dense::new(&keys);
             if self.dense.is_some() {
-                return Ok(());
+                return self.charge(run.memory());
             }
         }
         self.table = ChainedTable::with_capacity(self.rows.len()).map_err(refused)?;
+        self.charge(run.memory())?;
         for number in 0..count {
             self.pending.push((self.hash_of(number), number));
             if self.pending.len() == ROWS_PER_TURN {
@@ -172,9 +198,8 @@ impl Partners {
 
 fn refused(refused: Refused) -> SqlError {
     match refused {
-        Refused::Memory(_) => {
-            SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory for a hash table")
-        }
+        Refused::Memory(_) => SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory")
+            .detail("The system refused memory for a hash table."),
         _ => too_many(),
     }
 }

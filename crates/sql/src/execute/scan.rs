@@ -300,7 +300,11 @@ async fn piece(
                 scratch.reset();
             }
             match reader.take(run, &scratch, key, record, out) {
-                Ok(_) if out.len() < wanted && looked_at < RECORDS_PER_PIECE => {
+                Ok(taken)
+                    if out.len() < wanted
+                        && looked_at < RECORDS_PER_PIECE
+                        && !(taken && out.is_large()) =>
+                {
                     ControlFlow::Continue(())
                 }
                 Ok(_) => {
@@ -390,7 +394,11 @@ async fn unordered_piece(
             scratch.reset();
         }
         match reader.take(run, &scratch, &[], record, out) {
-            Ok(_) if out.len() < wanted && looked_at < RECORDS_PER_PIECE => {
+            Ok(taken)
+                if out.len() < wanted
+                    && looked_at < RECORDS_PER_PIECE
+                    && !(taken && out.is_large()) =>
+            {
                 ControlFlow::Continue(())
             }
             Ok(_) => ControlFlow::Break(()),

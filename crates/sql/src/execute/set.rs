@@ -1,6 +1,6 @@
 //! UNION ALL, INTERSECT, EXCEPT.
 
-use types::{Result, Type};
+use types::{Charge, Result, Type};
 
 use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
 use crate::{relation::SetKind, rows::Rows};
@@ -54,6 +54,8 @@ pub(super) struct Comparing<'p> {
     partners: Partners,
     counts: Vec<u64>,
     is_read: bool,
+    /// For the counts.
+    charge: Charge,
 }
 
 impl<'p> Comparing<'p> {
@@ -72,6 +74,7 @@ impl<'p> Comparing<'p> {
             partners: Partners::new(0, types),
             counts: Vec::new(),
             is_read: false,
+            charge: Charge::default(),
         }
     }
 
@@ -87,6 +90,7 @@ impl<'p> Comparing<'p> {
                     self.counts[number] += 1;
                 }
                 self.right.taken = self.right.batch.len();
+                self.hold(run)?;
             }
             self.is_read = true;
         }
@@ -99,9 +103,19 @@ impl<'p> Comparing<'p> {
                 }
             }
             self.left.taken = self.left.batch.len();
+            self.hold(run)?;
             debug_assert!(out.len() <= 2 * BATCH_ROWS);
         }
         Ok(!out.is_empty())
+    }
+}
+
+impl Comparing<'_> {
+    /// Charges what was kept of a batch.
+    fn hold(&mut self, run: &Run<'_>) -> Result<()> {
+        self.partners.charge(run.memory())?;
+        let counts = self.counts.capacity() * size_of::<u64>();
+        self.charge.set(run.memory(), counts)
     }
 }
 

@@ -136,8 +136,11 @@ async fn recursive(
                 if seen.is_new(row)? {
                     fresh.push(row.iter().copied());
                 }
+                if (at + 1).is_multiple_of(BATCH_ROWS) || at + 1 == added.len() {
+                    fresh.settle(run.memory())?;
+                    seen.charge(run.memory())?;
+                }
             }
-            fresh.settle(run.memory())?;
             added = fresh;
         }
         if added.is_empty() {
@@ -204,12 +207,11 @@ impl<'p> Reading<'p> {
             self.rows = Some(run.shared.get(number).ok_or_else(missing)?);
         }
         if let Some(rows) = &self.rows {
-            let until = rows.len().min(self.next + BATCH_ROWS);
-            for at in self.next..until {
-                let row = rows.row(at);
+            while self.next < rows.len() && !out.is_full() {
+                let row = rows.row(self.next);
                 out.push(columns.iter().map(|column| row[*column]));
+                self.next += 1;
             }
-            self.next = until;
         }
         Ok(!out.is_empty())
     }

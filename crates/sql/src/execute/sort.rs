@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use types::{Result, Scratch, SqlError, SqlState, Value, compare::compare_as};
+use types::{Charge, Result, Scratch, SqlError, SqlState, Value, compare::compare_as};
 
 use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::sort_by};
 use crate::{plan::SortKey, program::Program, rows::Rows};
@@ -37,6 +37,8 @@ pub(super) struct Sorting<'p> {
     rows: Rows,
     /// Positions among them, in order; `None` before they were read.
     order: Option<Vec<u32>>,
+    /// For the positions.
+    charge: Charge,
     next: usize,
 }
 
@@ -49,6 +51,7 @@ impl<'p> Sorting<'p> {
             limit,
             rows,
             order: None,
+            charge: Charge::default(),
             next: 0,
         }
     }
@@ -59,8 +62,11 @@ impl<'p> Sorting<'p> {
         }
         let width = self.input.batch.width();
         let order = self.order.as_deref().unwrap_or_default();
-        for &at in order[self.next..].iter().take(BATCH_ROWS) {
+        for &at in &order[self.next..] {
             out.push(self.rows.row(at as usize)[..width].iter().copied());
+            if out.is_full() {
+                break;
+            }
         }
         self.next += out.len();
         Ok(!out.is_empty())
@@ -89,8 +95,9 @@ impl<'p> Sorting<'p> {
                 self.rows.push(values.iter().copied());
             }
             self.input.taken = self.input.batch.len();
+            self.rows.settle(run.memory())?;
             if let Some(limit) = limit {
-                self.keep(limit, run).await;
+                self.keep(limit, run).await?;
             }
             if self.rows.len() > ROWS_MAX {
                 return Err(SqlError::new(
@@ -99,32 +106,37 @@ impl<'p> Sorting<'p> {
                 ));
             }
         }
-        let mut order = self.in_order(run).await;
+        let mut order = self.in_order(run).await?;
         order.truncate(limit.unwrap_or(usize::MAX));
+        let bytes = order.capacity() * size_of::<u32>();
+        self.charge.set(run.memory(), bytes)?;
         self.order = Some(order);
         Ok(())
     }
 
     /// Positions of all rows in order; equal ones stay as they came.
-    async fn in_order(&self, run: &Run<'_>) -> Vec<u32> {
+    async fn in_order(&self, run: &Run<'_>) -> Result<Vec<u32>> {
+        // Merging takes a second list of them.
+        run.memory().ask(2 * self.rows.len() * size_of::<u32>())?;
         let width = self.input.batch.width();
         let mut order: Vec<u32> = (0..u32::try_from(self.rows.len()).unwrap_or(u32::MAX)).collect();
         let keys = |at: &u32| &self.rows.row(*at as usize)[width..];
         let compare = |left: &u32, right: &u32| compare_keys(self.keys, keys(left), keys(right));
         sort_by(&mut order, run, compare).await;
-        order
+        Ok(order)
     }
 
     /// Forgets all but the first, once there are far more.
-    async fn keep(&mut self, limit: usize, run: &Run<'_>) {
+    async fn keep(&mut self, limit: usize, run: &Run<'_>) -> Result<()> {
         if self.rows.len() < (limit.saturating_mul(2)).max(4 * BATCH_ROWS) {
-            return;
+            return Ok(());
         }
         let mut kept = Rows::new(self.rows.width());
-        for at in self.in_order(run).await.into_iter().take(limit) {
+        for at in self.in_order(run).await?.into_iter().take(limit) {
             kept.push(self.rows.row(at as usize).iter().copied());
         }
         self.rows = kept;
+        self.rows.settle(run.memory())
     }
 }
 

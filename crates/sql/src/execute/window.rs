@@ -43,17 +43,18 @@ impl<'p> Windowing<'p> {
                     .iter()
                     .for_each(|row| self.rows.push(row.iter().copied()));
                 self.input.taken = self.input.batch.len();
+                self.rows.settle(run.memory())?;
             }
             self.values = Some(self.compute(run).await?);
         }
         let Some(values) = &self.values else {
             return Ok(false);
         };
-        let until = self.rows.len().min(self.next + BATCH_ROWS);
-        for at in self.next..until {
+        while self.next < self.rows.len() && !out.is_full() {
+            let at = self.next;
             out.push(self.rows.row(at).iter().chain(values.row(at)).copied());
+            self.next += 1;
         }
-        self.next = until;
         Ok(!out.is_empty())
     }
 

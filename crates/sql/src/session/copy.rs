@@ -8,7 +8,7 @@
 use std::{rc::Rc, sync::Arc};
 
 use sqlparser::ast::{Ident, ObjectName};
-use types::{Context, Result, SqlError, SqlState};
+use types::{Charge, Context, Result, SqlError, SqlState};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
@@ -18,7 +18,7 @@ use crate::{
     bind::{Binder, CopiedColumns, Parameters},
     catalog::{Table, from_engine},
     copy::{Column, Decoder, Encoder, Format, Options},
-    execute::{BATCH_ROWS, KeyChanges, Opened, Run, SharedRows},
+    execute::{KeyChanges, Opened, Run, SharedRows},
     parse::{
         self, Source,
         copy::{Copied, Copy, Target},
@@ -113,7 +113,7 @@ impl Session {
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
         let environment = self.during(&planned.catalog);
         let (shared, parameters) = (SharedRows::new(self.budget()), no_parameters());
-        let key_changes = KeyChanges::new(&planned.catalog);
+        let key_changes = KeyChanges::new(&planned.catalog, &shared.budget);
         let run = self.run_within(
             transaction,
             &environment,
@@ -130,6 +130,7 @@ impl Session {
             decoder,
             out: Rows::new(opened.width()),
             opened,
+            charge: Charge::default(),
             run: &run,
             context: self.context(&names),
             count: 0,
@@ -252,6 +253,8 @@ struct Loading<'l, 'r> {
     context: Context<'l>,
     /// What the INSERT gives, which nobody wants.
     out: Rows,
+    /// For bytes that wait to become rows.
+    charge: Charge,
     count: u64,
 }
 
@@ -259,7 +262,7 @@ impl Loading<'_, '_> {
     /// Reads what rows there are, and puts in those that fill a batch.
     async fn read(&mut self) -> Result<()> {
         while self.decoder.next(&self.context, &mut self.batch)? {
-            if self.batch.len() == BATCH_ROWS {
+            if self.batch.is_full() {
                 self.put().await?;
                 // Data that is there already would keep the worker's other tasks waiting.
                 interleave::yield_now().await;
@@ -269,6 +272,7 @@ impl Loading<'_, '_> {
     }
 
     async fn put(&mut self) -> Result<()> {
+        self.batch.settle(self.run.memory())?;
         let received = &self.run.shared.received;
         self.count += self.batch.len() as u64;
         received.hand_over(&mut self.batch);
@@ -276,7 +280,7 @@ impl Loading<'_, '_> {
         loop {
             self.out.clear();
             match self.opened.next(self.run, &mut self.out).await {
-                Ok(true) => {}
+                Ok(true) => self.out.settle(self.run.memory())?,
                 Ok(false) => return Ok(()),
                 Err(error) => {
                     return Err(match received.failed() {
@@ -299,7 +303,11 @@ impl Loading<'_, '_> {
 
 impl CopyTarget for Loading<'_, '_> {
     async fn take(&mut self, data: &[u8]) -> Result<()> {
+        // A row that does not end grows by doubling.
+        self.run.memory().ask(data.len())?;
         self.decoder.push(data)?;
+        let waiting = self.decoder.waiting_bytes();
+        self.charge.set(self.run.memory(), waiting)?;
         self.read().await
     }
 }

@@ -230,7 +230,7 @@ impl Session {
         if cursor.is_complete {
             return Ok(());
         }
-        let mut kept = Kept(&mut cursor.rows);
+        let mut kept = Kept(&mut cursor.rows, query.memory().clone());
         let end = self.resume(query, missing, &mut kept).await?;
         cursor.is_complete = end.is_some();
         Ok(())

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use engine::{Seeing, Transaction};
-use types::{Result, SqlError, SqlState, Value};
+use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
 use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Planned};
 use crate::{
@@ -86,7 +86,7 @@ impl Session {
         };
         let planned = &*execution.planned;
         let environment = self.during(&planned.catalog);
-        let key_changes = KeyChanges::new(&planned.catalog);
+        let key_changes = KeyChanges::new(&planned.catalog, &execution.shared.budget);
         let shared = &execution.shared;
         let run = self.run_within(transaction, &environment, parameters, shared, &key_changes);
         let outputs = &planned.plan.outputs;
@@ -109,6 +109,12 @@ impl Session {
                     execution.is_over = true;
                     break;
                 }
+                batch.settle(run.memory())?;
+            }
+            // Until the client has taken large values they are also in what is sent to it.
+            let mut sent = Charge::default();
+            if batch.is_large() {
+                sent.set(run.memory(), batch.bytes())?;
             }
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
             if planned.shows_rows() {
@@ -194,6 +200,11 @@ impl Session {
 }
 
 impl Execution {
+    /// What it holds.
+    pub(super) fn memory(&self) -> Rc<Memory> {
+        self.shared.budget.memory().clone()
+    }
+
     /// Whether all rows were handed over. One that has handed over as many as were wanted may not
     /// know yet that there are no more.
     pub(super) fn is_over(&self) -> bool {

@@ -117,7 +117,7 @@ impl Session {
             true => SharedRows::timed(self.budget()),
             false => SharedRows::new(self.budget()),
         };
-        let key_changes = KeyChanges::new(catalog);
+        let key_changes = KeyChanges::new(catalog, &shared.budget);
         let execution = async {
             let run = self.run_within(
                 transaction,

@@ -192,7 +192,7 @@ impl Session {
             }
         };
         let transaction = self.open_transaction()?;
-        let changes = KeyChanges::new(&planned.catalog);
+        let changes = KeyChanges::new(&planned.catalog, &self.budget());
         let present = transaction.read_present().map_err(from_engine)?;
         let none = no_parameters();
         let found = self.carry_out(&planned, &none, &present, &changes).await?;

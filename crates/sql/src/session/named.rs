@@ -191,7 +191,7 @@ impl Session {
         no_parameters.push([]);
         let environment = self.during(&catalog);
         let shared = SharedRows::new(self.budget());
-        let key_changes = KeyChanges::new(&catalog);
+        let key_changes = KeyChanges::new(&catalog, &shared.budget);
         let run = self.run_within(
             transaction,
             &environment,

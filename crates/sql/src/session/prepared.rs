@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     catalog::ObjectId,
+    execute::Budget,
     parse::{self, Source, command::Command, shape::Literal},
     rows::Rows,
 };
@@ -318,6 +319,7 @@ impl Session {
         let mut kept = Kept {
             inner: sink,
             rows: rows_max.map(|_| Rows::new(prepared.fields.as_ref().map_or(0, Vec::len))),
+            budget: self.budget(),
             tag: None,
         };
         self.run_prepared(prepared, &portal.parameters, &mut kept)
@@ -457,6 +459,8 @@ impl Session {
 struct Kept<'s, S> {
     inner: &'s mut S,
     rows: Option<Rows>,
+    /// For these rows.
+    budget: Budget,
     tag: Option<Tag>,
 }
 
@@ -469,7 +473,7 @@ impl<S: Sink> Sink for Kept<'_, S> {
         match &mut self.rows {
             Some(rows) => {
                 rows.push(row.values.iter().copied());
-                Ok(())
+                rows.settle(self.budget.memory())
             }
             None => self.inner.row(row),
         }

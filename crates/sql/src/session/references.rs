@@ -98,7 +98,7 @@ impl Session {
     pub(super) async fn keep_deferred(&self, constraints: Option<&[ObjectId]>) -> Result<()> {
         while let Some(check) = self.deferred.next(constraints) {
             let catalog = self.changes.catalog();
-            let changes = KeyChanges::new(&catalog);
+            let changes = KeyChanges::new(&catalog, &self.budget());
             self.keep_reference(&check.noted, &changes).await?;
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! Such a query sees what there was when it was opened. What others commit is hidden from it by its
 //! snapshot (`execution.rs`); what its own transaction writes is not, since that is in no snapshot.
 //! So before a statement writes, all that suspended queries have still to give is computed and kept
-//! ([`Session::settle`]). Nothing bounds the memory for that.
+//! ([`Session::settle`]). It is charged to the query's own budget.
 //!
 //! A query that locks rows must not lock those that nobody has asked for yet. Its rows are read and
 //! kept, and each is locked when it is handed over, as it is by then
@@ -21,7 +21,7 @@ use std::{
     rc::{Rc, Weak},
 };
 
-use types::{Result, SqlError, SqlState};
+use types::{Memory, Result, SqlError, SqlState};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
@@ -55,6 +55,8 @@ pub(super) struct Suspended {
     name: Box<str>,
     /// Not while it runs, and not after it has failed.
     query: RefCell<Option<Box<Query>>>,
+    /// What its execution, and rows that were computed early, are charged to.
+    memory: Rc<Memory>,
     /// How many savepoints were open when it was opened.
     depth: Cell<usize>,
 }
@@ -71,6 +73,11 @@ impl Rest {
 impl Suspended {
     pub(super) fn depth(&self) -> usize {
         self.depth.get()
+    }
+
+    /// What rows that are computed early are charged to.
+    pub(super) fn memory(&self) -> &Rc<Memory> {
+        &self.memory
     }
 
     /// It cannot be run on.
@@ -119,14 +126,17 @@ impl Session {
         planned: &Rc<Planned>,
         parameters: Rc<Rows>,
     ) -> Result<Rc<Suspended>> {
+        let execution = Execution::new(planned, self.budget())?;
+        let memory = execution.memory();
         let query = Query {
-            execution: Execution::new(planned, self.budget())?,
+            execution,
             parameters,
             rest: None,
         };
         let suspended = Rc::new(Suspended {
             name: name.into(),
             query: RefCell::new(Some(Box::new(query))),
+            memory,
             depth: Cell::new(self.block.depth()),
         });
         let all = &mut self.suspended.0;
@@ -237,7 +247,7 @@ impl Session {
     async fn settle_query(&self, query: &mut Query) -> Result<()> {
         let execution = &mut query.execution;
         let mut rest = Rest::new(Rows::new(execution.fields().len()));
-        let mut kept = Kept(&mut rest.rows);
+        let mut kept = Kept(&mut rest.rows, execution.memory());
         let running = self.run_on(execution, &query.parameters, Wanted::Settled, &mut kept);
         match running.await {
             // It has settled by itself.
@@ -259,8 +269,8 @@ fn is_of_values(error: &SqlError) -> bool {
         .any(|class| state.code().starts_with(class))
 }
 
-/// Keeps rows.
-pub(super) struct Kept<'r>(pub(super) &'r mut Rows);
+/// Keeps rows, charged to a statement.
+pub(super) struct Kept<'r>(pub(super) &'r mut Rows, pub(super) Rc<Memory>);
 
 impl Sink for Kept<'_> {
     fn fields(&mut self, _: &[Field]) -> Result<()> {
@@ -269,7 +279,7 @@ impl Sink for Kept<'_> {
 
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
         self.0.push(row.values.iter().copied());
-        Ok(())
+        self.0.settle(&self.1)
     }
 
     fn complete(&mut self, _: Tag) -> Result<()> {
