@@ -9,7 +9,7 @@ mod bed;
 
 use bed::Bed;
 
-const MEMORY: usize = 64 << 20;
+const MEMORY: usize = 32 << 20;
 
 const TABLES: &str = "
     create table item (id int primary key, kind int, name text);
@@ -116,9 +116,9 @@ fn a_statement_that_keeps_too_much_ends_and_gives_everything_back() {
 fn the_limit_and_the_share_are_told_and_the_share_can_be_set() {
     let mut bed = Bed::with_memory(MEMORY);
     let shown = |bed: &mut Bed, text: &str| bed.run(text).map(|answer| answer.rows);
-    assert_eq!(shown(&mut bed, "show weft.memory").unwrap(), [["64MB"]]);
+    assert_eq!(shown(&mut bed, "show weft.memory").unwrap(), [["32MB"]]);
     let share = "show weft.statement_memory";
-    assert_eq!(shown(&mut bed, share).unwrap(), [["16MB"]]);
+    assert_eq!(shown(&mut bed, share).unwrap(), [["8MB"]]);
     bed.run("set weft.statement_memory = '2MB'").unwrap();
     assert_eq!(shown(&mut bed, share).unwrap(), [["2MB"]]);
     let error = bed.run(HUNGRY[0]).unwrap_err();
@@ -127,14 +127,14 @@ fn the_limit_and_the_share_are_told_and_the_share_can_be_set() {
         detail.ends_with("a statement may hold 2048 KiB."),
         "{detail}"
     );
-    for (value, state) in [("'65MB'", "22023"), ("'much'", "22023")] {
+    for (value, state) in [("'33MB'", "22023"), ("'much'", "22023")] {
         let error = bed.run(&format!("set weft.statement_memory = {value}"));
         assert_eq!(error.unwrap_err().state().code(), state, "{value}");
     }
     let error = bed.run("set weft.memory = '1GB'").unwrap_err();
     assert_eq!(error.state().code(), "55P02");
     bed.run("reset weft.statement_memory").unwrap();
-    assert_eq!(shown(&mut bed, share).unwrap(), [["16MB"]]);
+    assert_eq!(shown(&mut bed, share).unwrap(), [["8MB"]]);
 }
 
 /// A row that does not end was kept up to a gigabyte.
@@ -167,7 +167,7 @@ fn a_hungry_neighbour_leaves_room_for_modest_statements_and_for_writes() {
         "select count(*) from (select a.id from item a, part b where b.i < 10 order by b.i) s";
     let hungry: Vec<_> = (0..4).map(|_| bed.client()).collect();
     for client in &hungry {
-        bed.run_in(client, "set weft.statement_memory = '64MB'")
+        bed.run_in(client, "set weft.statement_memory = '32MB'")
             .unwrap();
         let declared =
             "begin; declare c cursor for select a.id, b.id from item a, item b order by a.id";

@@ -166,11 +166,30 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
     }
 
     /// Hands the values of each key out, with the key's place in `keys`, in any order.
-    pub fn find_all(&self, interleaver: &mut Interleaver, keys: &[K], found: impl FnMut(usize, V)) {
+    pub fn find_all(
+        &self,
+        interleaver: &mut Interleaver,
+        keys: &[K],
+        mut found: impl FnMut(usize, V),
+    ) {
+        self.find_while(interleaver, keys, |place, value| {
+            found(place, value);
+            true
+        });
+    }
+
+    /// Hands values out as [`ChainedTable::find_all`], until `found` says that it takes no more.
+    pub fn find_while(
+        &self,
+        interleaver: &mut Interleaver,
+        keys: &[K],
+        found: impl FnMut(usize, V) -> bool,
+    ) {
         let all = All {
             table: self,
             keys,
             found: RefCell::new(found),
+            is_over: Cell::new(false),
         };
         let places: Vec<usize> = (0..keys.len()).collect();
         let execution = interleaver.choose(self, keys);
@@ -245,20 +264,22 @@ struct All<'t, K, V, F> {
     table: &'t ChainedTable<K, V>,
     keys: &'t [K],
     found: RefCell<F>,
+    /// No more values are taken.
+    is_over: Cell<bool>,
 }
 
-impl<K: Key, V: Copy, F: FnMut(usize, V)> Lookup<usize> for All<'_, K, V, F> {
+impl<K: Key, V: Copy, F: FnMut(usize, V) -> bool> Lookup<usize> for All<'_, K, V, F> {
     type Found = ();
 
     #[inline(always)]
     async fn look_up<P: Policy>(&self, place: usize) {
         let (table, key) = (self.table, self.keys[place]);
         let mut next = walk!(P, table, key);
-        while next != NONE {
+        while next != NONE && !self.is_over.get() {
             let entry = table.entry(next);
             P::touch(ENTRY, entry, size_of::<Entry<K, V>>()).await;
-            if entry.key == key {
-                (self.found.borrow_mut())(place, entry.value);
+            if entry.key == key && !(self.found.borrow_mut())(place, entry.value) {
+                self.is_over.set(true);
             }
             next = entry.next;
         }

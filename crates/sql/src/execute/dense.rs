@@ -71,8 +71,8 @@ impl Dense {
     }
 
     /// Appends for each key, which comes with a number of the caller's, that number and the row's,
-    /// in the order of the keys and of the rows.
-    pub(super) fn find(&self, keys: &[(u32, i64)], found: &mut Vec<(u32, u32)>) {
+    /// in the order of the keys and of the rows. Ends early once more than `most` are found.
+    pub(super) fn find(&self, keys: &[(u32, i64)], most: usize, found: &mut Vec<(u32, u32)>) {
         if self.heads.len() > CACHED_PLACES {
             for (_, key) in keys {
                 if let Some(head) = self.heads.get(self.place(*key)) {
@@ -85,7 +85,7 @@ impl Dense {
                 Some(head) => *head,
                 None => NO_ROW,
             };
-            while number != NO_ROW {
+            while number != NO_ROW && found.len() <= most {
                 found.push((*caller, number));
                 number = match self.next.get(number as usize) {
                     Some(next) => *next,
@@ -111,7 +111,7 @@ mod tests {
     fn found(dense: &Dense, keys: &[i64]) -> Vec<(u32, u32)> {
         let keys: Vec<(u32, i64)> = (0..).zip(keys.iter().copied()).collect();
         let mut found = Vec::new();
-        dense.find(&keys, &mut found);
+        dense.find(&keys, usize::MAX, &mut found);
         found
     }
 

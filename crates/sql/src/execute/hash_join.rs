@@ -16,6 +16,9 @@ use crate::{
     rows::{NO_ROW, Rows},
 };
 
+/// Candidates that are kept for several rows of the probe side; a single row may have more.
+const CANDIDATES_MAX: usize = 64 * 1024;
+
 pub(super) struct HashJoining<'p> {
     join: &'p HashJoin,
     /// The probe's key, if it is one column.
@@ -124,38 +127,21 @@ impl<'p> HashJoining<'p> {
     }
 
     /// Finds the partners of some rows of the probe side; how many there were beyond one for each.
-    /// Where rows have many, few are looked up at once.
+    /// Where rows have many, few are looked up at once: of several no more than [`CANDIDATES_MAX`]
+    /// candidates are kept.
     fn look_up(&mut self, run: &Run<'_>) -> Result<usize> {
-        self.scratch.reset();
-        self.candidates.clear();
-        let mut machine = run.machine(&self.scratch);
-        let batch = &self.probe.batch;
         let first = self.probe.taken;
-        let rows = first..batch.len().min(first.saturating_add(self.slice));
-        match (self.partners.dense(), &self.join.probe_keys[..]) {
-            (Some(dense), [program]) => {
-                self.keys.clear();
-                for at in rows.clone() {
-                    let row = batch.row(at);
-                    let key = match self.probe_column {
-                        Some(column) => integer_of(row[column]),
-                        None => integer_of(program.run(&mut machine, row)?),
-                    };
-                    if let Some(key) = key {
-                        self.keys.push((at as u32, key));
-                    }
-                }
-                dense.find(&self.keys, &mut self.candidates);
-                self.partners.prefetch(&self.candidates);
+        let mut rows = first..self.probe.batch.len().min(first.saturating_add(self.slice));
+        loop {
+            let most = match rows.len() {
+                0 | 1 => usize::MAX,
+                _ => CANDIDATES_MAX,
+            };
+            self.candidates_for(rows.clone(), most, run)?;
+            if self.candidates.len() <= most {
+                break;
             }
-            _ => equal(
-                &self.join.probe_keys,
-                batch,
-                rows.clone(),
-                &mut self.partners,
-                &mut machine,
-                &mut self.candidates,
-            )?,
+            rows.end = first + rows.len().div_ceil(8);
         }
         let found = self.candidates.len();
         self.pair(rows.clone(), run)?;
@@ -165,6 +151,40 @@ impl<'p> HashJoining<'p> {
         self.probe.taken = rows.end;
         self.slice = slice(rows.len(), found);
         Ok(found.saturating_sub(rows.len()))
+    }
+
+    /// Finds the candidates of some rows of the probe side: all, or more than `most`.
+    fn candidates_for(&mut self, rows: Range<usize>, most: usize, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        self.candidates.clear();
+        let mut machine = run.machine(&self.scratch);
+        let batch = &self.probe.batch;
+        match (self.partners.dense(), &self.join.probe_keys[..]) {
+            (Some(dense), [program]) => {
+                self.keys.clear();
+                for at in rows {
+                    let row = batch.row(at);
+                    let key = match self.probe_column {
+                        Some(column) => integer_of(row[column]),
+                        None => integer_of(program.run(&mut machine, row)?),
+                    };
+                    if let Some(key) = key {
+                        self.keys.push((at as u32, key));
+                    }
+                }
+                dense.find(&self.keys, most, &mut self.candidates);
+                self.partners.prefetch(&self.candidates);
+                Ok(())
+            }
+            _ => equal(
+                &self.join.probe_keys,
+                batch,
+                rows,
+                &mut self.partners,
+                &mut machine,
+                (most, &mut self.candidates),
+            ),
+        }
     }
 
     /// Tells the pairs among the candidates for these rows.
@@ -212,14 +232,15 @@ impl<'p> HashJoining<'p> {
     }
 }
 
-/// Appends which of these rows of a batch have keys that are equal to those of which partners, in order.
+/// Appends which of these rows of a batch have keys that are equal to those of which partners, in
+/// order; ends early once there are more than `most` candidates.
 fn equal<'a>(
     programs: &'a [Program],
     batch: &'a Rows,
     looked_up: Range<usize>,
     partners: &mut Partners,
     machine: &mut Machine<'a>,
-    candidates: &mut Vec<(u32, u32)>,
+    (most, candidates): (usize, &mut Vec<(u32, u32)>),
 ) -> Result<()> {
     let width = programs.len();
     let mut keys = Vec::with_capacity(looked_up.len() * width);
@@ -236,9 +257,13 @@ fn equal<'a>(
             rows.push(at as u32);
         }
     }
-    partners.find(&hashes, |place, number| {
-        candidates.push((rows[place], number))
+    partners.find_while(&hashes, |place, number| {
+        candidates.push((rows[place], number));
+        candidates.len() <= most
     });
+    if candidates.len() > most {
+        return Ok(());
+    }
     partners.prefetch(candidates);
     candidates.retain(|(at, number)| {
         let first = (*at as usize - looked_up.start) * width;

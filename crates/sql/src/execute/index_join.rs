@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow, Range};
 use types::{Charge, Result, Scratch};
 
 use super::{
-    Input, Operator, Run, Step,
+    Input, Operator, ROWS_PER_TURN, Run, Step,
     errors::of_engine,
     pairs::{Pairs, Sides, slice},
     scan::{Reader, index_of},
@@ -66,7 +66,7 @@ impl<'p> IndexJoining<'p> {
         self.found.clear();
         let first = self.outer.taken;
         let until = self.outer.batch.len().min(first.saturating_add(self.slice));
-        let rows = first..until;
+        let mut rows = first..until;
         let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(rows.len());
         match &self.join.scan.access {
             Access::Key(range) if range.is_point => {
@@ -74,11 +74,13 @@ impl<'p> IndexJoining<'p> {
                     .await?
             }
             Access::Key(range) => {
-                self.ranges(range, None, rows.clone(), run, &mut candidates)
+                rows.end = self
+                    .ranges(range, None, rows.clone(), run, &mut candidates)
                     .await?
             }
             Access::Index { index, range } => {
-                self.ranges(range, Some(*index), rows.clone(), run, &mut candidates)
+                rows.end = self
+                    .ranges(range, Some(*index), rows.clone(), run, &mut candidates)
                     .await?
             }
             Access::Full => {}
@@ -89,7 +91,7 @@ impl<'p> IndexJoining<'p> {
         self.found.settle(run.memory())?;
         let pairs = candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
         self.charge.set(run.memory(), pairs)?;
-        self.outer.taken = until;
+        self.outer.taken = rows.end;
         self.slice = slice(rows.len(), found);
         run.pause(found.saturating_sub(rows.len())).await;
         Ok(())
@@ -148,7 +150,8 @@ impl<'p> IndexJoining<'p> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Any number of records for each row.
+    /// Any number of records for each row, until there are enough; the first row that was not looked
+    /// up.
     async fn ranges(
         &mut self,
         range: &KeyRange,
@@ -156,10 +159,13 @@ impl<'p> IndexJoining<'p> {
         outer: Range<usize>,
         run: &Run<'_>,
         candidates: &mut Vec<(u32, u32)>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let scan = &self.join.scan;
         let mut reader = Reader::new(scan, run, &self.scratch)?;
-        for at in outer {
+        for at in outer.clone() {
+            if self.found.len() >= ROWS_PER_TURN || self.found.is_large() {
+                return Ok(at);
+            }
             let keys = range.keys(&mut run.machine(&self.scratch), self.outer.batch.row(at))?;
             let Some(keys) = keys else {
                 continue;
@@ -204,8 +210,9 @@ impl<'p> IndexJoining<'p> {
             if let Some(error) = failure {
                 return Err(error);
             }
+            self.found.settle(run.memory())?;
         }
-        Ok(())
+        Ok(outer.end)
     }
 
     /// Tells the pairs among the candidates for these rows.

@@ -158,6 +158,13 @@ impl Partners {
         }
     }
 
+    /// Finds as [`Partners::find`], until `found` says that it takes no more.
+    pub(super) fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
+        if !self.table.is_empty() {
+            self.table.find_while(&mut self.interleaver, hashes, found);
+        }
+    }
+
     /// Begins to bring the rows of these pairs into the cache: they are about to be compared or
     /// copied.
     pub(super) fn prefetch(&self, pairs: &[(u32, u32)]) {
