@@ -176,10 +176,12 @@ pub(super) fn boolean_text<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Valu
     }
 }
 
-/// `"char"`: the first byte of a text, or a small number.
-pub(super) fn char<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
+/// `"char"`: the first byte of a text, or that of `\377`; or a small number.
+pub(super) fn char<'a>(context: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     Ok(Value::Char(match value {
-        Value::Text(text) => text.bytes().next().unwrap_or(0),
+        Value::Text(text) => {
+            return types::text::read(text, types::Scalar::Char.into(), &context.types(), context.scratch);
+        }
         Value::Int4(value) => i8::try_from(value).map_err(|_| out_of_range("\"char\""))? as u8,
         _ => return Err(impossible()),
     }))

@@ -128,11 +128,11 @@ fn parse(text: &str) -> Result<Pattern> {
                     'L' | 'l' => pattern.pieces.push(Piece::Plain(' ')),
                     '"' => {
                         let quoted = &rest[1..];
-                        let end = quoted.find('"').unwrap_or(quoted.len());
-                        pattern
-                            .pieces
-                            .extend(quoted[..end].chars().map(Piece::Plain));
-                        length = (end + 2).min(rest.len());
+                        length = 1 + unquoted(quoted, &mut pattern.pieces);
+                    }
+                    '\\' if two == "\\\"" => {
+                        pattern.pieces.push(Piece::Plain('"'));
+                        length = 2;
                     }
                     plain => pattern.pieces.push(Piece::Plain(plain)),
                 }
@@ -141,6 +141,20 @@ fn parse(text: &str) -> Result<Pattern> {
         rest = &rest[length..];
     }
     Ok(pattern)
+}
+
+/// Adds quoted text, in which a backslash makes the next character plain, and says how many bytes it
+/// has with the quote that ends it.
+fn unquoted(text: &str, pieces: &mut Vec<Piece>) -> usize {
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => break,
+            '\\' => pieces.extend(characters.next().map(Piece::Plain)),
+            plain => pieces.push(Piece::Plain(plain)),
+        }
+    }
+    text.len() - characters.as_str().len()
 }
 
 fn is_digit(piece: &Piece) -> bool {
@@ -154,10 +168,7 @@ struct Digits {
     negative: bool,
 }
 
-fn digits(number: Numeric<'_>) -> Digits {
-    let mut text = Vec::new();
-    number.write_text(&mut text);
-    let text = String::from_utf8_lossy(&text).into_owned();
+fn digits(text: &str) -> Digits {
     let negative = text.starts_with('-');
     let text = text.trim_start_matches('-');
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -191,18 +202,51 @@ fn to_char<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
             .filter(|piece| is_digit(piece))
             .count()
     });
-    let shifted = match pattern.shift {
-        0 => number,
-        shift => number.multiply(
-            Numeric::from_i128(10i128.pow(shift.min(30)), 0, context.scratch)?,
-            context.scratch,
-        )?,
+    let text = match arguments[0] {
+        Value::Float4(value) => {
+            let value = (f64::from(value) * 10f64.powi(pattern.shift as i32)) as f32;
+            float_text(value.into(), scale, f32::DIGITS as usize)
+        }
+        Value::Float8(value) => {
+            let value = value * 10f64.powi(pattern.shift as i32);
+            float_text(value, scale, f64::DIGITS as usize)
+        }
+        _ => {
+            let shifted = match pattern.shift {
+                0 => number,
+                shift => number.multiply(
+                    Numeric::from_i128(10i128.pow(shift.min(30)), 0, context.scratch)?,
+                    context.scratch,
+                )?,
+            };
+            let mut text = Vec::new();
+            shifted
+                .round(scale as i32, context.scratch)?
+                .write_text(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
     };
-    let rounded = shifted.round(scale as i32, context.scratch)?;
-    let digits = digits(rounded);
+    let digits = digits(&text);
     Ok(Value::Text(
         context.text(&written(&pattern, &digits, point)),
     ))
+}
+
+/// A float with at most so many digits behind the point, and no more digits in all than the type
+/// has for sure.
+fn float_text(value: f64, scale: usize, digits: usize) -> String {
+    if !value.is_finite() {
+        let sign = if value == f64::NEG_INFINITY { "-" } else { "" };
+        let name = if value.is_nan() { "NaN" } else { "Infinity" };
+        // Without a fraction where the name alone has more characters than the type digits.
+        let fraction = match digits.checked_sub(name.len()) {
+            Some(left) if value.is_infinite() => "#".repeat(scale.min(left)),
+            _ => String::new(),
+        };
+        return format!("{sign}{name}.{fraction}");
+    }
+    let whole = format!("{:.0}", value.abs()).len();
+    format!("{value:.*}", scale.min(digits.saturating_sub(whole)))
 }
 
 fn in_roman(pattern: &Pattern, number: Numeric<'_>, case: Case) -> String {
@@ -274,10 +318,14 @@ fn written(pattern: &Pattern, digits: &Digits, point: Option<usize>) -> String {
             other => plain(pattern, *other, digits.negative, &mut out),
         }
     }
-    if !signed {
+    // A pattern without places has no number, and no sign of it.
+    if !signed && (slots > 0 || point.is_some()) {
         out.push_str(sign);
     }
-    if let Some(point) = point {
+    // A number that has no fraction has no point either, and ends there.
+    if let Some(point) = point
+        && (overflow || !digits.fraction.is_empty())
+    {
         fraction(pattern, &pieces[point..], digits, overflow, &mut out);
     }
     if let Some(case) = pattern.ordinal
@@ -337,13 +385,12 @@ fn fraction(
             Piece::Point => out.push('.'),
             Piece::Digit(_) => {
                 if slot < shown {
-                    let digit = digits
-                        .fraction
-                        .as_bytes()
-                        .get(slot)
-                        .copied()
-                        .unwrap_or(b'0');
-                    out.push(if overflow { '#' } else { char::from(digit) });
+                    match digits.fraction.as_bytes().get(slot) {
+                        Some(_) if overflow => out.push('#'),
+                        Some(digit) => out.push(char::from(*digit)),
+                        // Nothing is written behind the last digit that a float has.
+                        None => return,
+                    }
                 }
                 slot += 1;
             }

@@ -53,7 +53,10 @@ struct Fields {
     year: i64,
     /// Before Christ.
     before: bool,
-    month: u32,
+    /// Of intervals it may be negative.
+    month: i64,
+    /// The month that Roman numerals tell, if any: of intervals counted backwards from the year's end.
+    numeral: u32,
     day: i64,
     /// Since 2000-01-01, of dates.
     days: Option<i64>,
@@ -73,7 +76,8 @@ impl Fields {
         Self {
             year: shown_year(date.year).abs(),
             before: date.year <= 0,
-            month: date.month,
+            month: date.month.into(),
+            numeral: date.month,
             day: date.day.into(),
             days: Some(days),
             century: century(date.year),
@@ -85,10 +89,19 @@ impl Fields {
 
     fn of_interval(interval: Interval) -> Self {
         let year = i64::from(interval.months / 12);
+        let month = interval.months % 12;
+        let numeral = match month {
+            0 if interval.months == 0 => 0,
+            0 if interval.months < 0 => 1,
+            0 => 12,
+            ..0 => (13 + month).unsigned_abs(),
+            _ => month.unsigned_abs(),
+        };
         Self {
             year,
             before: false,
-            month: (interval.months % 12).unsigned_abs(),
+            month: month.into(),
+            numeral,
             day: interval.days.into(),
             days: None,
             century: year / 100,
@@ -209,26 +222,23 @@ fn field(fields: &Fields, field: Field, case: Case, fill: bool) -> Result<String
             calendar(fields)?;
             dotted(if fields.before { "BC" } else { "AD" }, dots, case)
         }
-        Field::Month | Field::MonthShort | Field::MonthRoman => {
-            let Some(name) = (fields.month as usize)
-                .checked_sub(1)
-                .map(|month| MONTHS[month])
-            else {
-                return Ok(String::new());
-            };
+        Field::Month | Field::MonthShort => {
+            calendar(fields)?;
+            let name = MONTHS[(fields.month - 1) as usize];
             match field {
                 Field::Month => named(name, case, fill, 9),
-                Field::MonthShort => case.apply(&name[..3]),
-                _ => named(&roman(fields.month), case, fill, 4),
+                _ => case.apply(&name[..3]),
             }
         }
-        Field::MonthNumber => padded(fields.month.into(), 2, fill),
+        Field::MonthRoman if fields.numeral == 0 => String::new(),
+        Field::MonthRoman => named(&roman(fields.numeral), case, fill, 4),
+        Field::MonthNumber => padded_behind_sign(fields.month, 2, fill),
         Field::Day => named(DAYS[day_of_week(calendar(fields)?) as usize], case, fill, 9),
         Field::DayShort => case.apply(&DAYS[day_of_week(calendar(fields)?) as usize][..3]),
         Field::DayOfYear => match fields.days {
             Some(days) => padded(day_of_year(days), 3, fill),
             None => padded(
-                fields.day + i64::from(fields.month) * 30 + fields.year * 360,
+                fields.day + fields.month * 30 + fields.year * 360,
                 3,
                 fill,
             ),
@@ -297,8 +307,7 @@ fn format<'a>(context: &Context<'a>, fields: &Fields, pattern: &str) -> Result<O
     let mut out = String::new();
     for token in Tokens::of(pattern) {
         match token {
-            Token::Quoted(text) => out.push_str(text),
-            Token::Plain(character) => out.push(character),
+            Token::Quoted(character) | Token::Plain(character) => out.push(character),
             Token::Field {
                 field: wanted,
                 case,

@@ -64,7 +64,7 @@ impl Case {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'p> {
+pub(super) enum Token {
     Field {
         field: Field,
         case: Case,
@@ -73,8 +73,8 @@ pub(super) enum Token<'p> {
         /// With `st`, `nd`, `rd`, `th`; in capitals or not.
         ordinal: Option<Case>,
     },
-    /// Quoted text.
-    Quoted(&'p str),
+    /// A character of quoted text.
+    Quoted(char),
     /// Any other character.
     Plain(char),
 }
@@ -141,11 +141,23 @@ const FIELDS: &[(&str, Field)] = &[
 /// The pattern's parts in order.
 pub(super) struct Tokens<'p> {
     rest: &'p str,
+    /// Within quotes.
+    quoted: bool,
 }
 
 impl<'p> Tokens<'p> {
     pub(super) fn of(pattern: &'p str) -> Self {
-        Self { rest: pattern }
+        Self {
+            rest: pattern,
+            quoted: false,
+        }
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let mut characters = self.rest.chars();
+        let first = characters.next();
+        self.rest = characters.as_str();
+        first
     }
 
     fn accept(&mut self, word: &str) -> bool {
@@ -183,10 +195,18 @@ impl<'p> Tokens<'p> {
     }
 }
 
-impl<'p> Iterator for Tokens<'p> {
-    type Item = Token<'p>;
+impl Iterator for Tokens<'_> {
+    type Item = Token;
 
     fn next(&mut self) -> Option<Self::Item> {
+        while self.quoted {
+            match self.take()? {
+                '"' => self.quoted = false,
+                // A backslash makes the next character plain.
+                '\\' => return self.take().map(Token::Quoted),
+                plain => return Some(Token::Quoted(plain)),
+            }
+        }
         let mut fill = false;
         loop {
             if self.accept("FM") || self.accept("fm") {
@@ -198,11 +218,6 @@ impl<'p> Iterator for Tokens<'p> {
             {
                 break;
             }
-        }
-        if let Some(quoted) = self.rest.strip_prefix('"') {
-            let end = quoted.find('"').unwrap_or(quoted.len());
-            self.rest = quoted.get(end + 1..).unwrap_or("");
-            return Some(Token::Quoted(&quoted[..end]));
         }
         if let Some((field, case)) = self.field() {
             let ordinal = if self.accept("TH") {
@@ -219,9 +234,16 @@ impl<'p> Iterator for Tokens<'p> {
                 ordinal,
             });
         }
-        let mut characters = self.rest.chars();
-        let plain = characters.next()?;
-        self.rest = characters.as_str();
-        Some(Token::Plain(plain))
+        if self.rest.starts_with("\\\"") {
+            self.take();
+            return self.take().map(Token::Plain);
+        }
+        match self.take()? {
+            '"' => {
+                self.quoted = true;
+                self.next()
+            }
+            plain => Some(Token::Plain(plain)),
+        }
     }
 }

@@ -127,6 +127,11 @@ fn object<'a>(arguments: &[Value<'a>]) -> Result<Vec<(&'a str, Option<&'a str>)>
             .collect()
     };
     let (keys, values): (Vec<_>, Vec<_>) = if arguments.len() == 2 {
+        for position in 0..2 {
+            if take::<Array<'a>>(arguments, position)?.dimensions().count() > 1 {
+                return Err(wrong("wrong number of array subscripts"));
+            }
+        }
         let (keys, values) = (texts(0)?, texts(1)?);
         if keys.len() != values.len() {
             return Err(wrong("mismatched array dimensions"));
@@ -134,6 +139,15 @@ fn object<'a>(arguments: &[Value<'a>]) -> Result<Vec<(&'a str, Option<&'a str>)>
         (keys, values)
     } else {
         let all = texts(0)?;
+        let dimensions: Vec<u32> = take::<Array<'a>>(arguments, 0)?
+            .dimensions()
+            .map(|dimension| dimension.length as u32)
+            .collect();
+        match dimensions.as_slice() {
+            [] | [_] | [_, 2] => {}
+            [_, _] => return Err(wrong("array must have two columns")),
+            _ => return Err(wrong("wrong number of array subscripts")),
+        }
         if !all.len().is_multiple_of(2) {
             return Err(wrong("array must have even number of elements"));
         }

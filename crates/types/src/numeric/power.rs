@@ -137,17 +137,12 @@ fn integer_power(base: Finite, exponent: i32) -> Result<Finite> {
     if weight > f64::from(WHOLE_DIGITS_MAX) {
         return Err(overflow());
     }
-    if weight + 1.0 < -(DISPLAY_SCALE_MAX as f64) {
-        return Ok(Finite {
-            mantissa: Integer::ZERO,
-            scale: DISPLAY_SCALE_MAX as u32,
-        });
-    }
     // Not so many significant digits, but after the point.
     let scale = SIGNIFICANT_DIGITS_MIN
         .max(base.scale.into())
         .clamp(0, DISPLAY_SCALE_MAX) as u32;
-    if is_zero && exponent != 0 {
+    let vanishes = weight + 1.0 < -f64::from(scale);
+    if vanishes || is_zero && exponent != 0 {
         return Ok(Finite {
             mantissa: Integer::ZERO,
             scale,

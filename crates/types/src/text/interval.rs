@@ -6,6 +6,8 @@ mod iso;
 mod sums;
 mod units;
 
+use std::borrow::Cow;
+
 use super::{
     is_blank,
     moment::{Failure, read_clock, write_clock},
@@ -19,9 +21,26 @@ pub(super) fn read(text: &str, fields: Option<IntervalFields>) -> crate::Result<
     let trimmed = text.trim_matches(is_blank);
     let read = match trimmed.strip_prefix('P') {
         Some(rest) => iso::read(rest),
-        None => read_verbose(trimmed, fields),
+        None => read_verbose(&with_signs_joined(trimmed), fields),
     };
     read.map_err(|failure| failure.error("interval", text))
+}
+
+/// The text without the blanks between a sign and its number: `1 month - 1 second`.
+fn with_signs_joined(text: &str) -> Cow<'_, str> {
+    let is_sign = |character: char| matches!(character, '+' | '-');
+    if !text.contains(is_sign) {
+        return Cow::Borrowed(text);
+    }
+    let mut joined = String::with_capacity(text.len());
+    for piece in text.split_inclusive(is_sign) {
+        joined.push_str(if joined.ends_with(is_sign) {
+            piece.trim_start_matches(is_blank)
+        } else {
+            piece
+        });
+    }
+    Cow::Owned(joined)
 }
 
 /// A piece of PostgreSQL's or SQL's form.
@@ -105,7 +124,8 @@ fn read_verbose(text: &str, fields: Option<IntervalFields>) -> Result<Interval, 
     let tokens = tokens(text)?;
     let mut sums = Sums::default();
     let mut seen = Units::default();
-    let mut pending = Some(bare_unit(fields));
+    // The unit of the numbers before: a number without one has that of the number behind it.
+    let mut unit_before = bare_unit(fields);
     let mut ago = false;
     let mut has_field = false;
     for token in tokens.iter().rev() {
@@ -113,11 +133,10 @@ fn read_verbose(text: &str, fields: Option<IntervalFields>) -> Result<Interval, 
             Token::Word(word) if word.eq_ignore_ascii_case("ago") => {
                 ago = true;
             }
-            Token::Word(word) => pending = Some(unit(word).ok_or(Failure::Syntax)?),
+            Token::Word(word) => unit_before = unit(word).ok_or(Failure::Syntax)?,
             Token::Number(number) => {
-                let unit = pending.take().unwrap_or(Unit::Second);
-                sums.add(number, unit)?;
-                seen.see(unit.fields(number.contains('.')))?;
+                sums.add(number, unit_before)?;
+                seen.see(unit_before.fields(number.contains('.')))?;
                 has_field = true;
             }
             Token::Time(time) => {
@@ -137,13 +156,13 @@ fn read_verbose(text: &str, fields: Option<IntervalFields>) -> Result<Interval, 
                     sums.add_microseconds(read_time(time)?)?;
                 }
                 // A number before a time is days.
-                pending = Some(Unit::Day);
+                unit_before = Unit::Day;
                 has_field = true;
             }
             Token::YearMonth(text) => {
                 sums.add_year_month(text)?;
                 seen.see(&[Unit::Month])?;
-                pending = None;
+                unit_before = Unit::Month;
                 has_field = true;
             }
         }

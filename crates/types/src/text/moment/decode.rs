@@ -97,6 +97,10 @@ impl Decoder<'_, '_> {
                     self.date.separated(text)?;
                     let order = self.context.settings.date_order;
                     self.date.separated_numbers(text, order)?;
+                    // Parts that are written together are all of a date: not `1999-08-Jan`.
+                    if !self.date.is_complete() {
+                        return Err(Failure::Syntax);
+                    }
                 }
                 Token::Time(text) => self.set_time(read_clock(text, HOURS_PER_DAY)? as i64)?,
                 Token::Offset(text) => {
