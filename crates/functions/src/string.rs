@@ -39,12 +39,25 @@ pub(crate) use concat::OPERATORS;
 pub(crate) use quote::write_literal;
 pub use quote::{quoted_identifier, quoted_literal, write_identifier};
 
-/// What a value may have at most, as in PostgreSQL: a gigabyte.
-const BYTES_MAX: usize = 1 << 30;
+/// What a value may have at most, as in PostgreSQL: a gigabyte, less the header that it has there.
+const BYTES_MAX: usize = (1 << 30) - 1 - 4;
+
+/// Adds a text again and again, by the kilobyte where it is shorter.
+pub(crate) fn push_repeated(out: &mut bumpalo::collections::String<'_>, text: &str, times: usize) {
+    const PIECE_BYTES: usize = 1024;
+    let together = (PIECE_BYTES / text.len().max(1)).clamp(1, times.max(1));
+    let piece = text.repeat(together);
+    for _ in 0..times / together {
+        out.push_str(&piece);
+    }
+    for _ in 0..times % together {
+        out.push_str(text);
+    }
+}
 
 /// 54000, before anything is made that is too long.
 pub(crate) fn check_length(bytes: usize) -> Result<()> {
-    if bytes >= BYTES_MAX {
+    if bytes > BYTES_MAX {
         return Err(SqlError::new(
             SqlState::PROGRAM_LIMIT_EXCEEDED,
             "requested length too large",

@@ -180,7 +180,12 @@ pub(super) fn boolean_text<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Valu
 pub(super) fn char<'a>(context: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     Ok(Value::Char(match value {
         Value::Text(text) => {
-            return types::text::read(text, types::Scalar::Char.into(), &context.types(), context.scratch);
+            return types::text::read(
+                text,
+                types::Scalar::Char.into(),
+                &context.types(),
+                context.scratch,
+            );
         }
         Value::Int4(value) => i8::try_from(value).map_err(|_| out_of_range("\"char\""))? as u8,
         _ => return Err(impossible()),

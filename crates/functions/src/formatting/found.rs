@@ -164,7 +164,9 @@ impl Found {
                 }
             }
         }
-        let number = u32::try_from(month).ok().filter(|month| (1..=12).contains(month));
+        let number = u32::try_from(month)
+            .ok()
+            .filter(|month| (1..=12).contains(month));
         let month = number.ok_or_else(wrong)?;
         let last = match found_year.is_some() && has_month && has_day {
             true => days_in_month(year, month),

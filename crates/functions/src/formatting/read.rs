@@ -1,9 +1,6 @@
 //! `to_date`, `to_timestamp`, `to_number`: text by a pattern.
 
-use types::{
-    Numeric, Result, SqlError, SqlState,
-    datetime::MICROSECONDS_PER_DAY,
-};
+use types::{Numeric, Result, SqlError, SqlState, datetime::MICROSECONDS_PER_DAY};
 
 use super::{
     found::{Convention, Found, guessed, out_of_range},
@@ -74,9 +71,11 @@ impl Reader<'_> {
         if let Width::Exactly(wanted) = width
             && length < wanted
         {
-            return Err(invalid(format!("invalid value \"{text}\" for \"{what}\"")).detail(
-                format!("Field requires {wanted} characters, but only {length} could be parsed."),
-            ));
+            return Err(
+                invalid(format!("invalid value \"{text}\" for \"{what}\"")).detail(format!(
+                    "Field requires {wanted} characters, but only {length} could be parsed."
+                )),
+            );
         }
         let number = text[blanks..length].parse::<i32>().map_err(|_| {
             let message = format!("value for \"{what}\" in source string is out of range");
@@ -150,9 +149,8 @@ fn agree(field: Field, found: &mut Found) -> Result<()> {
     };
     if *found.convention.get_or_insert(convention) != convention {
         let message = "invalid combination of date conventions".to_owned();
-        return Err(invalid(message).hint(
-            "Do not mix Gregorian and ISO week date conventions in a formatting template.",
-        ));
+        return Err(invalid(message)
+            .hint("Do not mix Gregorian and ISO week date conventions in a formatting template."));
     }
     Ok(())
 }
@@ -226,9 +224,10 @@ fn read_field(
         }
         Field::YearWithComma => {
             let (thousands, _) = reader.number(Width::Any, "Y,YYY")?;
-            reader.rest = reader.rest.strip_prefix(',').ok_or_else(|| {
-                invalid("invalid input string for \"Y,YYY\"".to_owned())
-            })?;
+            reader.rest = reader
+                .rest
+                .strip_prefix(',')
+                .ok_or_else(|| invalid("invalid input string for \"Y,YYY\"".to_owned()))?;
             let (year, _) = reader.number(Width::Any, "Y,YYY")?;
             set(&mut found.year, thousands * 1000 + year, "Y,YYY")?;
             found.year_digits = 4;
@@ -349,8 +348,7 @@ fn read(text: &str, pattern: &str) -> Result<Found> {
                 ordinal,
                 ..
             } => {
-                let alone =
-                    *fill || ordinal.is_some() || ends_number(tokens.get(position + 1));
+                let alone = *fill || ordinal.is_some() || ends_number(tokens.get(position + 1));
                 let before = &text[..text.len() - reader.rest.len()];
                 let swallowed_minus = surplus > 0 && before.ends_with('-');
                 read_field(&mut reader, *field, alone, swallowed_minus, &mut found)?;
@@ -414,7 +412,10 @@ fn to_number<'a>(context: &Context<'a>, text: &str, pattern: &str) -> Result<Opt
     }
     let upper = pattern.to_ascii_uppercase();
     if upper.matches(['.', 'D']).count() > 1 {
-        return Err(SqlError::new(SqlState::SYNTAX_ERROR, "multiple decimal points"));
+        return Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            "multiple decimal points",
+        ));
     }
     let places = |text: &str| {
         let digits = text.bytes().filter(|byte| matches!(byte, b'9' | b'0'));

@@ -237,11 +237,7 @@ fn field(fields: &Fields, field: Field, case: Case, fill: bool) -> Result<String
         Field::DayShort => case.apply(&DAYS[day_of_week(calendar(fields)?) as usize][..3]),
         Field::DayOfYear => match fields.days {
             Some(days) => padded(day_of_year(days), 3, fill),
-            None => padded(
-                fields.day + fields.month * 30 + fields.year * 360,
-                3,
-                fill,
-            ),
+            None => padded(fields.day + fields.month * 30 + fields.year * 360, 3, fill),
         },
         Field::IsoDayOfYear => {
             let days = calendar(fields)?;

@@ -29,6 +29,10 @@ use crate::Context;
 const KEPT: usize = 32;
 /// Bytes that a compiled pattern may have.
 const BYTES_MAX: usize = 16 << 20;
+/// Bytes that `regex` may look at to find matches in one text, some tenths of a second's work: each
+/// search may look at all that is left of the text, though it finds a match at once. Beyond it the
+/// automaton tells where matches begin, all at once.
+const SEARCHED_MAX: usize = 200 << 20;
 
 /// A compiled pattern.
 pub(crate) struct Pattern {
@@ -95,6 +99,7 @@ impl Pattern {
             text,
             scan: None,
             starts: None,
+            searched: 0,
         }
     }
 }
@@ -125,8 +130,10 @@ pub(crate) struct Matcher<'t> {
     pattern: Rc<Pattern>,
     text: &'t str,
     scan: Option<Scan<'t>>,
-    /// Where matches begin, of patterns with lookaround constraints.
+    /// Where matches begin, if the automaton tells.
     starts: Option<Positions>,
+    /// Bytes that searches may have looked at.
+    searched: usize,
 }
 
 impl<'t> Matcher<'t> {
@@ -137,7 +144,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Where the first match from a position on begins, in a pattern that `regex` does not know.
+    /// Where the first match from a position on begins, by the automaton.
     fn start(&mut self, from: usize) -> Result<Option<usize>> {
         if self.starts.is_none() {
             let end = self.text.len();
@@ -156,15 +163,19 @@ impl<'t> Matcher<'t> {
     /// # Errors
     /// 54000 if that takes too many steps, 2201B if the pattern is too large for it.
     pub(crate) fn find(&mut self, from: usize) -> Result<Option<Piece>> {
+        let is_short = self.searched < SEARCHED_MAX;
         let begin = match &self.pattern.regex {
-            Some(regex) => match regex.find_at(self.text, from) {
-                Some(found) if self.pattern.simple => {
-                    return Ok(Some((found.start(), found.end())));
+            Some(regex) if is_short => {
+                self.searched += self.text.len() - from;
+                match regex.find_at(self.text, from) {
+                    Some(found) if self.pattern.simple => {
+                        return Ok(Some((found.start(), found.end())));
+                    }
+                    Some(found) => found.start(),
+                    None => return Ok(None),
                 }
-                Some(found) => found.start(),
-                None => return Ok(None),
-            },
-            None => match self.start(from)? {
+            }
+            _ => match self.start(from)? {
                 Some(begin) => begin,
                 None => return Ok(None),
             },

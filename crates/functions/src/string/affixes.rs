@@ -2,50 +2,49 @@
 
 use types::Result;
 
-use super::{byte_of, characters};
+use super::{byte_of, characters, push_repeated};
 use crate::{
     Context,
     function::{BPCHAR, Function, INT4, TEXT, entry},
 };
 
-/// The filling that brings a text to `length` characters, or the text cut to it.
-fn padding<'a, 't>(
+/// A text brought to `length` characters by a filling before or behind it, or cut to them.
+fn padded<'a>(
     context: &Context<'a>,
-    text: &'t str,
+    text: &str,
     length: i32,
     fill: &str,
-) -> Result<(&'t str, &'a str)> {
+    before: bool,
+) -> Result<&'a str> {
     let length = usize::try_from(length).unwrap_or(0);
     let present = characters(text);
     if present >= length || fill.is_empty() {
-        return Ok((&text[..byte_of(text, length)], ""));
+        return Ok(context.text(&text[..byte_of(text, length)]));
     }
-    let missing = length - present;
-    let widest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
-    // The padding, and the whole.
-    let bytes = missing.saturating_mul(widest);
-    context.make_room(bytes.saturating_mul(2).saturating_add(text.len()))?;
-    let mut padding = bumpalo::collections::String::new_in(context.scratch);
-    padding.extend(fill.chars().cycle().take(missing));
-    Ok((text, padding.into_bump_str()))
+    let (missing, step) = (length - present, characters(fill));
+    let whole = missing / step;
+    let rest = &fill[..byte_of(fill, missing % step)];
+    let bytes = fill.len().saturating_mul(whole).saturating_add(rest.len());
+    let bytes = bytes.saturating_add(text.len());
+    context.make_room(bytes)?;
+    let mut padded = bumpalo::collections::String::with_capacity_in(bytes, context.scratch);
+    if !before {
+        padded.push_str(text);
+    }
+    push_repeated(&mut padded, fill, whole);
+    padded.push_str(rest);
+    if before {
+        padded.push_str(text);
+    }
+    Ok(padded.into_bump_str())
 }
 
 fn pad_left<'a>(context: &Context<'a>, text: &str, length: i32, fill: &str) -> Result<&'a str> {
-    let (text, padding) = padding(context, text, length, fill)?;
-    Ok(joined(context, padding, text))
+    padded(context, text, length, fill, true)
 }
 
 fn pad_right<'a>(context: &Context<'a>, text: &str, length: i32, fill: &str) -> Result<&'a str> {
-    let (text, padding) = padding(context, text, length, fill)?;
-    Ok(joined(context, text, padding))
-}
-
-fn joined<'a>(context: &Context<'a>, first: &str, second: &str) -> &'a str {
-    let mut joined =
-        bumpalo::collections::String::with_capacity_in(first.len() + second.len(), context.scratch);
-    joined.push_str(first);
-    joined.push_str(second);
-    joined.into_bump_str()
+    padded(context, text, length, fill, false)
 }
 
 fn pad_left_blank<'a>(context: &Context<'a>, text: &str, length: i32) -> Result<&'a str> {
@@ -74,9 +73,7 @@ fn repeat<'a>(context: &Context<'a>, text: &str, times: i32) -> Result<&'a str> 
     context.make_room(bytes)?;
     let mut repeated = bumpalo::collections::String::with_capacity_in(bytes, context.scratch);
     if !text.is_empty() {
-        for _ in 0..times {
-            repeated.push_str(text);
-        }
+        push_repeated(&mut repeated, text, times);
     }
     Ok(repeated.into_bump_str())
 }

@@ -8,28 +8,38 @@ use crate::{
 };
 
 fn replace<'a>(context: &Context<'a>, text: &'a str, from: &str, to: &str) -> Result<&'a str> {
-    if from.is_empty() || !text.contains(from) {
+    if from.is_empty() {
         return Ok(text);
     }
-    let mut replaced = bumpalo::collections::String::new_in(context.scratch);
+    let found = text.matches(from).count();
+    if found == 0 {
+        return Ok(text);
+    }
+    let bytes = (text.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
+    context.make_room(bytes)?;
+    let mut replaced = bumpalo::collections::String::with_capacity_in(bytes, context.scratch);
     for (number, part) in text.split(from).enumerate() {
         if number > 0 {
             replaced.push_str(to);
         }
-        context.make_room(replaced.len() + part.len())?;
         replaced.push_str(part);
     }
     Ok(replaced.into_bump_str())
 }
 
-/// Each character of `from` becomes the one at its place in `to`, or goes if there is none.
+/// Each character of `from` becomes the one at its place in `to`, or goes if there is none; of a
+/// character that is there twice the first place counts.
 fn translate<'a>(context: &Context<'a>, text: &str, from: &str, to: &str) -> &'a str {
+    let to = to.chars().map(Some).chain(std::iter::repeat(None));
+    let mut table: Vec<(char, Option<char>)> = from.chars().zip(to).collect();
+    table.sort_by_key(|(from, _)| *from);
+    table.dedup_by_key(|(from, _)| *from);
     let mut translated =
         bumpalo::collections::String::with_capacity_in(text.len(), context.scratch);
     for character in text.chars() {
-        match from.chars().position(|other| other == character) {
-            None => translated.push(character),
-            Some(position) => translated.extend(to.chars().nth(position)),
+        match table.binary_search_by_key(&character, |(from, _)| *from) {
+            Err(_) => translated.push(character),
+            Ok(at) => translated.extend(table[at].1),
         }
     }
     translated.into_bump_str()

@@ -207,6 +207,7 @@ impl Binder<'_> {
         list: &mut List,
         having: &mut Option<Expression>,
         order: &mut [SortKey],
+        on: Option<&mut Vec<Expression>>,
         scope: &Scope<'_>,
     ) -> Result<Relation> {
         let relation = applied(relation, std::mem::take(&mut list.aggregates.subqueries));
@@ -258,7 +259,8 @@ impl Binder<'_> {
 
         let items = list.items.iter_mut().map(|item| &mut item.value);
         let keys = order.iter_mut().map(|key| &mut key.expression);
-        for expression in items.chain(having.as_mut()).chain(keys) {
+        let on = on.into_iter().flatten();
+        for expression in items.chain(having.as_mut()).chain(keys).chain(on) {
             above.rewrite(expression, self, scope);
         }
         for call in &mut list.windows {

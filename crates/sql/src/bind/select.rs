@@ -63,13 +63,22 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let on = self.distinct_on(select.distinct.as_ref(), &mut list, &scope)?;
+        let mut on = self.distinct_on(select.distinct.as_ref(), &mut list, &scope)?;
         let mut keys = self.sort_keys(ordering, &mut list, &select.named_window, &scope)?;
         self.known_items(&mut list.items, &wanted)?;
 
         let mut having = having;
         if !groups.is_plain() || !list.aggregates.calls.is_empty() || having.is_some() {
-            relation = self.grouped(relation, groups, &mut list, &mut having, &mut keys, &scope)?;
+            let on = on.as_mut();
+            relation = self.grouped(
+                relation,
+                groups,
+                &mut list,
+                &mut having,
+                &mut keys,
+                on,
+                &scope,
+            )?;
         }
         relation = applied(relation, std::mem::take(&mut list.subqueries));
         if let Some(having) = having {
@@ -81,6 +90,13 @@ impl Binder<'_> {
                 input: Box::new(relation),
                 calls,
             };
+        }
+        let mut distinct = select.distinct.as_ref();
+        // With an order that does not depend on them, functions that return sets are called for
+        // the rows that DISTINCT ON leaves.
+        if let Some(on) = on.take_if(|on| !keys.is_empty() && !made_by_sets(&list, on, &keys)) {
+            relation = distinct_on_sorted(relation, on, std::mem::take(&mut keys))?;
+            distinct = None;
         }
         if !list.sets.is_empty() {
             let calls = std::mem::take(&mut list.sets);
@@ -94,7 +110,7 @@ impl Binder<'_> {
             input: Box::new(relation),
             columns,
         };
-        self.finish(relation, outputs, select.distinct.as_ref(), on, keys)
+        self.finish(relation, outputs, distinct, on, keys)
     }
 
     /// Binds a select list; stars are written out.
@@ -293,18 +309,7 @@ impl Binder<'_> {
                         .collect(),
                     _ => on,
                 };
-                let leading = keys.iter().take(on.len());
-                if leading.into_iter().any(|key| !on.contains(&key.expression)) {
-                    return Err(SqlError::new(
-                        SqlState::INVALID_COLUMN_REFERENCE,
-                        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
-                    ));
-                }
-                relation = sorted(relation, keys);
-                relation = Relation::Distinct {
-                    input: Box::new(relation),
-                    on,
-                };
+                relation = distinct_on_sorted(relation, on, keys)?;
             }
             _ => relation = sorted(relation, keys),
         }
@@ -440,6 +445,41 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// Whether the select list calls no function that returns a set, or DISTINCT ON or the order depends
+/// on the rows of one.
+fn made_by_sets(list: &List, on: &[Expression], keys: &[SortKey]) -> bool {
+    let made: Vec<ColumnId> = list
+        .sets
+        .iter()
+        .flat_map(|call| call.columns.iter().copied())
+        .collect();
+    let mut used = on.iter().chain(keys.iter().map(|key| &key.expression));
+    made.is_empty()
+        || used.any(|expression| {
+            let columns = expression.columns();
+            made.iter().any(|column| columns.contains(column))
+        })
+}
+
+/// The first row, in an order, of those that agree in some expressions.
+fn distinct_on_sorted(
+    relation: Relation,
+    on: Vec<Expression>,
+    keys: Vec<SortKey>,
+) -> Result<Relation> {
+    let mut leading = keys.iter().take(on.len());
+    if leading.any(|key| !on.contains(&key.expression)) {
+        return Err(SqlError::new(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+        ));
+    }
+    Ok(Relation::Distinct {
+        input: Box::new(sorted(relation, keys)),
+        on,
+    })
 }
 
 fn whole(column: &SourceColumn) -> Item {
