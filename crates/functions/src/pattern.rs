@@ -16,6 +16,8 @@ mod scan;
 mod similar;
 mod substring;
 mod syntax;
+#[cfg(test)]
+mod tests;
 
 pub use compiled::Patterns;
 pub(crate) use compiled::compile;

@@ -44,10 +44,11 @@ impl Reader<'_> {
     /// A number, which may have a sign, and how many characters it has.
     fn number(&mut self, width: Width, what: &str) -> Result<(i64, usize)> {
         self.skip_blanks();
-        let remaining = self.rest.chars().count();
+        let remaining = |wanted: usize| self.rest.chars().take(wanted).count();
         let text = match width {
             Width::Any => self.rest,
-            Width::Exactly(wanted) if remaining < wanted => {
+            Width::Exactly(wanted) if remaining(wanted) < wanted => {
+                let remaining = remaining(wanted);
                 let message = format!("source string too short for \"{what}\" formatting field");
                 return Err(invalid(message).detail(format!(
                     "Field requires {wanted} characters, but only {remaining} remain."

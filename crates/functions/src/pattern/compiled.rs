@@ -230,7 +230,7 @@ impl Patterns {
         Self::default()
     }
 
-    fn get(&self, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
+    pub(super) fn get(&self, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
         let mut kept = self.0.borrow_mut();
         let known = kept
             .iter()

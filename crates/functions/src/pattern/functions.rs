@@ -14,7 +14,7 @@ use crate::{
     Context, Rows,
     argument::take,
     function::{BOOL, Body, Function, INT4, Parameter, TEXT, TEXTS},
-    string::{byte_of, characters, check_length},
+    string::{byte_of, characters},
 };
 
 fn parameter_error(message: String) -> SqlError {
@@ -171,7 +171,7 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
         out.push_str(&text[copied..begin]);
         expand(text, replacement, &captures, &mut out);
         copied = end;
-        check_length(out.len())?;
+        context.make_room(out.len())?;
         if number > 0 {
             break;
         }

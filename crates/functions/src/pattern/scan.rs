@@ -14,9 +14,9 @@ use super::{
 };
 
 /// Steps that every call may take.
-const STEPS: u64 = 20_000_000;
+const STEPS: u64 = 10_000_000;
 /// And those for each byte of the text.
-const STEPS_PER_BYTE: u64 = 1000;
+const STEPS_PER_BYTE: u64 = 300;
 
 /// States, each once, in the order in which they came.
 #[derive(Debug, Default)]

@@ -89,8 +89,12 @@ impl Assertion {
     pub(super) fn holds(self, text: &str, at: usize) -> bool {
         let before = || text[..at].chars().next_back();
         let after = || text[at..].chars().next();
-        let is_word =
-            |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        // What `regex` takes for a part of a word, so that both agree on where matches begin.
+        let is_word = |character: Option<char>| {
+            character.is_some_and(|character| {
+                regex_syntax::try_is_word_character(character).unwrap_or(false)
+            })
+        };
         match self {
             Self::TextStart => at == 0,
             Self::TextEnd => at == text.len(),

@@ -4,6 +4,7 @@
 //! `expression => error SQLSTATE`, `rows function => {texts}`, `aggregate call from arrays => ...`.
 //! `regenerate.sh` has PostgreSQL answer them again.
 
+mod extremes;
 mod support;
 
 use std::fs;

@@ -1,9 +1,12 @@
 //! Calls: plain functions, aggregates, window functions, functions that return sets, and the few
 //! that are syntax.
 
+use std::borrow::Cow;
+
 use functions::Body;
 use sqlparser::ast::{
     self, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
+    helpers::attached_token::AttachedToken,
 };
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
@@ -21,7 +24,8 @@ use crate::{
 
 /// What a call has in its parentheses.
 pub(super) struct Arguments<'f> {
-    pub(super) expressions: Vec<&'f Expr>,
+    /// `relation.*` is one too: the whole row.
+    pub(super) expressions: Vec<Cow<'f, Expr>>,
     pub(super) star: bool,
     pub(super) variadic: bool,
     pub(super) distinct: bool,
@@ -161,12 +165,17 @@ impl Binder<'_> {
                 )
             }
             ("row", _) => {
-                let items = bind(self)?;
-                let items = items
-                    .into_iter()
-                    .map(|item| self.known(item))
-                    .collect::<Result<_>>()?;
-                Expression::row(items)
+                let mut values = Vec::with_capacity(items.len());
+                for item in items {
+                    match &**item {
+                        Expr::QualifiedWildcard(name, _) => {
+                            let columns = self.columns_of(name, scope)?.iter();
+                            values.extend(columns.map(|column| column.value.clone()));
+                        }
+                        item => values.push(self.typed(item, scope, clause)?),
+                    }
+                }
+                Expression::row(values)
             }
             ("grouping", 1..) => return self.grouping(items, position, scope, clause).map(Some),
             _ => return Ok(None),
@@ -182,7 +191,7 @@ impl Binder<'_> {
 
     fn grouping(
         &mut self,
-        items: &[&Expr],
+        items: &[Cow<'_, Expr>],
         position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -407,7 +416,13 @@ pub(super) fn arguments(function: &ast::Function) -> Result<Arguments<'_>> {
     found.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
     for argument in &list.args {
         match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => found.expressions.push(expr),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
+                found.expressions.push(Cow::Borrowed(expr));
+            }
+            FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) => {
+                let row = Expr::QualifiedWildcard(name.clone(), AttachedToken::empty());
+                found.expressions.push(Cow::Owned(row));
+            }
             FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => found.star = true,
             _ => return Err(SqlError::unsupported(format_args!("argument {argument}"))),
         }

@@ -201,6 +201,16 @@ impl Binder<'_> {
                 timestamp,
                 time_zone,
             } => self.call_of("timezone", &[time_zone, timestamp], expr, scope, clause),
+            Expr::QualifiedWildcard(name, _) => {
+                let qualified = name::qualified(name, self.database())?;
+                match scope.source(qualified.schema.as_deref(), &qualified.name)? {
+                    Some(source) => {
+                        let source = source.clone();
+                        Ok(self.whole_row(&source))
+                    }
+                    None => Err(missing_relation(&qualified.name)),
+                }
+            }
             Expr::Collate {
                 expr: operand,
                 collation,
@@ -507,6 +517,12 @@ impl Quantifier {
 }
 
 /// An error with a position, if there is one to give.
+/// 42P01: `relation.*` of a relation that FROM has not.
+pub(super) fn missing_relation(name: &str) -> SqlError {
+    let message = format!("missing FROM-clause entry for table \"{name}\"");
+    SqlError::new(SqlState::UNDEFINED_TABLE, message)
+}
+
 pub(super) fn place(error: SqlError, position: Option<u32>) -> SqlError {
     match position {
         Some(position) => error.at(position),

@@ -7,7 +7,7 @@ use super::{
     Binder,
     clause::{Aggregates, Clause},
     order::Ordering,
-    scalar::place,
+    scalar::{missing_relation, place},
     scope::{Scope, SourceColumn},
 };
 use crate::{
@@ -193,10 +193,7 @@ impl Binder<'_> {
         let qualified = name::qualified(name, self.database())?;
         match scope.source(qualified.schema.as_deref(), &qualified.name)? {
             Some(source) => Ok(&source.columns),
-            None => {
-                let message = format!("missing FROM-clause entry for table \"{}\"", qualified.name);
-                Err(SqlError::new(SqlState::UNDEFINED_TABLE, message))
-            }
+            None => Err(missing_relation(&qualified.name)),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Queries within expressions: each becomes a column that is applied to the rows around it.
 
+use std::borrow::Cow;
+
 use sqlparser::ast::{self, BinaryOperator, Expr};
 use types::{Result, SqlError, SqlState, Type};
 
@@ -354,7 +356,15 @@ fn row_items(expr: &Expr) -> Option<Vec<&Expr>> {
         Expr::Function(function) if function.over.is_none() => {
             let name = super::call::function_name(function).ok()?;
             let arguments = super::call::arguments(function).ok()?;
-            (name == "row" && !arguments.star).then_some(arguments.expressions)
+            if name != "row" || arguments.star {
+                return None;
+            }
+            let items = arguments.expressions.into_iter().map(|item| match item {
+                Cow::Borrowed(item) => Some(item),
+                // Columns of `relation.*` are not written out.
+                Cow::Owned(_) => None,
+            });
+            items.collect()
         }
         _ => None,
     }

@@ -1,5 +1,7 @@
 //! `function(...) OVER (...)`
 
+use std::borrow::Cow;
+
 use functions::Body;
 use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowType};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
@@ -20,7 +22,7 @@ impl Binder<'_> {
         &mut self,
         function: &ast::Function,
         name: &str,
-        arguments: &[&Expr],
+        arguments: &[Cow<'_, Expr>],
         star: bool,
         over: &WindowType,
         scope: &Scope<'_>,
