@@ -306,7 +306,12 @@ impl Locks {
             return acquired;
         };
         graph.enter(by, place);
-        if is_free || !graph.closes_cycle(self, by) {
+        if is_free {
+            return acquired;
+        }
+        if let Some(wakers) = graph.resolve(self, by) {
+            drop(graph);
+            wake(wakers);
             return acquired;
         }
         graph.leave(by, place);

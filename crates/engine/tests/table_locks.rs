@@ -204,6 +204,87 @@ fn two_who_share_a_table_and_both_want_to_write_it_are_a_deadlock() {
     s.check_nothing_left();
 }
 
+/// A reader of each of two tables that asks for the other table as well, and in each queue somebody
+/// who wants to change the table. The search passed over who stands in a queue when it looked
+/// for what that one waits for, so all four waited for ever.
+#[test]
+fn a_reader_passes_who_waits_if_all_would_wait_for_each_other() {
+    let s = setup();
+    let other = s.another_table("u");
+    let [a, b, c, d] = [(); 4].map(|()| s.transaction());
+    let wait = IfLocked::Wait;
+    s.try_lock(&a, AccessShare).unwrap();
+    run_inline(b.lock_table(&other, AccessShare, IfLocked::Fail)).unwrap();
+    let mut alters = Stepped::new(c.lock_table(&s.table, AccessExclusive, wait));
+    let mut alters_other = Stepped::new(d.lock_table(&other, AccessExclusive, wait));
+    let mut first = Stepped::new(a.lock_table(&other, AccessShare, wait));
+    assert!(alters.step().is_none() && alters_other.step().is_none() && first.step().is_none());
+    let mut second = Stepped::new(b.lock_table(&s.table, AccessShare, wait));
+    assert_eq!(second.step(), Some(Ok(())), "before the one who alters");
+    drop(second);
+    drop(b);
+    assert_eq!(alters_other.step(), Some(Ok(())), "it was there before");
+    drop(alters_other);
+    drop(d);
+    assert_eq!(first.step(), Some(Ok(())));
+    drop(first);
+    drop(a);
+    assert_eq!(alters.step(), Some(Ok(())));
+    drop(alters);
+    drop(c);
+    s.check_nothing_left();
+}
+
+/// The wait that closes the cycle cannot be avoided; another one in it can.
+#[test]
+fn another_waiter_passes_if_that_resolves_a_deadlock() {
+    let s = setup();
+    let other = s.another_table("u");
+    let [a, b, d] = [(); 3].map(|()| s.transaction());
+    let wait = IfLocked::Wait;
+    s.try_lock(&a, AccessExclusive).unwrap();
+    run_inline(b.lock_table(&other, AccessShare, IfLocked::Fail)).unwrap();
+    let mut alters = Stepped::new(d.lock_table(&other, AccessExclusive, wait));
+    let mut passes = Stepped::new(a.lock_table(&other, AccessShare, wait));
+    assert!(alters.step().is_none() && passes.step().is_none());
+    let mut closes = Stepped::new(b.lock_table(&s.table, AccessShare, wait));
+    assert_eq!(closes.step(), None, "it waits for who holds the table");
+    assert!(passes.is_woken());
+    assert_eq!(passes.step(), Some(Ok(())));
+    drop(passes);
+    drop(a);
+    assert_eq!(closes.step(), Some(Ok(())));
+    drop(closes);
+    drop(b);
+    assert_eq!(alters.step(), Some(Ok(())));
+    drop(alters);
+    drop(d);
+    s.check_nothing_left();
+}
+
+#[test]
+fn a_deadlock_that_no_order_resolves_leaves_the_queue_as_it_was() {
+    let s = setup();
+    let other = s.another_table("u");
+    let [a, b, c] = [(); 3].map(|()| s.transaction());
+    let wait = IfLocked::Wait;
+    s.try_lock(&a, RowExclusive).unwrap();
+    run_inline(b.lock_table(&other, AccessExclusive, IfLocked::Fail)).unwrap();
+    let mut alters = Stepped::new(c.lock_table(&s.table, AccessExclusive, wait));
+    let mut first = Stepped::new(a.lock_table(&other, AccessShare, wait));
+    assert!(alters.step().is_none() && first.step().is_none());
+    let second = run_inline(b.lock_table(&s.table, Share, wait));
+    assert_eq!(second, Err(DEADLOCK));
+    drop(b);
+    assert_eq!(first.step(), Some(Ok(())));
+    drop(first);
+    drop(a);
+    assert_eq!(alters.step(), Some(Ok(())));
+    drop(alters);
+    drop(c);
+    s.check_nothing_left();
+}
+
 #[test]
 fn a_savepoint_gives_up_what_was_locked_since() {
     for strong in [Share, RowExclusive] {

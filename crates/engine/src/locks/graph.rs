@@ -1,7 +1,7 @@
 //! Who waits for whom.
 //!
 //! The graph knows at which records each transaction waits; whom that makes it wait for
-//! is asked of the records. A transaction waits for *all* of them: it ends only when
+//! is asked of the records and tables. A transaction waits for *all* of them: it ends only when
 //! each of its operations has ended (several may wait, under a `join`). So a cycle is
 //! a deadlock, and the other way round.
 //!
@@ -19,13 +19,29 @@
 //! waiting has waited since before the search began, and has released nothing; so what
 //! it was found to hold before, or is found to hold later, it holds now.
 //!
+//! # Letting waiters pass
+//! An edge from a waiter to another one that stands before it at a table is there for the sake of
+//! order alone. If a cycle has one, the waiter is put before the other, and the search begins
+//! again; PostgreSQL does the same. Such a move brings new edges to the waiter that was put forward and to
+//! no other, so a cycle that it closes goes through that waiter: the search looks for cycles
+//! through all that were moved. Only if no order helps, the new wait is given up.
+//!
 //! An entry stays until its waiter has looked at its ticket. If the lock was granted,
 //! the record's queue does not have it any more, and there is no edge.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+    task::Waker,
+};
 
-use super::{Locks, Place};
+use super::{Locks, Place, Ticket};
 use crate::timestamp::TransactionId;
+
+/// Waiters that may be let pass for one wait: of most deadlocks one is enough.
+const MOVES_MAX: usize = 4;
+/// Orders of queues that are tried for one wait, under the graph's latch.
+const TRIES_MAX: u32 = 64;
 
 #[derive(Default)]
 pub(super) struct Graph {
@@ -53,12 +69,32 @@ impl Graph {
         self.waits.get(&by).into_iter().flatten().copied()
     }
 
-    /// Whether `by` waits for itself.
-    pub(super) fn closes_cycle(&self, locks: &Locks, by: TransactionId) -> bool {
+    /// Whether the wait of `by` can stay: it is in no cycle, or is in none any more after waiters
+    /// of tables were let pass others; then, whom to wake.
+    pub(super) fn resolve(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Waker>> {
+        let mut search = Search {
+            graph: self,
+            locks,
+            moves: Vec::new(),
+            tries: 0,
+        };
+        if !search.resolves(by) {
+            return None;
+        }
+        let tables = search.moves.iter().map(|moved| moved.table);
+        Some(
+            tables
+                .flat_map(|number| locks.tables.hand_over(number))
+                .collect(),
+        )
+    }
+
+    /// The edges of a cycle through `by`, from its end to its beginning.
+    fn cycle(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Edge>> {
         // Each with the record where, as a waiter before others, it was looked at with
         // them.
         let mut next = vec![(by, None)];
-        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        let (mut reached, mut found) = (HashMap::new(), Vec::new());
         while let Some((waiter, looked_at)) = next.pop() {
             let waits = self.waits.get(&waiter).map_or(&[][..], Vec::as_slice);
             for &place in waits {
@@ -68,15 +104,109 @@ impl Graph {
                 }
                 locks.blockers(place, waiter, &mut found);
                 for (blocker, waits_here) in found.drain(..) {
+                    let Entry::Vacant(entry) = reached.entry(blocker) else {
+                        continue;
+                    };
+                    entry.insert(Edge {
+                        waiter,
+                        blocker,
+                        place,
+                        waits_here,
+                    });
                     if blocker == by {
-                        return true;
+                        return Some(path_to(by, &reached));
                     }
-                    if seen.insert(blocker) {
-                        next.push((blocker, waits_here.then_some(place)));
-                    }
+                    // A waiter for a table is asked for its own blockers.
+                    let is_record = matches!(place, Place::Record(_));
+                    next.push((blocker, (waits_here && is_record).then_some(place)));
                 }
             }
+        }
+        None
+    }
+}
+
+/// The edges by which `by` was reached from itself.
+fn path_to(by: TransactionId, reached: &HashMap<TransactionId, Edge>) -> Vec<Edge> {
+    let mut path = Vec::new();
+    let mut at = by;
+    while let Some(&edge) = reached.get(&at) {
+        path.push(edge);
+        at = edge.waiter;
+        if at == by {
+            break;
+        }
+    }
+    path
+}
+
+/// The waiter waits at a place for the blocker, be it because that one waits there before it.
+#[derive(Clone, Copy)]
+struct Edge {
+    waiter: TransactionId,
+    blocker: TransactionId,
+    place: Place,
+    waits_here: bool,
+}
+
+/// A waiter that was let pass another.
+struct Move {
+    table: u32,
+    passed: TransactionId,
+    by: TransactionId,
+}
+
+/// Looks for an order of the tables' queues without a cycle.
+struct Search<'g> {
+    graph: &'g Graph,
+    locks: &'g Locks,
+    moves: Vec<Move>,
+    tries: u32,
+}
+
+impl Search<'_> {
+    /// Lets waiters pass until neither `by` nor any of those is in a cycle. If that does not
+    /// succeed, all queues are as they were.
+    fn resolves(&mut self, by: TransactionId) -> bool {
+        let all = std::iter::once(by).chain(self.moves.iter().map(|moved| moved.by));
+        let mut cycles = all.filter_map(|one| self.graph.cycle(self.locks, one));
+        let Some(cycle) = cycles.next() else {
+            return true;
+        };
+        drop(cycles);
+        // The new wait's own place first: then nobody else is moved.
+        for edge in cycle.into_iter().rev().filter(|edge| edge.waits_here) {
+            let Place::Table(table) = edge.place else {
+                continue;
+            };
+            let (passed, mover) = (edge.blocker, edge.waiter);
+            // Back and forth would have no end.
+            let undone = |moved: &Move| (moved.passed, moved.by) == (mover, passed);
+            if self.moves.len() >= MOVES_MAX
+                || self.tries >= TRIES_MAX
+                || self.moves.iter().any(undone)
+            {
+                continue;
+            }
+            self.tries += 1;
+            let tables = &self.locks.tables;
+            let Some(order) = tables.let_pass(table, mover, passed) else {
+                continue;
+            };
+            self.moves.push(Move {
+                table,
+                passed,
+                by: mover,
+            });
+            if self.resolves(by) {
+                return true;
+            }
+            self.moves.pop();
+            tables.restore(table, &order);
         }
         false
     }
 }
+
+/// A queue's waiters, in the order in which they stood.
+pub(super) type Order = Vec<Arc<Ticket>>;

@@ -20,7 +20,10 @@ use std::{collections::HashMap, sync::Arc, task::Waker};
 use memory::Reservation;
 
 use self::queue::Queue;
-use super::{Acquired, Gate, Ticket, WeakLocks, mode::TableLockMode, mode::TableLockModes, wake};
+use super::{
+    Acquired, Gate, Ticket, WeakLocks, graph::Order, mode::TableLockMode, mode::TableLockModes,
+    wake,
+};
 use crate::{
     per_context::{PerContext, SessionContexts},
     sync::{Mutex, MutexGuard},
@@ -142,6 +145,31 @@ impl TableLocks {
             return (false, Vec::new());
         }
         (true, queues.settle(number))
+    }
+
+    /// Puts a waiter before another one of the same table: how all stood before, or `None` if it does
+    /// not stand behind it.
+    pub(super) fn let_pass(
+        &self,
+        number: u32,
+        mover: TransactionId,
+        passed: TransactionId,
+    ) -> Option<Order> {
+        let mut queues = self.queues();
+        let (_, queue) = queues.all.get_mut(&number)?;
+        queue.let_pass(mover, passed)
+    }
+
+    /// Puts those who still wait in the order in which they stood.
+    pub(super) fn restore(&self, number: u32, order: &Order) {
+        if let Some((_, queue)) = self.queues().all.get_mut(&number) {
+            queue.restore(order);
+        }
+    }
+
+    /// Grants what can be granted after waiters were let pass; whom to wake.
+    pub(super) fn hand_over(&self, number: u32) -> Vec<Waker> {
+        self.queues().settle(number)
     }
 
     pub(super) fn set_waker(&self, number: u32, ticket: &Ticket, waker: &Waker) -> bool {

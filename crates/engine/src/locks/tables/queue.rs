@@ -4,7 +4,7 @@
 //! excluded by no holder and by no waiter that stands before it: those who do not mind each other
 //! pass each other. A newcomer goes to the end, but for one that has locks here which somebody in
 //! the queue waits for: it goes just before that one, who would otherwise wait for it in vain.
-//! (PostgreSQL does the same.)
+//! (PostgreSQL does the same.) A waiter is put before others as well if a deadlock needs it (`graph.rs`).
 
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
@@ -21,6 +21,12 @@ struct Waiter {
     mode: TableLockMode,
     ticket: Arc<Ticket>,
     waker: Option<Waker>,
+}
+
+impl Waiter {
+    fn is_of(&self, ticket: &Ticket) -> bool {
+        std::ptr::eq(&*self.ticket, ticket)
+    }
 }
 
 #[derive(Default)]
@@ -95,6 +101,32 @@ impl Queue {
         ticket
     }
 
+    /// Puts a waiter just before another one that it waits for: how all stood before. `None` if it
+    /// does not stand behind it.
+    pub(super) fn let_pass(
+        &mut self,
+        mover: TransactionId,
+        passed: TransactionId,
+    ) -> Option<Vec<Arc<Ticket>>> {
+        let first_of = |by| self.waiters.iter().position(|waiter| waiter.by == by);
+        let to = first_of(passed)?;
+        let excluded = TableLockModes::NONE.with(self.waiters[to].mode);
+        let behind = self.waiters.range(to..);
+        let is_mover = |waiter: &Waiter| waiter.by == mover && excluded.exclude(waiter.mode);
+        let from = to + behind.into_iter().position(is_mover)?;
+        let order = self.waiters.iter().map(|waiter| waiter.ticket.clone());
+        let order = order.collect();
+        let waiter = self.waiters.remove(from)?;
+        self.waiters.insert(to, waiter);
+        Some(order)
+    }
+
+    /// Puts those who still wait in the order of these tickets.
+    pub(super) fn restore(&mut self, order: &[Arc<Ticket>]) {
+        let turn = |waiter: &Waiter| order.iter().position(|ticket| waiter.is_of(ticket));
+        self.waiters.make_contiguous().sort_by_key(turn);
+    }
+
     /// Grants what can be granted; whom to wake.
     pub(super) fn hand_over(&mut self) -> Vec<Waker> {
         let (mut turn, mut wakers) = (0, Vec::new());
@@ -126,13 +158,13 @@ impl Queue {
     /// Takes a waiter out; whether it was in the queue.
     pub(super) fn leave(&mut self, ticket: &Ticket) -> bool {
         let mut waiters = self.waiters.iter();
-        let at = waiters.position(|waiter| std::ptr::eq(&*waiter.ticket, ticket));
+        let at = waiters.position(|waiter| waiter.is_of(ticket));
         at.is_some_and(|at| self.waiters.remove(at).is_some())
     }
 
     pub(super) fn set_waker(&mut self, ticket: &Ticket, waker: &Waker) -> bool {
         let mut waiters = self.waiters.iter_mut();
-        let own = waiters.find(|waiter| std::ptr::eq(&*waiter.ticket, ticket));
+        let own = waiters.find(|waiter| waiter.is_of(ticket));
         own.is_some_and(|own| {
             own.waker = Some(waker.clone());
             true

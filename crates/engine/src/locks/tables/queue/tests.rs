@@ -89,3 +89,22 @@ fn who_gives_up_lets_those_behind_pass() {
     queue.hand_over();
     assert_eq!(second.answer(), Answer::Granted);
 }
+
+#[test]
+fn a_waiter_is_put_before_another_and_back() {
+    let mut queue = Queue::default();
+    assert!(queue.request(id(1), AccessExclusive));
+    for (by, mode) in [(2, AccessExclusive), (3, Share), (4, AccessShare)] {
+        queue.enqueue(id(by), mode);
+    }
+    let order = |queue: &Queue| -> Vec<_> { queue.waiters.iter().map(|w| w.by).collect() };
+    assert!(queue.let_pass(id(2), id(3)).is_none(), "it stands before");
+    assert!(
+        queue.let_pass(id(4), id(3)).is_none(),
+        "it does not wait for it"
+    );
+    let before = queue.let_pass(id(4), id(2)).unwrap();
+    assert_eq!(order(&queue), [4, 2, 3].map(id));
+    queue.restore(&before);
+    assert_eq!(order(&queue), [2, 3, 4].map(id));
+}
