@@ -229,6 +229,20 @@ impl<'b> Binder<'b> {
             .any(|id| outer.contains(&id))
     }
 
+    /// The schemas in which names are looked for, as stored expressions keep them.
+    fn schemas(&self) -> Arc<[ObjectId]> {
+        self.catalog.named_schemas(&self.search_path).collect()
+    }
+
+    /// Binds something with names that are looked for in these schemas.
+    fn under<T>(&mut self, schemas: &[ObjectId], bind: impl FnOnce(&mut Self) -> T) -> T {
+        let path = Cow::Owned(self.catalog.path_of(schemas));
+        let outer = std::mem::replace(&mut self.search_path, path);
+        let bound = bind(self);
+        self.search_path = outer;
+        bound
+    }
+
     fn new_column(&mut self) -> ColumnId {
         self.next_column += 1;
         ColumnId(self.next_column - 1)

@@ -50,6 +50,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<Source<'_>>> {
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
         .tokenize_with_location()
         .map_err(|error| unfinished(&error, &lines))?;
+    refuse_junk(&tokens, &lines)?;
     let mut statements = Vec::new();
     let mut current = Vec::new();
     for token in tokens {
@@ -63,6 +64,35 @@ pub(crate) fn split(text: &str) -> Result<Vec<Source<'_>>> {
     }
     statements.extend(source(text, &lines, current));
     Ok(statements)
+}
+
+/// # Errors
+/// 42601 for a number or a parameter that goes over into a word.
+fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result<()> {
+    let mut before: Option<&TokenWithSpan> = None;
+    for token in tokens {
+        let what = match (before.map(|before| &before.token), &token.token) {
+            (Some(Token::Number(..)), Token::Word(word)) if word.quote_style.is_none() => {
+                "numeric literal"
+            }
+            (Some(Token::Placeholder(_)), Token::Word(word)) if word.quote_style.is_none() => {
+                "parameter"
+            }
+            _ => "",
+        };
+        if let Some(number) = before
+            && !what.is_empty()
+            && number.span.end == token.span.start
+        {
+            let bytes = lines.byte(number.span.start)..lines.byte(token.span.end);
+            let shown = lines.text(bytes);
+            let message = format!("trailing junk after {what} at or near \"{shown}\"");
+            let position = lines.position(number.span.start);
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        before = Some(token);
+    }
+    Ok(())
 }
 
 fn source<'t>(

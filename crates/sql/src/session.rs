@@ -10,7 +10,7 @@
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plans.rs`; `execution.rs`; `suspended.rs` |
 //! | comments | `comment.rs` |
-//! | new tables, indexes, views; enum types | `new_table.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | new tables, indexes, views; enum types | `new_table.rs`, `column_options.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY | `copy.rs` |
@@ -26,6 +26,7 @@
 
 mod alter_table;
 mod block;
+mod column_options;
 mod comment;
 mod copy;
 mod cursor;
@@ -461,7 +462,10 @@ impl Session {
                 self.plans.borrow_mut().clear();
                 "DISCARD PLANS"
             }
-            Command::DiscardSequences => "DISCARD SEQUENCES",
+            Command::DiscardSequences => {
+                self.surrounding.sequences.clear();
+                "DISCARD SEQUENCES"
+            }
             Command::DiscardTemporary => "DISCARD TEMP",
             Command::Prepare {
                 name,

@@ -177,13 +177,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
         &[JSONB],
         JSONB,
         |context, arguments| elements(context, arguments, false),
-    ),
+    )
+    .columns(&[("value", JSONB)]),
     set(
         "jsonb_array_elements_text",
         &[JSONB],
         TEXT,
         |context, arguments| elements(context, arguments, true),
-    ),
+    )
+    .columns(&[("value", TEXT)]),
     set("json_each", &[JSON], RECORD, |context, arguments| {
         json_entries(context, arguments, false)
     })
@@ -198,11 +200,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         &[JSON],
         JSON,
         |context, arguments| json_elements(context, arguments, false),
-    ),
+    )
+    .columns(&[("value", JSON)]),
     set(
         "json_array_elements_text",
         &[JSON],
         TEXT,
         |context, arguments| json_elements(context, arguments, true),
-    ),
+    )
+    .columns(&[("value", TEXT)]),
 ];

@@ -166,6 +166,7 @@ impl Binder<'_> {
         let types: Vec<Type> = arguments.iter().map(|value| value.ty).collect();
         let (function, arguments, result) = self.resolved(name, arguments, variadic, position)?;
         let columns = columns_of(&function, name, &types, result);
+        let is_unnamed = function.0.columns.is_empty();
         let columns = columns.into_iter().map(|(name, ty)| {
             let id = self.new_column();
             (name, Expression::column(id, ty, TypeModifier::NONE), id)
@@ -177,7 +178,9 @@ impl Binder<'_> {
             arguments,
             columns: columns.iter().map(|(_, _, id)| *id).collect(),
         });
-        if let (true, [(_, value, _)]) = (function.0.columns.is_empty(), columns.as_slice()) {
+        if let [(_, value, _)] = columns.as_slice()
+            && (is_unnamed || value.ty == result)
+        {
             return Ok(value.clone());
         }
         let fields = columns.into_iter().map(|(name, value, _)| (name, value));

@@ -254,10 +254,14 @@ impl Binder<'_> {
             let mut clause = Clause::plain("functions in FROM");
             let (call, names) = self.table_function(call, &own, &mut clause)?;
             let single = call.columns.len() == 1;
+            // The column has a name of its own.
+            let is_named = !call.function.0.columns.is_empty();
             for (id, (name, ty)) in call.columns.iter().zip(names) {
-                // A function that returns one column gives it the alias as its name.
+                // A function that returns one column without a name gives it the alias.
                 let name = match alias {
-                    Some(alias) if single && calls.len() == 1 => name::fold(&alias.name),
+                    Some(alias) if single && calls.len() == 1 && !is_named => {
+                        name::fold(&alias.name)
+                    }
                     _ => name,
                 };
                 columns.push(SourceColumn::new(name, *id, ty, TypeModifier::NONE));

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sqlparser::ast::{Expr, GroupByExpr};
+use sqlparser::ast::{Expr, GroupByExpr, SelectItem};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
-    relation::{Aggregate, Applied, Relation, SortKey},
+    relation::{Aggregate, Applied, FunctionCall, Relation, SortKey},
 };
 
 /// Grouping sets beyond this many are refused, as PostgreSQL does.
@@ -25,6 +25,9 @@ pub(super) struct Groups {
     keys: Vec<Expression>,
     /// Positions among them.
     sets: Vec<Vec<usize>>,
+    /// Subqueries of keys that stand in no select list: they are asked for the rows that are
+    /// grouped.
+    subqueries: Vec<Applied>,
 }
 
 impl Groups {
@@ -49,10 +52,15 @@ impl Binder<'_> {
     pub(super) fn groups(
         &mut self,
         group_by: &GroupByExpr,
-        items: &[Item],
+        written: &[SelectItem],
+        list: &List,
         scope: &Scope<'_>,
     ) -> Result<Groups> {
         let mut groups = Groups::default();
+        let items = Items {
+            written,
+            items: &list.items,
+        };
         let GroupByExpr::Expressions(expressions, modifiers) = group_by else {
             return Err(SqlError::unsupported("GROUP BY ALL"));
         };
@@ -93,7 +101,7 @@ impl Binder<'_> {
         &mut self,
         expr: &Expr,
         groups: &mut Groups,
-        items: &[Item],
+        items: Items<'_>,
         scope: &Scope<'_>,
     ) -> Result<Vec<Vec<usize>>> {
         match expr {
@@ -152,7 +160,7 @@ impl Binder<'_> {
         &mut self,
         parts: &[Vec<Expr>],
         groups: &mut Groups,
-        items: &[Item],
+        items: Items<'_>,
         scope: &Scope<'_>,
     ) -> Result<Vec<Vec<usize>>> {
         parts
@@ -165,18 +173,24 @@ impl Binder<'_> {
         &mut self,
         expressions: &[Expr],
         groups: &mut Groups,
-        items: &[Item],
+        items: Items<'_>,
         scope: &Scope<'_>,
     ) -> Result<Vec<usize>> {
         let mut keys = Vec::with_capacity(expressions.len());
         for expr in expressions {
-            let expression = self.group_key(expr, items, scope)?;
+            let expression = self.group_key(expr, groups, items, scope)?;
             keys.push(groups.key(expression));
         }
         Ok(keys)
     }
 
-    fn group_key(&mut self, expr: &Expr, items: &[Item], scope: &Scope<'_>) -> Result<Expression> {
+    fn group_key(
+        &mut self,
+        expr: &Expr,
+        groups: &mut Groups,
+        Items { written, items }: Items<'_>,
+        scope: &Scope<'_>,
+    ) -> Result<Expression> {
         if let Some(at) = self.output_position(expr, items.len(), "GROUP BY")? {
             return self.known(items[at].value.clone());
         }
@@ -192,7 +206,17 @@ impl Binder<'_> {
         let mut clause = super::clause::Clause::plain("GROUP BY");
         let expression = self.typed(expr, scope, &mut clause)?;
         if !clause.subqueries.is_empty() {
-            return Err(self.error_at(expr, SqlError::unsupported("a subquery in GROUP BY")));
+            // A subquery is the same as another one if it is written so.
+            let is_it = |item: &&Item| match &written[item.place] {
+                SelectItem::UnnamedExpr(other) | SelectItem::ExprWithAlias { expr: other, .. } => {
+                    bare(other) == bare(expr)
+                }
+                _ => false,
+            };
+            if let Some(item) = items.iter().find(is_it) {
+                return self.known(item.value.clone());
+            }
+            groups.subqueries.append(&mut clause.subqueries);
         }
         // Where the same expression stands above the groups, it is the key.
         self.needs_literal(&expression)?;
@@ -211,6 +235,8 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Relation> {
         let relation = applied(relation, std::mem::take(&mut list.aggregates.subqueries));
+        let relation = applied(relation, groups.subqueries);
+        let (relation, below) = self.below(relation, &groups.keys, list)?;
         let keys: Vec<(ColumnId, Expression)> = groups
             .keys
             .into_iter()
@@ -233,6 +259,7 @@ impl Binder<'_> {
                 .iter()
                 .flat_map(|source| &source.columns)
                 .flat_map(|c| c.value.columns())
+                .chain(below)
                 .collect(),
             keys,
             single: sets.len() == 1,
@@ -305,6 +332,81 @@ impl Binder<'_> {
             }
         })
     }
+}
+
+impl Binder<'_> {
+    /// Has those subqueries, and functions that return sets, of a select list computed for the
+    /// rows that are grouped that keys are made of; with their columns.
+    ///
+    /// # Errors
+    /// 42803 and 42P20 for keys that are made of aggregates or of window functions.
+    fn below(
+        &mut self,
+        relation: Relation,
+        keys: &[Expression],
+        list: &mut List,
+    ) -> Result<(Relation, Vec<ColumnId>)> {
+        let mut needed: HashSet<ColumnId> = keys.iter().flat_map(Expression::columns).collect();
+        if list
+            .aggregates
+            .calls
+            .iter()
+            .any(|call| needed.contains(&call.column))
+        {
+            let message = "aggregate functions are not allowed in GROUP BY";
+            return Err(SqlError::new(SqlState::GROUPING_ERROR, message));
+        }
+        if list
+            .windows
+            .iter()
+            .any(|call| needed.contains(&call.column))
+        {
+            let message = "window functions are not allowed in GROUP BY";
+            return Err(SqlError::new(SqlState::WINDOWING_ERROR, message));
+        }
+        let mut columns = Vec::new();
+        let is_set = |call: &mut FunctionCall| call.columns.iter().any(|id| needed.contains(id));
+        let sets: Vec<FunctionCall> = list.sets.extract_if(.., is_set).collect();
+        for call in &sets {
+            columns.extend_from_slice(&call.columns);
+            needed.extend(call.arguments.iter().flat_map(Expression::columns));
+        }
+        // Each may be made of those before it.
+        let mut below = Vec::new();
+        for at in (0..list.subqueries.len()).rev() {
+            if !needed.contains(&list.subqueries[at].column()) {
+                continue;
+            }
+            let mut applied = list.subqueries.remove(at);
+            columns.push(applied.column());
+            applied.for_each_expression_mut(&mut |expression| needed.extend(expression.columns()));
+            below.push(applied);
+        }
+        below.reverse();
+        let mut relation = applied(relation, below);
+        if !sets.is_empty() {
+            relation = Relation::Expand {
+                input: Box::new(relation),
+                calls: sets,
+            };
+        }
+        Ok((relation, columns))
+    }
+}
+
+/// An expression without the parentheses around it.
+fn bare(mut expr: &Expr) -> &Expr {
+    while let Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
+}
+
+/// A select list, as it was written and as it was bound.
+#[derive(Clone, Copy)]
+struct Items<'l> {
+    written: &'l [SelectItem],
+    items: &'l [Item],
 }
 
 /// What expressions above the groups may be made of.

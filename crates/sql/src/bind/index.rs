@@ -7,6 +7,8 @@
 //! - with each row that is written ([`Binder::index_checks`]): the engine asks for entries where
 //!   nothing can fail any more, so what an expression raises is raised before.
 
+use std::sync::Arc;
+
 use sqlparser::ast;
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
@@ -59,7 +61,7 @@ impl Binder<'_> {
         }
         let ty = bound.ty;
         Ok((
-            IndexKey::Expression(kept(written, &bound, table, &columns)),
+            IndexKey::Expression(kept(self.schemas(), written, &bound, table, &columns)),
             ty,
         ))
     }
@@ -96,7 +98,7 @@ impl Binder<'_> {
             let message = "functions in index predicate must be marked IMMUTABLE";
             return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
-        Ok(kept(written, &bound, table, &columns))
+        Ok(kept(self.schemas(), written, &bound, table, &columns))
     }
 
     /// What the entries of an index are made of.
@@ -223,7 +225,9 @@ impl Binder<'_> {
         place: &'static str,
     ) -> Result<Expression> {
         let parsed = crate::parse::parse_expression(&stored.text)?;
-        self.index_part(&parsed, scope, place)
+        self.under(&stored.search_path, |binder| {
+            binder.index_part(&parsed, scope, place)
+        })
     }
 
     fn index_part(
@@ -247,6 +251,7 @@ impl Binder<'_> {
 
 /// What text stands for, in what a definition keeps.
 fn kept(
+    search_path: Arc<[ObjectId]>,
     written: &ast::Expr,
     bound: &Expression,
     table: &Table,
@@ -265,6 +270,7 @@ fn kept(
     });
     StoredExpression {
         text: written.to_string().into(),
+        search_path,
         dependencies: dependencies.into(),
     }
 }
@@ -301,7 +307,7 @@ fn always_true(value: Expression) -> Expression {
 }
 
 /// Whether it has the same value for the same row for ever, in every session.
-fn is_immutable(expression: &Expression) -> bool {
+pub(super) fn is_immutable(expression: &Expression) -> bool {
     let is_fixed = |function: &crate::expression::Function| {
         function.0.volatility == functions::Volatility::Immutable
     };

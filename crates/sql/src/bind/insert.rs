@@ -64,7 +64,11 @@ impl Binder<'_> {
             }
         };
         let mut scope = Scope::default();
-        scope.add(self.source_of(&table, &alias, &new))?;
+        let mut shown = self.source_of(&table, &alias, &new);
+        if insert.table_alias.is_none() {
+            shown.schema = Some(self.catalog.schema_name(table.schema).to_owned());
+        }
+        scope.add(shown)?;
         let relation = Relation::Insert(Box::new(Insert {
             table,
             input,
@@ -125,6 +129,12 @@ impl Binder<'_> {
             && query.limit_clause.is_none()
         {
             return self.insert_values(table, values, targets, all);
+        }
+        // Literals without a type are of the columns that they go into.
+        if let SetExpr::Select(select) = &*query.body
+            && select.distinct.is_none()
+        {
+            self.wanted = targets.iter().map(|at| table.columns[*at].ty).collect();
         }
         let (relation, outputs) = self.query(query, &Scope::default())?;
         let targets = self.matching(targets, outputs.len(), all)?;

@@ -30,10 +30,20 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("this clause"));
         }
         let depth = self.common_tables.len();
+        // Of this query's outputs, not of those of what it defines.
+        let wanted = std::mem::take(&mut self.wanted);
         let definitions = match &query.with {
             Some(with) => self.with(with, scope)?,
             None => Vec::new(),
         };
+        self.wanted = wanted;
+        if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties)
+            && (query.locks.iter())
+                .any(|lock| matches!(lock.nonblock, Some(ast::NonBlock::SkipLocked)))
+        {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
         let bound = self.ordered(query, scope);
         self.common_tables.truncate(depth);
         let (relation, outputs) = bound?;
@@ -286,6 +296,7 @@ impl Binder<'_> {
         let items = scope.all_columns().map(|column| super::select::Item {
             name: column.name.clone(),
             value: column.value.clone(),
+            place: 0,
         });
         let (columns, outputs) = self.outputs(items.collect(), &scope);
         Ok((computed(relation, columns), outputs))

@@ -20,6 +20,17 @@ use crate::{
 pub(super) struct Item {
     pub(super) name: String,
     pub(super) value: Expression,
+    /// The place in the list as it was written that it comes from.
+    pub(super) place: usize,
+}
+
+/// What an expression is called that nobody has named.
+enum Figured {
+    No,
+    /// By its type or its form.
+    Weak(String),
+    /// By a column or a function.
+    Strong(String),
 }
 
 /// A select list and what its expressions need, before it is put together.
@@ -42,6 +53,11 @@ impl Binder<'_> {
         outer: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
         refuse_foreign(select)?;
+        if select.distinct.is_some() && select.projection.is_empty() {
+            let message = "SELECT DISTINCT must have at least one column";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        self.refuse_second_windows(&select.named_window)?;
         let wanted = std::mem::take(&mut self.wanted);
         let mut scope = Scope::within(outer.parent);
         let mut relation = self.from(&select.from, &mut scope)?;
@@ -51,7 +67,7 @@ impl Binder<'_> {
             relation = filter(applied(relation, clause.subqueries), predicate);
         }
         let mut list = self.list(&select.projection, &select.named_window, &scope)?;
-        let groups = self.groups(&select.group_by, &list.items, &scope)?;
+        let groups = self.groups(&select.group_by, &select.projection, &list, &scope)?;
         let having = match &select.having {
             Some(having) => {
                 let mut clause = Clause::plain("HAVING");
@@ -121,13 +137,19 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<List> {
         let mut list = List::default();
-        for item in projection {
+        for (place, item) in projection.iter().enumerate() {
+            let whole = |column: &SourceColumn| Item {
+                name: column.name.clone(),
+                value: column.value.clone(),
+                place,
+            };
             match item {
                 SelectItem::UnnamedExpr(expr) => {
                     let value = self.item(expr, &mut list, windows, scope)?;
                     list.items.push(Item {
                         name: self.output_name(expr),
                         value,
+                        place,
                     });
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
@@ -135,6 +157,7 @@ impl Binder<'_> {
                     list.items.push(Item {
                         name: name::fold(alias),
                         value,
+                        place,
                     });
                 }
                 SelectItem::Wildcard(_) => {
@@ -233,7 +256,7 @@ impl Binder<'_> {
     ) -> (Vec<(ColumnId, Expression)>, Vec<Output>) {
         let mut columns = Vec::new();
         let mut outputs = Vec::with_capacity(items.len());
-        for Item { name, value } in items {
+        for Item { name, value, .. } in items {
             let (ty, modifier) = (value.ty, value.modifier);
             let source = match value.kind {
                 Kind::Column(id) => Some(id),
@@ -315,65 +338,82 @@ impl Binder<'_> {
 
     /// What PostgreSQL calls an item without an alias.
     pub(super) fn output_name(&self, expr: &Expr) -> String {
+        match self.figured_name(expr) {
+            Figured::No => "?column?".to_owned(),
+            Figured::Weak(name) | Figured::Strong(name) => name,
+        }
+    }
+
+    /// The name that an expression suggests. A cast gives way to what it casts, unless that has a
+    /// weak name only: another cast, CASE.
+    fn figured_name(&self, expr: &Expr) -> Figured {
+        let word = |word: &str| Figured::Strong(word.to_owned());
         match expr {
-            Expr::Identifier(ident) => name::fold(ident),
-            Expr::CompoundIdentifier(parts) => parts.last().map(name::fold).unwrap_or_default(),
-            Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => self.output_name(inner),
+            Expr::Identifier(ident) => Figured::Strong(name::fold(ident)),
+            Expr::CompoundIdentifier(parts) => {
+                Figured::Strong(parts.last().map(name::fold).unwrap_or_default())
+            }
+            Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => self.figured_name(inner),
             Expr::CompoundFieldAccess { root, access_chain } => {
                 let fields = access_chain.iter().rev();
                 let mut fields = fields.filter_map(|access| match access {
                     ast::AccessExpr::Dot(field) => Some(field),
                     ast::AccessExpr::Subscript(_) => None,
                 });
-                self.output_name(fields.next().unwrap_or(root))
+                self.figured_name(fields.next().unwrap_or(root))
             }
             Expr::Function(function) => {
                 let last = function.name.0.last().and_then(|part| part.as_ident());
-                last.map(name::fold).unwrap_or_default()
+                Figured::Strong(last.map(name::fold).unwrap_or_default())
             }
             Expr::Cast {
                 expr: inner,
                 data_type,
                 ..
-            } => match self.output_name(inner) {
-                name if name == "?column?" => self.cast_name(data_type),
-                name => name,
+            } => match self.figured_name(inner) {
+                Figured::Strong(name) => Figured::Strong(name),
+                Figured::No | Figured::Weak(_) => Figured::Weak(self.cast_name(data_type)),
             },
-            Expr::TypedString(typed) => self.cast_name(&typed.data_type),
-            Expr::Interval(_) => "interval".to_owned(),
+            Expr::TypedString(typed) => Figured::Weak(self.cast_name(&typed.data_type)),
+            Expr::Interval(_) => Figured::Weak("interval".to_owned()),
             Expr::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => {
-                "bool".to_owned()
+                Figured::Weak("bool".to_owned())
             }
             Expr::Case { else_result, .. } => {
-                match else_result.as_deref().map(|e| self.output_name(e)) {
-                    Some(name) if name != "?column?" => name,
-                    _ => "case".to_owned(),
+                match else_result.as_deref().map(|e| self.figured_name(e)) {
+                    Some(Figured::Strong(name)) => Figured::Strong(name),
+                    _ => Figured::Weak("case".to_owned()),
                 }
             }
-            Expr::Exists { .. } => "exists".to_owned(),
-            Expr::Array(_) => "array".to_owned(),
-            Expr::Tuple(_) => "row".to_owned(),
-            Expr::Extract { .. } => "extract".to_owned(),
-            Expr::Ceil { .. } => "ceil".to_owned(),
-            Expr::Floor { .. } => "floor".to_owned(),
-            Expr::Position { .. } => "position".to_owned(),
-            Expr::Substring { .. } => "substring".to_owned(),
-            Expr::Overlay { .. } => "overlay".to_owned(),
-            Expr::AtTimeZone { .. } => "timezone".to_owned(),
-            Expr::Trim { trim_where, .. } => match trim_where {
-                Some(ast::TrimWhereField::Leading) => "ltrim".to_owned(),
-                Some(ast::TrimWhereField::Trailing) => "rtrim".to_owned(),
-                _ => "btrim".to_owned(),
-            },
+            Expr::Exists { .. } => word("exists"),
+            Expr::Array(_) => word("array"),
+            Expr::Tuple(_) => word("row"),
+            Expr::Extract { .. } => word("extract"),
+            Expr::Ceil { .. } => word("ceil"),
+            Expr::Floor { .. } => word("floor"),
+            Expr::Position { .. } => word("position"),
+            Expr::Substring {
+                shorthand: true, ..
+            } => word("substr"),
+            Expr::Substring { .. } => word("substring"),
+            Expr::Overlay { .. } => word("overlay"),
+            Expr::AtTimeZone { .. } => word("timezone"),
+            Expr::Trim { trim_where, .. } => word(match trim_where {
+                Some(ast::TrimWhereField::Leading) => "ltrim",
+                Some(ast::TrimWhereField::Trailing) => "rtrim",
+                _ => "btrim",
+            }),
             Expr::Subquery(query) => match &*query.body {
                 ast::SetExpr::Select(select) => match select.projection.first() {
-                    Some(SelectItem::UnnamedExpr(expr)) => self.output_name(expr),
-                    Some(SelectItem::ExprWithAlias { alias, .. }) => name::fold(alias),
-                    _ => "?column?".to_owned(),
+                    Some(SelectItem::UnnamedExpr(expr)) => Figured::Strong(self.output_name(expr)),
+                    Some(SelectItem::ExprWithAlias { alias, .. }) => {
+                        Figured::Strong(name::fold(alias))
+                    }
+                    _ => Figured::No,
                 },
-                _ => "?column?".to_owned(),
+                _ => Figured::No,
             },
-            _ => "?column?".to_owned(),
+            _ => Figured::No,
         }
     }
 
@@ -477,13 +517,6 @@ fn distinct_on_sorted(
         input: Box::new(sorted(relation, keys)),
         on,
     })
-}
-
-fn whole(column: &SourceColumn) -> Item {
-    Item {
-        name: column.name.clone(),
-        value: column.value.clone(),
-    }
 }
 
 /// The column of an item, for an expression that is one.

@@ -8,7 +8,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type};
 
 use super::{Binder, clause::Clause, scope::Scope};
 use crate::{
-    catalog::ObjectId,
+    catalog::{ObjectId, StoredExpression},
     expression::{ColumnId, Expression, Kind},
     owned::OwnedValue,
     relation::{Applied, SequenceFunction, WaitingCall, WaitingFunction},
@@ -89,13 +89,15 @@ impl Binder<'_> {
     /// A column's default from its text, which may advance sequences.
     pub(super) fn stored_default(
         &mut self,
-        text: &str,
+        stored: &StoredExpression,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let parsed = crate::parse::parse_expression(text)?;
+        let parsed = crate::parse::parse_expression(&stored.text)?;
         let mut own = Clause::plain("DEFAULT expressions");
         let outer = std::mem::take(&mut self.lines);
-        let bound = self.scalar(&parsed, &Scope::default(), &mut own);
+        let bound = self.under(&stored.search_path, |binder| {
+            binder.scalar(&parsed, &Scope::default(), &mut own)
+        });
         self.lines = outer;
         let is_query = |applied: &Applied| matches!(applied, Applied::Query(_));
         if own.subqueries.iter().any(is_query) {

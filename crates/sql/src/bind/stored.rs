@@ -1,6 +1,6 @@
 //! What the catalog has under a name: tables and views.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState};
@@ -176,15 +176,14 @@ impl Binder<'_> {
         // Names in it are its own: neither common tables nor positions of this statement count.
         let common_tables = std::mem::take(&mut self.common_tables);
         let outer = std::mem::take(&mut self.lines);
-        let path = Cow::Owned(self.catalog.path_of(&view.search_path));
-        let path = std::mem::replace(&mut self.search_path, path);
         let dependencies = view.dependencies.clone();
         let dependencies = std::mem::replace(&mut self.view_dependencies, dependencies);
         self.depth += 1;
-        let bound = self.query(&query, &Scope::default());
+        let bound = self.under(&view.search_path, |binder| {
+            binder.query(&query, &Scope::default())
+        });
         self.depth -= 1;
         self.view_dependencies = dependencies;
-        self.search_path = path;
         self.lines = outer;
         self.common_tables = common_tables;
         let (relation, outputs) = bound?;

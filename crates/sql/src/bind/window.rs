@@ -120,6 +120,26 @@ impl Binder<'_> {
         }
     }
 
+    /// # Errors
+    /// 42P20 for a window that is defined twice.
+    pub(super) fn refuse_second_windows(
+        &self,
+        windows: &[ast::NamedWindowDefinition],
+    ) -> Result<()> {
+        for (at, window) in windows.iter().enumerate() {
+            let folded = name::fold(&window.0);
+            if windows[..at]
+                .iter()
+                .any(|other| name::fold(&other.0) == folded)
+            {
+                let message = format!("window \"{folded}\" is already defined");
+                let error = SqlError::new(SqlState::WINDOWING_ERROR, message);
+                return Err(place(error, self.at(window.0.span)));
+            }
+        }
+        Ok(())
+    }
+
     fn named_window(&self, ident: &ast::Ident) -> Result<ast::WindowSpec> {
         let folded = name::fold(ident);
         let found = self

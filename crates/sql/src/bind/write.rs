@@ -9,12 +9,13 @@ use types::{Result, SqlError, SqlState};
 use super::{
     Binder,
     clause::Clause,
+    index::is_immutable,
     scalar::place,
     scope::{Scope, Source, SourceColumn},
     select::Item,
 };
 use crate::{
-    catalog::{Column, Generation, IdentityMode, Table},
+    catalog::{Column, Generation, IdentityMode, StoredExpression, Table},
     expression::{ColumnId, Expression},
     name,
     parse::overriding::Overriding,
@@ -80,7 +81,7 @@ impl Binder<'_> {
         let mut checks = Vec::with_capacity(table.checks.len());
         for check in table.checks.iter() {
             let predicate =
-                self.stored_expression(&check.expression.text, &scope, "check constraints")?;
+                self.stored_expression(&check.expression, &scope, "check constraints")?;
             checks.push(Check {
                 name: check.name.clone(),
                 predicate,
@@ -96,7 +97,7 @@ impl Binder<'_> {
         {
             if let Some(Generation::Stored(stored)) = &column.generation {
                 let value =
-                    self.stored_expression(&stored.text, &scope, "column generation expressions")?;
+                    self.stored_expression(stored, &scope, "column generation expressions")?;
                 generated.push((at, self.assigned(value, column, None)?));
             }
         }
@@ -110,14 +111,16 @@ impl Binder<'_> {
     /// Binds an expression that the catalog keeps as text. A literal without a type stays so.
     pub(super) fn stored_expression(
         &mut self,
-        text: &str,
+        stored: &StoredExpression,
         scope: &Scope<'_>,
         place: &'static str,
     ) -> Result<Expression> {
-        let parsed = crate::parse::parse_expression(text)?;
+        let parsed = crate::parse::parse_expression(&stored.text)?;
         let mut clause = Clause::plain(place);
         let outer = std::mem::take(&mut self.lines);
-        let bound = self.scalar(&parsed, scope, &mut clause);
+        let bound = self.under(&stored.search_path, |binder| {
+            binder.scalar(&parsed, scope, &mut clause)
+        });
         self.lines = outer;
         if !clause.subqueries.is_empty() {
             let singular = place.strip_suffix('s').unwrap_or(place);
@@ -179,9 +182,26 @@ impl Binder<'_> {
         self.default_of(column, &mut Clause::plain("DEFAULT"))?;
         if let Some(Generation::Stored(stored)) = &column.generation {
             let scope = self.new_columns(table, columns)?;
-            let value =
-                self.stored_expression(&stored.text, &scope, "column generation expressions")?;
-            self.assigned(value, column, None)?;
+            let value = self.stored_expression(stored, &scope, "column generation expressions")?;
+            let used = value.columns();
+            let sources = scope.all_columns().zip(columns);
+            let generated = sources
+                .filter(|(_, column)| matches!(column.generation, Some(Generation::Stored(_))));
+            for (source, column) in generated {
+                if source.value.columns().iter().any(|id| used.contains(id)) {
+                    let message = format!(
+                        "cannot use generated column \"{}\" in column generation expression",
+                        column.name
+                    );
+                    let error = SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message);
+                    let detail = "A generated column cannot reference another generated column.";
+                    return Err(error.detail(detail));
+                }
+            }
+            if !is_immutable(&self.assigned(value, column, None)?) {
+                let message = "generation expression is not immutable";
+                return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+            }
         }
         Ok(())
     }
@@ -207,10 +227,10 @@ impl Binder<'_> {
         &mut self,
         table: &str,
         columns: &[Column],
-        text: &str,
+        stored: &StoredExpression,
     ) -> Result<()> {
         let scope = self.new_columns(table, columns)?;
-        let value = self.stored_expression(text, &scope, "check constraints")?;
+        let value = self.stored_expression(stored, &scope, "check constraints")?;
         if value.ty != super::scalar::BOOL {
             let message = format!(
                 "argument of CHECK must be type boolean, not type {}",
@@ -252,7 +272,7 @@ impl Binder<'_> {
             (Some(Generation::Identity { sequence, .. }), _) => {
                 self.next_value_of(*sequence, clause)
             }
-            (_, Some(stored)) => self.stored_default(&stored.text, clause)?,
+            (_, Some(stored)) => self.stored_default(stored, clause)?,
             (_, None) => Expression::null(column.ty),
         };
         self.assigned(value, column, None)
@@ -427,13 +447,19 @@ impl Binder<'_> {
         };
         let mut clause = Clause::plain("RETURNING");
         let mut items = Vec::new();
-        for item in returning {
+        for (place, item) in returning.iter().enumerate() {
+            let item_of = |column: &SourceColumn| Item {
+                name: column.name.clone(),
+                value: column.value.clone(),
+                place,
+            };
             match item {
                 SelectItem::UnnamedExpr(expr) => {
                     let value = self.typed(expr, scope, &mut clause)?;
                     items.push(Item {
                         name: self.output_name(expr),
                         value,
+                        place,
                     });
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
@@ -441,6 +467,7 @@ impl Binder<'_> {
                     items.push(Item {
                         name: name::fold(alias),
                         value,
+                        place,
                     });
                 }
                 SelectItem::Wildcard(_) => items.extend(scope.all_columns().map(item_of)),
@@ -456,13 +483,6 @@ impl Binder<'_> {
         let relation = super::select::applied(relation, clause.subqueries);
         let (columns, outputs) = self.outputs(items, scope);
         Ok((super::query::computed(relation, columns), outputs))
-    }
-}
-
-fn item_of(column: &SourceColumn) -> Item {
-    Item {
-        name: column.name.clone(),
-        value: column.value.clone(),
     }
 }
 

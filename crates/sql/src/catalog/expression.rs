@@ -12,8 +12,12 @@ use super::ObjectId;
 /// An expression as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredExpression {
-    /// With names qualified, so that it means the same under every search path.
+    /// As it was written, but for sequences, which are named by number.
     pub text: Arc<str>,
+    /// The schemas in which its names are looked for, in order: those of the search path under
+    /// which it was defined.
+    #[serde(default = "super::view::public")]
+    pub search_path: Arc<[ObjectId]>,
     /// What it refers to. For columns of the table that it belongs to, that table is named.
     #[serde(default)]
     pub dependencies: Arc<[Dependency]>,

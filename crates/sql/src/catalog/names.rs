@@ -1,6 +1,6 @@
 //! Names that users gave, for those who write and read values.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use functions::quoted_identifier;
 use types::{EnumId, Names};
@@ -16,6 +16,11 @@ pub(crate) struct Searched<'c> {
 }
 
 impl Searched<'_> {
+    /// The schemas that are named by the path and exist, for what is looked up in them later.
+    pub(crate) fn schemas(&self) -> Arc<[ObjectId]> {
+        self.catalog.named_schemas(self.search_path).collect()
+    }
+
     /// What a name stands for that is the text of a value, as `'"Schema".name'`.
     fn find(&self, class: NameClass, text: &str) -> Option<ObjectId> {
         let (schema, name) = match name::written(text).as_slice() {

@@ -22,6 +22,12 @@ impl SessionValues {
         }
     }
 
+    /// Forgets all of them.
+    pub fn clear(&self) {
+        self.values.borrow_mut().clear();
+        self.last.take();
+    }
+
     /// The value that this session has got last from a sequence.
     ///
     /// # Errors

@@ -31,8 +31,8 @@ pub struct View {
     pub comments: Comments,
 }
 
-/// What views were looked up in before they kept that.
-fn public() -> Arc<[ObjectId]> {
+/// What names of views and of expressions were looked up in before these kept that.
+pub(super) fn public() -> Arc<[ObjectId]> {
     [ObjectId::PUBLIC].into()
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Counters<'r> {
     /// What the statement's plan was made from.
     pub(crate) catalog: &'r Catalog,
     pub(crate) session: &'r SessionValues,
+    /// The transaction only reads: it takes no values.
+    pub(crate) is_read_only: bool,
 }
 
 /// Values that were taken for the rows of a batch.
@@ -56,6 +58,7 @@ impl<'r> Counters<'r> {
             SequenceFunction::Current => self.session.current(self.sequence(arguments)?)?,
             SequenceFunction::Next => {
                 let sequence = self.sequence(arguments)?;
+                self.may_write("nextval()")?;
                 let values = ahead.of(sequence.id);
                 if values.is_empty() {
                     let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
@@ -71,6 +74,7 @@ impl<'r> Counters<'r> {
             }
             SequenceFunction::Set => {
                 let sequence = self.sequence(arguments)?;
+                self.may_write("setval()")?;
                 let (last, is_called) = match arguments {
                     [_, Value::Int8(last)] => (*last, true),
                     [_, Value::Int8(last), Value::Bool(is_called)] => (*last, *is_called),
@@ -88,6 +92,16 @@ impl<'r> Counters<'r> {
             }
         };
         Ok(Value::Int8(value))
+    }
+
+    /// # Errors
+    /// 25006 in a transaction that only reads.
+    fn may_write(&self, function: &str) -> Result<()> {
+        if !self.is_read_only {
+            return Ok(());
+        }
+        let message = format!("cannot execute {function} in a read-only transaction");
+        Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, message))
     }
 
     fn sequence(&self, arguments: &[Value<'_>]) -> Result<&'r Sequence> {

@@ -253,15 +253,10 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
             return self.ranged(distance, forward, at, group, is_start);
         }
         let Value::Int8(distance) = distance else {
-            let message = "frame starting offset must not be null";
-            return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+            return Err(null_offset(is_start));
         };
         let Ok(distance) = usize::try_from(distance) else {
-            let message = "frame starting offset must not be negative";
-            return Err(SqlError::new(
-                SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE,
-                message,
-            ));
+            return Err(negative_offset(is_start));
         };
         let (own, until) = match self.window.units {
             FrameUnits::Rows => (at, self.rows),
@@ -295,6 +290,9 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
                 "a range without its order",
             ));
         };
+        if distance.is_null() {
+            return Err(null_offset(is_start));
+        }
         let own = (self.order_keys)(at)[0];
         // NULLs are their own peers.
         if own.is_null() {
@@ -335,6 +333,22 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
         }
         Ok(low)
     }
+}
+
+fn null_offset(is_start: bool) -> SqlError {
+    let message = match is_start {
+        true => "frame starting offset must not be null",
+        false => "frame ending offset must not be null",
+    };
+    SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message)
+}
+
+fn negative_offset(is_start: bool) -> SqlError {
+    let message = match is_start {
+        true => "frame starting offset must not be negative",
+        false => "frame ending offset must not be negative",
+    };
+    SqlError::new(SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, message)
 }
 
 /// How far a bound is, if it is not where it is anyway: the same for all rows.

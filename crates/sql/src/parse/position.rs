@@ -44,6 +44,11 @@ impl<'t> Lines<'t> {
         }
     }
 
+    /// A part of the text.
+    pub(crate) fn text(&self, bytes: std::ops::Range<usize>) -> &'t str {
+        self.text.get(bytes).unwrap_or_default()
+    }
+
     fn start(&self, location: Location) -> Option<&Start> {
         let line = usize::try_from(location.line).ok()?.checked_sub(1)?;
         self.starts.get(line)

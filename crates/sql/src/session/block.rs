@@ -3,7 +3,7 @@
 use engine::{Isolation, TransactionOptions};
 use types::{Result, SqlError, SqlState};
 
-use super::{Notice, Session, Sink, Tag, cursor::Cursor, settings::Values};
+use super::{Notice, Session, Sink, Tag, cursor::Cursor, deferred, settings::Values};
 use crate::{
     catalog::{Mark, from_engine},
     parse::command::{Command, Level, Modes},
@@ -73,6 +73,8 @@ struct Savepoint {
     settings: Values,
     /// Of advisory locks.
     locks: usize,
+    /// What SET CONSTRAINTS had said.
+    constraints: deferred::Modes,
 }
 
 impl Block {
@@ -193,6 +195,7 @@ impl Session {
                         read_only: self.characteristics().read_only,
                         settings: self.values.clone(),
                         locks: self.advisory.mark(),
+                        constraints: self.deferred.modes(),
                     };
                     self.block.savepoints.push(savepoint);
                 }
@@ -205,6 +208,10 @@ impl Session {
                     (&self.transaction, self.block.savepoints.get(at))
                 {
                     self.changes.release(transaction, &savepoint.mark)?;
+                    // SET TRANSACTION holds as long as its savepoint.
+                    if let Some(began) = &mut self.block.began {
+                        began.characteristics.read_only = savepoint.read_only;
+                    }
                 }
                 self.block.savepoints.truncate(at);
                 self.suspended.release(at);
@@ -230,6 +237,7 @@ impl Session {
             self.changes.return_to(transaction, &savepoint.mark)?;
         }
         self.advisory.return_to(savepoint.locks);
+        self.deferred.set_modes(savepoint.constraints.clone());
         let (read_only, settings) = (savepoint.read_only, savepoint.settings.clone());
         if let Some(began) = &mut self.block.began {
             began.characteristics.read_only = read_only;

@@ -30,7 +30,7 @@ pub(super) struct Check {
 
 /// What SET CONSTRAINTS has said: whether they are put off.
 #[derive(Debug, Default, Clone)]
-struct Modes {
+pub(super) struct Modes {
     all: Option<bool>,
     some: HashMap<ObjectId, bool>,
 }
@@ -70,6 +70,27 @@ impl Deferred {
                 modes.some.extend(constraints);
             }
         }
+    }
+
+    /// What SET CONSTRAINTS has said so far.
+    pub(super) fn modes(&self) -> Modes {
+        self.modes.borrow().clone()
+    }
+
+    pub(super) fn set_modes(&self, modes: Modes) {
+        self.modes.replace(modes);
+    }
+
+    /// Whether a check is put off that rows of a table have made necessary.
+    pub(super) fn is_pending(&self, table: ObjectId) -> bool {
+        self.checks.borrow().iter().any(|check| {
+            let reference = &check.noted.reference;
+            let changed = match check.noted.happened {
+                Happened::Referred => reference.referring.id,
+                Happened::Deleted | Happened::Changed => reference.key.referenced,
+            };
+            changed == table && !check.is_done.get()
+        })
     }
 
     /// A check that was not done yet: one of these constraints, or any; it counts as done now.

@@ -161,6 +161,12 @@ impl Session {
             Some(schema) => catalog.expect_schema(schema)?.id,
             None => catalog.creation_schema(&self.inputs.search_path)?.id,
         };
+        if schema == ObjectId::PG_CATALOG {
+            let name = &qualified.name;
+            let message = format!("permission denied to create \"pg_catalog.{name}\"");
+            let error = SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+            return Err(error.detail("System catalog modifications are currently disallowed."));
+        }
         Ok((schema, qualified.name))
     }
 
@@ -211,6 +217,13 @@ impl Session {
         };
         if targets.is_empty() {
             return Ok(());
+        }
+        for target in &targets {
+            if let Target::Object(id) = target
+                && self.deferred.is_pending(*id)
+            {
+                return Err(pending("DROP TABLE", &catalog, *id));
+            }
         }
         self.ddl()?.drop(&targets, behavior).await.map(drop)
     }
@@ -297,4 +310,12 @@ impl Session {
             .await
             .map(drop)
     }
+}
+
+/// A definition cannot be changed while checks of what its table's rows refer to are put off.
+fn pending(command: &str, catalog: &Catalog, table: ObjectId) -> SqlError {
+    let name = catalog.table(table).map_or("", |table| &table.name);
+    let message = format!("cannot {command} \"{name}\" because it has pending trigger events");
+    let error = SqlError::new(SqlState::OBJECT_IN_USE, message);
+    error.hint("Commit, or SET CONSTRAINTS ALL IMMEDIATE, first.")
 }

@@ -165,6 +165,7 @@ impl Session {
                 catalogs: &self.database.catalogs,
                 catalog: environment.catalog,
                 session: &self.surrounding.sequences,
+                is_read_only: self.characteristics().read_only,
             },
             advisory: &self.advisory,
             budget: &shared.budget,

@@ -253,6 +253,21 @@ fn action(written: Option<ast::ReferentialAction>) -> ReferentialAction {
     }
 }
 
+/// Unique and primary keys are looked at row by row.
+///
+/// # Errors
+/// 0A000 for one that is to be put off.
+pub(super) fn refuse_deferrable(written: Option<&ConstraintCharacteristics>) -> Result<()> {
+    if !Timing::of(written)?.is_deferrable {
+        return Ok(());
+    }
+    let error = SqlError::unsupported("a DEFERRABLE unique or primary key");
+    Err(error.hint(
+        "Leave DEFERRABLE away: the key is then checked for each row. \
+         Statements that exchange keys have to go by a third value.",
+    ))
+}
+
 /// When it is looked at.
 struct Timing {
     is_deferrable: bool,

@@ -5,7 +5,8 @@ use types::{Result, SqlError, SqlState};
 
 use super::{
     Notice, Session, Sink,
-    foreign_key::Written,
+    column_options::refuse_contradictions,
+    foreign_key::{Written, refuse_deferrable},
     stored_text::{check_name, name_columns, stored, stored_default},
 };
 use crate::{
@@ -72,6 +73,7 @@ impl Session {
     ) -> Result<()> {
         let (ty, modifier) =
             data_type::resolve(&definition.data_type, catalog, &self.inputs.search_path)?;
+        refuse_contradictions(definition, &new.name)?;
         let name = name::fold(&definition.name);
         let at = u16::try_from(new.columns.len()).unwrap_or(u16::MAX);
         let mut column = Column {
@@ -92,11 +94,13 @@ impl Session {
                 ColumnOption::Default(value) => {
                     column.default = Some(stored_default(&self.names(catalog), value)?);
                 }
-                ColumnOption::PrimaryKey(_) => {
+                ColumnOption::PrimaryKey(key) => {
+                    refuse_deferrable(key.characteristics.as_ref())?;
                     let constraint = constraint.unwrap_or_else(|| format!("{}_pkey", new.name));
                     set_primary_key(new, constraint, vec![at])?;
                 }
-                ColumnOption::Unique(_) => {
+                ColumnOption::Unique(unique) => {
+                    refuse_deferrable(unique.characteristics.as_ref())?;
                     let constraint =
                         constraint.unwrap_or_else(|| format!("{}_{name}_key", new.name));
                     new.uniques.push(NewUnique {
@@ -110,7 +114,7 @@ impl Session {
                         .unwrap_or_else(|| free_name(new, &format!("{}_{name}_check", new.name)));
                     new.checks.push(NewCheck {
                         name: constraint,
-                        expression: stored(&check.expr),
+                        expression: stored(&self.names(catalog), &check.expr),
                         is_valid: true,
                     });
                 }
@@ -119,7 +123,8 @@ impl Session {
                     generation_expr: Some(value),
                     ..
                 } => {
-                    column.generation = Some(Generation::Stored(stored(value)));
+                    column.generation =
+                        Some(Generation::Stored(stored(&self.names(catalog), value)));
                 }
                 // The column's sequence: `sequence_of`.
                 ColumnOption::Generated {
@@ -143,6 +148,7 @@ impl Session {
     ) -> Result<()> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
+                refuse_deferrable(key.characteristics.as_ref())?;
                 let columns = positions(new, &key.columns)?;
                 let name = key
                     .name
@@ -151,6 +157,7 @@ impl Session {
                 set_primary_key(new, name, columns)
             }
             TableConstraint::Unique(unique) => {
+                refuse_deferrable(unique.characteristics.as_ref())?;
                 let columns = positions(new, &unique.columns)?;
                 let name = unique
                     .name
@@ -166,7 +173,8 @@ impl Session {
                 Ok(())
             }
             TableConstraint::Check(check) => {
-                let expression = stored(&check.expr);
+                let catalog = self.changes.catalog();
+                let expression = stored(&self.names(&catalog), &check.expr);
                 let unnamed =
                     || free_name(new, &check_name(&new.name, &new.columns, &expression.text));
                 let name = check.name.as_ref().map_or_else(unnamed, name::fold);
@@ -192,7 +200,7 @@ impl Session {
             binder.check_column(&new.name, &new.columns, column)?;
         }
         for check in &new.checks {
-            binder.check_condition(&new.name, &new.columns, &check.expression.text)?;
+            binder.check_condition(&new.name, &new.columns, &check.expression)?;
         }
         Ok(())
     }

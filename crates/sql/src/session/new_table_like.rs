@@ -256,6 +256,7 @@ fn copy_constraints(table: &Table, new: &mut NewTable, copied: &mut Copied) -> R
                 name: check.name.to_string(),
                 expression: StoredExpression {
                     text: check.expression.text.clone(),
+                    search_path: check.expression.search_path.clone(),
                     dependencies: [].into(),
                 },
                 is_valid: true,

@@ -52,7 +52,7 @@ impl Session {
             schema,
             name: name.as_str().into(),
             text: text.into(),
-            search_path: catalog.named_schemas(&self.inputs.search_path).collect(),
+            search_path: self.names(&catalog).schemas(),
             columns: columns.into(),
             dependencies: uses.map(Dependency::on).collect(),
             comments: Comments::default(),

@@ -98,8 +98,16 @@ impl Session {
     pub(super) async fn keep_deferred(&self, constraints: Option<&[ObjectId]>) -> Result<()> {
         while let Some(check) = self.deferred.next(constraints) {
             let catalog = self.changes.catalog();
-            let changes = KeyChanges::new(&catalog, &self.budget());
-            self.keep_reference(&check.noted, &changes).await?;
+            // A constraint that was dropped since demands nothing.
+            let reference = &check.noted.reference;
+            let referring = catalog.table(reference.referring.id);
+            let is_there = referring.is_some_and(|table| {
+                (table.foreign_keys.iter()).any(|key| key.id == reference.key.id)
+            });
+            if is_there {
+                let changes = KeyChanges::new(&catalog, &self.budget());
+                self.keep_reference(&check.noted, &changes).await?;
+            }
         }
         Ok(())
     }

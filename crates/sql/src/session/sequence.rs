@@ -359,6 +359,7 @@ fn new_sequence(
 fn next_value_of(sequence: ObjectId) -> StoredExpression {
     StoredExpression {
         text: format!("nextval('{sequence}'::regclass)").into(),
+        search_path: [].into(),
         dependencies: [Dependency::on(sequence)].into(),
     }
 }

@@ -18,9 +18,10 @@ use crate::{
 };
 
 /// An expression's text; which columns it names is to be told ([`name_columns`]).
-pub(super) fn stored(expr: &ast::Expr) -> StoredExpression {
+pub(super) fn stored(names: &Searched<'_>, expr: &ast::Expr) -> StoredExpression {
     StoredExpression {
         text: expr.to_string().into(),
+        search_path: names.schemas(),
         dependencies: [].into(),
     }
 }
@@ -72,6 +73,7 @@ pub(super) fn stored_default(names: &Searched<'_>, value: &ast::Expr) -> Result<
     }
     Ok(StoredExpression {
         text: spliced(&text, &changes).into(),
+        search_path: names.schemas(),
         dependencies: dependencies.into(),
     })
 }

@@ -262,6 +262,7 @@ pub(super) fn new_table(name: &str, columns: &[&str]) -> NewTable {
 pub(super) fn expression(text: &str, dependencies: &[Dependency]) -> StoredExpression {
     StoredExpression {
         text: Arc::from(text),
+        search_path: Arc::default(),
         dependencies: dependencies.into(),
     }
 }

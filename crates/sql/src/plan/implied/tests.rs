@@ -57,6 +57,7 @@ fn bound(texts: &[&str]) -> Vec<Expression> {
     let column = |text: &&str| IndexColumn {
         key: IndexKey::Expression(StoredExpression {
             text: (*text).into(),
+            search_path: [].into(),
             dependencies: [].into(),
         }),
         ty: Type::Scalar(Scalar::Bool),

@@ -15,7 +15,7 @@ use types::{Result, SqlError, SqlState};
 use super::{
     super::{
         Session,
-        foreign_key::Written,
+        foreign_key::{Written, refuse_deferrable},
         stored_text::{check_name, name_columns, stored},
     },
     column::contains_nulls,
@@ -40,11 +40,13 @@ impl Session {
         let table = self.table_now(id)?;
         match constraint {
             TableConstraint::PrimaryKey(key) => {
+                refuse_deferrable(key.characteristics.as_ref())?;
                 let columns = positions(&table, &key.columns)?;
                 let name = key.name.as_ref().map(name::fold);
                 self.add_primary_key(id, name, columns).await
             }
             TableConstraint::Unique(unique) => {
+                refuse_deferrable(unique.characteristics.as_ref())?;
                 let columns = positions(&table, &unique.columns)?;
                 let name = unique.name.as_ref().map(name::fold);
                 let nulls_not_distinct =
@@ -56,7 +58,7 @@ impl Session {
                     Some(name) => name::fold(name),
                     None => self.check_name(&table, &check.expr),
                 };
-                let mut expression = stored(&check.expr);
+                let mut expression = stored(&self.names(&self.changes.catalog()), &check.expr);
                 name_columns(&mut expression, &table.columns, id);
                 self.add_check(id, name, expression, is_valid).await
             }
@@ -199,7 +201,7 @@ impl Session {
                 .live_columns()
                 .map(|(_, column)| column.clone())
                 .collect();
-            binder.check_condition(&table.name, &live, &expression.text)?;
+            binder.check_condition(&table.name, &live, &expression)?;
         }
         if is_valid {
             self.all_satisfy(&table, &name, &expression).await?;

@@ -28,8 +28,8 @@ pub(crate) enum Kind {
     Bool,
     /// From, to, in a unit.
     Integer(i64, i64, Unit),
-    /// From, to.
-    Real(f64, f64),
+    /// From, to, in a unit.
+    Real(f64, f64, Unit),
     /// One of these.
     Enum(&'static [&'static str]),
     Text,
@@ -78,7 +78,7 @@ use Meaning::{AtStart, Effective, Fixed, Harmless, Only};
 
 const MOST: i64 = i32::MAX as i64;
 const MILLISECONDS: Kind = Integer(0, MOST, Unit::Milliseconds);
-const COST: Kind = Real(0.0, f64::MAX);
+const COST: Kind = Real(0.0, f64::MAX, Unit::None);
 const ON: Meaning = Only(&["on"]);
 const LEVELS: Kind = Enum(&[
     "serializable",
@@ -110,7 +110,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("cpu_index_tuple_cost", COST, Harmless, "0.005", "Sets a cost of PostgreSQL's planner."),
     setting("cpu_operator_cost", COST, Harmless, "0.0025", "Sets a cost of PostgreSQL's planner."),
     setting("cpu_tuple_cost", COST, Harmless, "0.01", "Sets a cost of PostgreSQL's planner."),
-    setting("cursor_tuple_fraction", Real(0.0, 1.0), Harmless, "0.1", "Sets which part of a cursor's rows is expected to be asked for."),
+    setting("cursor_tuple_fraction", Real(0.0, 1.0, Unit::None), Harmless, "0.1", "Sets which part of a cursor's rows is expected to be asked for."),
     setting("data_checksums", Bool, Fixed, "on", "Shows whether what is stored has checksums."),
     setting("DateStyle", Text, Effective, "ISO, MDY", "Sets how dates are written, and the order of their parts where it is not told."),
     setting("deadlock_timeout", Integer(1, MOST, Unit::Milliseconds), Harmless, "1s", "Sets when a wait is looked at for deadlocks: here at once."),
@@ -142,7 +142,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("from_collapse_limit", Integer(1, MOST, Unit::None), Harmless, "8", "Sets how many relations are joined in any order."),
     setting("geqo", Bool, Harmless, "on", "Searches plans by a genetic algorithm."),
     setting("gin_pending_list_limit", Integer(64, MOST, Unit::Kilobytes), Harmless, "4MB", "Sets the size of a list of GIN indexes."),
-    setting("hash_mem_multiplier", Real(1.0, 1000.0), Harmless, "2", "Sets how much more memory hash tables may take."),
+    setting("hash_mem_multiplier", Real(1.0, 1000.0, Unit::None), Harmless, "2", "Sets how much more memory hash tables may take."),
     setting("idle_in_transaction_session_timeout", MILLISECONDS, Effective, "0", "Sets how long a client may be idle within a transaction."),
     setting("idle_session_timeout", MILLISECONDS, Effective, "0", "Sets how long a client may be idle between transactions."),
     setting("in_hot_standby", Bool, Fixed, "off", "Shows whether the server follows another one."),
@@ -201,7 +201,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("transaction_isolation", LEVELS, Effective, "read committed", "Sets the isolation level of the transaction."),
     setting("transaction_read_only", Bool, Effective, "off", "Sets whether the transaction only reads."),
     setting("transform_null_equals", Bool, Only(&["off"]), "off", "Takes \"x = NULL\" as \"x IS NULL\"."),
-    setting("vacuum_cost_delay", Real(0.0, 100.0), Harmless, "0", "Sets how long VACUUM rests."),
+    setting("vacuum_cost_delay", Real(0.0, 100.0, Unit::Milliseconds), Harmless, "0", "Sets how long VACUUM rests."),
     setting("wal_level", Enum(&["minimal", "replica", "logical"]), AtStart, "replica", "Shows how much is written to the log."),
     setting("weft.interleaving", Bool, Effective, "on", "Overlaps the cache misses of the keys that a join looks up; off shows what that is worth."),
     setting("weft.memory", Integer(1024, MOST, Unit::Kilobytes), AtStart, "0", "Shows the memory of records and statements together (weft serve --memory)."),

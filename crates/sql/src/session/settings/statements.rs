@@ -124,6 +124,7 @@ impl Session {
         self.advisory.unlock_all();
         self.forget_all_prepared();
         self.plans.borrow_mut().clear();
+        self.surrounding.sequences.clear();
         Ok(())
     }
 }

@@ -88,6 +88,18 @@ impl Unit {
             None => number.to_string(),
         }
     }
+
+    /// The same of a number that need not be whole.
+    fn show_real(self, number: f64) -> String {
+        if number <= 0.0 || self.units().is_empty() {
+            return number.to_string();
+        }
+        let smallest = number * self.size() as f64;
+        let mut units = self.units().iter();
+        let fitting = units.find(|(_, size)| (smallest / *size as f64).fract() == 0.0);
+        let (name, size) = fitting.or(self.units().last()).copied().unwrap_or(("", 1));
+        format!("{}{name}", smallest / size as f64)
+    }
 }
 
 pub(crate) fn invalid(name: &str, text: &str) -> SqlError {
@@ -154,12 +166,12 @@ impl Definition {
                 })?;
                 Ok(plain(found.to_owned()))
             }
-            Kind::Real(least, most) => {
-                let number: f64 = text.trim().parse().map_err(|_| invalid(self.name, text))?;
+            Kind::Real(least, most, unit) => {
+                let number = self.number(text, unit)?;
                 if !(least..=most).contains(&number) {
-                    return Err(self.out_of_range(&number, "", &least, &most));
+                    return Err(self.out_of_range(&number, unit.name(), &least, &most));
                 }
-                Ok(plain(number.to_string()))
+                Ok(plain(unit.show_real(number)))
             }
             Kind::Integer(least, most, unit) => {
                 let number = self.integer(text, unit)?;
@@ -189,7 +201,7 @@ impl Definition {
     }
 
     /// A number with or without a unit, in the setting's.
-    fn integer(&self, text: &str, unit: Unit) -> Result<i64> {
+    fn number(&self, text: &str, unit: Unit) -> Result<f64> {
         let trimmed = text.trim();
         let end = trimmed
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
@@ -197,20 +209,23 @@ impl Definition {
         let (digits, name) = trimmed.split_at(end);
         let number: f64 = digits.parse().map_err(|_| invalid(self.name, text))?;
         let name = name.trim();
-        let number = if name.is_empty() {
-            number
-        } else {
-            let found = unit.units().iter().find(|(known, _)| *known == name);
-            let Some((_, size)) = found else {
-                let error = invalid(self.name, text);
-                return Err(match unit.hint() {
-                    Some(hint) => error.hint(hint),
-                    None => error,
-                });
-            };
-            let factor = *size as f64 / unit.size() as f64;
-            number * factor
+        if name.is_empty() {
+            return Ok(number);
+        }
+        let found = unit.units().iter().find(|(known, _)| *known == name);
+        let Some((_, size)) = found else {
+            let error = invalid(self.name, text);
+            return Err(match unit.hint() {
+                Some(hint) => error.hint(hint),
+                None => error,
+            });
         };
+        Ok(number * (*size as f64 / unit.size() as f64))
+    }
+
+    /// The same, rounded.
+    fn integer(&self, text: &str, unit: Unit) -> Result<i64> {
+        let number = self.number(text, unit)?;
         // A cast of a double saturates.
         let rounded = number.round_ties_even() as i64;
         if i32::try_from(rounded).is_err() {
