@@ -212,3 +212,8 @@ fn writers_wait_and_look_again() {
 fn rows_are_locked_by_who_asks_for_it() {
     scenarios(include_str!("isolation/locks.txt"));
 }
+
+#[test]
+fn rows_are_followed_and_looked_at_again() {
+    scenarios(include_str!("isolation/rows.txt"));
+}

@@ -20,6 +20,7 @@ use crate::{
     horizon::Horizon,
     locks::Locks,
     log::{Durability, Log},
+    moves::Moves,
     secondary::derived::{DerivedTables, is_derived},
     session::Estate,
     stats::{LogStats, Published, TransactionStats},
@@ -77,6 +78,7 @@ pub struct Database {
     pub(crate) horizon: Horizon,
     pub(crate) statuses: Statuses,
     pub(crate) locks: Locks,
+    pub(crate) moves: Moves,
     pub(crate) board: Board,
     config: DatabaseConfig,
     pub(crate) catalog: Catalog,
@@ -127,6 +129,7 @@ impl Database {
         Ok(Arc::new(Database {
             catalog: Catalog::new(&Local::new(&arena, &epochs))?,
             locks: Locks::new(|| arena.reserve(0).ok()),
+            moves: Moves::default(),
             arena,
             epochs,
             horizon: Horizon::new(),

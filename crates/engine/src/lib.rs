@@ -24,6 +24,7 @@ pub mod inspect;
 mod locks;
 mod log;
 mod manifest;
+mod moves;
 mod per_context;
 mod recovery;
 mod secondary;
@@ -68,8 +69,8 @@ pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{
-    Commit, Isolation, Present, Savepoint, ScanPosition, Seeing, StatementSnapshot, Transaction,
-    TransactionOptions, Unordered,
+    Command, Commit, Isolation, Present, RowFound, RowLocked, RowOutcome, Savepoint, ScanPosition,
+    Seeing, StatementSnapshot, Transaction, TransactionOptions, Unordered,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 

@@ -11,6 +11,7 @@
 
 mod account;
 mod collect;
+mod command;
 mod contexts;
 mod dependencies;
 mod kept_key;
@@ -47,11 +48,12 @@ use crate::{
 
 pub(crate) use account::Account;
 pub(crate) use collect::{Estate, Garbage};
+pub(crate) use command::{Before, CommandWrites};
 pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
 pub(crate) use dependencies::{Dependencies, Purpose, RecordRead, Seen, Tracker};
 pub(crate) use kept_key::KeptKey;
 pub(crate) use rids::RidStock;
-pub(crate) use savepoints::{Saved, Savepoints};
+pub(crate) use savepoints::{Lengths, Saved, Savepoints};
 pub(crate) use spares::{Lent, Spares};
 pub(crate) use upkeep::next_look;
 pub(crate) use waits::{Generation, Waits};

@@ -9,6 +9,8 @@
 //! | insert, update, upsert, delete | `write.rs` |
 //! | ordered scans; whole tables in no order | `scan.rs`; `unordered_scan.rs` |
 //! | one snapshot for several operations under read committed | `statement_snapshot.rs` |
+//! | statements that do not see what they write | `command.rs` |
+//! | rows that were found before, wherever they are now | `row.rs` |
 //! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs`, `table_lock.rs` |
 //! | a snapshot that moves instead of a conflict | `refresh.rs` |
 //! | running again after an abort | `restart.rs` |
@@ -35,6 +37,7 @@
 mod baseline;
 mod by_index;
 mod certify;
+mod command;
 mod commit;
 mod conflict;
 mod elsewhere;
@@ -47,6 +50,7 @@ mod present;
 mod read;
 mod refresh;
 mod restart;
+mod row;
 mod sample;
 mod savepoint;
 mod scan;
@@ -65,8 +69,11 @@ use std::{
 };
 
 pub use self::{
+    command::Command,
     commit::Commit,
+    lock::RowLocked,
     present::Present,
+    row::{RowFound, RowOutcome},
     savepoint::Savepoint,
     statement_snapshot::{Seeing, StatementSnapshot},
     unordered_scan::{ScanPosition, Unordered},

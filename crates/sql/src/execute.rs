@@ -18,13 +18,14 @@
 //! | what all of them may take; what they cost | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
-//! | inserting, updating, deleting | `insert.rs`, `change.rs`, `new_row.rs` |
+//! | inserting, updating, deleting; one row of these; MERGE | `insert.rs`, `change.rs`, `new_row.rs`; `change_row.rs`; `merge.rs` |
 //! | what foreign keys have to hear of; many keys at once | `key_changes.rs`; `lock_rows.rs` |
 
 mod aggregate;
 mod apply;
 mod budget;
 mod change;
+mod change_row;
 mod dense;
 mod distinct;
 mod errors;

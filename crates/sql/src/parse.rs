@@ -9,6 +9,7 @@ pub(crate) mod constraints;
 pub(crate) mod copy;
 pub(crate) mod definition;
 mod identity;
+mod lock_order;
 pub(crate) mod maintenance;
 pub(crate) mod overriding;
 pub(crate) mod position;
@@ -283,6 +284,7 @@ pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result
         requote(&mut tokens);
     }
     strengthen_locks(&mut tokens);
+    lock_order::arrange(&mut tokens);
     identity::arrange(&mut tokens);
     let overriding = Overriding::take(&mut tokens)?;
     let mut parser = Parser::new(&PostgreSqlDialect {})

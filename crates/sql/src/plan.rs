@@ -11,6 +11,7 @@
 //! (`explained.rs`).
 
 mod access;
+mod again;
 mod basis;
 mod column_test;
 mod cost;
@@ -140,6 +141,8 @@ pub(crate) enum Plan {
     Lock {
         input: Box<Plan>,
         locks: Vec<RowLock>,
+        /// Instead of what the locks say of a row that has changed.
+        again: Option<Box<Again>>,
     },
     Insert(Box<Insert>),
     Update(Box<Update>),
@@ -366,6 +369,8 @@ pub(crate) struct SortKey {
 pub(crate) struct Shared {
     pub(crate) number: usize,
     pub(crate) width: usize,
+    /// It changes rows.
+    pub(crate) writes: bool,
     pub(crate) body: SharedBody,
 }
 
@@ -379,6 +384,15 @@ pub(crate) enum SharedBody {
         step: Box<Plan>,
         distinct: Option<Vec<Type>>,
     },
+}
+
+/// How a row is found again that has changed since it was found (`again.rs`).
+#[derive(Debug)]
+pub(crate) struct Again {
+    /// Gives one row at most, with the columns of the input's rows.
+    pub(crate) plan: Plan,
+    /// What it is asked with: positions in the input's row.
+    pub(crate) given: Vec<usize>,
 }
 
 /// Rows to be locked.
@@ -450,8 +464,17 @@ pub(crate) struct ConflictUpdate {
 pub(crate) struct Update {
     pub(crate) input: Plan,
     pub(crate) target: Target,
-    pub(crate) assignments: Vec<(usize, Program)>,
+    pub(crate) assignments: Assignments,
     pub(crate) new: NewRow,
+}
+
+/// What an UPDATE gives the columns of a row.
+#[derive(Debug)]
+pub(crate) struct Assignments {
+    /// Position in the table, and its value.
+    pub(crate) values: Vec<(usize, Program)>,
+    /// The key that the row lies under may be another one afterwards.
+    pub(crate) may_move: bool,
 }
 
 /// Rows of a table that are deleted. Gives the input's rows.
@@ -469,8 +492,10 @@ pub(crate) struct Target {
     pub(crate) key: usize,
     /// The record's columns: position in the row, in the table.
     pub(crate) columns: Vec<(usize, usize)>,
-    /// What has to hold if the record has changed since it was read.
+    /// What has to hold of the row as it is when it is changed.
     pub(crate) recheck: Option<Program>,
+    /// Instead of that, how a record that has changed is found again.
+    pub(crate) again: Option<Box<Again>>,
     /// All rows are read before the first is changed.
     pub(crate) read_first: bool,
 }
@@ -482,6 +507,9 @@ pub(crate) struct Merge {
     pub(crate) target: Target,
     pub(crate) new: NewRow,
     pub(crate) actions: Vec<MergeAction>,
+    /// What is put in depends on functions that wait: they were called only for the rows of the
+    /// source that had no partner when they were found.
+    pub(crate) inserts_called: bool,
 }
 
 /// One of its branches.
@@ -496,6 +524,6 @@ pub(crate) struct MergeAction {
 #[derive(Debug)]
 pub(crate) enum MergeKind {
     Insert(Vec<Program>),
-    Update(Vec<(usize, Program)>),
+    Update(Assignments),
     Delete,
 }

@@ -113,6 +113,8 @@ pub(crate) struct ScanId(pub(crate) u32);
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scan {
     pub(crate) id: ScanId,
+    /// What the query calls it, or the part of FROM that it is in: for `FOR UPDATE OF`.
+    pub(crate) name: Option<String>,
     pub(crate) table: Arc<Table>,
     /// Of each column of the table that is not dropped, its position there.
     pub(crate) columns: Vec<(ColumnId, usize)>,

@@ -20,7 +20,8 @@ const TABLES: &str = "
 
 /// Statements that keep more than there is.
 const HUNGRY: &[&str] = &[
-    "with recursive r(i) as (select 1 union all select i + 1 from r) select count(*) from r",
+    // Read once, a recursion keeps nothing; read twice, its rows.
+    "with recursive r(i) as (select 1 union all select i + 1 from r) select (select count(*) from r), (select count(*) from r)",
     "with recursive r(i) as (select 1::bigint union select i + 1 from r) select count(*) from r",
     // Rows of functions; sorts, with and without texts.
     "select count(*) from generate_series(1, 100000000)",

@@ -110,6 +110,8 @@ impl Session {
         self.repay_commit();
         let tick = || self.move_clock();
         self.database.dig(&self.digging, &self.memory, tick);
+        let horizon = || self.database.horizon.horizon();
+        self.database.moves.collect(horizon);
         if self.garbage.borrow().is_empty() {
             return;
         }

@@ -17,7 +17,8 @@ use crate::{
     indirection::{Rid, Slot},
     locks::{OnConflict, Place, Strength},
     log::Durability,
-    session::{Account, Dependencies, KeptKey, Purpose, Saved, Savepoints},
+    moves::MoveLog,
+    session::{Account, CommandWrites, Dependencies, KeptKey, Purpose, Saved, Savepoints},
     table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{HeldTable, Isolation, TransactionOptions},
@@ -73,6 +74,10 @@ pub(crate) struct Context {
     /// Keys that commit or undo will need, one after the other.
     pub(crate) keys: RefCell<Vec<u8>>,
     pub(crate) savepoints: RefCell<Savepoints>,
+    /// What the command under way has written (`transaction/command.rs`).
+    pub(crate) command: CommandWrites,
+    /// What it has done to rows that others may be waiting for (`moves.rs`).
+    pub(crate) moves: RefCell<MoveLog>,
     /// What is to happen besides when it commits.
     pub(crate) effects: RefCell<Vec<Effect>>,
     /// What the operation on an indexed table has done that is under way.
@@ -219,6 +224,8 @@ impl Context {
             writes: RefCell::default(),
             keys: RefCell::default(),
             savepoints: RefCell::default(),
+            command: CommandWrites::default(),
+            moves: RefCell::default(),
             journal: RefCell::default(),
             turn: Turn::default(),
             conduct: Cell::default(),
@@ -323,6 +330,7 @@ impl Context {
         writes.clear();
         writes.shrink_to(1 << 14);
         self.savepoints.borrow_mut().forget();
+        self.moves.borrow_mut().forget();
     }
 
     /// Counts an operation in; whether it is the only one.
@@ -350,6 +358,8 @@ impl Context {
             + self.keys.borrow().capacity()
             + self.dependencies.list_bytes()
             + self.savepoints.borrow().list_bytes()
+            + self.command.list_bytes()
+            + self.moves.borrow().list_bytes()
     }
 
     /// Whether the next write will make a list grow.

@@ -27,12 +27,20 @@ pub(crate) struct Savepoints {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     pub(crate) number: u32,
+    pub(crate) lengths: Lengths,
+    saved: usize,
+}
+
+/// How long the lists of a transaction are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
     pub(crate) writes: usize,
     pub(crate) keys: usize,
     pub(crate) locks: usize,
     pub(crate) table_locks: usize,
     pub(crate) effects: usize,
-    saved: usize,
+    /// Of what is noted of moved rows.
+    pub(crate) moves: usize,
 }
 
 /// How a write was, before the transaction wrote the record again.
@@ -55,23 +63,12 @@ impl Savepoints {
         self.marks.last().map_or(0, |mark| mark.number)
     }
 
-    /// Makes a savepoint, given the numbers of writes, keys, locks on records and on tables,
-    /// and effects; its number. `None` after 2^32 of them.
-    pub(crate) fn make(
-        &mut self,
-        writes: usize,
-        keys: usize,
-        locks: (usize, usize),
-        effects: usize,
-    ) -> Option<u32> {
+    /// Makes a savepoint where the lists end now; its number. `None` after 2^32 of them.
+    pub(crate) fn make(&mut self, lengths: Lengths) -> Option<u32> {
         self.number = self.number.checked_add(1)?;
         self.marks.push(Mark {
             number: self.number,
-            writes,
-            keys,
-            locks: locks.0,
-            table_locks: locks.1,
-            effects,
+            lengths,
             saved: self.saved.len(),
         });
         Some(self.number)

@@ -225,10 +225,15 @@ impl Transaction {
         let session = &*self.session;
         let id = self.id();
         let status = session.database.statuses.of(id);
+        let moves = self.context.moves.borrow();
+        let mut moves = (!moves.is_empty()).then(|| moves.condense());
         let take = || status.take_timestamp(id.sequence(), &session.database.horizon.clock);
-        let commit = |timestamp| {
+        let mut commit = |timestamp| {
             let first_drop = self.certify_tables(timestamp)?;
             let successor = self.certify(timestamp, first_drop)?;
+            if let Some(moves) = moves.take() {
+                session.database.moves.publish(timestamp, moves);
+            }
             status.commit(id.sequence(), successor);
             Ok(successor)
         };

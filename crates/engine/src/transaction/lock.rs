@@ -6,9 +6,10 @@ use index::{Direction, look_up};
 use interleave::{Point, Policy, leaf};
 
 use super::{
-    Statement, Transaction,
+    RowFound, RowOutcome, Statement, Transaction,
     conflict::{Seized, Standing, let_others_go},
     read::INDEX_POINT,
+    row::{NewPlace, Trace},
     visibility::Sight,
 };
 use crate::{
@@ -16,17 +17,38 @@ use crate::{
     indirection::{Rid, Slot},
     locks::{IfLocked, Strength, Waiting},
     table::Table,
-    timestamp::Begin,
+    timestamp::{Begin, Timestamp},
 };
 
 /// Records that a locking scan looks for at a time, before it locks them one by one.
 const KEYS_AT_ONCE: usize = 64;
+
+/// What is to be locked under a key.
+#[derive(Clone, Copy)]
+enum Aim {
+    /// Whatever lies there.
+    Record,
+    /// The row that was there at a snapshot, or, without one, any (`row.rs`).
+    Row(Option<Timestamp>),
+}
+
+/// What came of locking a row: where it lies, and what was read of it.
+#[derive(Debug)]
+pub struct RowLocked<R> {
+    /// What came of it.
+    pub found: RowFound,
+    /// What was read, if it was locked.
+    pub read: Option<R>,
+}
 
 /// What an attempt to lock a record and read it came to.
 enum Locked<'t> {
     Read,
     Absent,
     Skipped,
+    /// As of [`Written`](super::write::Written).
+    Moved(Box<NewPlace>),
+    Already,
     Blocked(Box<Waiting<'t>>),
     /// It is on the device, and has to be fetched first.
     Cold(&'t Slot),
@@ -62,34 +84,91 @@ impl Transaction {
         if_locked: IfLocked,
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>, Error> {
+        let (mut read, mut output) = (Some(read), None);
+        let mut show = |value: &[u8]| output = read.take().map(|read| read(value));
+        let wanted = (strength, if_locked);
+        self.lock_as::<P>(table, key, Aim::Record, wanted, &mut show)
+            .await?;
+        Ok(output)
+    }
+
+    /// As [`Transaction::lock`], of a row that a statement has found under `key`; `by` is the
+    /// transaction that has found it, as for [`Transaction::modify_row`]. A row that is skipped is
+    /// told as [`RowOutcome::Left`].
+    ///
+    /// # Errors
+    /// As for [`Transaction::lock`] and [`Transaction::modify_row`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::lock`].
+    ///
+    /// # Cancellation
+    /// As for [`Transaction::lock`].
+    pub async fn lock_row<P: Policy, R>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        by: Option<&Transaction>,
+        strength: Strength,
+        if_locked: IfLocked,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<RowLocked<R>, Error> {
+        let (mut read, mut output) = (Some(read), None);
+        let mut show = |value: &[u8]| output = read.take().map(|read| read(value));
+        let mut since = self.found_at(by);
+        let mut moved_to: Option<Box<[u8]>> = None;
+        let outcome = loop {
+            let key = moved_to.as_deref().unwrap_or(key);
+            let (aim, wanted) = (Aim::Row(since), (strength, if_locked));
+            let locked = self.lock_as::<P>(table, key, aim, wanted, &mut show);
+            match locked.await? {
+                Locked::Moved(place) => {
+                    since = Some(place.since);
+                    moved_to = Some(place.key);
+                }
+                Locked::Read => break RowOutcome::Done,
+                Locked::Skipped => break RowOutcome::Left,
+                Locked::Already => break RowOutcome::Already,
+                _ => break RowOutcome::Absent,
+            }
+        };
+        let found = RowFound { outcome, moved_to };
+        let read = output;
+        Ok(RowLocked { found, read })
+    }
+
+    async fn lock_as<'t, P: Policy>(
+        &'t self,
+        table: &'t Table,
+        key: &[u8],
+        aim: Aim,
+        (strength, if_locked): (Strength, IfLocked),
+        show: &mut impl FnMut(&[u8]),
+    ) -> Result<Locked<'t>, Error> {
         if key.len() > crate::KEY_BYTES_MAX {
             return Err(Error::KeyTooLong { bytes: key.len() });
         }
         let statement = self.statement_to_write(table)?;
         let reads = &self.context.reads;
         reads.set(reads.get() + 1);
-        let (mut read, mut output, mut handed) = (Some(read), None, None);
-        let mut show = |value: &[u8]| output = read.take().map(|read| read(value));
+        let mut handed = None;
         loop {
-            let locked = leaf!(
-                P,
-                statement.lock_body(table, key, strength, if_locked, &mut show)
-            )?;
+            let wanted = (strength, if_locked);
+            let locked = leaf!(P, statement.lock_body(table, key, aim, wanted, show))?;
             // A sibling under the same `join` may have aborted the transaction.
             self.check_open()?;
             match locked {
                 Locked::Blocked(waiting) => handed = Some(waiting.await?),
                 Locked::Cold(slot) => self.thaw_to_write(slot).await?,
-                Locked::Read | Locked::Skipped => break,
-                Locked::Absent => {
+                Locked::Read | Locked::Skipped => return Ok(locked),
+                Locked::Absent | Locked::Moved(_) | Locked::Already => {
                     if let Some(handed) = handed {
                         self.give_up(handed);
                     }
-                    break;
+                    return Ok(locked);
                 }
             }
         }
-        Ok(output)
     }
 
     /// Visits the records between two keys in order, locking each before it is
@@ -161,8 +240,8 @@ impl<'t> Statement<'t> {
         &self,
         table: &'t Table,
         key: &[u8],
-        strength: Strength,
-        if_locked: IfLocked,
+        aim: Aim,
+        (strength, if_locked): (Strength, IfLocked),
         show: &mut impl FnMut(&[u8]),
     ) -> Result<Locked<'t>, Error> {
         let transaction = self.transaction;
@@ -176,8 +255,18 @@ impl<'t> Statement<'t> {
         let slot = table.records.slot(Rid(rid));
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
         let bytes = table.prefetch_bytes();
+        let absent = !matches!(aim, Aim::Row(Some(_)));
         loop {
-            let (head, owner) = match self.examine::<P>(table, slot, key, bytes, true).await? {
+            let standing = self.examine::<P>(table, slot, key, bytes, absent).await?;
+            if let (Aim::Row(since), Standing::Free(head, sight)) = (aim, &standing) {
+                match transaction.trace(slot, *head, *sight, since)? {
+                    Trace::Here => {}
+                    Trace::Already => return Ok(Locked::Already),
+                    Trace::Absent => return Ok(Locked::Absent),
+                    Trace::Moved(place) => return Ok(Locked::Moved(place)),
+                }
+            }
+            let (head, owner) = match standing {
                 Standing::Cold => return Ok(Locked::Cold(slot)),
                 Standing::Gone | Standing::Unseen => {
                     transaction.note_absence(table, key, found_in);

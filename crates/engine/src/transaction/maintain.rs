@@ -97,7 +97,7 @@ impl<'t> Indexed<'t> {
         key: &[u8],
         content: impl Content,
         intent: Intent,
-    ) -> Result<bool, Error> {
+    ) -> Result<Written<'t>, Error> {
         // What has expired violates nothing when it goes, and builders remove it.
         if let Some(missing) = self.indexes.missing.first()
             && intent != Intent::Expire
@@ -123,7 +123,7 @@ impl<'t> Indexed<'t> {
             }
             operation.complete();
         }
-        Ok(written.is_done())
+        Ok(written)
     }
 
     /// Finds the index keys that a record had before a `step` of the operation, and those
@@ -334,6 +334,8 @@ struct Operation<'t> {
     transaction: &'t Transaction,
     scratch: Lent<'t, Scratch>,
     is_complete: bool,
+    /// What was noted of moved rows before it.
+    moves: usize,
 }
 
 impl<'t> Operation<'t> {
@@ -344,6 +346,7 @@ impl<'t> Operation<'t> {
             transaction,
             scratch: transaction.session.scratch.lend(),
             is_complete: false,
+            moves: transaction.context.moves.borrow().len(),
         }
     }
 
@@ -363,6 +366,9 @@ impl Drop for Operation<'_> {
             (self.transaction).note_what_was_told(new.map(|step| step.write));
         }
         drop(journal);
+        if !self.is_complete {
+            context.moves.borrow_mut().truncate(self.moves);
+        }
         // If the transaction was aborted, all its writes were taken back.
         let is_open = context.state.get() == State::Open;
         let mut journal = context.journal.borrow_mut();

@@ -18,7 +18,7 @@ use interleave::{Policy, Sequential, run_inline};
 use super::{Transaction, read::INDEX_POINT};
 use crate::{
     error::Error,
-    session::{Saved, State},
+    session::{Lengths, Saved, State},
     timestamp::TransactionId,
 };
 
@@ -39,17 +39,25 @@ impl Transaction {
     /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over.
     pub fn savepoint(&self) -> Result<Savepoint, Error> {
         self.check_between_operations()?;
-        let writes = self.context.writes.borrow().len();
-        let keys = self.context.keys.borrow().len();
-        let locks = self.context.locks.borrow().len();
-        let locks = (locks, self.context.table_locks.borrow().len());
-        let effects = self.context.effects.borrow().len();
-        let mut savepoints = self.context.savepoints.borrow_mut();
-        let number = savepoints.make(writes, keys, locks, effects);
+        let lengths = self.list_lengths();
+        let number = self.context.savepoints.borrow_mut().make(lengths);
         Ok(Savepoint {
             transaction: self.id(),
             number: number.ok_or(Error::MemoryExhausted)?,
         })
+    }
+
+    /// Where the lists end now that a return to a savepoint cuts.
+    pub(super) fn list_lengths(&self) -> Lengths {
+        let context = &self.context;
+        Lengths {
+            writes: context.writes.borrow().len(),
+            keys: context.keys.borrow().len(),
+            locks: context.locks.borrow().len(),
+            table_locks: context.table_locks.borrow().len(),
+            effects: context.effects.borrow().len(),
+            moves: context.moves.borrow().len(),
+        }
     }
 
     /// Undoes everything that was written since the savepoint was made, and gives up
@@ -64,18 +72,19 @@ impl Transaction {
         let mark = self.context.savepoints.borrow_mut().return_to(number);
         let mark = mark.ok_or(Error::NoSuchSavepoint)?;
         let writes = self.context.writes.borrow().len();
-        self.note_what_was_told(mark.writes..writes);
+        self.note_what_was_told(mark.lengths.writes..writes);
         self.check_open()?;
-        self.undo_effects(mark.effects);
+        self.undo_effects(mark.lengths.effects);
         loop {
             let saved = self.context.savepoints.borrow_mut().saved_after(&mark);
             let Some(saved) = saved else { break };
             self.restore(&saved);
         }
-        self.take_writes_back(mark.writes);
-        self.release_locks(mark.locks);
-        self.release_table_locks(mark.table_locks);
-        self.context.keys.borrow_mut().truncate(mark.keys);
+        self.take_writes_back(mark.lengths.writes);
+        self.release_locks(mark.lengths.locks);
+        self.release_table_locks(mark.lengths.table_locks);
+        self.context.keys.borrow_mut().truncate(mark.lengths.keys);
+        (self.context.moves.borrow_mut()).truncate(mark.lengths.moves);
         Ok(())
     }
 
@@ -158,6 +167,7 @@ impl Transaction {
         // SAFETY: tables live as long as the database, and their slots never move.
         let slot = unsafe { &*write.slot };
         slot.replace_own(write.version, saved.version);
+        self.context.command.restored(slot, saved.version);
         let undone = std::mem::replace(&mut write.version, saved.version);
         write.key = saved.key;
         write.savepoint = saved.savepoint;

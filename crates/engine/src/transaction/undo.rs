@@ -41,6 +41,7 @@ impl Transaction {
         // SAFETY: tables live as long as the database, which the session keeps, and
         // their slots never move.
         let slot = unsafe { &*write.slot };
+        self.context.command.took_back(slot);
         let is_marked = match write.kind {
             WriteKind::Version => {
                 let old = write.version.next().expect("a version replaces another");

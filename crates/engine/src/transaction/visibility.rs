@@ -116,6 +116,7 @@ impl Transaction {
     #[inline(always)]
     pub(super) fn look(&self, slot: &Slot, version: Version, snapshot: Timestamp) -> Look {
         match self.sight(version, snapshot) {
+            Sight::Own if self.context.command.is_open() => self.look_before_command(slot, version),
             Sight::Own | Sight::Visible => Look::Over(Some(version)),
             // Taken back, perhaps because a sibling under the same `join` has
             // replaced it by another version of this transaction.

@@ -35,17 +35,17 @@ use std::ops::ControlFlow;
 
 use interleave::Policy;
 
-use self::content::Changed;
 pub(super) use self::{
-    content::Content,
+    content::{Changed, Content},
     seek::{Existing, OrNew, Seek},
 };
-use super::{Statement, Transaction};
+use super::{Statement, Transaction, row::NewPlace};
 use crate::{
     error::{Abort, Error},
     indirection::{Rid, Slot},
     locks::Waiting,
     table::Table,
+    timestamp::Timestamp,
 };
 
 /// What a write asks for.
@@ -55,6 +55,8 @@ pub(super) enum Intent {
     Insert,
     /// Only if the record is there.
     Change,
+    /// Only if it is the row that was there at a snapshot, or, without one, any (`row.rs`).
+    Row(Option<Timestamp>),
     /// Either way.
     Put,
     /// An entry: only if there is none, or this record's own.
@@ -83,6 +85,10 @@ pub(super) enum Written<'t> {
     Blocked(Box<Waiting<'t>>),
     /// It is on the device; to be tried again when it was fetched.
     Cold(&'t Slot),
+    /// For `Intent::Row`: the row lies elsewhere now.
+    Moved(Box<NewPlace>),
+    /// For `Intent::Row`: the command under way has written it before.
+    Already,
 }
 
 impl Written<'_> {
@@ -186,7 +192,7 @@ impl Transaction {
             let statement = self.statement_to_write(table)?;
             let written =
                 self.carry_out::<P>(statement, Existing, table, key, &content, Intent::Change);
-            written.await
+            Ok(written.await?.is_done())
         }
     }
 
@@ -237,14 +243,14 @@ impl Transaction {
                 None => None,
             };
             let is_written = self.carry_out::<P>(statement, seek, table, key, value, intent);
-            answer(is_written.await?)
+            answer(is_written.await?.is_done())
         }
     }
 
     /// The same, for what is to be stored.
     #[inline(always)]
     #[allow(clippy::manual_async_fn, reason = "an argument would be kept twice")]
-    fn carry_out<'t, P: Policy>(
+    pub(super) fn carry_out<'t, P: Policy>(
         &'t self,
         statement: Statement<'t>,
         seek: impl Seek,
@@ -252,13 +258,13 @@ impl Transaction {
         key: &[u8],
         content: impl Content,
         intent: Intent,
-    ) -> impl Future<Output = Result<bool, Error>> {
+    ) -> impl Future<Output = Result<Written<'t>, Error>> {
         async move {
             let indexes = self.indexes_of(table);
-            let is_written = match indexes {
+            let written = match indexes {
                 None => {
                     let written = statement.write::<P>(seek, table, key, content, intent);
-                    written.await?.is_done()
+                    written.await?
                 }
                 Some(indexes) => {
                     let indexed = statement.indexed(table, indexes);
@@ -268,18 +274,18 @@ impl Transaction {
             // A sibling under the same `join` may have aborted the transaction: what
             // was found (or not) is then without its writes.
             self.check_open()?;
-            if is_written {
+            if written.is_done() {
                 if !table.indexes.is_current(indexes) {
                     return Err(self.doom(Abort::WriteConflict));
                 }
                 self.context.count_write();
             }
-            Ok(is_written)
+            Ok(written)
         }
     }
 }
 
-fn check(key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
+pub(super) fn check(key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
     if key.len() > crate::KEY_BYTES_MAX {
         return Err(Error::KeyTooLong { bytes: key.len() });
     }

@@ -175,10 +175,10 @@ impl Binder<'_> {
             scope.add(self.aliased(source, alias)?)?;
             return Ok(relation);
         }
-        let (relation, source) = self.stored(&qualified, position)?;
-        scope
-            .add(self.aliased(source, alias)?)
-            .map_err(|error| place(error, position))?;
+        let (mut relation, source) = self.stored(&qualified, position)?;
+        let source = self.aliased(source, alias)?;
+        name_scans(&mut relation, &source);
+        scope.add(source).map_err(|error| place(error, position))?;
         Ok(relation)
     }
 
@@ -201,6 +201,7 @@ impl Binder<'_> {
         }
         let scan = Scan {
             id: self.new_scan(),
+            name: Some(table.name.to_string()),
             table: table.clone(),
             indexes: self.scan_indexes(table, &columns),
             columns,
@@ -227,7 +228,7 @@ impl Binder<'_> {
         } else {
             Scope::within(scope.parent)
         };
-        let (relation, outputs) = self.query(query, &own)?;
+        let (mut relation, outputs) = self.query(query, &own)?;
         let lateral = lateral && self.refers_to(&relation, scope);
         let source = Source {
             name: None,
@@ -235,7 +236,9 @@ impl Binder<'_> {
             columns: output_columns(&outputs),
             table: None,
         };
-        scope.add(self.aliased(source, alias)?)?;
+        let source = self.aliased(source, alias)?;
+        name_scans(&mut relation, &source);
+        scope.add(source)?;
         Ok((relation, lateral))
     }
 
@@ -539,4 +542,9 @@ fn function_call(name: &ast::ObjectName, arguments: Vec<ast::FunctionArg>) -> as
         over: None,
         within_group: Vec::new(),
     }
+}
+
+/// The scans of a part of FROM are called as that is.
+fn name_scans(relation: &mut Relation, source: &Source) {
+    relation.for_each_scan_mut(&mut |scan| scan.name.clone_from(&source.name));
 }

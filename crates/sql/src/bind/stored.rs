@@ -241,8 +241,10 @@ impl Binder<'_> {
                 .transpose()?;
             let mut any = false;
             for scan in &scans {
-                // The alias is gone by now; a table that is read twice is locked in both places.
-                if of.as_ref().is_some_and(|of| *of.name != *scan.table.name) {
+                if of
+                    .as_ref()
+                    .is_some_and(|of| Some(&of.name) != scan.name.as_ref())
+                {
                     continue;
                 }
                 any = true;

@@ -1,24 +1,17 @@
-//! UPDATE, DELETE, FOR UPDATE: rows that were found are changed or locked, each as it is then.
-//!
-//! Between finding a row and changing it another transaction may have changed it. Under read
-//! committed the newest row counts: if the statement's conditions still hold for it, it is the one
-//! that is changed; otherwise it is left alone. On a snapshot the engine aborts (40001).
-
-use std::{collections::HashSet, ops::ControlFlow};
+//! UPDATE, DELETE, FOR UPDATE: rows that were found are changed or locked, each as it is then
+//! (`change_row.rs`).
 
 use engine::{IfLocked as EngineIfLocked, Strength};
 use interleave::Interleaved;
-use types::{Result, Scratch, SqlError, SqlState, Value, row::Row};
+use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     BATCH_ROWS, Input, Operator, Run, Step,
-    errors::{of_engine, of_write},
-    insert::{changes_key, put},
-    scan::column,
+    change_row::{Became, Changing, Finding, Verdict, is_same, kept, refreshed},
+    errors::of_engine,
 };
 use crate::{
-    catalog::Table,
-    plan::{Delete, NewRow, RowLock, Target, Update},
+    plan::{Delete, RowLock, Update},
     program::Program,
     relation::IfLocked,
     rows::Rows,
@@ -35,48 +28,21 @@ fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
     }
 }
 
-/// A row with the record's columns as they are now, if the conditions hold for it.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a row, a record, and how they go together"
-)]
-fn refreshed<'a>(
-    table: &'a Table,
-    rows: &types::row::RowLayout,
-    columns: &[(usize, usize)],
-    recheck: Option<&'a Program>,
-    run: &'a Run<'_>,
-    scratch: &'a Scratch,
-    row: &[Value<'a>],
-    record: &'a [u8],
-) -> Result<Option<Vec<Value<'a>>>> {
-    let mut fresh = row.to_vec();
-    let record = Row::new(rows, record)?;
-    for &(at, attribute) in columns {
-        fresh[at] = column(table, &record, attribute)?;
-    }
-    match recheck {
-        Some(recheck) if !recheck.holds(&mut run.machine(scratch), &fresh)? => Ok(None),
-        _ => Ok(Some(fresh)),
-    }
-}
-
 pub(super) struct Updating<'p> {
     plan: &'p Update,
     input: Input<'p>,
+    again: Option<Finding<'p>>,
     is_read: bool,
-    /// Keys of records that were changed: a join may find one twice.
-    done: HashSet<Box<[u8]>>,
     scratch: Scratch,
 }
 
 impl<'p> Updating<'p> {
-    pub(super) fn new(plan: &'p Update, input: Input<'p>) -> Self {
+    pub(super) fn new(plan: &'p Update, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
         Self {
             plan,
             input,
+            again,
             is_read: false,
-            done: HashSet::new(),
             scratch: Scratch::new(),
         }
     }
@@ -90,145 +56,26 @@ impl<'p> Updating<'p> {
             while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
-                let key = key_in(row, self.plan.target.key)?;
-                if !self.plan.target.read_first || self.done.insert(key.into()) {
-                    let plan = self.plan;
-                    update(
-                        &plan.target,
-                        &plan.new,
-                        &plan.assignments,
-                        run,
-                        &self.scratch,
-                        row,
-                        key,
-                        out,
-                    )
-                    .await?;
+                let plan = self.plan;
+                let verdict = Verdict::Update(&plan.new, &plan.assignments);
+                let changing = Changing {
+                    target: &plan.target,
+                    run,
+                    scratch: &self.scratch,
+                    row,
+                    key: key_in(row, plan.target.key)?,
+                    decide: &|_| Ok(verdict),
+                };
+                // A row that a join has found twice is changed once.
+                if let Became::Updated(both) = changing.change(verdict, self.again.as_mut()).await?
+                {
+                    out.push(both.row(0).iter().copied());
                 }
                 self.input.taken += 1;
             }
         }
         Ok(!out.is_empty())
     }
-}
-
-impl Target {
-    /// The record in a row, as far as the row has it.
-    fn record<'v>(&self, row: &[Value<'v>]) -> Vec<Value<'v>> {
-        let mut record = vec![Value::Null; self.table.columns.len()];
-        for &(at, attribute) in &self.columns {
-            record[attribute] = row[at];
-        }
-        record
-    }
-}
-
-/// The new row that assignments make of one with the target's columns.
-fn assigned<'a>(
-    target: &Target,
-    new: &'a NewRow,
-    assignments: &'a [(usize, Program)],
-    run: &'a Run<'_>,
-    scratch: &'a Scratch,
-    fresh: &[Value<'a>],
-) -> Result<(Vec<Value<'a>>, Vec<Value<'a>>)> {
-    let old = target.record(fresh);
-    let mut made = old.clone();
-    let mut machine = run.machine(scratch);
-    for (at, value) in assignments {
-        made[*at] = value.run(&mut machine, fresh)?;
-    }
-    new.complete(run, scratch, &mut made)?;
-    Ok((old, made))
-}
-
-/// Changes one record, if the statement's conditions still hold; adds the row as it was and as it
-/// is to `out`.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what is changed, how, and where it is found"
-)]
-pub(super) async fn update(
-    target: &Target,
-    new: &NewRow,
-    assignments: &[(usize, Program)],
-    run: &Run<'_>,
-    scratch: &Scratch,
-    row: &[Value<'_>],
-    key: &[u8],
-    out: &mut Rows,
-) -> Result<()> {
-    let table = &target.table;
-    let mut outcome: Result<Option<Moved>> = Ok(None);
-    let mut failed_row = Rows::new(table.columns.len());
-    let changed = run
-        .transaction
-        .modify::<Interleaved>(table.storage(), key, |old, record| {
-            failed_row.clear();
-            outcome = (|| {
-                let fresh = refreshed(
-                    table,
-                    &target.rows,
-                    &target.columns,
-                    target.recheck.as_ref(),
-                    run,
-                    scratch,
-                    row,
-                    old,
-                )?;
-                let Some(fresh) = fresh else {
-                    return Ok(None);
-                };
-                let (before, made) = assigned(target, new, assignments, run, scratch, &fresh)?;
-                let moves = changes_key(table, &before, &made);
-                if !moves {
-                    new.record(&made, record)?;
-                }
-                failed_row.push(made.iter().copied());
-                let mut both = Rows::new(fresh.len() + made.len());
-                both.push(fresh.into_iter().chain(made));
-                Ok(Some(Moved { both, moves }))
-            })();
-            match &outcome {
-                Ok(Some(Moved { moves: false, .. })) => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            }
-        });
-    let result = changed.await;
-    if let Err(error) = result {
-        return Err(match failed_row.is_empty() {
-            true => of_engine(error, table),
-            false => of_write(error, table, run, failed_row.row(0)),
-        });
-    }
-    let Some(moved) = outcome? else {
-        return Ok(());
-    };
-    if moved.moves {
-        // Under another key it is another record.
-        let gone = run
-            .transaction
-            .delete::<Interleaved>(table.storage(), key)
-            .await;
-        gone.map_err(|error| of_engine(error, table))?;
-        let width = moved.both.width() - table.columns.len();
-        let made = &moved.both.row(0)[width..];
-        put(new, run, made)
-            .await?
-            .map_err(|error| of_write(error, table, run, made))?;
-    }
-    let both = moved.both.row(0);
-    let (fresh, made) = both.split_at(both.len() - table.columns.len());
-    run.key_changes
-        .updated(table, || target.record(fresh), made)?;
-    out.push(both.iter().copied());
-    Ok(())
-}
-
-/// The row as it was and as it is, and whether it lies under another key now.
-struct Moved {
-    both: Rows,
-    moves: bool,
 }
 
 impl Operator for Updating<'_> {
@@ -239,74 +86,23 @@ impl Operator for Updating<'_> {
     fn rewind(&mut self) {
         self.input.rewind();
         self.is_read = false;
-        self.done.clear();
     }
-}
-
-/// Deletes one record, if the statement's conditions still hold; the row as it was.
-pub(super) async fn delete(
-    target: &Target,
-    run: &Run<'_>,
-    scratch: &Scratch,
-    row: &[Value<'_>],
-    key: &[u8],
-) -> Result<Option<Rows>> {
-    let mut fresh = Ok(None);
-    let storage = target.table.storage();
-    let locked = run.transaction.lock::<Interleaved, _>(
-        storage,
-        key,
-        Strength::Exclusive,
-        EngineIfLocked::Wait,
-        |record| {
-            fresh = kept(refreshed(
-                &target.table,
-                &target.rows,
-                &target.columns,
-                target.recheck.as_ref(),
-                run,
-                scratch,
-                row,
-                record,
-            ));
-        },
-    );
-    locked
-        .await
-        .map_err(|error| of_engine(error, &target.table))?;
-    let Some(fresh) = fresh? else {
-        return Ok(None);
-    };
-    let gone = run.transaction.delete::<Interleaved>(storage, key).await;
-    if !gone.map_err(|error| of_engine(error, &target.table))? {
-        return Ok(None);
-    }
-    run.key_changes
-        .deleted(&target.table, || target.record(fresh.row(0)))?;
-    Ok(Some(fresh))
-}
-
-/// A row that outlives what it was read from.
-fn kept(row: Result<Option<Vec<Value<'_>>>>) -> Result<Option<Rows>> {
-    Ok(row?.map(|row| {
-        let mut kept = Rows::new(row.len());
-        kept.push(row);
-        kept
-    }))
 }
 
 pub(super) struct Deleting<'p> {
     plan: &'p Delete,
     input: Input<'p>,
+    again: Option<Finding<'p>>,
     is_read: bool,
     scratch: Scratch,
 }
 
 impl<'p> Deleting<'p> {
-    pub(super) fn new(plan: &'p Delete, input: Input<'p>) -> Self {
+    pub(super) fn new(plan: &'p Delete, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
         Self {
             plan,
             input,
+            again,
             is_read: false,
             scratch: Scratch::new(),
         }
@@ -322,8 +118,16 @@ impl<'p> Deleting<'p> {
             while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
-                let key = key_in(row, target.key)?;
-                if let Some(fresh) = delete(target, run, &self.scratch, row, key).await? {
+                let changing = Changing {
+                    target,
+                    run,
+                    scratch: &self.scratch,
+                    row,
+                    key: key_in(row, target.key)?,
+                    decide: &|_| Ok(Verdict::Delete),
+                };
+                let changed = changing.change(Verdict::Delete, self.again.as_mut());
+                if let Became::Deleted(fresh) = changed.await? {
                     out.push(fresh.row(0).iter().copied());
                 }
                 self.input.taken += 1;
@@ -348,16 +152,18 @@ impl Operator for Deleting<'_> {
 pub(super) struct Locking<'p> {
     input: Input<'p>,
     locks: &'p [RowLock],
+    again: Option<Finding<'p>>,
     /// All rows that are left are in the input's batch.
     is_settled: bool,
     scratch: Scratch,
 }
 
 impl<'p> Locking<'p> {
-    pub(super) fn new(input: Input<'p>, locks: &'p [RowLock]) -> Self {
+    pub(super) fn new(input: Input<'p>, locks: &'p [RowLock], again: Option<Finding<'p>>) -> Self {
         Self {
             input,
             locks,
+            again,
             is_settled: false,
             scratch: Scratch::new(),
         }
@@ -376,8 +182,8 @@ impl<'p> Locking<'p> {
         while out.is_empty() && self.more(run).await? {
             while out.is_empty() && self.input.taken < self.input.batch.len() {
                 self.scratch.reset();
-                let mut row = Rows::new(self.input.batch.width());
-                row.push(self.input.batch.row(self.input.taken).iter().copied());
+                let found = self.input.batch.row(self.input.taken);
+                let mut row = kept(found.to_vec());
                 let mut keeps = true;
                 for lock in self.locks {
                     match locked(lock, run, &self.scratch, &row).await? {
@@ -388,6 +194,14 @@ impl<'p> Locking<'p> {
                         }
                     }
                 }
+                if let Some(again) = self.again.as_mut().filter(|_| keeps)
+                    && has_changed(self.locks, found, row.row(0))?
+                {
+                    match again.find(run, row.row(0)).await? {
+                        Some(now) => row = now,
+                        None => keeps = false,
+                    }
+                }
                 if keeps {
                     out.push(row.row(0).iter().copied());
                 }
@@ -396,6 +210,16 @@ impl<'p> Locking<'p> {
         }
         Ok(!out.is_empty())
     }
+}
+
+/// Whether one of the records in a row is another one than when the row was found.
+fn has_changed(locks: &[RowLock], found: &[Value<'_>], row: &[Value<'_>]) -> Result<bool> {
+    for lock in locks {
+        if !is_same(&lock.table, &lock.rows, &lock.columns, found, row)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The row with what is computed from the record, as that is now.
@@ -438,10 +262,10 @@ async fn locked(
         IfLocked::Fail => EngineIfLocked::Fail,
         IfLocked::Skip => EngineIfLocked::Skip,
     };
-    let mut fresh = Ok(None);
-    let held = run.transaction.lock::<Interleaved, _>(
+    let held = run.transaction.lock_row::<Interleaved, _>(
         lock.table.storage(),
         key,
+        Some(run.reads),
         strength,
         if_locked,
         |record| {
@@ -454,12 +278,13 @@ async fn locked(
                 scratch,
                 values,
                 record,
-            );
-            fresh = kept(row.and_then(|row| recomputed(row, &lock.computed, run, scratch)));
+            )?;
+            let row = recomputed(row, &lock.computed, run, scratch)?;
+            Ok(row.map(kept))
         },
     );
-    held.await.map_err(|error| of_engine(error, &lock.table))?;
-    fresh
+    let held = held.await.map_err(|error| of_engine(error, &lock.table))?;
+    held.read.unwrap_or(Ok(None))
 }
 
 impl Operator for Locking<'_> {

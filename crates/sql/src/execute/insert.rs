@@ -11,8 +11,9 @@
 
 use std::ops::ControlFlow;
 
+use engine::{Abort, Isolation, RowOutcome, Transaction};
 use interleave::{Interleaved, together};
-use types::{Result, Scratch, SqlError, Value, row::Row};
+use types::{Result, Scratch, SqlError, SqlState, Value, row::Row};
 
 use super::{
     BATCH_ROWS, Input, Operator, Run, Step,
@@ -224,7 +225,12 @@ async fn insert_or(
             }
             Err(error) => error,
         };
-        let met = conflict(&error, table).filter(|met| is_arbiter(on_conflict, *met));
+        let met = match conflict(&error, table) {
+            Some(met) if is_arbiter(on_conflict, met) => Some(met),
+            // Another unique key was met first.
+            Some(_) => arbiter_met(plan, on_conflict, run, &new).await?,
+            None => None,
+        };
         let Some(met) = met else {
             return Err(of_write(error, table, run, &new));
         };
@@ -299,6 +305,92 @@ enum Changed {
     Gone,
 }
 
+/// Which of the arbiters a new row meets, if one.
+///
+/// # Errors
+/// 40001 on a snapshot that does not see the row that it meets.
+async fn arbiter_met(
+    plan: &Insert,
+    on_conflict: &OnConflict,
+    run: &Run<'_>,
+    new: &[Value<'_>],
+) -> Result<Option<Conflict>> {
+    let table = &plan.new.table;
+    for arbiter in &on_conflict.arbiters {
+        let met = Conflict(*arbiter);
+        if met_key(plan, run, met, new).await?.is_none() {
+            continue;
+        }
+        // An update of what the snapshot does not see aborts by itself.
+        if on_conflict.update.is_none()
+            && run.transaction.isolation() != Isolation::ReadCommitted
+            && key_of(plan, run.transaction, met, new).await?.is_none()
+        {
+            let error = run.transaction.abort(Abort::SnapshotTooOld);
+            return Err(of_engine(error, table));
+        }
+        return Ok(Some(met));
+    }
+    Ok(None)
+}
+
+/// The key of the row that has a unique key of a new one now, whatever the statement sees.
+async fn met_key(
+    plan: &Insert,
+    run: &Run<'_>,
+    met: Conflict,
+    new: &[Value<'_>],
+) -> Result<Option<Vec<u8>>> {
+    let present = run.transaction.read_present();
+    let present = present.map_err(|error| of_engine(error, &plan.new.table))?;
+    key_of(plan, &present, met, new).await
+}
+
+/// The key of the row that has a unique key of a new one, as a transaction sees it.
+async fn key_of(
+    plan: &Insert,
+    reads: &Transaction,
+    met: Conflict,
+    new: &[Value<'_>],
+) -> Result<Option<Vec<u8>>> {
+    let table = &plan.new.table;
+    let mut key = Vec::new();
+    let found = match met.0 {
+        None => {
+            plan.new.key(new, &mut key)?;
+            let found = reads.get::<Interleaved, _>(table.storage(), &key, |_| ());
+            found.await
+        }
+        Some(at) => {
+            let Some(entry) = entry(table, at, new)? else {
+                return Ok(None);
+            };
+            let handle = index_of(table, at)?;
+            let take = |primary: &[u8], _: &[u8]| key.extend(primary);
+            let found = reads.get_by::<Interleaved, _>(handle, &entry, take);
+            found.await
+        }
+    };
+    let found = found.map_err(|error| of_engine(error, table))?;
+    Ok(found.map(|()| key))
+}
+
+/// The key of a row in a unique index; `None` if a part of it is NULL, which is in nobody's way.
+fn entry(table: &Table, at: usize, row: &[Value<'_>]) -> Result<Option<Vec<u8>>> {
+    let index = &table.indexes[at];
+    let columns = index
+        .key_columns()
+        .ok_or_else(|| SqlError::unsupported("ON CONFLICT with an index over expressions"))?;
+    let columns = columns.iter();
+    let values: Vec<Value<'_>> = columns.map(|at| row[usize::from(*at)]).collect();
+    if values.iter().any(Value::is_null) {
+        return Ok(None);
+    }
+    let mut entry = Vec::new();
+    types::key::write_all(&crate::plan::index_columns(index), &values, &mut entry)?;
+    Ok(Some(entry))
+}
+
 /// `DO UPDATE`: changes the row that has the key.
 async fn change(
     plan: &Insert,
@@ -309,64 +401,58 @@ async fn change(
     excluded: &[Value<'_>],
 ) -> Result<Changed> {
     let table = &plan.new.table;
-    let mut key = Vec::new();
-    match met.0 {
+    let key = match met.0 {
         None => {
+            let mut key = Vec::new();
             plan.new.key(excluded, &mut key)?;
+            key
         }
-        Some(at) => {
-            let index = &table.indexes[at];
-            let columns = index.key_columns().ok_or_else(|| {
-                SqlError::unsupported("ON CONFLICT with an index over expressions")
-            })?;
-            let values: Vec<Value<'_>> = columns
-                .iter()
-                .map(|at| excluded[usize::from(*at)])
-                .collect();
-            let mut entry = Vec::new();
-            types::key::write_all(&crate::plan::index_columns(index), &values, &mut entry)?;
-            let handle = index_of(table, at)?;
-            let found = run
-                .transaction
-                .get_by::<Interleaved, _>(handle, &entry, |primary, _| key.extend(primary));
-            if found
-                .await
-                .map_err(|error| of_engine(error, table))?
-                .is_none()
-            {
-                return Ok(Changed::Gone);
-            }
-        }
-    }
+        Some(_) => match met_key(plan, run, met, excluded).await? {
+            Some(key) => key,
+            None => return Ok(Changed::Gone),
+        },
+    };
     let mut outcome = Ok(Changed::Nothing);
-    let changed = run
-        .transaction
-        .modify::<Interleaved>(table.storage(), &key, |old, record| {
-            outcome = changed_row(plan, update, run, scratch, old, excluded, record);
-            match &outcome {
-                Ok(Changed::Row(_)) => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            }
-        });
-    let there = changed
+    let changed =
+        run.transaction
+            .modify_row::<Interleaved>(table.storage(), &key, None, |old, record| {
+                outcome = changed_row(plan, update, run, scratch, met, old, excluded, record);
+                match &outcome {
+                    Ok(Changed::Row(_)) => ControlFlow::Continue(()),
+                    _ => ControlFlow::Break(()),
+                }
+            });
+    let found = changed
         .await
         .map_err(|error| of_write(error, table, run, excluded))?;
-    match outcome? {
-        Changed::Row(_) if !there => Ok(Changed::Gone),
-        Changed::Row(changed) => {
-            let (old, new) = changed.row(0).split_at(table.columns.len());
-            run.key_changes.updated(table, || old.to_vec(), new)?;
-            Ok(Changed::Row(changed))
+    match found.outcome {
+        RowOutcome::Absent => return Ok(Changed::Gone),
+        RowOutcome::Already => {
+            let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+            let hint = "Ensure that no rows proposed for insertion within the same command have \
+                        duplicate constrained values.";
+            return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message).hint(hint));
         }
-        other => Ok(other),
+        RowOutcome::Done | RowOutcome::Left => {}
     }
+    let outcome = outcome?;
+    if let Changed::Row(changed) = &outcome {
+        let (old, new) = changed.row(0).split_at(table.columns.len());
+        run.key_changes.updated(table, || old.to_vec(), new)?;
+    }
+    Ok(outcome)
 }
 
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the row that is there, the one that was to be put in, and how they met"
+)]
 fn changed_row(
     plan: &Insert,
     update: &ConflictUpdate,
     run: &Run<'_>,
     scratch: &Scratch,
+    met: Conflict,
     old: &[u8],
     excluded: &[Value<'_>],
     record: &mut Vec<u8>,
@@ -376,6 +462,12 @@ fn changed_row(
     let mut both = Vec::with_capacity(2 * table.columns.len());
     for at in 0..table.columns.len() {
         both.push(column(table, &row, at)?);
+    }
+    if let Some(at) = met.0
+        && entry(table, at, &both)? != entry(table, at, excluded)?
+    {
+        // Somebody has given it another one since it was met.
+        return Ok(Changed::Gone);
     }
     both.extend_from_slice(excluded);
     let mut machine = run.machine(scratch);

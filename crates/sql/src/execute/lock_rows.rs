@@ -69,13 +69,15 @@ pub(crate) async fn lock_rows(
 fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange)> {
     match plan {
         Plan::Project { input, .. } => locked_point(input),
-        Plan::Lock { input, locks } if locks.iter().all(|lock| !lock.exclusive) => match &**input {
-            Plan::Scan(scan) if scan.filter.is_none() => match &scan.access {
-                Access::Key(range) if range.is_point => Some((scan, range)),
+        Plan::Lock { input, locks, .. } if locks.iter().all(|lock| !lock.exclusive) => {
+            match &**input {
+                Plan::Scan(scan) if scan.filter.is_none() => match &scan.access {
+                    Access::Key(range) if range.is_point => Some((scan, range)),
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
-        },
+            }
+        }
         _ => None,
     }
 }

@@ -1,17 +1,21 @@
 //! MERGE: each row of the source changes the row of the table that it was joined with, or is put in.
+//!
+//! Which WHEN applies is decided by the row as it was found. If another transaction has changed it
+//! meanwhile, it is decided again by the row as it is (`change_row.rs`); if that is no partner of
+//! the source's row any more, the source's row has none, and WHEN NOT MATCHED applies.
 
-use std::collections::HashSet;
-
+use engine::Abort;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     Input, Operator, Run, Step,
-    change::{delete, update},
+    change_row::{Became, Changing, Verdict},
     errors::of_write,
     insert::put,
 };
 use crate::{
-    plan::{Merge, MergeKind},
+    catalog::from_engine,
+    plan::{Merge, MergeAction, MergeKind},
     rows::Rows,
 };
 
@@ -19,8 +23,6 @@ pub(super) struct Merging<'p> {
     plan: &'p Merge,
     input: Input<'p>,
     is_read: bool,
-    /// Records that were changed: none may be twice.
-    done: HashSet<Box<[u8]>>,
     scratch: Scratch,
 }
 
@@ -30,7 +32,6 @@ impl<'p> Merging<'p> {
             plan,
             input,
             is_read: false,
-            done: HashSet::new(),
             scratch: Scratch::new(),
         }
     }
@@ -43,7 +44,7 @@ impl<'p> Merging<'p> {
         while out.is_empty() && self.input.more(run).await? {
             self.scratch.reset();
             let row = self.input.batch.row(self.input.taken);
-            if merge(self.plan, run, &self.scratch, row, &mut self.done).await? {
+            if merge(self.plan, run, &self.scratch, row).await? {
                 // Rows are counted, not shown.
                 out.push([]);
             }
@@ -53,81 +54,93 @@ impl<'p> Merging<'p> {
     }
 }
 
-/// What is done about one row of the source; whether anything was.
-async fn merge(
-    plan: &Merge,
-    run: &Run<'_>,
-    scratch: &Scratch,
-    row: &[Value<'_>],
-    done: &mut HashSet<Box<[u8]>>,
-) -> Result<bool> {
-    let key = match row[plan.target.key] {
-        Value::Bytea(key) => Some(key),
-        _ => None,
-    };
-    let mut chosen = None;
-    {
+impl Merge {
+    /// The first action that applies to a row.
+    fn chosen(
+        &self,
+        run: &Run<'_>,
+        scratch: &Scratch,
+        row: &[Value<'_>],
+        matched: bool,
+    ) -> Result<Option<&MergeAction>> {
         let mut machine = run.machine(scratch);
-        for action in plan
-            .actions
-            .iter()
-            .filter(|action| action.matched == key.is_some())
-        {
+        for action in &self.actions {
+            if action.matched != matched {
+                continue;
+            }
             let holds = match &action.predicate {
                 Some(predicate) => predicate.holds(&mut machine, row)?,
                 None => true,
             };
             if holds {
-                chosen = Some(&action.kind);
-                break;
+                return Ok(Some(action));
             }
         }
+        Ok(None)
     }
-    let Some(kind) = chosen else {
+
+    /// What is to become of a row's partner.
+    fn verdict(&self, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<Verdict<'_>> {
+        let action = self.chosen(run, scratch, row, true)?;
+        Ok(match action.map(|action| &action.kind) {
+            Some(MergeKind::Update(assignments)) => Verdict::Update(&self.new, assignments),
+            Some(MergeKind::Delete) => Verdict::Delete,
+            Some(MergeKind::Insert(_)) | None => Verdict::Leave,
+        })
+    }
+}
+
+/// What is done about one row of the source; whether anything was.
+async fn merge(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
+    let Value::Bytea(key) = row[plan.target.key] else {
+        return insert(plan, run, scratch, row).await;
+    };
+    let decide = |row: &[Value<'_>]| plan.verdict(run, scratch, row);
+    let changing = Changing {
+        target: &plan.target,
+        run,
+        scratch,
+        row,
+        key,
+        decide: &decide,
+    };
+    match changing.change(decide(row)?, None).await? {
+        Became::Updated(_) | Became::Deleted(_) => Ok(true),
+        Became::Left => Ok(false),
+        Became::Already => {
+            let message = "MERGE command cannot affect row a second time";
+            Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message)
+                .hint("Ensure that not more than one source row matches any one target row."))
+        }
+        Became::Unmatched if plan.inserts_called => {
+            // What functions that wait would have answered was not asked for this row.
+            Err(from_engine(run.transaction.abort(Abort::WriteConflict)))
+        }
+        Became::Unmatched => {
+            // What is put in is computed from the source's columns alone.
+            insert(plan, run, scratch, row).await
+        }
+    }
+}
+
+/// Puts in what a row of the source without a partner says.
+async fn insert(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
+    let action = plan.chosen(run, scratch, row, false)?;
+    let Some(MergeKind::Insert(values)) = action.map(|action| &action.kind) else {
         return Ok(false);
     };
-    if let Some(key) = key
-        && !done.insert(key.into())
+    let mut new = Vec::with_capacity(values.len());
     {
-        let message = "MERGE command cannot affect row a second time";
-        return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message)
-            .hint("Ensure that not more than one source row matches any one target row."));
-    }
-    match (kind, key) {
-        (MergeKind::Update(assignments), Some(key)) => {
-            let mut changed = Rows::new(row.len() + plan.target.table.columns.len());
-            update(
-                &plan.target,
-                &plan.new,
-                assignments,
-                run,
-                scratch,
-                row,
-                key,
-                &mut changed,
-            )
-            .await?;
-            Ok(!changed.is_empty())
+        let mut machine = run.machine(scratch);
+        for value in values {
+            new.push(value.run(&mut machine, row)?);
         }
-        (MergeKind::Delete, Some(key)) => Ok(delete(&plan.target, run, scratch, row, key)
-            .await?
-            .is_some()),
-        (MergeKind::Insert(values), None) => {
-            let mut new = Vec::with_capacity(values.len());
-            {
-                let mut machine = run.machine(scratch);
-                for value in values {
-                    new.push(value.run(&mut machine, row)?);
-                }
-            }
-            plan.new.complete(run, scratch, &mut new)?;
-            put(&plan.new, run, &new)
-                .await?
-                .map_err(|error| of_write(error, &plan.new.table, run, &new))?;
-            Ok(true)
-        }
-        _ => Ok(false),
     }
+    plan.new.complete(run, scratch, &mut new)?;
+    put(&plan.new, run, &new)
+        .await?
+        .map_err(|error| of_write(error, &plan.new.table, run, &new))?;
+    Ok(true)
 }
 
 impl Operator for Merging<'_> {
@@ -138,6 +151,5 @@ impl Operator for Merging<'_> {
     fn rewind(&mut self) {
         self.input.rewind();
         self.is_read = false;
-        self.done.clear();
     }
 }

@@ -1,12 +1,15 @@
 //! From plans to running operators.
 
-use types::Result;
+use std::{collections::HashMap, rc::Rc};
+
+use types::{Result, SqlError, SqlState};
 
 use super::{
     Input, Operator,
     aggregate::Aggregating,
     apply::Applying,
     change::{Deleting, Locking, Updating},
+    change_row::Finding,
     distinct::Distinct,
     functions::{Expanding, Listing as FunctionListing},
     hash_join::HashJoining,
@@ -19,121 +22,197 @@ use super::{
     received::Receiving,
     scan::Scanning,
     set::{Comparing, Concatenation},
-    shared::{Reading, With, body},
+    shared::{Definition, Producer, Reading, Recursion, Source, With, Working},
     simple::{Filtering, Listing, Projecting},
     sort::Sorting,
     system::SystemScanning,
     waiting_calls::Calling,
     window::Windowing,
 };
-use crate::plan::Plan;
+use crate::plan::{Again, Plan, Shared, SharedBody};
 
 /// The running side of a plan.
 ///
 /// # Errors
 /// XX000 for a plan that no operator can run.
 pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
-    Ok(match plan {
-        Plan::Rows(rows) => Box::new(Listing::new(rows)),
-        Plan::Explained(explained) => {
-            Box::new(Measured::new(explained.number, open(&explained.input)?))
-        }
-        Plan::Received { .. } => Box::new(Receiving),
-        Plan::Scan(scan) => Box::new(Scanning::new(scan)),
-        Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
-        Plan::Functions { calls, ordinality } => Box::new(FunctionListing::new(calls, *ordinality)),
-        Plan::Shared { number, columns } => Box::new(Reading::new(*number, columns)),
-        Plan::Filter { input, predicate } => {
-            Box::new(Filtering::new(self::input(input)?, predicate))
-        }
-        Plan::Project { input, values } => Box::new(Projecting::new(self::input(input)?, values)),
-        Plan::Expand { input, calls } => Box::new(Expanding::new(self::input(input)?, calls)),
-        Plan::HashJoin(join) => Box::new(HashJoining::new(
-            join,
-            input(&join.probe)?,
-            input(&join.build)?,
-        )),
-        Plan::IndexJoin(join) => Box::new(IndexJoining::new(join, input(&join.outer)?)),
-        Plan::LoopJoin(join) => Box::new(LoopJoining::new(
-            join,
-            input(&join.outer)?,
-            input(&join.inner)?,
-        )),
-        Plan::Apply(apply) => Box::new(Applying::new(
-            apply,
-            input(&apply.input)?,
-            input(&apply.query)?,
-        )),
-        Plan::Calls(calls) => Box::new(Calling::new(calls, input(&calls.input)?)),
-        Plan::Aggregate(aggregate) => {
-            Box::new(Aggregating::new(aggregate, input(&aggregate.input)?)?)
-        }
-        Plan::Distinct { input, on, types } => {
-            Box::new(Distinct::new(self::input(input)?, on, types))
-        }
-        Plan::Sort { input, keys, limit } => {
-            Box::new(Sorting::new(self::input(input)?, keys, limit.as_ref()))
-        }
-        Plan::Limit {
-            input,
-            limit,
-            offset,
-            with_ties,
-        } => {
-            let input = self::input(input)?;
-            Box::new(Limiting::new(
-                input,
-                limit.as_ref(),
-                offset.as_ref(),
-                with_ties.as_deref(),
-            ))
-        }
-        Plan::Union { left, right } => Box::new(Concatenation::new(open(left)?, open(right)?)),
-        Plan::Set {
-            kind,
-            all,
-            left,
-            right,
-            types,
-        } => Box::new(Comparing::new(
-            *kind,
-            *all,
-            input(left)?,
-            input(right)?,
-            types,
-        )),
-        Plan::With {
-            definitions,
-            body: inner,
-        } => {
-            let mut opened = Vec::with_capacity(definitions.len());
-            for shared in definitions {
-                let mut failure = None;
-                let running = body(&shared.body, |plan| match input(plan) {
-                    Ok(input) => input,
-                    Err(error) => {
-                        failure = Some(error);
-                        Input::new(Box::new(Listing::new(&[])), 0)
-                    }
-                });
-                match failure {
-                    Some(error) => return Err(error),
-                    None => opened.push((shared.number, shared.width, running)),
-                }
-            }
-            Box::new(With::new(opened, open(inner)?))
-        }
-        Plan::Window { input, windows } => Box::new(Windowing::new(self::input(input)?, windows)),
-        Plan::Lock { input, locks } => Box::new(Locking::new(self::input(input)?, locks)),
-        Plan::Insert(insert) => Box::new(Inserting::new(insert, input(&insert.input)?)),
-        Plan::Update(update) => Box::new(Updating::new(update, input(&update.input)?)),
-        Plan::Delete(delete) => Box::new(Deleting::new(delete, input(&delete.input)?)),
-        Plan::Merge(merge) => Box::new(Merging::new(merge, input(&merge.input)?)),
-    })
+    Opening::default().open(plan)
 }
 
-fn input(plan: &Plan) -> Result<Input<'_>> {
-    Ok(Input::new(open(plan)?, width(plan)))
+/// What is known of the plan around the part that is opened.
+#[derive(Default)]
+struct Opening<'p> {
+    /// Of WITH clauses, by number.
+    sources: HashMap<usize, Source<'p>>,
+    /// The part may be read more than once.
+    repeats: bool,
+}
+
+impl<'p> Opening<'p> {
+    fn open(&mut self, plan: &'p Plan) -> Result<Box<dyn Operator + 'p>> {
+        Ok(match plan {
+            Plan::Rows(rows) => Box::new(Listing::new(rows)),
+            Plan::Explained(explained) => Box::new(Measured::new(
+                explained.number,
+                self.open(&explained.input)?,
+            )),
+            Plan::Received { .. } => Box::new(Receiving),
+            Plan::Scan(scan) => Box::new(Scanning::new(scan)),
+            Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
+            Plan::Functions { calls, ordinality } => {
+                Box::new(FunctionListing::new(calls, *ordinality))
+            }
+            Plan::Shared { number, columns } => {
+                Box::new(Reading::new(self.source(*number)?, columns))
+            }
+            Plan::Filter { input, predicate } => {
+                Box::new(Filtering::new(self.input(input)?, predicate))
+            }
+            Plan::Project { input, values } => {
+                Box::new(Projecting::new(self.input(input)?, values))
+            }
+            Plan::Expand { input, calls } => Box::new(Expanding::new(self.input(input)?, calls)),
+            Plan::HashJoin(join) => Box::new(HashJoining::new(
+                join,
+                self.input(&join.probe)?,
+                self.input(&join.build)?,
+            )),
+            Plan::IndexJoin(join) => Box::new(IndexJoining::new(join, self.input(&join.outer)?)),
+            Plan::LoopJoin(join) => Box::new(LoopJoining::new(
+                join,
+                self.input(&join.outer)?,
+                self.repeated(&join.inner)?,
+            )),
+            Plan::Apply(apply) => Box::new(Applying::new(
+                apply,
+                self.input(&apply.input)?,
+                self.repeated(&apply.query)?,
+            )),
+            Plan::Calls(calls) => Box::new(Calling::new(calls, self.input(&calls.input)?)),
+            Plan::Aggregate(aggregate) => {
+                Box::new(Aggregating::new(aggregate, self.input(&aggregate.input)?)?)
+            }
+            Plan::Distinct { input, on, types } => {
+                Box::new(Distinct::new(self.input(input)?, on, types))
+            }
+            Plan::Sort { input, keys, limit } => {
+                Box::new(Sorting::new(self.input(input)?, keys, limit.as_ref()))
+            }
+            Plan::Limit {
+                input,
+                limit,
+                offset,
+                with_ties,
+            } => {
+                let input = self.input(input)?;
+                Box::new(Limiting::new(
+                    input,
+                    limit.as_ref(),
+                    offset.as_ref(),
+                    with_ties.as_deref(),
+                ))
+            }
+            Plan::Union { left, right } => {
+                Box::new(Concatenation::new(self.open(left)?, self.open(right)?))
+            }
+            Plan::Set {
+                kind,
+                all,
+                left,
+                right,
+                types,
+            } => Box::new(Comparing::new(
+                *kind,
+                *all,
+                self.input(left)?,
+                self.input(right)?,
+                types,
+            )),
+            Plan::With { definitions, body } => {
+                let mut opened = Vec::with_capacity(definitions.len());
+                for shared in definitions {
+                    let definition = Rc::new(self.definition(shared)?);
+                    let source = Source::Definition(definition.clone());
+                    self.sources.insert(shared.number, source);
+                    opened.push(definition);
+                }
+                Box::new(With::new(opened, self.open(body)?))
+            }
+            Plan::Window { input, windows } => {
+                Box::new(Windowing::new(self.input(input)?, windows))
+            }
+            Plan::Lock {
+                input,
+                locks,
+                again,
+            } => {
+                let again = self.again(again.as_deref())?;
+                Box::new(Locking::new(self.input(input)?, locks, again))
+            }
+            Plan::Insert(insert) => Box::new(Inserting::new(insert, self.input(&insert.input)?)),
+            Plan::Update(update) => {
+                let again = self.again(update.target.again.as_deref())?;
+                Box::new(Updating::new(update, self.input(&update.input)?, again))
+            }
+            Plan::Delete(delete) => {
+                let again = self.again(delete.target.again.as_deref())?;
+                Box::new(Deleting::new(delete, self.input(&delete.input)?, again))
+            }
+            Plan::Merge(merge) => Box::new(Merging::new(merge, self.input(&merge.input)?)),
+        })
+    }
+
+    fn input(&mut self, plan: &'p Plan) -> Result<Input<'p>> {
+        Ok(Input::new(self.open(plan)?, width(plan)))
+    }
+
+    /// A part that is read more than once.
+    fn repeated(&mut self, plan: &'p Plan) -> Result<Input<'p>> {
+        let repeats = std::mem::replace(&mut self.repeats, true);
+        let input = self.input(plan);
+        self.repeats = repeats;
+        input
+    }
+
+    /// What finds rows again.
+    fn again(&mut self, again: Option<&'p Again>) -> Result<Option<Finding<'p>>> {
+        let Some(again) = again else {
+            return Ok(None);
+        };
+        let query = self.repeated(&again.plan)?;
+        Ok(Some(Finding::new(again, query)))
+    }
+
+    /// What a place reads that names a shared relation.
+    fn source(&self, number: usize) -> Result<Source<'p>> {
+        let source = self.sources.get(&number).cloned().ok_or_else(|| {
+            SqlError::new(SqlState::INTERNAL_ERROR, "a WITH query that nobody defines")
+        })?;
+        if let Source::Definition(definition) = &source {
+            definition.add_reader(self.repeats);
+        }
+        Ok(source)
+    }
+
+    fn definition(&mut self, shared: &'p Shared) -> Result<Definition<'p>> {
+        let producer = match &shared.body {
+            SharedBody::Query(query) => Producer::Query(self.input(query)?),
+            SharedBody::Recursive {
+                initial,
+                step,
+                distinct,
+            } => {
+                let initial = self.input(initial)?;
+                let working = Rc::new(Working::default());
+                let source = Source::Working(working.clone());
+                self.sources.insert(shared.number, source);
+                let step = self.repeated(step)?;
+                let distinct = distinct.as_deref();
+                Producer::Recursive(Recursion::new(initial, step, working, distinct))
+            }
+        };
+        Ok(Definition::new(producer, shared.width, shared.writes))
+    }
 }
 
 /// Values in each row of a plan.

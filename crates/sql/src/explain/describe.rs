@@ -235,7 +235,7 @@ impl Describing<'_> {
                     ..node("With")
                 }
             }
-            Plan::Lock { input, locks } => {
+            Plan::Lock { input, locks, .. } => {
                 let tables = locks.iter().map(|lock| &*lock.table.name);
                 let tables = tables.collect::<Vec<_>>().join(", ");
                 self.over(format!("Lock Rows of {tables}"), input)

@@ -10,8 +10,10 @@ use std::{
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
-    Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody, estimate::Estimator,
+    Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody,
+    estimate::Estimator,
     explained::ColumnTypes,
+    write::{is_command, writes},
 };
 use crate::{
     catalog::Table,
@@ -29,6 +31,8 @@ pub(crate) struct Planned {
     /// partial, or over an expression, with constants in it.
     pub(crate) literals_matter: bool,
     pub(crate) basis: Basis,
+    /// Its reads are not to see what it writes: see `engine::Command`.
+    pub(crate) is_command: bool,
 }
 
 /// Plans a statement.
@@ -71,6 +75,7 @@ fn planned(
         lists: 0,
         column_types: to_explain.then(|| ColumnTypes::of(&relation)),
     };
+    let is_command = is_command(&relation);
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let mut node = lowering.lower(relation, &needed)?;
     if to_explain {
@@ -85,6 +90,7 @@ fn planned(
         outputs,
         literals_matter: lowering.literals_matter.get(),
         basis: lowering.basis,
+        is_command,
     })
 }
 
@@ -535,6 +541,7 @@ impl Lowering {
         for shared in definitions {
             let number = self.shared.len();
             let width = shared.columns.len();
+            let writes = writes(&shared.body);
             let in_order = |lowering: &mut Self, relation: Relation, columns: &[ColumnId]| {
                 let node = lowering.lower(relation, &columns.iter().copied().collect())?;
                 let positions = columns
@@ -571,6 +578,7 @@ impl Lowering {
             lowered.push(Shared {
                 number,
                 width,
+                writes,
                 body,
             });
         }

@@ -5,15 +5,15 @@ use std::{collections::BTreeSet, sync::Arc};
 use types::Result;
 
 use super::{
-    Check, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeKind, NewRow, OnConflict, Plan,
-    RowLock, Target, Update,
+    Assignments, Check, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeKind, NewRow,
+    OnConflict, Plan, RowLock, Target, Update, again,
     lower::{Lowering, Node, row_layout, with},
 };
 use crate::{
-    catalog::{ObjectId, Table},
+    catalog::{ObjectId, RowKey, Table},
     expression::{ColumnId, Expression},
     program::{Layout, Program},
-    relation::{self, ChangeKind, JoinKind, Relation},
+    relation::{self, ChangeKind, JoinKind, Relation, SharedBody},
 };
 
 impl Lowering {
@@ -100,6 +100,26 @@ impl Lowering {
             .collect()
     }
 
+    /// What an UPDATE of a table assigns, over rows of this layout.
+    fn row_assignments(
+        &self,
+        table: &Table,
+        assignments: &[(usize, Expression)],
+        generated: &[(usize, Expression)],
+        layout: &Layout,
+    ) -> Result<Assignments> {
+        let written = assignments.iter().chain(generated);
+        let mut written = written.map(|(at, _)| *at);
+        let may_move = match &table.row_key {
+            RowKey::Hidden => false,
+            RowKey::Columns(key) => written.any(|at| key.iter().any(|of| usize::from(*of) == at)),
+        };
+        Ok(Assignments {
+            values: self.assignments(assignments, layout)?,
+            may_move,
+        })
+    }
+
     pub(super) fn change(
         &mut self,
         change: relation::Change,
@@ -111,9 +131,16 @@ impl Lowering {
             }
             ChangeKind::Delete => Vec::new(),
         };
-        let recheck = conditions_on(&change.input, &change.old);
+        let again = again::is_needed(&change.input);
+        let recheck = match again {
+            true => Vec::new(),
+            false => conditions_on(&change.input, &change.old),
+        };
         let mut wanted = with(needed, values.into_iter().chain(&recheck));
         wanted.insert(change.key);
+        if again {
+            wanted.extend(again::wanted(&change.input));
+        }
         // An updated row is written whole; of a deleted one foreign keys may ask for any column.
         if matches!(change.kind, ChangeKind::Update { .. })
             || !change.table.referenced_by.is_empty()
@@ -127,8 +154,9 @@ impl Lowering {
             );
         }
         let reads_others = count_reads(&change.input, change.table.id) > 1;
+        let relation = again.then(|| change.input.clone());
         let input = self.lower(change.input, &wanted)?;
-        let target = self.target(
+        let mut target = self.target(
             &change.table,
             change.key,
             &change.old,
@@ -136,6 +164,9 @@ impl Lowering {
             &input,
             reads_others,
         )?;
+        if let Some(relation) = relation {
+            target.again = Some(Box::new(self.again(&relation, &wanted, &input.layout)?));
+        }
         match change.kind {
             ChangeKind::Delete => {
                 let plan = Delete {
@@ -153,7 +184,8 @@ impl Lowering {
                 checks,
                 generated,
             } => {
-                let assignments = self.assignments(&assignments, &input.layout)?;
+                let assignments =
+                    self.row_assignments(&change.table, &assignments, &generated, &input.layout)?;
                 let layout = input.layout.followed_by(&Layout::new(new.iter().copied()));
                 let new = self.new_row(&change.table, &new, &checks, &generated)?;
                 let plan = Update {
@@ -189,6 +221,7 @@ impl Lowering {
             key: input.at(key)?,
             columns: columns.collect(),
             recheck: self.conjunction(recheck, &input.layout)?,
+            again: None,
             // A scan must not meet what the statement has written.
             read_first: reads_others || !is_point(&input.plan),
         })
@@ -206,6 +239,8 @@ impl Lowering {
                 relation::MergeKind::Delete => {}
             }
         }
+        let recheck = partner_conditions(&merge.input, &merge.old);
+        used.extend(&recheck);
         let mut wanted = with(&BTreeSet::new(), used);
         wanted.insert(merge.key);
         wanted.extend(
@@ -215,15 +250,10 @@ impl Lowering {
                 .iter()
                 .filter(|id| merge.old.contains(id)),
         );
+        let inserts_called = matches!(merge.input, Relation::Calls { .. })
+            && merge.actions.iter().any(|action| !action.matched);
         let input = self.lower(merge.input, &wanted)?;
-        let target = self.target(
-            &merge.table,
-            merge.key,
-            &merge.old,
-            Vec::new(),
-            &input,
-            true,
-        )?;
+        let target = self.target(&merge.table, merge.key, &merge.old, recheck, &input, true)?;
         let mut actions = Vec::with_capacity(merge.actions.len());
         for action in &merge.actions {
             let predicate = action
@@ -236,7 +266,12 @@ impl Lowering {
                     MergeKind::Insert(self.programs(values, &input.layout)?)
                 }
                 relation::MergeKind::Update(assignments) => {
-                    MergeKind::Update(self.assignments(assignments, &input.layout)?)
+                    MergeKind::Update(self.row_assignments(
+                        &merge.table,
+                        assignments,
+                        &merge.generated,
+                        &input.layout,
+                    )?)
                 }
                 relation::MergeKind::Delete => MergeKind::Delete,
             };
@@ -252,6 +287,7 @@ impl Lowering {
             target,
             new,
             actions,
+            inserts_called,
         };
         Ok(Node {
             plan: Plan::Merge(Box::new(plan)),
@@ -266,10 +302,18 @@ impl Lowering {
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
         let mut wanted = needed.clone();
+        let again = again::is_needed(&input);
+        if again {
+            wanted.extend(again::wanted(&input));
+        }
         let mut rechecks = Vec::with_capacity(locks.len());
         for lock in locks {
             wanted.insert(lock.key);
             let own = scan_columns(&input, lock.scan);
+            if again {
+                rechecks.push((own, Vec::new(), Vec::new()));
+                continue;
+            }
             let ids: Vec<ColumnId> = own.iter().map(|(id, _)| *id).collect();
             let recheck = conditions_on(&input, &ids);
             wanted = with(&wanted, &recheck);
@@ -277,7 +321,12 @@ impl Lowering {
             wanted.extend(computed.iter().flat_map(|(_, value)| value.columns()));
             rechecks.push((own, recheck, computed));
         }
+        let relation = again.then(|| input.clone());
         let node = self.lower(input, &wanted)?;
+        let again = match relation {
+            Some(relation) => Some(Box::new(self.again(&relation, &wanted, &node.layout)?)),
+            None => None,
+        };
         let mut lowered = Vec::with_capacity(locks.len());
         for (lock, (own, recheck, computed)) in locks.iter().zip(rechecks) {
             let computed = computed.into_iter().filter_map(|(id, value)| {
@@ -305,6 +354,7 @@ impl Lowering {
         let plan = Plan::Lock {
             input: Box::new(node.plan),
             locks: lowered,
+            again,
         };
         Ok(Node {
             plan,
@@ -319,6 +369,29 @@ fn conditions_on(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
     let mut found = Vec::new();
     collect(relation, columns, &mut found);
     found
+}
+
+/// The conditions by which rows of a MERGE's source are joined with those of its target that say
+/// something of the target's columns.
+fn partner_conditions(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
+    let mut found = Vec::new();
+    let mut relation = relation;
+    loop {
+        match relation {
+            Relation::Compute { input, .. }
+            | Relation::Apply { input, .. }
+            | Relation::Calls { input, .. } => relation = input,
+            Relation::Join(join) => {
+                let concerns = |condition: &&Expression| {
+                    condition.columns().iter().any(|id| columns.contains(id))
+                };
+                found.extend(join.on.iter().filter(concerns).cloned());
+                collect(&join.right, columns, &mut found);
+                return found;
+            }
+            _ => return found,
+        }
+    }
 }
 
 fn collect(relation: &Relation, columns: &[ColumnId], found: &mut Vec<Expression>) {
@@ -396,6 +469,66 @@ pub(crate) fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
         same
     });
     tables
+}
+
+/// Whether the body of a shared relation changes rows.
+pub(super) fn writes(body: &SharedBody) -> bool {
+    match body {
+        SharedBody::Query(query) => tables(query).iter().any(|(_, writes)| *writes),
+        SharedBody::Recursive { .. } => false,
+    }
+}
+
+/// Whether parts of a statement may meet what it has written itself, or a row that it has changed
+/// before.
+pub(super) fn is_command(relation: &Relation) -> bool {
+    let mut found = false;
+    relation.clone().walk(&mut |part| {
+        found |= match part {
+            Relation::With { definitions, .. } => {
+                definitions.iter().any(|shared| writes(&shared.body))
+            }
+            Relation::Merge(_) => true,
+            Relation::Change(change) => {
+                matches!(change.kind, ChangeKind::Update { .. }) && joins(&change.input)
+            }
+            Relation::Insert(insert) => match &insert.on_conflict {
+                Some(relation::OnConflict {
+                    update: Some(_), ..
+                }) => !is_one_row(&insert.input),
+                _ => false,
+            },
+            _ => false,
+        };
+    });
+    found
+}
+
+/// Whether a row of a scan may come out of a relation more than once.
+fn joins(relation: &Relation) -> bool {
+    match relation {
+        Relation::Scan(_) => false,
+        Relation::Filter { input, .. }
+        | Relation::Compute { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Calls { input, .. } => joins(input),
+        Relation::Join(join) => {
+            !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) || joins(&join.left)
+        }
+        _ => true,
+    }
+}
+
+/// Whether a relation has a single row.
+fn is_one_row(relation: &Relation) -> bool {
+    match relation {
+        Relation::Rows { rows, .. } => rows.len() == 1,
+        Relation::Filter { input, .. }
+        | Relation::Compute { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Calls { input, .. } => is_one_row(input),
+        _ => false,
+    }
 }
 
 /// Whether a statement locks rows that it does not change.

@@ -85,6 +85,10 @@ impl Session {
                 .map_err(|_| ended())?,
         };
         let planned = &*execution.planned;
+        let command = match planned.plan.is_command {
+            true => Some(transaction.command().map_err(from_engine)?),
+            false => None,
+        };
         let environment = self.during(&planned.catalog);
         let key_changes = KeyChanges::new(&planned.catalog, &execution.shared.budget);
         let shared = &execution.shared;
@@ -137,6 +141,8 @@ impl Session {
         if !execution.is_over && execution.seeing.is_none() {
             execution.seeing = Some(snapshot.keep());
         }
+        // Foreign keys look at what it has written.
+        drop(command);
         drop(snapshot);
         self.keep_references(&key_changes).await?;
         Ok(count)

@@ -1,6 +1,6 @@
 //! EXPLAIN: a statement is planned, and with ANALYZE carried out, and the plan is told.
 
-use std::{rc::Rc, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use sqlparser::ast::{
     AnalyzeFormat, AnalyzeFormatKind, Expr, Statement, UtilityOption, Value as Literal,
@@ -41,7 +41,7 @@ impl Session {
             return Err(SqlError::unsupported("EXPLAIN of this statement"));
         }
         let begun = Instant::now();
-        let (plan, names, catalog) = loop {
+        let (planned, names, catalog) = loop {
             self.begin()?;
             let catalog = self.changes.catalog();
             let mut parameters = Parameters::default();
@@ -53,7 +53,7 @@ impl Session {
             let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
             let planned = plan::plan_to_explain(bound.relation, &columns)?;
             if self.lock_used(&tables, locks_rows, &catalog).await? {
-                break (planned.plan, names, catalog);
+                break (planned, names, catalog);
             }
         };
         let planning = begun.elapsed();
@@ -62,7 +62,7 @@ impl Session {
         if options.analyze {
             let begun = Instant::now();
             let timing = options.timing.unwrap_or(true);
-            let measurements = self.run_measured(&plan, &catalog, timing, sink).await?;
+            let measurements = self.run_measured(&planned, &catalog, timing, sink).await?;
             // By the same clock as that of its operators, if there is one.
             let timed = measurements.execution().map(|measured| measured.total);
             execution = Some(timed.unwrap_or_else(|| begun.elapsed()));
@@ -76,7 +76,7 @@ impl Session {
             planning: summary.then_some(planning),
             execution: execution.filter(|_| summary),
         };
-        let described = describe(&plan, &names, &*catalog);
+        let described = describe(&planned.plan, &names, &*catalog);
         let texts = match options.json {
             true => vec![json(&described, &told)],
             false => lines(&described, &told),
@@ -100,7 +100,7 @@ impl Session {
     /// Runs a plan whose operators are measured, and lets its rows go.
     async fn run_measured(
         &self,
-        plan: &Rc<plan::Plan>,
+        planned: &plan::Planned,
         catalog: &Arc<Catalog>,
         timing: bool,
         sink: &mut impl Sink,
@@ -110,6 +110,10 @@ impl Session {
         };
         self.surrounding.begin_statement();
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
+        let command = match planned.is_command {
+            true => Some(transaction.command().map_err(from_engine)?),
+            false => None,
+        };
         let environment = self.during(catalog);
         let mut parameters = Rows::new(0);
         parameters.push([]);
@@ -126,7 +130,7 @@ impl Session {
                 &shared,
                 &key_changes,
             );
-            let mut opened = Opened::new(plan.clone())?;
+            let mut opened = Opened::new(planned.plan.clone())?;
             let mut batch = Rows::new(opened.width());
             while opened.next(&run, &mut batch).await? {
                 batch.clear();
@@ -134,6 +138,7 @@ impl Session {
                 run.pause(BATCH_ROWS).await;
             }
             drop(opened);
+            drop(command);
             drop(snapshot);
             self.keep_references(&key_changes).await
         };

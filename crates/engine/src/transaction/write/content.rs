@@ -50,7 +50,7 @@ impl Content for Option<&[u8]> {
 
 /// Made of the value that the record has, by a `change` that appends it to memory that it
 /// is given.
-pub(super) struct Changed<'t, F> {
+pub(in super::super) struct Changed<'t, F> {
     transaction: &'t Transaction,
     table: &'t Table,
     change: RefCell<F>,
@@ -60,7 +60,7 @@ impl<'t, F> Changed<'t, F>
 where
     F: FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
 {
-    pub(super) fn new(transaction: &'t Transaction, table: &'t Table, change: F) -> Self {
+    pub(in super::super) fn new(transaction: &'t Transaction, table: &'t Table, change: F) -> Self {
         Changed {
             transaction,
             table,

@@ -6,6 +6,7 @@ use super::{
     super::{
         Statement, Transaction,
         conflict::{Seized, Standing, let_others_go},
+        row::Trace,
         visibility::Sight,
     },
     Content, Intent, Written,
@@ -37,7 +38,9 @@ impl<'t> Statement<'t> {
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
         let transaction = self.transaction;
-        let absent = intent == Intent::Change;
+        // What was visible at the snapshot of who has found it is there; it may be newer than this
+        // transaction's.
+        let absent = matches!(intent, Intent::Change | Intent::Row(None));
         let bytes = if C::READS_OLD {
             table.prefetch_bytes()
         } else {
@@ -51,7 +54,7 @@ impl<'t> Statement<'t> {
                 Standing::Unseen => return Ok(Written::Refused),
                 Standing::Gone => {
                     return Ok(match intent {
-                        Intent::Change | Intent::Expire => Written::Refused,
+                        Intent::Change | Intent::Row(_) | Intent::Expire => Written::Refused,
                         _ => Written::Dying,
                     });
                 }
@@ -63,9 +66,19 @@ impl<'t> Statement<'t> {
                     continue;
                 }
             };
+            if let Intent::Row(since) = intent {
+                match transaction.trace(slot, head, sight, since)? {
+                    Trace::Here => {}
+                    Trace::Already => return Ok(Written::Already),
+                    Trace::Absent => return Ok(Written::Refused),
+                    Trace::Moved(place) => return Ok(Written::Moved(place)),
+                }
+            }
             let refusal = match intent {
                 Intent::Insert if !transaction.is_absent(table, head) => Some(Written::Refused),
-                Intent::Change if transaction.is_absent(table, head) => Some(Written::Refused),
+                Intent::Change | Intent::Row(_) if transaction.is_absent(table, head) => {
+                    Some(Written::Refused)
+                }
                 Intent::Expire if !transaction.has_lapsed(table, head) => Some(Written::Refused),
                 Intent::Claim(rid) => transaction.refuse_claim(table, head, rid),
                 Intent::Erase(rid) if is_anothers(table, head, rid) => Some(Written::Refused),
@@ -174,6 +187,10 @@ impl Statement<'_> {
         }
         let key = key.map_or_else(KeptKey::default, |key| context.keep_key(key));
         let table = table.number();
+        context.command.wrote(slot, None);
+        if version.is_tombstone() && !is_derived(table) {
+            context.moves.borrow_mut().deleted(slot);
+        }
         let mut writes = context.writes.borrow_mut();
         if self.journals {
             let (write, before) = (writes.len(), None);
@@ -209,6 +226,18 @@ impl Statement<'_> {
         let write = &mut writes[at];
         let mut savepoints = context.savepoints.borrow_mut();
         let is_saved = write.savepoint < savepoints.newest();
+        if is_saved {
+            context.command.wrote(slot, Some(own));
+        }
+        if own.is_tombstone() != value.is_none() && !is_derived(write.table) {
+            let mut moves = context.moves.borrow_mut();
+            match value {
+                None => moves.deleted(slot),
+                // What was not there before has nobody who waits for it.
+                Some(_) if write.kind == WriteKind::Version => moves.replaced(slot),
+                Some(_) => {}
+            }
+        }
         // SAFETY: our own, uncommitted; reads hand slices out only within calls.
         if is_saved || self.journals || !unsafe { own.overwrite(value) } {
             let memory = &transaction.session.memory;

@@ -1,0 +1,282 @@
+//! Writes and locks of rows that a statement has found before.
+//!
+//! A statement of SQL finds rows by its snapshot, and then changes or locks them one by one. Under
+//! read committed others may have committed meanwhile. What has to be written then is not what now
+//! lies under the row's key, but *that row*, as PostgreSQL's `EvalPlanQual` has it:
+//!
+//! ```text
+//!   statement, snapshot 5                    others
+//!   finds (3), waits for its writer
+//!                                            commit 6: the row gets the key 2
+//!                                            commit 7: another row gets the key 3
+//!   follows the row to 2, not to the new one
+//! ```
+//! # How a row is followed
+//! The row was visible at a snapshot `s` that is still open. Between the head of the record's chain
+//! and the version visible at `s` are the commits since. If none of them is a tombstone, and none is
+//! known to have put another row there (`moves.rs`), the head is the row. Otherwise the *earliest*
+//! of them, at `t`, took the row away: either it was deleted, or `moves.rs` knows its new key. There
+//! the same is done again, beginning at `t`.
+//!
+//! - *Nothing is missing*: what was committed after `s` stays in its chain, and a record that was
+//!   deleted after `s` in its index, until the horizon reaches `t`, which `s` holds back.
+//! - *It ends*: `t` grows from step to step, and each is a commit that is there.
+//! - *Nobody comes in between*: the head that was judged is the one that is replaced or locked; if
+//!   it is not the head any more by then, it is judged again.
+//!
+//! On a snapshot none of this happens: a row that was changed since aborts its writer.
+//!
+//! What the command under way has written itself is told as [`RowOutcome::Already`].
+
+use std::{cell::RefCell, ops::ControlFlow};
+
+use index::look_up;
+use interleave::{Policy, Sequential, run_inline};
+
+use super::{
+    Isolation, Transaction,
+    read::INDEX_POINT,
+    visibility::Sight,
+    write::{Changed, Content, Existing, Intent, Written, check},
+};
+use crate::{
+    error::{Abort, Error},
+    indirection::{Rid, Slot},
+    moves::Gone,
+    table::Table,
+    timestamp::{Begin, Timestamp},
+    version::Version,
+};
+
+/// What came of writing or locking a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOutcome {
+    /// It was written or locked.
+    Done,
+    /// It is to stay as it is; or it was skipped, as it is locked.
+    Left,
+    /// It is not there any more.
+    Absent,
+    /// The command under way has written it before ([`super::Command`]).
+    Already,
+}
+
+/// What came of writing or locking a row, and where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowFound {
+    /// What came of it.
+    pub outcome: RowOutcome,
+    /// Its key, if that is another one than the statement has found it under.
+    pub moved_to: Option<Box<[u8]>>,
+}
+
+/// Where a row has gone, and since when.
+pub(super) struct NewPlace {
+    pub(super) key: Box<[u8]>,
+    pub(super) since: Timestamp,
+}
+
+/// What has become of a row.
+pub(super) enum Trace {
+    /// It is what the head says.
+    Here,
+    Already,
+    Absent,
+    Moved(Box<NewPlace>),
+}
+
+impl Transaction {
+    /// As [`Transaction::modify`], of a row that a statement has found under `key`. `by` is the
+    /// transaction that has found it, with its snapshot still open: this one, or one that reads
+    /// beside it. Without it, the row is whatever lies under the key.
+    ///
+    /// # Errors
+    /// As for [`Transaction::modify`]; [`Abort::WriteConflict`] if it is not known any more where
+    /// the row has gone.
+    ///
+    /// # Suspension
+    /// As for [`Transaction::modify`].
+    pub async fn modify_row<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        by: Option<&Transaction>,
+        change: impl FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+    ) -> Result<RowFound, Error> {
+        let content = Changed::new(self, table, change);
+        self.write_row::<P>(table, key, by, &content).await
+    }
+
+    /// Deletes a row that a statement has found, unless `check` breaks, which is given its value.
+    /// As for [`Transaction::modify_row`].
+    ///
+    /// # Errors
+    /// As for [`Transaction::modify_row`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::modify_row`].
+    pub async fn delete_row<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        by: Option<&Transaction>,
+        check: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<RowFound, Error> {
+        let content = Deleted {
+            table,
+            check: RefCell::new(check),
+        };
+        self.write_row::<P>(table, key, by, &content).await
+    }
+
+    async fn write_row<P: Policy>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        by: Option<&Transaction>,
+        content: impl Content,
+    ) -> Result<RowFound, Error> {
+        check(key, None)?;
+        let mut since = self.found_at(by);
+        let mut moved_to: Option<Box<[u8]>> = None;
+        loop {
+            let key = moved_to.as_deref().unwrap_or(key);
+            let statement = self.statement_to_write(table)?;
+            let intent = Intent::Row(since);
+            let written = self.carry_out::<P>(statement, Existing, table, key, content, intent);
+            let outcome = match written.await? {
+                Written::Done => RowOutcome::Done,
+                Written::Left => RowOutcome::Left,
+                Written::Already => RowOutcome::Already,
+                Written::Moved(place) => {
+                    since = Some(place.since);
+                    moved_to = Some(place.key);
+                    continue;
+                }
+                _ => RowOutcome::Absent,
+            };
+            return Ok(RowFound { outcome, moved_to });
+        }
+    }
+
+    /// The snapshot by which rows were found, if rows can be followed from there.
+    pub(super) fn found_at(&self, by: Option<&Transaction>) -> Option<Timestamp> {
+        let by = by.filter(|by| by.context.statements() > 0)?;
+        (self.isolation() == Isolation::ReadCommitted).then(|| by.context.snapshot())
+    }
+
+    /// What has become of a row that was visible at `since` in the record whose newest version is
+    /// `head`, which the transaction may replace.
+    ///
+    /// # Errors
+    /// It is not known any more.
+    #[inline(always)]
+    pub(super) fn trace(
+        &self,
+        slot: &Slot,
+        head: Version,
+        sight: Sight,
+        since: Option<Timestamp>,
+    ) -> Result<Trace, Error> {
+        if sight == Sight::Own {
+            return Ok(match self.context.command.has_written(slot) {
+                true => Trace::Already,
+                false => Trace::Here,
+            });
+        }
+        match since {
+            Some(since) if commit_of(head) > since => self.trace_back(slot, head, since),
+            _ => Ok(Trace::Here),
+        }
+    }
+
+    #[cold]
+    fn trace_back(&self, slot: &Slot, head: Version, since: Timestamp) -> Result<Trace, Error> {
+        let moves = &self.session.database.moves;
+        let mut taken_away: Option<(Timestamp, Gone)> = None;
+        let mut next = Some(head);
+        // Newest first; in the end it is the earliest that counts.
+        loop {
+            let Some(version) = next else {
+                // What was visible at a snapshot is in the chain; a record that was not is no
+                // row that anybody has found there.
+                return Ok(Trace::Absent);
+            };
+            let at = commit_of(version);
+            if at <= since {
+                break;
+            }
+            match moves.of(slot, at) {
+                Gone::Unmoved if !version.is_tombstone() => {}
+                gone => taken_away = Some((at, gone)),
+            }
+            next = version.next();
+        }
+        match taken_away {
+            None => Ok(Trace::Here),
+            Some((since, Gone::To(key))) => Ok(Trace::Moved(Box::new(NewPlace { key, since }))),
+            Some((_, Gone::Forgotten)) => Err(self.doom(Abort::WriteConflict)),
+            Some((_, Gone::Replaced | Gone::Unmoved)) => Ok(Trace::Absent),
+        }
+    }
+
+    /// Notes that the row which this transaction has deleted under a key is the one that it has
+    /// inserted under another. Statements of others that have found it then find it there, once
+    /// this transaction has committed. Nothing is noted if one of the keys is unknown.
+    ///
+    /// # Errors
+    /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over.
+    pub fn note_move(&self, table: &Table, from: &[u8], to: &[u8]) -> Result<(), Error> {
+        self.check_open()?;
+        let pin = self.session.memory.pin();
+        let slot = |key: &[u8]| {
+            let mut lookup = table.index.lookup(&pin, key);
+            let rid = run_inline(async { look_up!(Sequential, INDEX_POINT, lookup) });
+            rid.map(|rid| table.records.slot(Rid(rid)))
+        };
+        if let (Some(before), Some(after)) = (slot(from), slot(to)) {
+            self.context.moves.borrow_mut().moved(before, after, to);
+        }
+        Ok(())
+    }
+}
+
+/// When a version was committed whose maker has ended.
+#[inline(always)]
+fn commit_of(version: Version) -> Timestamp {
+    loop {
+        match version.begin() {
+            Begin::Committed(timestamp) => return timestamp,
+            // Seen as committed, and stamped in a moment: committing never suspends.
+            Begin::InProgress(_) => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Nothing, if a check of what is there has no objection.
+struct Deleted<'t, F> {
+    table: &'t Table,
+    check: RefCell<F>,
+}
+
+impl<F: FnMut(&[u8]) -> ControlFlow<()>> Content for &Deleted<'_, F> {
+    const READS_OLD: bool = true;
+
+    #[inline]
+    fn with<R>(
+        self,
+        old: Option<&[u8]>,
+        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+    ) -> Result<Option<R>, Error> {
+        let old = old.expect("only a record that is there is deleted");
+        let check = &mut *self.check.borrow_mut();
+        match check(self.table.split(old).1) {
+            ControlFlow::Break(()) => Ok(None),
+            ControlFlow::Continue(()) => make(None).map(Some),
+        }
+    }
+
+    fn is_deletion(self) -> bool {
+        true
+    }
+}

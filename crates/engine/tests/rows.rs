@@ -1,0 +1,248 @@
+//! Rows that a statement has found, under read committed, and that others have changed since: what
+//! is then written or locked is the row, wherever it lies, and nothing else (`transaction/row.rs`).
+
+#[path = "common/by_hand.rs"]
+mod by_hand;
+#[path = "common/rng.rs"]
+mod rng;
+
+use std::{collections::BTreeMap, ops::ControlFlow};
+
+use by_hand::Setup;
+use engine::{IfLocked, Isolation, RowFound, RowOutcome, Strength, Transaction};
+use interleave::{Sequential, run_inline};
+use rng::Rng;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn found(outcome: RowOutcome, moved_to: Option<&str>) -> RowFound {
+    let moved_to = moved_to.map(|key| key.as_bytes().into());
+    RowFound { outcome, moved_to }
+}
+
+impl Setup {
+    /// As an update of the key in SQL.
+    fn move_row(&self, txn: &Transaction, from: &str, to: &str) {
+        let value = self.get(txn, from).unwrap();
+        assert_eq!(self.delete(txn, from), Ok(true));
+        self.insert(txn, to, &value).unwrap();
+        txn.note_move(&self.table, from.as_bytes(), to.as_bytes())
+            .unwrap();
+    }
+
+    /// Appends a letter to a row that `txn` has found; what it was before.
+    fn mark(&self, txn: &Transaction, key: &str) -> (RowFound, Option<String>) {
+        let mut before = None;
+        let change = |old: &[u8], new: &mut Vec<u8>| {
+            before = Some(text(old));
+            new.extend_from_slice(old);
+            new.push(b'!');
+            ControlFlow::Continue(())
+        };
+        let key = key.as_bytes();
+        let written = txn.modify_row::<Sequential>(&self.table, key, Some(txn), change);
+        (run_inline(written).unwrap(), before)
+    }
+
+    fn lock_row(&self, txn: &Transaction, key: &str) -> (RowFound, Option<String>) {
+        let (key, by) = (key.as_bytes(), Some(txn));
+        let (strength, if_locked) = (Strength::Exclusive, IfLocked::Fail);
+        let locked = txn.lock_row::<Sequential, _>(&self.table, key, by, strength, if_locked, text);
+        let locked = run_inline(locked).unwrap();
+        (locked.found, locked.read)
+    }
+
+    fn delete_row(&self, txn: &Transaction, key: &str) -> RowFound {
+        let check = |_: &[u8]| ControlFlow::Continue(());
+        let deleted = txn.delete_row::<Sequential>(&self.table, key.as_bytes(), Some(txn), check);
+        run_inline(deleted).unwrap()
+    }
+
+    fn at_once(&self, act: impl FnOnce(&Transaction)) {
+        let txn = self.begin(Isolation::ReadCommitted);
+        act(&txn);
+        run_inline(txn.commit()).unwrap();
+        self.collect();
+    }
+}
+
+#[test]
+fn a_row_is_followed_to_its_new_key() {
+    let s = Setup::new();
+    let txn = s.begin(Isolation::ReadCommitted);
+    let statement = txn.statement_snapshot().unwrap();
+    s.at_once(|other| s.move_row(other, "x", "w"));
+    s.at_once(|other| s.move_row(other, "w", "v"));
+    s.at_once(|other| s.put(other, "v", "1").unwrap());
+    let (row, before) = s.mark(&txn, "x");
+    assert_eq!(row, found(RowOutcome::Done, Some("v")));
+    assert_eq!(before.as_deref(), Some("1"));
+    drop(statement);
+    run_inline(txn.commit()).unwrap();
+    let reader = s.begin(Isolation::Snapshot);
+    assert_eq!(s.get(&reader, "v").as_deref(), Some("1!"));
+    assert_eq!(s.keys(&reader), ["v", "y"]);
+}
+
+/// What is put under a key that has become free is another row: of the same transaction, where the
+/// chain of versions shows no tombstone, or of a later one.
+#[test]
+fn a_row_that_was_replaced_is_gone() {
+    for apart in [false, true] {
+        let s = Setup::new();
+        let txn = s.begin(Isolation::ReadCommitted);
+        let statement = txn.statement_snapshot().unwrap();
+        if apart {
+            s.at_once(|other| assert_eq!(s.delete(other, "x"), Ok(true)));
+            s.at_once(|other| s.insert(other, "x", "new").unwrap());
+        } else {
+            s.at_once(|other| {
+                assert_eq!(s.delete(other, "x"), Ok(true));
+                s.insert(other, "x", "new").unwrap();
+            });
+        }
+        assert_eq!(s.mark(&txn, "x").0, found(RowOutcome::Absent, None));
+        assert_eq!(s.lock_row(&txn, "x").0, found(RowOutcome::Absent, None));
+        assert_eq!(s.delete_row(&txn, "x"), found(RowOutcome::Absent, None));
+        drop(statement);
+        // The next statement finds it.
+        let statement = txn.statement_snapshot().unwrap();
+        assert_eq!(s.lock_row(&txn, "x").1.as_deref(), Some("new"));
+        drop(statement);
+    }
+}
+
+#[test]
+fn rows_that_have_swapped_their_keys_are_told_apart() {
+    let s = Setup::new();
+    s.put_at_once("x", "first");
+    s.put_at_once("y", "second");
+    let txn = s.begin(Isolation::ReadCommitted);
+    let statement = txn.statement_snapshot().unwrap();
+    s.at_once(|other| {
+        s.move_row(other, "x", "between");
+        s.move_row(other, "y", "x");
+        s.move_row(other, "between", "y");
+    });
+    let (row, before) = s.lock_row(&txn, "x");
+    assert_eq!(row, found(RowOutcome::Done, Some("y")));
+    assert_eq!(before.as_deref(), Some("first"));
+    let (row, before) = s.mark(&txn, "y");
+    assert_eq!(row, found(RowOutcome::Done, Some("x")));
+    assert_eq!(before.as_deref(), Some("second"));
+    drop(statement);
+}
+
+/// A move that was undone never was: by a return to a savepoint, by a rollback.
+#[test]
+fn what_was_undone_is_not_followed() {
+    let s = Setup::new();
+    let txn = s.begin(Isolation::ReadCommitted);
+    let statement = txn.statement_snapshot().unwrap();
+    s.at_once(|other| {
+        let savepoint = other.savepoint().unwrap();
+        s.move_row(other, "x", "w");
+        other.rollback_to(&savepoint).unwrap();
+        s.put(other, "x", "1").unwrap();
+    });
+    let rolled_back = s.begin(Isolation::ReadCommitted);
+    s.move_row(&rolled_back, "y", "v");
+    rolled_back.rollback();
+    assert_eq!(s.mark(&txn, "x").1.as_deref(), Some("1"));
+    assert_eq!(s.mark(&txn, "y").0, found(RowOutcome::Done, None));
+    drop(statement);
+}
+
+/// Without the transaction that has found it, a row is what lies under the key.
+#[test]
+fn a_key_alone_is_not_followed() {
+    let s = Setup::new();
+    let txn = s.begin(Isolation::ReadCommitted);
+    let statement = txn.statement_snapshot().unwrap();
+    s.at_once(|other| {
+        s.move_row(other, "x", "w");
+        s.insert(other, "x", "new").unwrap();
+    });
+    let check = |_: &[u8]| ControlFlow::Continue(());
+    let deleted = txn.delete_row::<Sequential>(&s.table, b"x", None, check);
+    let deleted = run_inline(deleted).unwrap();
+    assert_eq!(deleted, found(RowOutcome::Done, None));
+    drop(statement);
+}
+
+/// Random transactions move, delete, insert and change rows that each have a name; a statement that
+/// has seen the table before them finds each of its rows by that name, or finds that it is gone.
+#[test]
+fn rows_are_followed_as_a_model_says() {
+    for seed in 0..400 {
+        let mut rng = Rng(seed + 1);
+        let s = Setup::new();
+        s.at_once(|txn| {
+            s.delete(txn, "x").unwrap();
+            s.delete(txn, "y").unwrap();
+        });
+        // Keys, and the names of their rows.
+        let mut model: BTreeMap<String, String> = BTreeMap::new();
+        let mut names = 0;
+        let mut history = |model: &mut BTreeMap<String, String>, rng: &mut Rng, count: u64| {
+            for _ in 0..count {
+                let txn = s.begin(Isolation::ReadCommitted);
+                let mut after = model.clone();
+                let mut saved = None;
+                for _ in 0..1 + rng.below(6) {
+                    let (key, other) = (rng.below(5).to_string(), rng.below(5).to_string());
+                    match (rng.below(6), after.get(&key).cloned()) {
+                        (0, _) => saved = Some((txn.savepoint().unwrap(), after.clone())),
+                        (1, _) => {
+                            if let Some((savepoint, model)) = &saved {
+                                txn.rollback_to(savepoint).unwrap();
+                                after = model.clone();
+                            }
+                        }
+                        (2, Some(_)) => {
+                            assert_eq!(s.delete(&txn, &key), Ok(true));
+                            after.remove(&key);
+                        }
+                        (3 | 4, Some(row)) if !after.contains_key(&other) => {
+                            s.move_row(&txn, &key, &other);
+                            after.remove(&key);
+                            after.insert(other, row);
+                        }
+                        (_, Some(row)) => s.put(&txn, &key, &row).unwrap(),
+                        (_, None) => {
+                            names += 1;
+                            s.insert(&txn, &key, &names.to_string()).unwrap();
+                            after.insert(key, names.to_string());
+                        }
+                    }
+                }
+                if rng.below(4) > 0 {
+                    run_inline(txn.commit()).unwrap();
+                    *model = after;
+                }
+                s.collect();
+            }
+        };
+        history(&mut model, &mut rng, 3);
+        let before = model.clone();
+        let txn = s.begin(Isolation::ReadCommitted);
+        let statement = txn.statement_snapshot().unwrap();
+        history(&mut model, &mut rng, 4);
+        for (key, row) in &before {
+            let now = model.iter().find(|(_, other)| *other == row);
+            let (told, read) = s.lock_row(&txn, key);
+            match now {
+                Some((place, _)) => {
+                    assert_eq!(told.outcome, RowOutcome::Done, "seed {seed}, row {row}");
+                    let lies = told.moved_to.as_deref().map_or(key.clone(), text);
+                    assert_eq!(&lies, place, "seed {seed}, row {row}");
+                    assert_eq!(read.as_ref(), Some(row), "seed {seed}");
+                }
+                None => assert_eq!(told.outcome, RowOutcome::Absent, "seed {seed}, row {row}"),
+            }
+        }
+        drop(statement);
+    }
+}
