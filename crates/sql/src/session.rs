@@ -71,7 +71,7 @@ use std::{
 use engine::Transaction;
 use functions::Patterns;
 use sqlparser::ast::Statement;
-use types::{Allowance, Result, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Allowance, Memory, Result, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
     block::Block,
@@ -259,6 +259,8 @@ pub struct Session {
     looked_at: Cell<usize>,
     /// What its statements and cursors hold.
     memory: Rc<Allowance>,
+    /// What it keeps beside them: plans, prepared statements, portals.
+    kept: Rc<Memory>,
     patterns: Patterns,
     plans: RefCell<Plans>,
 }
@@ -289,6 +291,7 @@ impl Session {
             suspended: SuspendedQueries::default(),
             looked_at: Cell::new(0),
             memory: Allowance::new(database.memory.clone(), FREE_BYTES),
+            kept: Memory::new(&Allowance::new(database.memory.clone(), 0), usize::MAX),
             patterns: Patterns::default(),
             plans: RefCell::default(),
         }

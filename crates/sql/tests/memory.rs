@@ -7,6 +7,8 @@
 #[path = "common/bed.rs"]
 mod bed;
 
+use std::rc::Rc;
+
 use bed::Bed;
 
 const MEMORY: usize = 32 << 20;
@@ -188,4 +190,48 @@ fn a_hungry_neighbour_leaves_room_for_modest_statements_and_for_writes() {
             .unwrap();
     }
     assert!(refused > 0);
+}
+
+/// Portals were bounded by nothing, prepared statements once neither.
+#[test]
+fn portals_and_prepared_statements_are_within_the_limit() {
+    let mut bed = Bed::with_memory(MEMORY);
+    let before = bed.statement_bytes();
+    bed.within(async |session| {
+        let prepared = Rc::new(session.prepare("select $1::text", &[]).unwrap());
+        let value = vec![b'x'; 1000];
+        let parameters = || [(false, Some(value.as_slice()))].into_iter();
+        let mut portals = Vec::new();
+        let error = loop {
+            match session.bind(&prepared, parameters()) {
+                Ok(portal) => portals.push(portal),
+                Err(error) => break error,
+            }
+            assert!(portals.len() < 100_000);
+        };
+        assert_eq!(error.state().code(), "53200");
+        assert!(portals.len() > 1000, "{}", portals.len());
+        portals.clear();
+        session.bind(&prepared, parameters()).unwrap();
+        let mut number = 0;
+        let error = loop {
+            let text = format!("select {number} + $1::int");
+            let prepared = session.prepare(&text, &[]);
+            let name = format!("statement {number}");
+            let kept = prepared.and_then(|new| session.keep_prepared(&name, Rc::new(new)));
+            if let Err(error) = kept {
+                break error;
+            }
+            number += 1;
+            assert!(number < 100_000);
+        };
+        assert_eq!(error.state().code(), "53200");
+        assert!(session.prepared("statement 0").is_some());
+        for other in 0..number {
+            assert!(session.forget_prepared(&format!("statement {other}")));
+        }
+        let again = session.prepare("select 1", &[]).unwrap();
+        session.keep_prepared("again", Rc::new(again)).unwrap();
+    });
+    assert_eq!(bed.statement_bytes(), before);
 }

@@ -3,7 +3,7 @@
 //! | part | whose | counts |
 //! | --- | --- | --- |
 //! | [`MemorySource`] | the database's | pieces that connections have taken from the shared limit |
-//! | [`Allowance`] | a connection's | what its statements and cursors hold, in pieces of [`PIECE_BYTES`] |
+//! | [`Allowance`] | a connection's | what its statements and cursors hold, in pieces of up to [`PIECE_BYTES_MAX`] |
 //! | [`Memory`] | a statement's | what it holds, up to its share; its peak |
 //! | [`Charge`] | a container's | what that container holds, given back when it is dropped |
 //!
@@ -16,8 +16,16 @@ use std::{cell::Cell, fmt, rc::Rc, sync::Arc};
 
 use crate::{Result, SqlError, SqlState};
 
-/// Connections take memory from the shared limit in pieces of so many bytes.
-pub const PIECE_BYTES: usize = 256 << 10;
+/// Connections take memory from the shared limit in pieces: a quarter of what they have, but between
+/// so many bytes, which is exact enough for many connections with little,
+pub const PIECE_BYTES_MIN: usize = 16 << 10;
+
+/// and so many, for which the shared counter is touched rarely.
+pub const PIECE_BYTES_MAX: usize = 256 << 10;
+
+fn piece_bytes(used: usize) -> usize {
+    (used / 4).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX)
+}
 
 /// A limit on memory that connections share.
 pub trait MemorySource: Send + Sync {
@@ -98,7 +106,8 @@ impl Allowance {
         let covered = self.covered.get();
         let needed = used - covered;
         let held = covered - self.free_bytes;
-        let pieces = needed.div_ceil(PIECE_BYTES).saturating_mul(PIECE_BYTES);
+        let piece = piece_bytes(used);
+        let pieces = needed.div_ceil(piece).saturating_mul(piece);
         let amounts = [pieces, needed].into_iter();
         let taken = { amounts }.find(|bytes| source.take(*bytes, held));
         self.covered.set(covered + taken.unwrap_or(0));
@@ -121,7 +130,7 @@ impl Allowance {
         let covered = self.covered.get();
         let least = match used <= self.free_bytes {
             true => self.free_bytes,
-            false => used + 2 * PIECE_BYTES,
+            false => used + 2 * piece_bytes(used),
         };
         if covered > least
             && let Some(source) = &self.source
@@ -290,6 +299,14 @@ impl Charge {
         memory.resize(self.bytes, bytes)?;
         self.bytes = bytes;
         Ok(())
+    }
+
+    /// Says that the container holds only `bytes` by now.
+    pub fn lower(&mut self, bytes: usize) {
+        if let (Some(memory), Some(less)) = (&self.memory, self.bytes.checked_sub(bytes)) {
+            memory.give_back(less);
+            self.bytes = bytes;
+        }
     }
 
     /// Bytes that the container was last said to hold.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, rc::Rc};
 
 use sqlparser::ast;
-use types::{Result, Scratch, SqlError, SqlState};
+use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
 
 use super::{Prepared, Session, Sink, Tag};
 use crate::{
@@ -29,6 +29,7 @@ pub(super) struct Statements {
     named: HashMap<Box<str>, NamedStatement>,
     /// The size of the named ones.
     bytes: usize,
+    charge: Charge,
 }
 
 struct NamedStatement {
@@ -41,12 +42,14 @@ impl Statements {
     fn forget(&mut self, name: &str) -> bool {
         let known = self.named.remove(name);
         self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
+        self.charge.lower(self.bytes);
         known.is_some()
     }
 
     /// # Errors
-    /// 53200 if there are too many, or they are too large.
-    fn keep(&mut self, name: &str, prepared: Rc<Prepared>) -> Result<()> {
+    /// 53200 if there are too many, or they are too large, or the database's limit leaves no memory
+    /// for them.
+    fn keep(&mut self, name: &str, prepared: Rc<Prepared>, memory: &Rc<Memory>) -> Result<()> {
         self.forget(name);
         let bytes = prepared.bytes() + name.len();
         if self.named.len() >= STATEMENTS_MAX || self.bytes + bytes > STATEMENTS_BYTES_MAX {
@@ -58,6 +61,7 @@ impl Statements {
             let error = SqlError::new(SqlState::OUT_OF_MEMORY, message).detail(detail);
             return Err(error.hint("DEALLOCATE those that are not used any more."));
         }
+        self.charge.set(memory, self.bytes + bytes)?;
         self.bytes += bytes;
         let statement = NamedStatement { prepared, bytes };
         self.named.insert(name.into(), statement);
@@ -89,7 +93,7 @@ impl Session {
     pub fn keep_prepared(&mut self, name: &str, prepared: Rc<Prepared>) -> Result<()> {
         match name {
             "" => self.statements.unnamed = Some(prepared),
-            name => self.statements.keep(name, prepared)?,
+            name => self.statements.keep(name, prepared, &self.kept)?,
         }
         Ok(())
     }
@@ -105,6 +109,7 @@ impl Session {
     pub(super) fn forget_all_prepared(&mut self) {
         self.statements.named.clear();
         self.statements.bytes = 0;
+        self.statements.charge.lower(0);
     }
 
     /// PREPARE.

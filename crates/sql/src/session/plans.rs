@@ -14,7 +14,7 @@ use std::{
 };
 
 use hashbrown::HashTable;
-use types::Type;
+use types::{Charge, Memory, Type};
 
 use super::{query::Planned, references::Question};
 use crate::{
@@ -94,6 +94,7 @@ pub(super) struct Plans {
     entries: HashTable<Entry>,
     hasher: RandomState,
     bytes: usize,
+    charge: Charge,
 }
 
 impl Plans {
@@ -104,8 +105,9 @@ impl Plans {
         self.entries.find(hash, is).map(|entry| &entry.planned)
     }
 
-    /// Keeps a plan in place of the one that was found by the same.
-    pub(super) fn keep(&mut self, asked: Asked<'_>, planned: &Rc<Planned>) {
+    /// Keeps a plan in place of the one that was found by the same, charged to the session. None are
+    /// kept while the database's limit leaves no memory for them.
+    pub(super) fn keep(&mut self, asked: Asked<'_>, planned: &Rc<Planned>, memory: &Rc<Memory>) {
         let hash = self.hash(asked, planned.inputs());
         let is = |entry: &Entry| entry.is(hash, asked, planned.inputs());
         if let Ok(known) = self.entries.find_entry(hash, is) {
@@ -127,11 +129,15 @@ impl Plans {
             planned: planned.clone(),
         };
         self.entries.insert_unique(hash, entry, |entry| entry.hash);
+        if self.charge.set(memory, self.bytes).is_err() {
+            self.clear();
+        }
     }
 
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.bytes = 0;
+        self.charge.lower(0);
     }
 
     /// Equal for what is equal. The inputs' part is short: their other fields seldom differ.

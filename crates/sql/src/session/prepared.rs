@@ -7,7 +7,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use types::{EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+use types::{Charge, EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
@@ -92,7 +92,12 @@ pub struct Portal {
     prepared: Rc<Prepared>,
     parameters: Rc<Rows>,
     progress: Stage,
+    /// For the portal itself; its parameters have their own.
+    _charge: Charge,
 }
+
+/// What a portal takes beside its parameters and its rows, about: its place, its name, operators.
+const PORTAL_BYTES: usize = 2048;
 
 /// How far a portal is.
 enum Stage {
@@ -256,10 +261,14 @@ impl Session {
         let read: Vec<Value<'_>> = read.collect::<Result<_>>()?;
         let mut parameters = Rows::new(prepared.types.len());
         parameters.push(read);
+        parameters.settle(&self.kept)?;
+        let mut charge = Charge::default();
+        charge.set(&self.kept, PORTAL_BYTES)?;
         Ok(Portal {
             prepared: prepared.clone(),
             parameters: Rc::new(parameters),
             progress: Stage::New,
+            _charge: charge,
         })
     }
 

@@ -266,7 +266,7 @@ impl Session {
     pub(super) fn remember(&self, asked: Asked<'_>, planned: Planned) -> Rc<Planned> {
         let planned = Rc::new(planned);
         if !planned.is_passing {
-            self.plans.borrow_mut().keep(asked, &planned);
+            self.plans.borrow_mut().keep(asked, &planned, &self.kept);
         }
         planned
     }
