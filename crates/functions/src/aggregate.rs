@@ -17,6 +17,8 @@ mod ordered;
 mod pairs;
 mod sum;
 
+use std::cmp::Ordering;
+
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use crate::{Context, Function};
@@ -45,6 +47,12 @@ pub struct Aggregate {
     /// The result so far; more rows may follow. `direct` has the direct arguments of an
     /// ordered-set aggregate, others have none.
     pub finish: for<'a> fn(&Context<'a>, &State, direct: &[Value<'a>]) -> Result<Value<'a>>,
+    /// Takes a row's arguments back, which were taken into account before all that stay; false, and
+    /// the state is of no use, where that cannot be done exactly.
+    pub remove: Option<for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<bool>>,
+    /// The aggregate gives the first value that no other precedes in this order, of a type
+    /// compared by its own rules: `min` and `max`.
+    pub extreme: Option<Ordering>,
     /// How many of the function's parameters are direct arguments, if it is an ordered-set
     /// aggregate, to be called with `WITHIN GROUP (ORDER BY ...)`.
     pub direct: Option<usize>,
@@ -60,6 +68,8 @@ impl Aggregate {
             start,
             accumulate,
             finish,
+            remove: None,
+            extreme: None,
             direct: None,
         }
     }
@@ -71,6 +81,19 @@ impl Aggregate {
             state.0,
             Inner::One(_) | Inner::Text(_) | Inner::Bytes(_) | Inner::Many(_)
         )
+    }
+
+    const fn removing(
+        mut self,
+        remove: for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<bool>,
+    ) -> Self {
+        self.remove = Some(remove);
+        self
+    }
+
+    const fn giving(mut self, extreme: Ordering) -> Self {
+        self.extreme = Some(extreme);
+        self
     }
 
     const fn ordered(mut self, direct: usize) -> Self {
@@ -95,7 +118,10 @@ enum Inner {
         squares: f64,
     },
     Pairs(Box<pairs::Sums>),
-    Boolean(Option<bool>),
+    Booleans {
+        trues: i64,
+        falses: i64,
+    },
     Bits(Option<i64>),
     Intervals {
         sum: types::Interval,

@@ -12,7 +12,9 @@ mod truncate;
 mod unit;
 mod zone;
 
-pub(crate) use arithmetic::{add_intervals, add_local, add_zoned, negated, scale};
+pub(crate) use arithmetic::{
+    add_intervals, add_local, add_zoned, negated, scale, subtract_intervals,
+};
 
 use types::{
     Result, SqlError, SqlState,

@@ -25,6 +25,7 @@ mod integer;
 mod json;
 mod objects;
 mod pattern;
+mod range;
 mod registry;
 mod resolve;
 mod sequence;
@@ -43,6 +44,7 @@ pub use context::{Context, Environment};
 pub use function::{Body, Comparison, Function, Parameter, ScalarFunction, Volatility};
 pub use objects::{BETWEEN_FORMS, NoObjects, ObjectClass, Objects, SizeOf};
 pub use pattern::Patterns;
+pub use range::is_in_range;
 pub use registry::{all_functions, all_operators, functions, operators};
 pub use resolve::{
     Resolved, cast_by_name, common_type, matching_types, resolve_function, resolve_operator,

@@ -63,7 +63,7 @@ use crate::{
     catalog::{Catalog, Dependency, ObjectId, SearchPath},
     expression::ColumnId,
     parse::{overriding::Overriding, position::Lines},
-    relation::{Output, Relation, ScanId, SharedId},
+    relation::{Output, Relation, ScanId, SharedId, check},
 };
 
 /// All that binding depends on besides the statement, its catalog and, for words like `now`, the
@@ -152,7 +152,7 @@ impl<'b> Binder<'b> {
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
         let mut binder = Binder::new(surroundings, text, parameters);
-        let (relation, outputs) = match statement {
+        let (mut relation, outputs) = match statement {
             Statement::Query(query) => binder.query(query, &scope::Scope::default())?,
             Statement::Insert(insert) => binder.insert(insert)?,
             Statement::Update(update) => binder.update(update)?,
@@ -160,6 +160,7 @@ impl<'b> Binder<'b> {
             Statement::Merge(merge) => binder.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
+        check(&mut relation, &outputs)?;
         Ok(binder.into_bound(relation, outputs))
     }
 
@@ -218,15 +219,6 @@ impl<'b> Binder<'b> {
 
     fn database(&self) -> &'b str {
         self.database
-    }
-
-    /// Whether a relation names columns of these sources.
-    fn refers_to(&self, relation: &Relation, scope: &scope::Scope<'_>) -> bool {
-        let outer = relation.outer_columns();
-        let columns = scope.sources.iter().flat_map(|source| &source.columns);
-        columns
-            .flat_map(|column| column.value.columns())
-            .any(|id| outer.contains(&id))
     }
 
     /// The schemas in which names are looked for, as stored expressions keep them.

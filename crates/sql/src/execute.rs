@@ -13,7 +13,7 @@
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting; what the first two hand over | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `pairs.rs` |
 //! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
-//! | subqueries; functions that wait; sequences; shared relations | `apply.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
+//! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `matches.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | what all of them may take; what they cost | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `received.rs` |
@@ -38,6 +38,7 @@ mod key_changes;
 mod limit;
 mod lock_rows;
 mod loop_join;
+mod matches;
 mod measure;
 mod merge;
 mod merge_sort;

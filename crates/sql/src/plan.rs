@@ -4,7 +4,7 @@
 //! may overlap (cursors, portals); the state of a running execution is in [`crate::execute`]. It is made from a [`Relation`](crate::relation::Relation)
 //! in two steps: conditions are moved to where they cost least (`push.rs`), subqueries become joins
 //! where they can (`decorrelate.rs`), and what nobody uses is left out (`prune.rs`); then each relation is given its operator (`lower.rs`,
-//! `join.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
+//! `join.rs`, `apply.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
 //! `column_test.rs`). In
 //! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
 //! relations are estimated (`estimate.rs`). A plan that is to be explained keeps these numbers
@@ -12,12 +12,14 @@
 
 mod access;
 mod again;
+mod apply;
 mod basis;
 mod column_test;
 mod cost;
 mod decorrelate;
 mod estimate;
 mod explained;
+mod extremes;
 mod implied;
 mod join;
 mod lower;
@@ -227,6 +229,8 @@ pub(crate) struct HashJoin {
     /// Over both rows, the probe's first.
     pub(crate) residual: Option<Program>,
     pub(crate) handed_on: HandedOn,
+    /// The build side's rows are the same whenever it is read.
+    pub(crate) is_fixed: bool,
 }
 
 /// What a join hands on of its rows: positions in those of the left side (the probe, the outer),
@@ -266,6 +270,8 @@ pub(crate) struct LoopJoin {
     pub(crate) on: Option<Program>,
     /// What the inner side refers to: positions in the outer row. Nothing: it is read once.
     pub(crate) correlated: Vec<usize>,
+    /// The inner side's rows are the same whenever it is read.
+    pub(crate) is_fixed: bool,
 }
 
 /// A query that is asked for each row; its answer is a further column.
@@ -276,6 +282,8 @@ pub(crate) struct Apply {
     pub(crate) kind: ApplyKind,
     /// Values of the input's row that the query refers to.
     pub(crate) correlated: Vec<usize>,
+    /// Its rows are the same whenever it is asked.
+    pub(crate) is_fixed: bool,
 }
 
 /// What is asked of it.
@@ -287,6 +295,31 @@ pub(crate) enum ApplyKind {
     /// Programs over the input's row and the query's.
     Any(Vec<Program>),
     Array(types::Scalar),
+    /// Which of the query's rows count is found by hash.
+    Matched(Box<Matched>),
+}
+
+/// `EXISTS` and comparisons with `ANY`, by hash. A row of the query *counts* for a row of the input
+/// if the filters are equal, and the residual is true.
+#[derive(Debug)]
+pub(crate) struct Matched {
+    /// Whether any counts is all that is asked.
+    pub(crate) is_exists: bool,
+    pub(crate) filters: HashedKeys,
+    /// Over both rows, the input's first.
+    pub(crate) residual: Option<Program>,
+    /// What has to be equal of one that counts, and what has to be true as well, over both rows:
+    /// the answer is NULL if none is found, and for one it is not known.
+    pub(crate) tests: HashedKeys,
+    pub(crate) others: Vec<Program>,
+}
+
+/// Values of the one side that have to be equal to values of the other.
+#[derive(Debug)]
+pub(crate) struct HashedKeys {
+    pub(crate) input: Vec<Program>,
+    pub(crate) query: Vec<Program>,
+    pub(crate) types: Vec<Type>,
 }
 
 /// Functions that wait, called for each row; their answers are further columns.

@@ -4,6 +4,7 @@
 //! Each relation has columns, told apart by [`ColumnId`]; operators hand on the columns of what
 //! they are given and add their own. Which are needed above is the planner's to find out.
 
+mod check;
 mod walk;
 
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use crate::{
     catalog::{ObjectId, Table},
     expression::{ColumnId, Expression, Function},
 };
+
+pub(crate) use self::check::check;
 
 /// A relational operator over its inputs.
 #[derive(Debug, Clone, PartialEq)]

@@ -27,7 +27,16 @@ fn counted<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<
     }
 }
 
-static COUNT: Aggregate = Aggregate::new(|| State(Inner::Count(0)), count, counted);
+fn uncount(_: &Context<'_>, state: &mut State, _: &[Value<'_>]) -> Result<bool> {
+    let Inner::Count(count) = &mut state.0 else {
+        return Err(mismatch());
+    };
+    *count -= 1;
+    Ok(true)
+}
+
+static COUNT: Aggregate =
+    Aggregate::new(|| State(Inner::Count(0)), count, counted).removing(uncount);
 
 fn start_integers() -> State {
     State(Inner::Integers { sum: 0, count: 0 })
@@ -41,6 +50,15 @@ fn add_integer(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> R
     *sum += i128::from(take::<Wide>(arguments, 0)?.0);
     *count += 1;
     Ok(())
+}
+
+fn remove_integer(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<bool> {
+    let Inner::Integers { sum, count } = &mut state.0 else {
+        return Err(mismatch());
+    };
+    *sum -= i128::from(take::<Wide>(arguments, 0)?.0);
+    *count -= 1;
+    Ok(true)
 }
 
 fn integers(state: &State) -> Result<Option<(i128, i64)>> {
@@ -76,9 +94,12 @@ fn integer_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) ->
         .map(Value::Numeric)
 }
 
-static INTEGER_SUM: Aggregate = Aggregate::new(start_integers, add_integer, integer_sum);
-static WIDE_SUM: Aggregate = Aggregate::new(start_integers, add_integer, wide_sum);
-static INTEGER_AVERAGE: Aggregate = Aggregate::new(start_integers, add_integer, integer_average);
+static INTEGER_SUM: Aggregate =
+    Aggregate::new(start_integers, add_integer, integer_sum).removing(remove_integer);
+static WIDE_SUM: Aggregate =
+    Aggregate::new(start_integers, add_integer, wide_sum).removing(remove_integer);
+static INTEGER_AVERAGE: Aggregate =
+    Aggregate::new(start_integers, add_integer, integer_average).removing(remove_integer);
 
 fn start_floats() -> State {
     State(Inner::Floats {
@@ -150,6 +171,13 @@ fn add_numeric(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>]
     sum.add(take(arguments, 0)?, context.scratch)
 }
 
+fn remove_numeric(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<bool> {
+    let Inner::Numerics(sum) = &mut state.0 else {
+        return Err(mismatch());
+    };
+    Ok(sum.remove(take(arguments, 0)?))
+}
+
 fn numerics(state: &State) -> Result<Option<&NumericSum>> {
     match &state.0 {
         Inner::Numerics(sum) => Ok((sum.count > 0).then_some(sum)),
@@ -174,8 +202,10 @@ fn numeric_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) ->
     }
 }
 
-static NUMERIC_SUM: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_sum);
-static NUMERIC_AVERAGE: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_average);
+static NUMERIC_SUM: Aggregate =
+    Aggregate::new(start_numerics, add_numeric, numeric_sum).removing(remove_numeric);
+static NUMERIC_AVERAGE: Aggregate =
+    Aggregate::new(start_numerics, add_numeric, numeric_average).removing(remove_numeric);
 
 fn start_intervals() -> State {
     State(Inner::Intervals {
@@ -197,6 +227,18 @@ fn add_interval(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> 
     Ok(())
 }
 
+fn remove_interval(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<bool> {
+    let Inner::Intervals { sum, count } = &mut state.0 else {
+        return Err(mismatch());
+    };
+    let Ok(rest) = datetime::subtract_intervals(*sum, take(arguments, 0)?) else {
+        return Ok(false);
+    };
+    *sum = rest;
+    *count -= 1;
+    Ok(true)
+}
+
 fn interval_sum<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
     match state.0 {
         Inner::Intervals { count: 0, .. } => Ok(Value::Null),
@@ -215,9 +257,10 @@ fn interval_average<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Resu
     }
 }
 
-static INTERVAL_SUM: Aggregate = Aggregate::new(start_intervals, add_interval, interval_sum);
+static INTERVAL_SUM: Aggregate =
+    Aggregate::new(start_intervals, add_interval, interval_sum).removing(remove_interval);
 static INTERVAL_AVERAGE: Aggregate =
-    Aggregate::new(start_intervals, add_interval, interval_average);
+    Aggregate::new(start_intervals, add_interval, interval_average).removing(remove_interval);
 
 const fn aggregate(
     name: &'static str,

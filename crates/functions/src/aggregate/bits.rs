@@ -4,46 +4,52 @@ use types::{Result, Value};
 
 use super::{Aggregate, Inner, State, mismatch};
 use crate::{
-    Context,
     argument::take,
     function::{BOOL, Body, Function, INT2, INT4, INT8},
     integer::{Integer, Wide},
 };
 
-fn fold_boolean(
-    state: &mut State,
-    arguments: &[Value<'_>],
-    fold: impl Fn(bool, bool) -> bool,
-) -> Result<()> {
-    let Inner::Boolean(so_far) = &mut state.0 else {
+fn count_boolean(state: &mut State, arguments: &[Value<'_>], by: i64) -> Result<()> {
+    let Inner::Booleans { trues, falses } = &mut state.0 else {
         return Err(mismatch());
     };
-    let next = take(arguments, 0)?;
-    *so_far = Some(so_far.map_or(next, |so_far| fold(so_far, next)));
+    match take(arguments, 0)? {
+        true => *trues += by,
+        false => *falses += by,
+    }
     Ok(())
 }
 
-fn boolean<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
+fn boolean<'a>(state: &State, result: impl Fn(i64, i64) -> bool) -> Result<Value<'a>> {
     match state.0 {
-        Inner::Boolean(result) => Ok(result.map_or(Value::Null, Value::Bool)),
+        Inner::Booleans {
+            trues: 0,
+            falses: 0,
+        } => Ok(Value::Null),
+        Inner::Booleans { trues, falses } => Ok(Value::Bool(result(trues, falses))),
         _ => Err(mismatch()),
     }
 }
 
-fn start_boolean() -> State {
-    State(Inner::Boolean(None))
+fn start_booleans() -> State {
+    State(Inner::Booleans {
+        trues: 0,
+        falses: 0,
+    })
 }
 
 static AND: Aggregate = Aggregate::new(
-    start_boolean,
-    |_, state, arguments| fold_boolean(state, arguments, |left, right| left && right),
-    boolean,
-);
+    start_booleans,
+    |_, state, arguments| count_boolean(state, arguments, 1),
+    |_, state, _| boolean(state, |_, falses| falses == 0),
+)
+.removing(|_, state, arguments| count_boolean(state, arguments, -1).map(|()| true));
 static OR: Aggregate = Aggregate::new(
-    start_boolean,
-    |_, state, arguments| fold_boolean(state, arguments, |left, right| left || right),
-    boolean,
-);
+    start_booleans,
+    |_, state, arguments| count_boolean(state, arguments, 1),
+    |_, state, _| boolean(state, |trues, _| trues > 0),
+)
+.removing(|_, state, arguments| count_boolean(state, arguments, -1).map(|()| true));
 
 fn fold_bits(
     state: &mut State,

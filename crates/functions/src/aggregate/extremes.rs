@@ -51,22 +51,26 @@ static MIN: Aggregate = Aggregate::new(
     start_one,
     |context, state, arguments| keep(context, state, arguments, PLAIN, Ordering::Less),
     one,
-);
+)
+.giving(Ordering::Less);
 static MAX: Aggregate = Aggregate::new(
     start_one,
     |context, state, arguments| keep(context, state, arguments, PLAIN, Ordering::Greater),
     one,
-);
+)
+.giving(Ordering::Greater);
 static MIN_PADDED: Aggregate = Aggregate::new(
     start_one,
     |context, state, arguments| keep(context, state, arguments, PADDED, Ordering::Less),
     one,
-);
+)
+.giving(Ordering::Less);
 static MAX_PADDED: Aggregate = Aggregate::new(
     start_one,
     |context, state, arguments| keep(context, state, arguments, PADDED, Ordering::Greater),
     one,
-);
+)
+.giving(Ordering::Greater);
 
 macro_rules! both {
     ($($ty:expr),*) => {

@@ -78,6 +78,14 @@ fn add_exact(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) 
         .add(number.multiply(number, context.scratch)?, context.scratch)
 }
 
+fn remove_exact(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<bool> {
+    let Inner::Squares(sums) = &mut state.0 else {
+        return Err(mismatch());
+    };
+    let number = to_numeric(context, take(arguments, 0)?)?;
+    Ok(sums.0.remove(number) && sums.1.remove(number.multiply(number, context.scratch)?))
+}
+
 fn exact_result<'a>(
     context: &Context<'a>,
     state: &State,
@@ -123,7 +131,8 @@ macro_rules! moment {
         });
         static $exact: Aggregate = Aggregate::new(start_exact, add_exact, |context, state, _| {
             exact_result(context, state, $sample, $root)
-        });
+        })
+        .removing(remove_exact);
     };
 }
 

@@ -3,6 +3,8 @@
 //! As long as it has room, the sum is an integer of 128 bits with a scale, to which numbers are
 //! added without memory. What outgrows that is added to a number of any size.
 
+use std::cmp::Ordering;
+
 use types::{Numeric, Result, Scratch};
 
 #[derive(Debug, Default)]
@@ -14,28 +16,28 @@ pub(super) struct NumericSum {
     /// The stored form of what had no room.
     rest: Option<Vec<u8>>,
     pub(super) count: i64,
-    nan: bool,
-    positive: bool,
-    negative: bool,
+    /// Of the numbers: those that have the greatest scale; NaN; the infinities.
+    of_scale: i64,
+    nan: i64,
+    positive: i64,
+    negative: i64,
 }
 
 impl NumericSum {
     pub(super) fn add(&mut self, number: Numeric<'_>, scratch: &Scratch) -> Result<()> {
         self.count += 1;
-        if number.is_nan() {
-            self.nan = true;
+        if let Some(special) = self.special(number) {
+            *special += 1;
             return Ok(());
         }
-        if number.is_infinite() {
-            if number.signum() > 0 {
-                self.positive = true;
-            } else {
-                self.negative = true;
-            }
-            return Ok(());
+        let scale = number.scale().unwrap_or(0);
+        match scale.cmp(&self.scale) {
+            Ordering::Less => {}
+            Ordering::Equal => self.of_scale += 1,
+            Ordering::Greater => self.of_scale = 1,
         }
         if let Some((mantissa, scale)) = number.as_small()
-            && let Some((sum, scale)) = self.sum(mantissa, scale)
+            && let Some((sum, scale)) = self.sum(mantissa.into(), scale)
         {
             (self.recent, self.scale) = (sum, scale);
             return Ok(());
@@ -43,12 +45,53 @@ impl NumericSum {
         self.spill(number, scratch)
     }
 
-    fn sum(&self, mantissa: i64, scale: u16) -> Option<(i128, u16)> {
+    /// Takes a number out that is in the sum; false if that cannot be done, because the scale of the
+    /// others or their sum is not known.
+    pub(super) fn remove(&mut self, number: Numeric<'_>) -> bool {
+        self.count -= 1;
+        if let Some(special) = self.special(number) {
+            *special -= 1;
+            return true;
+        }
+        let Some((mantissa, scale)) = number.as_small() else {
+            return false;
+        };
+        let Some((sum, _)) = self.sum(-i128::from(mantissa), scale) else {
+            return false;
+        };
+        self.recent = sum;
+        if scale == self.scale {
+            self.of_scale -= 1;
+        }
+        // The others have smaller scales, of which nothing is known; 0 is the smallest.
+        self.of_scale > 0 || self.scale == 0 || self.is_without_numbers()
+    }
+
+    fn is_without_numbers(&mut self) -> bool {
+        if self.count > self.nan + self.positive + self.negative {
+            return false;
+        }
+        (self.recent, self.scale, self.rest) = (0, 0, None);
+        true
+    }
+
+    /// How many there are of what is no finite number.
+    fn special(&mut self, number: Numeric<'_>) -> Option<&mut i64> {
+        if number.is_nan() {
+            return Some(&mut self.nan);
+        }
+        number.is_infinite().then_some(match number.signum() > 0 {
+            true => &mut self.positive,
+            false => &mut self.negative,
+        })
+    }
+
+    fn sum(&self, mantissa: i128, scale: u16) -> Option<(i128, u16)> {
         let common = self.scale.max(scale);
         let raised = |number: i128, from: u16| {
             number.checked_mul(10i128.checked_pow((common - from).into())?)
         };
-        let sum = raised(self.recent, self.scale)?.checked_add(raised(mantissa.into(), scale)?)?;
+        let sum = raised(self.recent, self.scale)?.checked_add(raised(mantissa, scale)?)?;
         Some((sum, common))
     }
 
@@ -68,13 +111,13 @@ impl NumericSum {
 
     /// The sum, with the greatest scale of all.
     pub(super) fn total<'a>(&self, scratch: &'a Scratch) -> Result<Numeric<'a>> {
-        if self.nan || (self.positive && self.negative) {
+        if self.nan > 0 || (self.positive > 0 && self.negative > 0) {
             return Ok(Numeric::NAN);
         }
-        if self.positive {
+        if self.positive > 0 {
             return Ok(Numeric::INFINITY);
         }
-        if self.negative {
+        if self.negative > 0 {
             return Ok(Numeric::NEGATIVE_INFINITY);
         }
         let recent = Numeric::from_i128(self.recent, self.scale, scratch)?;
@@ -85,6 +128,6 @@ impl NumericSum {
     }
 
     pub(super) fn is_finite(&self) -> bool {
-        !self.nan && !self.positive && !self.negative
+        self.nan == 0 && self.positive == 0 && self.negative == 0
     }
 }

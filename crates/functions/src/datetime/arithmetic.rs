@@ -96,7 +96,7 @@ pub(crate) fn add_intervals(left: Interval, right: Interval) -> Result<Interval>
     sum.ok_or_else(interval_out_of_range)
 }
 
-fn subtract_intervals(left: Interval, right: Interval) -> Result<Interval> {
+pub(crate) fn subtract_intervals(left: Interval, right: Interval) -> Result<Interval> {
     let difference = (|| {
         Some(Interval {
             microseconds: left.microseconds.checked_sub(right.microseconds)?,

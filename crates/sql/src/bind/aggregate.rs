@@ -1,7 +1,5 @@
 //! Aggregates, and functions that return sets.
 
-use std::collections::BTreeSet;
-
 use functions::Body;
 use sqlparser::ast;
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
@@ -33,29 +31,22 @@ impl Binder<'_> {
             let mut inner = Clause::plain("aggregate function calls");
             let call = self.aggregate_call(function, name, arguments, position, scope, &mut inner);
             let call = call.map_err(|error| nested(error, position))?;
-            refuse_outer(&call.0, &inner.subqueries, scope)
-                .map_err(|error| place(error, position))?;
+            let home = scope.home(&columns_of_call(&call.0, &inner.subqueries));
+            if let Some(home) = home {
+                let mut aggregates = home
+                    .outer_aggregates()
+                    .map_err(|error| place(error, position))?
+                    .borrow_mut();
+                aggregates.subqueries.extend(inner.subqueries);
+                return Ok(aggregates.added(call));
+            }
             let aggregates = clause
                 .aggregates()
                 .map_err(|error| place(error, position))?;
             aggregates.subqueries.extend(inner.subqueries);
             call
         };
-        let (call, result) = call;
-        let aggregates = clause.aggregates()?;
-        // The same twice is computed once.
-        let same = aggregates.calls.iter().find(|other| {
-            other.function == call.function
-                && other.arguments == call.arguments
-                && other.distinct == call.distinct
-                && other.order == call.order
-                && other.filter == call.filter
-        });
-        let column = same.map_or(call.column, |same| same.column);
-        if column == call.column {
-            aggregates.calls.push(call);
-        }
-        Ok(Expression::column(column, result, TypeModifier::NONE))
+        Ok(clause.aggregates()?.added(call))
     }
 
     pub(super) fn aggregate_call(
@@ -166,25 +157,37 @@ impl Binder<'_> {
         let types: Vec<Type> = arguments.iter().map(|value| value.ty).collect();
         let (function, arguments, result) = self.resolved(name, arguments, variadic, position)?;
         let columns = columns_of(&function, name, &types, result);
-        let is_unnamed = function.0.columns.is_empty();
-        let columns = columns.into_iter().map(|(name, ty)| {
-            let id = self.new_column();
-            (name, Expression::column(id, ty, TypeModifier::NONE), id)
+        let sets = clause.sets().map_err(|error| place(error, position))?;
+        // A call that is there already has the rows, side by side.
+        let is_same = |other: &&FunctionCall| {
+            other.function == function
+                && other.arguments == arguments
+                && arguments.iter().all(Expression::is_stable)
+        };
+        let ids: Vec<ColumnId> = match sets.iter().find(is_same) {
+            Some(same) => same.columns.clone(),
+            None => {
+                let ids: Vec<ColumnId> = columns.iter().map(|_| self.new_column()).collect();
+                sets.push(FunctionCall {
+                    function,
+                    arguments,
+                    columns: ids.clone(),
+                });
+                ids
+            }
+        };
+        let columns = columns.into_iter().zip(ids).map(|((name, ty), id)| {
+            let value = Expression::column(id, ty, TypeModifier::NONE);
+            (name, value)
         });
         let columns: Vec<_> = columns.collect();
-        let sets = clause.sets().map_err(|error| place(error, position))?;
-        sets.push(FunctionCall {
-            function,
-            arguments,
-            columns: columns.iter().map(|(_, _, id)| *id).collect(),
-        });
-        if let [(_, value, _)] = columns.as_slice()
+        let is_unnamed = function.0.columns.is_empty();
+        if let [(_, value)] = columns.as_slice()
             && (is_unnamed || value.ty == result)
         {
             return Ok(value.clone());
         }
-        let fields = columns.into_iter().map(|(name, value, _)| (name, value));
-        Ok(self.record(fields.collect()))
+        Ok(self.record(columns))
     }
 
     /// A function in FROM; the names and types of its columns.
@@ -238,34 +241,20 @@ fn columns_of(
     }
 }
 
-/// An aggregate belongs to the innermost query that one of its columns is of, those of `subqueries`
-/// within it included. One of an outer query would have to be computed there, and for its groups.
-fn refuse_outer(call: &AggregateCall, subqueries: &[Applied], scope: &Scope<'_>) -> Result<()> {
+/// The columns that an aggregate is computed from, those of `subqueries` within it included: it
+/// belongs to the innermost query that one of them is of.
+fn columns_of_call(call: &AggregateCall, subqueries: &[Applied]) -> Vec<ColumnId> {
     let order = call.order.iter().map(|key| &key.expression);
     let parts = call.arguments.iter().chain(order).chain(&call.filter);
-    let mut columns = BTreeSet::new();
+    let mut columns = Vec::new();
     let mut left: Vec<ColumnId> = parts.flat_map(Expression::columns).collect();
     while let Some(id) = left.pop() {
         match subqueries.iter().find(|applied| applied.column() == id) {
             Some(applied) => left.extend(applied.outer_columns()),
-            None => {
-                columns.insert(id);
-            }
+            None => columns.push(id),
         }
     }
-    if columns.is_empty() {
-        return Ok(());
-    }
-    let is_outer = |id| {
-        let mut outer = std::iter::successors(scope.parent, |scope| scope.parent);
-        outer.any(|scope| scope.has(id))
-    };
-    if columns.into_iter().all(is_outer) {
-        return Err(SqlError::unsupported(
-            "an aggregate in a subquery over columns of an outer query alone",
-        ));
-    }
-    Ok(())
+    columns
 }
 
 /// PostgreSQL has words of its own for an aggregate in an aggregate.

@@ -207,10 +207,19 @@ impl Binder<'_> {
         let asked = items.iter().map(|item| self.typed(item, scope, &mut inner));
         let asked = asked.collect::<Result<Vec<_>>>()?;
         let column = self.new_column();
-        let aggregates = clause
-            .aggregates()
-            .map_err(|error| place(error, position))?;
-        aggregates.grouping.push((column, asked));
+        let columns: Vec<_> = asked.iter().flat_map(Expression::columns).collect();
+        match scope.home(&columns) {
+            Some(home) => {
+                let aggregates = home.outer_aggregates();
+                let aggregates = aggregates.map_err(|error| place(error, position))?;
+                aggregates.borrow_mut().grouping.push((column, asked));
+            }
+            None => {
+                let aggregates = clause.aggregates();
+                let aggregates = aggregates.map_err(|error| place(error, position))?;
+                aggregates.grouping.push((column, asked));
+            }
+        }
         Ok(Expression::column(
             column,
             Type::Scalar(Scalar::Int4),

@@ -7,7 +7,7 @@ use super::{
     Binder,
     clause::Clause,
     scalar::place,
-    scope::Scope,
+    scope::{Part, Scope},
     select::{applied, filter},
     sequence::only_where,
     write::NewRow,
@@ -115,9 +115,18 @@ impl Binder<'_> {
         }
         let target = self.target_of(&scan, source.name.clone().unwrap_or_default());
         scope.add(source)?;
-        let mut relation = Relation::Scan(scan);
+        let mut relation = Relation::Scan(scan.clone());
         if !others.is_empty() {
             let right = self.from(others, scope)?;
+            // The target is no part of FROM: LATERAL cannot refer to it.
+            let own = Relation::Scan(scan.clone()).columns();
+            if own.iter().any(|id| right.outer_columns().contains(id)) {
+                let name = &target.name;
+                let message =
+                    format!("invalid reference to FROM-clause entry for table \"{name}\"");
+                let error = SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message);
+                return Err(error.hint(format!("There is an entry for table \"{name}\", but it cannot be referenced from this part of the query.")));
+            }
             let (left, right) = (Box::new(relation), Box::new(right));
             relation = Relation::Join(Join {
                 kind: JoinKind::Inner,
@@ -155,6 +164,7 @@ impl Binder<'_> {
             return Ok(input);
         };
         let mut clause = Clause::plain("WHERE");
+        scope.part.set(Part::Where);
         let predicate = self.condition(selection, scope, &mut clause)?;
         Ok(filter(applied(input, clause.subqueries), predicate))
     }
@@ -210,9 +220,8 @@ impl Binder<'_> {
                 source_only.clone()
             };
             let visible = Scope {
-                parent: None,
                 sources: visible,
-                merged: Vec::new(),
+                ..Scope::default()
             };
             let before = clause.subqueries.len();
             actions.push(self.merge_action(&target.table, when, matched, &visible, &mut clause)?);

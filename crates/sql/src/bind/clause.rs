@@ -1,9 +1,12 @@
 //! Where an expression stands, and what of it is computed elsewhere: aggregates, windows,
 //! subqueries, sequences, functions that return sets. The expression keeps a column in their place.
 
-use types::{Result, SqlError, SqlState};
+use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
-use crate::relation::{AggregateCall, Applied, FunctionCall, WindowCall};
+use crate::{
+    expression::{ColumnId, Expression},
+    relation::{AggregateCall, Applied, FunctionCall, WindowCall},
+};
 
 /// What an expression of a clause may contain, and what was found in it.
 pub(crate) struct Clause<'c> {
@@ -26,10 +29,36 @@ pub(crate) struct Aggregates {
     /// Within their arguments: to be applied before the rows are grouped.
     pub(crate) subqueries: Vec<Applied>,
     /// `GROUPING(...)`: its column and the expressions that it asks for.
-    pub(crate) grouping: Vec<(
-        crate::expression::ColumnId,
-        Vec<crate::expression::Expression>,
-    )>,
+    pub(crate) grouping: Vec<(ColumnId, Vec<Expression>)>,
+}
+
+impl Aggregates {
+    /// The column of a call, which is added unless the same is there.
+    pub(crate) fn added(&mut self, (call, result): (AggregateCall, Type)) -> Expression {
+        let same = self.calls.iter().find(|other| {
+            other.function == call.function
+                && other.arguments == call.arguments
+                && other.distinct == call.distinct
+                && other.order == call.order
+                && other.filter == call.filter
+        });
+        let column = same.map_or(call.column, |same| same.column);
+        if column == call.column {
+            self.calls.push(call);
+        }
+        Expression::column(column, result, TypeModifier::NONE)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.grouping.is_empty()
+    }
+
+    /// Takes what subqueries were found to ask for.
+    pub(crate) fn extend(&mut self, others: Aggregates) {
+        self.calls.extend(others.calls);
+        self.subqueries.extend(others.subqueries);
+        self.grouping.extend(others.grouping);
+    }
 }
 
 impl<'c> Clause<'c> {

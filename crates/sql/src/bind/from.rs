@@ -50,11 +50,14 @@ impl Binder<'_> {
         // Names within a join are those of its own parts; others see them all.
         let first = scope.sources.len();
         let merged = scope.merged.len();
-        let (mut left, lateral) = self.factor(&item.relation, scope)?;
+        let (mut left, mut lateral) = self.factor(&item.relation, scope)?;
         for next in &item.joins {
             let middle = scope.sources.len();
-            let (right, right_lateral) = self.factor(&next.relation, scope)?;
+            let (right, refers) = self.factor(&next.relation, scope)?;
             let (kind, constraint) = join_kind(&next.join_operator)?;
+            // It may refer to this join's left side, and to what stands left of all of it.
+            let right_lateral = refers && refers_to(&right, &scope.sources[first..middle]);
+            lateral |= refers && refers_to(&right, &scope.sources[..first]);
             if right_lateral && matches!(kind, JoinKind::Right | JoinKind::Full) {
                 return Err(SqlError::new(
                     SqlState::INVALID_COLUMN_REFERENCE,
@@ -229,7 +232,7 @@ impl Binder<'_> {
             Scope::within(scope.parent)
         };
         let (mut relation, outputs) = self.query(query, &own)?;
-        let lateral = lateral && self.refers_to(&relation, scope);
+        let lateral = lateral && refers_to(&relation, &scope.sources);
         let source = Source {
             name: None,
             schema: None,
@@ -293,7 +296,7 @@ impl Binder<'_> {
             calls: bound,
             ordinality,
         };
-        let lateral = self.refers_to(&relation, scope);
+        let lateral = refers_to(&relation, &scope.sources);
         let source = Source {
             name,
             schema: None,
@@ -362,6 +365,7 @@ impl Binder<'_> {
                     parent: scope.parent,
                     sources: scope.sources[left.start..].to_vec(),
                     merged: scope.merged[merged_before..].to_vec(),
+                    ..Scope::default()
                 };
                 let on = self.condition(on, &own, &mut clause)?;
                 if !clause.subqueries.is_empty() {
@@ -525,6 +529,14 @@ fn join_kind(operator: &JoinOperator) -> Result<(JoinKind, &JoinConstraint)> {
         JoinOperator::FullOuter(constraint) => (JoinKind::Full, constraint),
         _ => return Err(SqlError::unsupported("this kind of join")),
     })
+}
+
+/// Whether a relation names columns of these sources.
+fn refers_to(relation: &Relation, sources: &[Source]) -> bool {
+    let outer = relation.outer_columns();
+    let columns = sources.iter().flat_map(|source| &source.columns);
+    let mut columns = columns.flat_map(|column| column.value.columns());
+    columns.any(|id| outer.contains(&id))
 }
 
 fn function_call(name: &ast::ObjectName, arguments: Vec<ast::FunctionArg>) -> ast::Function {

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use sqlparser::ast::{Expr, GroupByExpr, SelectItem};
+use sqlparser::ast::{self, Expr, GroupByExpr, SelectItem};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
+    clause::Clause,
     scope::Scope,
-    select::{Item, List, applied},
+    select::{List, applied, expanded},
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
@@ -25,9 +26,6 @@ pub(super) struct Groups {
     keys: Vec<Expression>,
     /// Positions among them.
     sets: Vec<Vec<usize>>,
-    /// Subqueries of keys that stand in no select list: they are asked for the rows that are
-    /// grouped.
-    subqueries: Vec<Applied>,
 }
 
 impl Groups {
@@ -51,17 +49,12 @@ impl Binder<'_> {
     /// Binds a GROUP BY clause. Names of outputs stand for them where no column has the name.
     pub(super) fn groups(
         &mut self,
-        group_by: &GroupByExpr,
-        written: &[SelectItem],
-        list: &List,
+        select: &ast::Select,
+        list: &mut List,
         scope: &Scope<'_>,
     ) -> Result<Groups> {
         let mut groups = Groups::default();
-        let items = Items {
-            written,
-            items: &list.items,
-        };
-        let GroupByExpr::Expressions(expressions, modifiers) = group_by else {
+        let GroupByExpr::Expressions(expressions, modifiers) = &select.group_by else {
             return Err(SqlError::unsupported("GROUP BY ALL"));
         };
         if !modifiers.is_empty() {
@@ -70,10 +63,17 @@ impl Binder<'_> {
         if expressions.is_empty() {
             return Ok(groups);
         }
+        let mut keys = GroupKeys {
+            binder: self,
+            select,
+            list,
+            scope,
+            groups: &mut groups,
+        };
         // Several items of a GROUP BY are combined each with each.
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for expr in expressions {
-            let alternatives = self.grouping_sets(expr, &mut groups, items, scope)?;
+            let alternatives = keys.grouping_sets(expr)?;
             let mut combined = Vec::with_capacity(sets.len() * alternatives.len());
             for set in &sets {
                 for more in &alternatives {
@@ -96,14 +96,19 @@ impl Binder<'_> {
         groups.sets = sets;
         Ok(groups)
     }
+}
 
-    fn grouping_sets(
-        &mut self,
-        expr: &Expr,
-        groups: &mut Groups,
-        items: Items<'_>,
-        scope: &Scope<'_>,
-    ) -> Result<Vec<Vec<usize>>> {
+/// The keys of a GROUP BY clause while they are bound.
+struct GroupKeys<'k, 'b, 's> {
+    binder: &'k mut Binder<'b>,
+    select: &'k ast::Select,
+    list: &'k mut List,
+    scope: &'k Scope<'s>,
+    groups: &'k mut Groups,
+}
+
+impl GroupKeys<'_, '_, '_> {
+    fn grouping_sets(&mut self, expr: &Expr) -> Result<Vec<Vec<usize>>> {
         match expr {
             Expr::GroupingSets(sets) => {
                 let mut alternatives = Vec::new();
@@ -111,22 +116,22 @@ impl Binder<'_> {
                     match set.as_slice() {
                         // Sets may be nested: `GROUPING SETS (ROLLUP (a, b), c)`.
                         [inner @ (Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_))] => {
-                            alternatives.extend(self.grouping_sets(inner, groups, items, scope)?);
+                            alternatives.extend(self.grouping_sets(inner)?);
                         }
-                        set => alternatives.push(self.group_keys(set, groups, items, scope)?),
+                        set => alternatives.push(self.group_keys(set)?),
                     }
                 }
                 Ok(alternatives)
             }
             Expr::Rollup(parts) => {
-                let parts = self.group_parts(parts, groups, items, scope)?;
+                let parts = self.group_parts(parts)?;
                 Ok((0..=parts.len())
                     .rev()
                     .map(|end| parts[..end].concat())
                     .collect())
             }
             Expr::Cube(parts) => {
-                let parts = self.group_parts(parts, groups, items, scope)?;
+                let parts = self.group_parts(parts)?;
                 if parts.len() > 12 {
                     return Err(SqlError::new(
                         SqlState::TOO_MANY_COLUMNS,
@@ -146,83 +151,163 @@ impl Binder<'_> {
                     .collect())
             }
             // `GROUP BY (a, b)` is `GROUP BY a, b`.
-            Expr::Tuple(items_of) => Ok(vec![self.group_keys(items_of, groups, items, scope)?]),
-            _ => Ok(vec![self.group_keys(
-                std::slice::from_ref(expr),
-                groups,
-                items,
-                scope,
-            )?]),
+            Expr::Tuple(items) => Ok(vec![self.group_keys(items)?]),
+            _ => Ok(vec![self.group_keys(std::slice::from_ref(expr))?]),
         }
     }
 
-    fn group_parts(
-        &mut self,
-        parts: &[Vec<Expr>],
-        groups: &mut Groups,
-        items: Items<'_>,
-        scope: &Scope<'_>,
-    ) -> Result<Vec<Vec<usize>>> {
-        parts
-            .iter()
-            .map(|part| self.group_keys(part, groups, items, scope))
-            .collect()
+    fn group_parts(&mut self, parts: &[Vec<Expr>]) -> Result<Vec<Vec<usize>>> {
+        parts.iter().map(|part| self.group_keys(part)).collect()
     }
 
-    fn group_keys(
-        &mut self,
-        expressions: &[Expr],
-        groups: &mut Groups,
-        items: Items<'_>,
-        scope: &Scope<'_>,
-    ) -> Result<Vec<usize>> {
+    fn group_keys(&mut self, expressions: &[Expr]) -> Result<Vec<usize>> {
         let mut keys = Vec::with_capacity(expressions.len());
         for expr in expressions {
-            let expression = self.group_key(expr, groups, items, scope)?;
-            keys.push(groups.key(expression));
+            let key = self.group_key(expr)?;
+            self.list.refuse_in_key(&key)?;
+            keys.push(self.groups.key(key));
         }
         Ok(keys)
     }
 
-    fn group_key(
-        &mut self,
-        expr: &Expr,
-        groups: &mut Groups,
-        Items { written, items }: Items<'_>,
-        scope: &Scope<'_>,
-    ) -> Result<Expression> {
-        if let Some(at) = self.output_position(expr, items.len(), "GROUP BY")? {
-            return self.known(items[at].value.clone());
+    fn group_key(&mut self, expr: &Expr) -> Result<Expression> {
+        let outputs = self.list.items.len();
+        if let Some(at) = self.binder.output_position(expr, outputs, "GROUP BY")? {
+            return self.item(at);
         }
         // Columns go before outputs here, other than in ORDER BY.
         if let Expr::Identifier(ident) = expr {
             let folded = crate::name::fold(ident);
-            if scope.column(&folded)?.is_none()
-                && let Some(item) = items.iter().find(|item| item.name == folded)
+            let named = |item: &super::select::Item| item.name == folded;
+            if self.scope.column(&folded)?.is_none()
+                && let Some(at) = self.list.items.iter().position(named)
             {
-                return self.known(item.value.clone());
+                return self.item(at);
             }
         }
-        let mut clause = super::clause::Clause::plain("GROUP BY");
-        let expression = self.typed(expr, scope, &mut clause)?;
-        if !clause.subqueries.is_empty() {
-            // A subquery is the same as another one if it is written so.
-            let is_it = |item: &&Item| match &written[item.place] {
-                SelectItem::UnnamedExpr(other) | SelectItem::ExprWithAlias { expr: other, .. } => {
-                    bare(other) == bare(expr)
-                }
-                _ => false,
-            };
-            if let Some(item) = items.iter().find(is_it) {
-                return self.known(item.value.clone());
-            }
-            groups.subqueries.append(&mut clause.subqueries);
+        // A subquery that stands in the select list as well is computed once, for both.
+        if !self.list.subqueries.is_empty()
+            && let Some(at) = self.written(expr)
+        {
+            return self.item(at);
         }
+        let mut clause = Clause::plain("GROUP BY");
+        clause.sets = Some(&mut self.list.sets);
+        let expression = self.binder.typed(expr, self.scope, &mut clause)?;
+        let subqueries = clause.subqueries;
+        self.list.subqueries.extend(subqueries);
         // Where the same expression stands above the groups, it is the key.
-        self.needs_literal(&expression)?;
+        self.binder.needs_literal(&expression)?;
         Ok(expression)
     }
 
+    /// The value of an item of the select list.
+    fn item(&mut self, at: usize) -> Result<Expression> {
+        self.binder.known(self.list.items[at].value.clone())
+    }
+
+    /// The item of the select list that has a subquery and is written as this expression is.
+    fn written(&self, expr: &Expr) -> Option<usize> {
+        let has_subquery = |item: &super::select::Item| {
+            let columns = item.value.columns();
+            let mut subqueries = self.list.subqueries.iter();
+            subqueries.any(|applied| columns.contains(&applied.column()))
+        };
+        let is_it = |item: &super::select::Item| match &self.select.projection[item.place] {
+            SelectItem::UnnamedExpr(other) | SelectItem::ExprWithAlias { expr: other, .. } => {
+                bare(other) == bare(expr) && has_subquery(item)
+            }
+            _ => false,
+        };
+        self.list.items.iter().position(is_it)
+    }
+}
+
+/// An expression without brackets around it.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
+}
+
+/// What the keys of a select list's groups are computed from beside the rows of its sources.
+struct Beneath {
+    subqueries: Vec<Applied>,
+    sets: Vec<FunctionCall>,
+}
+
+impl List {
+    /// Takes out what keys are computed from, subqueries and functions that return sets.
+    fn beneath(&mut self, keys: &[Expression]) -> Beneath {
+        let (subqueries, sets, _) = self.used_by(keys);
+        Beneath {
+            subqueries: taken(&mut self.subqueries, &subqueries),
+            sets: taken(&mut self.sets, &sets),
+        }
+    }
+
+    /// The positions of the subqueries and of the functions that expressions are computed from, and
+    /// all columns that these are.
+    fn used_by(
+        &self,
+        expressions: &[Expression],
+    ) -> (HashSet<usize>, HashSet<usize>, Vec<ColumnId>) {
+        let (mut subqueries, mut sets) = (HashSet::new(), HashSet::new());
+        let mut columns: Vec<ColumnId> = expressions.iter().flat_map(Expression::columns).collect();
+        let mut next = 0;
+        while let Some(id) = columns.get(next).copied() {
+            next += 1;
+            let is_of = |applied: &Applied| applied.column() == id;
+            if let Some(at) = self.subqueries.iter().position(is_of)
+                && subqueries.insert(at)
+            {
+                columns.extend(self.subqueries[at].outer_columns());
+            }
+            let is_of = |call: &FunctionCall| call.columns.contains(&id);
+            if let Some(at) = self.sets.iter().position(is_of)
+                && sets.insert(at)
+            {
+                let arguments = &self.sets[at].arguments;
+                columns.extend(arguments.iter().flat_map(Expression::columns));
+            }
+        }
+        (subqueries, sets, columns)
+    }
+
+    /// Rows are grouped before windows and aggregates are computed.
+    fn refuse_in_key(&self, key: &Expression) -> Result<()> {
+        let (_, _, columns) = self.used_by(std::slice::from_ref(key));
+        if self
+            .windows
+            .iter()
+            .any(|call| columns.contains(&call.column))
+        {
+            let message = "window functions are not allowed in GROUP BY";
+            return Err(SqlError::new(SqlState::WINDOWING_ERROR, message));
+        }
+        let calls = self.aggregates.calls.iter().map(|call| call.column);
+        let grouping = self.aggregates.grouping.iter().map(|(column, _)| *column);
+        if calls
+            .chain(grouping)
+            .any(|column| columns.contains(&column))
+        {
+            let message = "aggregate functions are not allowed in GROUP BY";
+            return Err(SqlError::new(SqlState::GROUPING_ERROR, message));
+        }
+        Ok(())
+    }
+}
+
+/// Takes the items at some positions out of a list.
+fn taken<T>(all: &mut Vec<T>, positions: &HashSet<usize>) -> Vec<T> {
+    let items = std::mem::take(all).into_iter().enumerate();
+    let (out, kept): (Vec<_>, Vec<_>) = items.partition(|(at, _)| positions.contains(at));
+    all.extend(kept.into_iter().map(|(_, item)| item));
+    out.into_iter().map(|(_, item)| item).collect()
+}
+
+impl Binder<'_> {
     /// Groups the rows, and has everything above computed from keys and aggregates alone.
     pub(super) fn grouped(
         &mut self,
@@ -235,8 +320,12 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Relation> {
         let relation = applied(relation, std::mem::take(&mut list.aggregates.subqueries));
-        let relation = applied(relation, groups.subqueries);
-        let (relation, below) = self.below(relation, &groups.keys, list)?;
+        let beneath = list.beneath(&groups.keys);
+        let made = beneath.subqueries.iter().map(Applied::column);
+        let made: Vec<ColumnId> = made
+            .chain(beneath.sets.iter().flat_map(|call| call.columns.clone()))
+            .collect();
+        let relation = expanded(applied(relation, beneath.subqueries), beneath.sets);
         let keys: Vec<(ColumnId, Expression)> = groups
             .keys
             .into_iter()
@@ -259,7 +348,7 @@ impl Binder<'_> {
                 .iter()
                 .flat_map(|source| &source.columns)
                 .flat_map(|c| c.value.columns())
-                .chain(below)
+                .chain(made)
                 .collect(),
             keys,
             single: sets.len() == 1,
@@ -332,81 +421,6 @@ impl Binder<'_> {
             }
         })
     }
-}
-
-impl Binder<'_> {
-    /// Has those subqueries, and functions that return sets, of a select list computed for the
-    /// rows that are grouped that keys are made of; with their columns.
-    ///
-    /// # Errors
-    /// 42803 and 42P20 for keys that are made of aggregates or of window functions.
-    fn below(
-        &mut self,
-        relation: Relation,
-        keys: &[Expression],
-        list: &mut List,
-    ) -> Result<(Relation, Vec<ColumnId>)> {
-        let mut needed: HashSet<ColumnId> = keys.iter().flat_map(Expression::columns).collect();
-        if list
-            .aggregates
-            .calls
-            .iter()
-            .any(|call| needed.contains(&call.column))
-        {
-            let message = "aggregate functions are not allowed in GROUP BY";
-            return Err(SqlError::new(SqlState::GROUPING_ERROR, message));
-        }
-        if list
-            .windows
-            .iter()
-            .any(|call| needed.contains(&call.column))
-        {
-            let message = "window functions are not allowed in GROUP BY";
-            return Err(SqlError::new(SqlState::WINDOWING_ERROR, message));
-        }
-        let mut columns = Vec::new();
-        let is_set = |call: &mut FunctionCall| call.columns.iter().any(|id| needed.contains(id));
-        let sets: Vec<FunctionCall> = list.sets.extract_if(.., is_set).collect();
-        for call in &sets {
-            columns.extend_from_slice(&call.columns);
-            needed.extend(call.arguments.iter().flat_map(Expression::columns));
-        }
-        // Each may be made of those before it.
-        let mut below = Vec::new();
-        for at in (0..list.subqueries.len()).rev() {
-            if !needed.contains(&list.subqueries[at].column()) {
-                continue;
-            }
-            let mut applied = list.subqueries.remove(at);
-            columns.push(applied.column());
-            applied.for_each_expression_mut(&mut |expression| needed.extend(expression.columns()));
-            below.push(applied);
-        }
-        below.reverse();
-        let mut relation = applied(relation, below);
-        if !sets.is_empty() {
-            relation = Relation::Expand {
-                input: Box::new(relation),
-                calls: sets,
-            };
-        }
-        Ok((relation, columns))
-    }
-}
-
-/// An expression without the parentheses around it.
-fn bare(mut expr: &Expr) -> &Expr {
-    while let Expr::Nested(inner) = expr {
-        expr = inner;
-    }
-    expr
-}
-
-/// A select list, as it was written and as it was bound.
-#[derive(Clone, Copy)]
-struct Items<'l> {
-    written: &'l [SelectItem],
-    items: &'l [Item],
 }
 
 /// What expressions above the groups may be made of.

@@ -352,7 +352,7 @@ impl<'p> Preferred<'p> {
         Self(Scope {
             parent: scope.parent,
             sources,
-            merged: Vec::new(),
+            ..Scope::default()
         })
     }
 }

@@ -1,9 +1,13 @@
 //! Which names mean what: the relations of a FROM clause, and those of the queries around it.
 
-use std::sync::Arc;
+use std::{
+    cell::{Cell, RefCell},
+    sync::Arc,
+};
 
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
+use super::clause::Aggregates;
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression},
@@ -16,6 +20,20 @@ pub(crate) struct Scope<'p> {
     pub(crate) sources: Vec<Source>,
     /// Columns that `USING` and `NATURAL` made one of two; they come first in `*`.
     pub(crate) merged: Vec<SourceColumn>,
+    /// The part of the query that is being bound.
+    pub(crate) part: Cell<Part>,
+    /// Aggregates of this query that were found in subqueries.
+    pub(crate) aggregates: RefCell<Aggregates>,
+}
+
+/// A part of a query, in which aggregates of the query may be or not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Part {
+    #[default]
+    From,
+    Where,
+    /// The select list and what belongs to it.
+    List,
 }
 
 /// One relation of a FROM clause.
@@ -59,6 +77,29 @@ impl<'p> Scope<'p> {
             parent,
             ..Scope::default()
         }
+    }
+
+    /// Of the queries around it, the innermost that one of these columns is of; `None` if there is
+    /// none, or if its own relations have one.
+    pub(crate) fn home<'s>(&'s self, columns: &[ColumnId]) -> Option<&'s Scope<'p>> {
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
+        let home = scopes.find(|scope| columns.iter().any(|id| scope.has(*id)));
+        home.filter(|home| !std::ptr::eq(*home, self))
+    }
+
+    /// Where aggregates go that were found in a subquery and are this query's.
+    ///
+    /// # Errors
+    /// 42803 where none may be.
+    pub(crate) fn outer_aggregates(&self) -> Result<&RefCell<Aggregates>> {
+        let message = match self.part.get() {
+            Part::List => return Ok(&self.aggregates),
+            Part::Where => "aggregate functions are not allowed in WHERE",
+            Part::From => {
+                "aggregate functions are not allowed in FROM clause of their own query level"
+            }
+        };
+        Err(SqlError::new(SqlState::GROUPING_ERROR, message))
     }
 
     /// Whether one of its own relations has the column.

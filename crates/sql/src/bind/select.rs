@@ -8,7 +8,7 @@ use super::{
     clause::{Aggregates, Clause},
     order::Ordering,
     scalar::{missing_relation, place},
-    scope::{Scope, SourceColumn},
+    scope::{Part, Scope, SourceColumn},
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
@@ -63,11 +63,13 @@ impl Binder<'_> {
         let mut relation = self.from(&select.from, &mut scope)?;
         if let Some(selection) = &select.selection {
             let mut clause = Clause::plain("WHERE");
+            scope.part.set(Part::Where);
             let predicate = self.condition(selection, &scope, &mut clause)?;
             relation = filter(applied(relation, clause.subqueries), predicate);
         }
+        scope.part.set(Part::List);
         let mut list = self.list(&select.projection, &select.named_window, &scope)?;
-        let groups = self.groups(&select.group_by, &select.projection, &list, &scope)?;
+        let groups = self.groups(select, &mut list, &scope)?;
         let having = match &select.having {
             Some(having) => {
                 let mut clause = Clause::plain("HAVING");
@@ -82,9 +84,10 @@ impl Binder<'_> {
         let mut on = self.distinct_on(select.distinct.as_ref(), &mut list, &scope)?;
         let mut keys = self.sort_keys(ordering, &mut list, &select.named_window, &scope)?;
         self.known_items(&mut list.items, &wanted)?;
+        list.aggregates.extend(scope.aggregates.take());
 
         let mut having = having;
-        if !groups.is_plain() || !list.aggregates.calls.is_empty() || having.is_some() {
+        if !groups.is_plain() || !list.aggregates.is_empty() || having.is_some() {
             let on = on.as_mut();
             relation = self.grouped(
                 relation,
@@ -114,13 +117,7 @@ impl Binder<'_> {
             relation = distinct_on_sorted(relation, on, std::mem::take(&mut keys))?;
             distinct = None;
         }
-        if !list.sets.is_empty() {
-            let calls = std::mem::take(&mut list.sets);
-            relation = Relation::Expand {
-                input: Box::new(relation),
-                calls,
-            };
-        }
+        relation = expanded(relation, std::mem::take(&mut list.sets));
         let (columns, outputs) = self.outputs(list.items, &scope);
         relation = Relation::Compute {
             input: Box::new(relation),
@@ -564,6 +561,25 @@ pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
                 calls: vec![call],
             },
         })
+}
+
+/// Rows with the columns of functions that return sets. Those whose arguments are rows of others come
+/// after these; all others go side by side.
+pub(super) fn expanded(mut relation: Relation, mut calls: Vec<FunctionCall>) -> Relation {
+    while !calls.is_empty() {
+        let open: Vec<ColumnId> = calls.iter().flat_map(|call| call.columns.clone()).collect();
+        let waits = |call: &FunctionCall| {
+            let mut columns = call.arguments.iter().flat_map(Expression::columns);
+            columns.any(|id| open.contains(&id))
+        };
+        let (later, now) = calls.into_iter().partition(waits);
+        relation = Relation::Expand {
+            input: Box::new(relation),
+            calls: now,
+        };
+        calls = later;
+    }
+    relation
 }
 
 /// Clauses of other dialects that the parser knows.

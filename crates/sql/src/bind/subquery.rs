@@ -319,7 +319,15 @@ impl Binder<'_> {
                 ));
             }
         };
-        // a < x OR (a = x AND (b < y OR ...)), from the last column to the first.
+        // a < x OR (a = x AND (b < y OR ...)), from the last column to the first. The first columns
+        // bound it by themselves, which an index may be of use for: a <= x.
+        let bound = match sides.as_slice() {
+            [(left, right), _, ..] => {
+                let operator = if strict == "<" { "<=" } else { ">=" };
+                Some(self.operator(operator, Some(left.clone()), right.clone(), position)?)
+            }
+            _ => None,
+        };
         let mut result: Option<Expression> = None;
         for (left, right) in sides.into_iter().rev() {
             let operator = match (&result, op) {
@@ -339,6 +347,10 @@ impl Binder<'_> {
                 }
             });
         }
+        let result = match (bound, result) {
+            (Some(bound), Some(result)) => Some(connect(&BinaryOperator::And, [bound, result])),
+            (_, result) => result,
+        };
         result.ok_or_else(|| {
             SqlError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,

@@ -282,7 +282,17 @@ impl Binder<'_> {
         let distance = self.scalar(expr, &own, clause)?;
         let ty = match (units, order) {
             (FrameUnits::Rows | FrameUnits::Groups, _) => Type::Scalar(Scalar::Int8),
-            (FrameUnits::Range, [key]) => distance_type(key.expression.ty),
+            (FrameUnits::Range, [key]) => {
+                let ty = key.expression.ty;
+                distance_type(ty).ok_or_else(|| {
+                    let message = format!(
+                        "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}",
+                        self.type_name(ty)
+                    );
+                    let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                    self.error_at(expr, error)
+                })?
+            }
             (FrameUnits::Range, _) => {
                 let message =
                     "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column";
@@ -298,12 +308,22 @@ impl Binder<'_> {
     }
 }
 
-/// What distances between values of a type are.
-fn distance_type(ty: Type) -> Type {
-    match ty {
-        Type::Scalar(
-            Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz | Scalar::Time | Scalar::TimeTz,
-        ) => Type::Scalar(Scalar::Interval),
-        other => other,
-    }
+/// What distances between values of a type are; `None` if there are none.
+fn distance_type(ty: Type) -> Option<Type> {
+    let Type::Scalar(scalar) = ty else {
+        return None;
+    };
+    let distance = match scalar {
+        Scalar::Int2 | Scalar::Int4 | Scalar::Int8 => Scalar::Int8,
+        Scalar::Float4 | Scalar::Float8 => Scalar::Float8,
+        Scalar::Numeric => Scalar::Numeric,
+        Scalar::Date
+        | Scalar::Timestamp
+        | Scalar::TimestampTz
+        | Scalar::Time
+        | Scalar::TimeTz
+        | Scalar::Interval => Scalar::Interval,
+        _ => return None,
+    };
+    Some(Type::Scalar(distance))
 }

@@ -1,8 +1,8 @@
-//! Subqueries within expressions: asked once, or for each row that they refer to.
+//! Subqueries within expressions: asked once, for each row that they refer to, or by hash.
 
 use types::{Array, Result, Scalar, Scratch, SqlError, SqlState, Value};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, matches::Matches};
 use crate::{
     plan::{Apply, ApplyKind},
     rows::Rows,
@@ -14,6 +14,8 @@ pub(super) struct Applying<'p> {
     query: Input<'p>,
     /// The rows of a query that refers to nothing, or its answer.
     once: Option<Rows>,
+    /// The rows of a query that is answered by hash.
+    matches: Option<Matches<'p>>,
     scratch: Scratch,
 }
 
@@ -24,6 +26,7 @@ impl<'p> Applying<'p> {
             input,
             query,
             once: None,
+            matches: None,
             scratch: Scratch::new(),
         }
     }
@@ -31,6 +34,20 @@ impl<'p> Applying<'p> {
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if !self.input.more(run).await? {
             return Ok(false);
+        }
+        if let ApplyKind::Matched(matched) = &self.apply.kind {
+            let matches = match &mut self.matches {
+                Some(matches) => matches,
+                none => none.insert(Matches::read(matched, &mut self.query, run).await?),
+            };
+            for at in self.input.taken..self.input.batch.len() {
+                self.scratch.reset();
+                let row = self.input.batch.row(at);
+                let answer = matches.answer(row, run, &self.scratch).await?;
+                out.push(row.iter().copied().chain([answer]));
+            }
+            self.input.taken = self.input.batch.len();
+            return Ok(true);
         }
         let correlated = !self.apply.correlated.is_empty();
         for at in self.input.taken..self.input.batch.len() {
@@ -97,6 +114,10 @@ async fn answer<'a>(
             run.memory().ask(rows.bytes().saturating_mul(2))?;
             array(*element, rows, scratch)
         }
+        ApplyKind::Matched(_) => Err(SqlError::new(
+            SqlState::INTERNAL_ERROR,
+            "a query that is answered by hash was asked",
+        )),
         ApplyKind::Any(tests) => {
             let mut machine = run.machine(scratch);
             let mut unknown = false;
@@ -146,7 +167,10 @@ impl Operator for Applying<'_> {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.query.rewind();
-        self.once = None;
+        if !self.apply.is_fixed {
+            self.query.rewind();
+            self.once = None;
+            self.matches = None;
+        }
     }
 }

@@ -281,10 +281,15 @@ impl Operator for HashJoining<'_> {
 
     fn rewind(&mut self) {
         self.probe.rewind();
-        self.build.rewind();
-        self.partners.clear();
-        self.is_built = false;
-        self.matched.clear();
+        // What was read of rows that are the same each time is kept.
+        if self.join.is_fixed && self.is_built {
+            self.matched.fill(false);
+        } else {
+            self.build.rewind();
+            self.partners.clear();
+            self.is_built = false;
+            self.matched.clear();
+        }
         self.candidates.clear();
         self.pairs.clear();
         self.rest = 0;

@@ -4,7 +4,12 @@
 use types::{Result, Scratch, Value};
 
 use super::{Input, Operator, ROWS_PER_TURN, Run, Step};
-use crate::{plan::LoopJoin, relation::JoinKind, rows::Rows};
+use crate::{
+    plan::LoopJoin,
+    program::{Machine, Program},
+    relation::JoinKind,
+    rows::Rows,
+};
 
 pub(super) struct LoopJoining<'p> {
     join: &'p LoopJoin,
@@ -62,10 +67,10 @@ impl<'p> LoopJoining<'p> {
                 continue;
             }
             self.scratch.reset();
-            let mut machine = run.machine(&self.scratch);
+            let mut pair = Pair::of(row, self.join, run.machine(&self.scratch));
             for at in self.inner.taken..self.inner.batch.len() {
                 let inner = self.inner.batch.row(at);
-                if holds(self.join, &mut machine, row, inner)? {
+                if pair.holds(inner)? {
                     self.found = true;
                     if gives_pairs(self.join.kind) {
                         out.push(row.iter().chain(inner).copied());
@@ -103,13 +108,13 @@ impl<'p> LoopJoining<'p> {
             return Ok(0);
         };
         self.scratch.reset();
-        let mut machine = run.machine(&self.scratch);
         let row = self.outer.batch.row(self.outer.taken);
+        let mut pair = Pair::of(row, self.join, run.machine(&self.scratch));
         let first = self.next;
         let until = kept.len().min(first + ROWS_PER_TURN);
         while self.next < until && !out.is_full() && !self.decided() {
             let inner = kept.row(self.next);
-            if holds(self.join, &mut machine, row, inner)? {
+            if pair.holds(inner)? {
                 self.found = true;
                 self.matched[self.next] = true;
                 if gives_pairs(self.join.kind) {
@@ -163,18 +168,38 @@ fn gives_pairs(kind: JoinKind) -> bool {
     !matches!(kind, JoinKind::Semi | JoinKind::Anti)
 }
 
-fn holds<'a>(
-    join: &'a LoopJoin,
-    machine: &mut crate::program::Machine<'a>,
-    outer: &[Value<'a>],
-    inner: &[Value<'a>],
-) -> Result<bool> {
-    match &join.on {
-        None => Ok(true),
-        Some(on) => {
-            let both: Vec<Value<'a>> = outer.iter().chain(inner).copied().collect();
-            on.holds(machine, &both)
+/// An outer row with one inner row after the other.
+struct Pair<'a> {
+    on: Option<&'a Program>,
+    machine: Machine<'a>,
+    outer_width: usize,
+    both: Vec<Value<'a>>,
+}
+
+impl<'a> Pair<'a> {
+    fn of(outer: &[Value<'a>], join: &'a LoopJoin, machine: Machine<'a>) -> Self {
+        let on = join.on.as_ref();
+        let mut both = Vec::new();
+        if on.is_some() {
+            both.reserve(outer.len() + join.inner_width);
+            both.extend_from_slice(outer);
         }
+        Self {
+            on,
+            machine,
+            outer_width: outer.len(),
+            both,
+        }
+    }
+
+    /// Whether the join's conditions are true with an inner row.
+    fn holds(&mut self, inner: &[Value<'a>]) -> Result<bool> {
+        let Some(on) = self.on else {
+            return Ok(true);
+        };
+        self.both.truncate(self.outer_width);
+        self.both.extend_from_slice(inner);
+        on.holds(&mut self.machine, &self.both)
     }
 }
 
@@ -185,8 +210,13 @@ impl Operator for LoopJoining<'_> {
 
     fn rewind(&mut self) {
         self.outer.rewind();
-        self.inner.rewind();
-        self.kept = None;
+        // What was read of rows that are the same each time is kept.
+        if self.join.is_fixed && self.kept.is_some() {
+            self.matched.fill(false);
+        } else {
+            self.inner.rewind();
+            self.kept = None;
+        }
         self.next = 0;
         self.found = false;
         self.parameters = None;

@@ -7,7 +7,7 @@ use super::{Node, expression::Writer, names::Names};
 use crate::{
     catalog::{RowKey, Table},
     plan::{
-        Access, AggregateCall, ApplyKind, Call, KeyRange, MergeKind, Plan, Scan, Shared,
+        Access, AggregateCall, ApplyKind, Call, KeyRange, Matched, MergeKind, Plan, Scan, Shared,
         SharedBody, SortKey, Target, WaitingCall, WaitingCalls,
     },
     program::Program,
@@ -82,11 +82,8 @@ impl Describing<'_> {
             }
             Plan::Calls(calls) => self.over(title_of(calls), &calls.input),
             Plan::HashJoin(join) => {
-                let keys = join.probe_keys.iter().zip(&join.build_keys);
-                let keys = keys.map(|(probe, build)| {
-                    format!("({} = {})", self.program(probe), self.program(build))
-                });
-                let mut properties = vec![("Hash Cond", keys.collect::<Vec<_>>().join(" AND "))];
+                let mut properties =
+                    vec![("Hash Cond", self.equal(&join.probe_keys, &join.build_keys))];
                 self.push("Join Filter", &join.residual, &mut properties);
                 Node {
                     properties,
@@ -126,8 +123,15 @@ impl Describing<'_> {
                     ApplyKind::Exists => "Subquery, whether it has rows",
                     ApplyKind::Any(_) => "Subquery, whether a row is like",
                     ApplyKind::Array(_) => "Subquery, as an array",
+                    ApplyKind::Matched(matched) if matched.is_exists => {
+                        "Hashed Subquery, whether it has rows"
+                    }
+                    ApplyKind::Matched(_) => "Hashed Subquery, whether a row is like",
                 };
                 let mut properties = Vec::new();
+                if let ApplyKind::Matched(matched) = &apply.kind {
+                    self.matched(matched, &mut properties);
+                }
                 if let ApplyKind::Any(tests) = &apply.kind {
                     properties.push(("Test", self.programs(tests)));
                 }
@@ -391,6 +395,28 @@ impl Describing<'_> {
     fn push(&self, name: &'static str, program: &Option<Program>, properties: &mut Properties) {
         if let Some(program) = program {
             properties.push((name, self.program(program)));
+        }
+    }
+
+    /// What is equal to what.
+    fn equal(&self, left: &[Program], right: &[Program]) -> String {
+        let keys = left.iter().zip(right);
+        let keys =
+            keys.map(|(left, right)| format!("({} = {})", self.program(left), self.program(right)));
+        keys.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn matched(&self, matched: &Matched, properties: &mut Properties) {
+        let (filters, tests) = (&matched.filters, &matched.tests);
+        if !filters.input.is_empty() {
+            properties.push(("Hash Cond", self.equal(&filters.input, &filters.query)));
+        }
+        self.push("Join Filter", &matched.residual, properties);
+        if !tests.input.is_empty() {
+            properties.push(("Hash Test", self.equal(&tests.input, &tests.query)));
+        }
+        if !matched.others.is_empty() {
+            properties.push(("Test", self.programs(&matched.others)));
         }
     }
 

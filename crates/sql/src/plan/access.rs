@@ -102,19 +102,6 @@ pub(crate) fn index_columns(index: &crate::catalog::Index) -> Vec<KeyColumn> {
         .collect()
 }
 
-impl KeyRange {
-    /// All entries of an index.
-    pub(super) fn whole(index: &crate::catalog::Index) -> Self {
-        KeyRange {
-            columns: index_columns(index),
-            equal: Vec::new(),
-            lower: None,
-            upper: None,
-            is_point: false,
-        }
-    }
-}
-
 impl<'e> Choice<'e> {
     /// The positions of the conditions that say no more than it.
     pub(super) fn covered(&self) -> impl Iterator<Item = usize> {
@@ -268,6 +255,33 @@ impl Lowering {
             self.literals_matter.set(true);
         }
         let covered = choice.covered().collect();
+        let by = choice.by;
+        let range = self.range(choice, values)?;
+        let access = match by {
+            By::Nothing => Access::Full,
+            By::Key => Access::Key(range),
+            By::Index(index) => Access::Index { index, range },
+        };
+        Ok(Found { access, covered })
+    }
+
+    /// What conditions leave of an index of a scan: all of its entries if they say nothing.
+    pub(super) fn range_of_index(
+        &self,
+        scan: &Scan,
+        index: &ScanIndex,
+        conditions: &[Expression],
+    ) -> Result<KeyRange> {
+        let definition = &scan.table.indexes[index.at];
+        let columns = index_columns(definition);
+        let by = By::Index(index.at);
+        let bounds = bounds(scan, conditions);
+        let choice = Choice::of_key(by, &bounds, &index.keys, columns.clone(), false);
+        let choice = choice.unwrap_or_else(|| Choice::whole(by, columns));
+        self.range(choice, &Layout::default())
+    }
+
+    fn range(&self, choice: Choice<'_>, values: &Layout) -> Result<KeyRange> {
         let side = |bound: Option<Bound<'_>>| -> Result<Option<(Program, bool)>> {
             let Some(bound) = bound else {
                 return Ok(None);
@@ -278,19 +292,13 @@ impl Lowering {
             );
             Ok(Some((self.program(bound.value, values)?, is_inclusive)))
         };
-        let range = KeyRange {
+        Ok(KeyRange {
             equal: self.programs(choice.equal.iter().map(|bound| bound.value), values)?,
             lower: side(choice.lower)?,
             upper: side(choice.upper)?,
             is_point: choice.is_point,
             columns: choice.columns,
-        };
-        let access = match choice.by {
-            By::Nothing => Access::Full,
-            By::Key => Access::Key(range),
-            By::Index(index) => Access::Index { index, range },
-        };
-        Ok(Found { access, covered })
+        })
     }
 }
 /// The parts of the key that rows lie under, as columns of the scan.

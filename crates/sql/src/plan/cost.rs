@@ -26,7 +26,7 @@ pub(super) const SEEK: f64 = 30.0;
 /// A row that is put into a table of hashes.
 pub(super) const BUILT: f64 = 4.0;
 /// A row whose partners are looked for there.
-const PROBED: f64 = 1.5;
+pub(super) const PROBED: f64 = 1.5;
 /// A row that is made of two.
 const PAIRED: f64 = 0.5;
 /// A pair of rows that is compared.
@@ -38,7 +38,7 @@ const GROUPED: f64 = 2.0;
 /// A row that an operator hands on.
 pub(super) const HANDED: f64 = 0.2;
 /// A query that is begun for a row of another.
-const ASKED: f64 = 5.0;
+pub(super) const ASKED: f64 = 5.0;
 
 /// How two relations are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

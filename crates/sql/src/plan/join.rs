@@ -61,12 +61,22 @@ impl Lowering {
         {
             return Ok(node);
         }
+        if let Some(node) = self.lookup_of_each(
+            (join.kind, &join.left, &join.right),
+            way.cost,
+            &keys,
+            &residual,
+            needed,
+        )? {
+            return Ok(node);
+        }
         let conditions = keys
             .iter()
             .flat_map(|key| [&key.left, &key.right])
             .chain(&residual);
         let wanted = with(needed, conditions);
         let left = self.lower(*join.left, &wanted)?;
+        let is_fixed = self.is_fixed(&join.right);
         let right = self.lower(*join.right, &wanted)?;
         let probe_keys = self.programs(keys.iter().map(|key| &key.left), &left.layout)?;
         let build_keys = self.programs(keys.iter().map(|key| &key.right), &right.layout)?;
@@ -83,8 +93,37 @@ impl Lowering {
             build_keys,
             key_types: keys.iter().map(|key| key.left.ty).collect(),
             residual,
+            is_fixed,
         });
         Ok(Node { plan, layout })
+    }
+
+    /// A semijoin as a lookup of the right side's different keys in the left side, where there are
+    /// few of them: `None` if that costs more than so much, or cannot be done.
+    fn lookup_of_each(
+        &mut self,
+        (kind, left, right): (JoinKind, &Relation, &Relation),
+        cost: f64,
+        keys: &[JoinKey],
+        residual: &[Expression],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Option<Node>> {
+        if kind != JoinKind::Semi || !residual.is_empty() {
+            return Ok(None);
+        }
+        let each = Relation::Distinct {
+            input: Box::new(right.clone()),
+            on: keys.iter().map(|key| key.right.clone()).collect(),
+        };
+        let turned = Join {
+            on: keys.iter().map(|key| key.condition.clone()).collect(),
+            ..join_of(JoinKind::Inner, Box::new(each), Box::new(left.clone()))
+        };
+        let way = self.estimator.way(&turned);
+        if way.method != Method::Lookup || way.is_swapped || way.cost >= cost {
+            return Ok(None);
+        }
+        self.join_by_lookup(turned, needed)
     }
 
     /// An inner join whose right side is looked up in; `None` if there is no key for that.
@@ -225,6 +264,7 @@ impl Lowering {
             .iter()
             .map(|id| outer.at(*id))
             .collect::<Result<Vec<_>>>()?;
+        let is_fixed = self.is_fixed(&join.right);
         let inner = self.lower_within(*join.right, &refers, &wanted)?;
         let both = outer.layout.followed_by(&inner.layout);
         let on = self.conjunction(join.on, &both)?;
@@ -241,6 +281,7 @@ impl Lowering {
             inner: Box::new(inner.plan),
             on,
             correlated,
+            is_fixed,
         });
         Ok(Node { plan, layout })
     }
@@ -304,7 +345,7 @@ fn key(
 }
 
 /// Whether equal values of the two types have equal hashes.
-fn is_hashable(one: Type, two: Type) -> bool {
+pub(super) fn is_hashable(one: Type, two: Type) -> bool {
     use types::Scalar::{Float4, Float8, Int2, Int4, Int8, Name, Text, Varchar};
     let family = |ty| match ty {
         Type::Scalar(Int2 | Int4 | Int8) => 0,

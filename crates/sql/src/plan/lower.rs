@@ -10,7 +10,7 @@ use std::{
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
-    Apply, ApplyKind, Basis, Call, Plan, Shared, SharedBody,
+    Basis, Call, Plan, Shared, SharedBody,
     estimate::Estimator,
     explained::ColumnTypes,
     write::{is_command, writes},
@@ -19,7 +19,7 @@ use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
     program::{Layout, Outer, Program, compile},
-    relation::{self, Relation, SharedId, SubqueryKind},
+    relation::{self, Relation, SharedId},
 };
 
 /// A statement's plan and where in its rows the outputs are.
@@ -69,6 +69,7 @@ fn planned(
             keeps_sources: to_explain,
         },
         shared: HashMap::new(),
+        rereads: 0,
         limits: 0,
         literals_matter: Cell::new(false),
         basis: Basis::default(),
@@ -117,6 +118,8 @@ pub(super) struct Lowering {
     pub(super) outer: Outer,
     /// Number among the execution's, and columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    /// How often what is lowered is begun again, for each row around it or step of a recursion.
+    pub(super) rereads: usize,
     /// Limits above what is lowered.
     pub(super) limits: usize,
     /// See [`Planned::literals_matter`].
@@ -405,63 +408,12 @@ impl Lowering {
     ) -> Result<Node> {
         let depth = self.outer.columns.len();
         self.outer.columns.extend(refers);
+        let rereads = usize::from(!refers.is_empty());
+        self.rereads += rereads;
         let node = self.lower(relation, needed);
+        self.rereads -= rereads;
         self.outer.columns.truncate(depth);
         node
-    }
-
-    fn apply(
-        &mut self,
-        input: Relation,
-        subquery: relation::Subquery,
-        needed: &BTreeSet<ColumnId>,
-    ) -> Result<Node> {
-        let columns: BTreeSet<ColumnId> = input.columns().into_iter().collect();
-        let refers: Vec<ColumnId> = subquery
-            .relation
-            .outer_columns()
-            .intersection(&columns)
-            .copied()
-            .collect();
-        let tests = match &subquery.kind {
-            SubqueryKind::Any(tests) => tests.as_slice(),
-            _ => &[],
-        };
-        let mut wanted = with(needed, tests);
-        wanted.extend(&refers);
-        let outer = self.lower(input, &wanted)?;
-        let inner_needed: BTreeSet<ColumnId> = match &subquery.kind {
-            SubqueryKind::Scalar(id) | SubqueryKind::Array { column: id, .. } => {
-                BTreeSet::from([*id])
-            }
-            SubqueryKind::Exists => BTreeSet::new(),
-            SubqueryKind::Any(tests) => with(&BTreeSet::new(), tests),
-        };
-        let correlated = refers
-            .iter()
-            .map(|id| outer.at(*id))
-            .collect::<Result<Vec<_>>>()?;
-        let inner = self.lower_within(subquery.relation, &refers, &inner_needed)?;
-        let (kind, query) = match subquery.kind {
-            SubqueryKind::Exists => (ApplyKind::Exists, inner.plan),
-            SubqueryKind::Scalar(id) => (ApplyKind::Scalar, only(inner, id)?),
-            SubqueryKind::Array { column, element } => {
-                (ApplyKind::Array(element), only(inner, column)?)
-            }
-            SubqueryKind::Any(tests) => {
-                let both = outer.layout.followed_by(&inner.layout);
-                (ApplyKind::Any(self.programs(&tests, &both)?), inner.plan)
-            }
-        };
-        let mut layout = outer.layout;
-        layout.push(subquery.column);
-        let plan = Plan::Apply(Apply {
-            input: Box::new(outer.plan),
-            query: Box::new(query),
-            kind,
-            correlated,
-        });
-        Ok(Node { plan, layout })
     }
 
     fn waiting(
@@ -566,7 +518,10 @@ impl Lowering {
                     // In the step, the columns of what it reads are named by its own binding.
                     let own = own_columns(&step, shared.number);
                     self.shared.insert(shared.number, (number, own));
-                    let step = in_order(self, *step, &step_columns)?;
+                    self.rereads += 1;
+                    let step = in_order(self, *step, &step_columns);
+                    self.rereads -= 1;
+                    let step = step?;
                     SharedBody::Recursive {
                         initial: Box::new(initial),
                         step: Box::new(step),
@@ -627,11 +582,6 @@ pub(super) fn arranged(node: Node, positions: &[usize]) -> Plan {
         input: Box::new(node.plan),
         values,
     }
-}
-
-fn only(node: Node, id: ColumnId) -> Result<Plan> {
-    let at = node.at(id)?;
-    Ok(arranged(node, &[at]))
 }
 
 /// The columns, in order, of a shared relation as the one place in a step names them.

@@ -14,13 +14,16 @@
 
 use std::collections::{BTreeSet, HashMap, hash_map::Entry};
 
+use functions::Comparison;
+
 use super::{
     cost::Way,
     estimate::{Estimator, Side},
     push::filtered,
 };
 use crate::{
-    expression::{ColumnId, Expression},
+    expression::{ColumnId, Expression, Kind},
+    program::comparison,
     relation::{Join, JoinKind, Relation},
 };
 
@@ -45,12 +48,50 @@ struct Leaf {
     cost: f64,
 }
 
+impl Leaf {
+    /// The columns, in layers, that a leaf of a single row adds to what comes before it, if that is
+    /// all that its join does.
+    fn as_columns(&self) -> Option<Vec<Vec<(ColumnId, Expression)>>> {
+        fn layers(relation: &Relation) -> Option<Vec<Vec<(ColumnId, Expression)>>> {
+            match relation {
+                Relation::Rows { columns, rows } => match rows.as_slice() {
+                    [row] => {
+                        let columns = columns.iter().copied().zip(row.iter().cloned());
+                        Some(vec![columns.collect()])
+                    }
+                    _ => None,
+                },
+                Relation::Compute { input, columns } => {
+                    let mut all = layers(input)?;
+                    all.push(columns.clone());
+                    Some(all)
+                }
+                _ => None,
+            }
+        }
+        let finds_it = matches!(self.kind, JoinKind::Inner | JoinKind::Left)
+            && self.on.iter().all(|on| *on == Expression::bool(true));
+        layers(&self.relation).filter(|_| finds_it)
+    }
+}
+
 /// Joins that may change places.
 #[derive(Default)]
 struct Block {
     leaves: Vec<Leaf>,
-    /// Of the inner joins, with the leaves that they refer to.
-    conditions: Vec<(Expression, Set)>,
+    /// Of the inner joins.
+    conditions: Vec<Condition>,
+    /// The columns that conditions say are equal.
+    equated: Vec<ColumnId>,
+}
+
+/// What inner joins require.
+struct Condition {
+    expression: Expression,
+    /// The leaves that it refers to.
+    set: Set,
+    /// The places among the equated columns, if it is an equality of two.
+    equates: Option<(usize, usize)>,
 }
 
 /// Some leaves, joined.
@@ -59,6 +100,41 @@ struct Joined<'b> {
     cost: f64,
     /// What it was made of; nothing for a leaf.
     parts: Option<(Set, Set)>,
+    equal: Equal,
+}
+
+/// Which of the equated columns are equal in the rows of some leaves: for each, another one, or itself.
+#[derive(Clone)]
+struct Equal(Vec<usize>);
+
+impl Equal {
+    fn none(columns: usize) -> Self {
+        Self((0..columns).collect())
+    }
+
+    fn first(&self, mut column: usize) -> usize {
+        while self.0[column] != column {
+            column = self.0[column];
+        }
+        column
+    }
+
+    /// Has two columns be equal; whether they were not.
+    fn insert(&mut self, (one, two): (usize, usize)) -> bool {
+        let (one, two) = (self.first(one), self.first(two));
+        self.0[two] = one;
+        one != two
+    }
+
+    /// What is equal in the rows of either of two sets of leaves, of which the other has these columns.
+    fn with(&self, other: &Equal) -> Self {
+        let both = self.0.iter().zip(&other.0).enumerate();
+        let of_other = |(at, (one, two)): (usize, (&usize, &usize))| match *one == at {
+            true => *two,
+            false => *one,
+        };
+        Self(both.map(of_other).collect())
+    }
 }
 
 /// The relation with its joins in the cheapest order.
@@ -111,7 +187,10 @@ impl Block {
         let join = match relation {
             Relation::Join(join) if join.kind != JoinKind::Full => join,
             leaf => {
-                self.add(leaf, JoinKind::Inner, false, Vec::new(), 0, estimator);
+                // An inner leaf that refers to others comes after these.
+                let outer: Vec<ColumnId> = leaf.outer_columns().into_iter().collect();
+                let after = self.referred(&outer);
+                self.add(leaf, JoinKind::Inner, Vec::new(), after, estimator);
                 return;
             }
         };
@@ -121,7 +200,7 @@ impl Block {
             left,
             right,
             on,
-            lateral,
+            lateral: _,
         } = join;
         let (kind, left, right) = match kind {
             JoinKind::Right => (JoinKind::Left, right, left),
@@ -129,36 +208,41 @@ impl Block {
         };
         let before = self.leaves.len();
         self.take(*left, estimator);
-        if kind == JoinKind::Inner && !lateral {
+        if kind == JoinKind::Inner {
             self.take(*right, estimator);
-            for condition in on {
-                let set = self.referred(&condition.columns());
-                self.conditions.push((condition, set));
+            for expression in on {
+                let set = self.referred(&expression.columns());
+                let equates = self.equates(&expression);
+                self.conditions.push(Condition {
+                    expression,
+                    set,
+                    equates,
+                });
             }
             return;
         }
         let of_left = all(self.leaves.len()) & !all(before);
-        let mut columns: Vec<ColumnId> = on.iter().flat_map(Expression::columns).collect();
-        if lateral {
-            columns.extend(right.outer_columns());
-        }
-        let after = match self.referred(&columns) & of_left {
+        let outer: Vec<ColumnId> = right.outer_columns().into_iter().collect();
+        let outer = self.referred(&outer);
+        let columns: Vec<ColumnId> = on.iter().flat_map(Expression::columns).collect();
+        let after = match (self.referred(&columns) | outer) & of_left {
             0 => of_left,
             after => after,
         };
-        self.add(*right, kind, lateral, on, after, estimator);
+        self.add(*right, kind, on, after | outer, estimator);
     }
 
     fn add(
         &mut self,
         relation: Relation,
         kind: JoinKind,
-        lateral: bool,
         on: Vec<Expression>,
         after: Set,
         estimator: &Estimator,
     ) {
         let relation = ordered(relation, estimator);
+        let outer: Vec<ColumnId> = relation.outer_columns().into_iter().collect();
+        let lateral = self.referred(&outer) != 0;
         self.leaves.push(Leaf {
             columns: relation.columns().into_iter().collect(),
             cost: estimator.cost(&relation),
@@ -168,6 +252,25 @@ impl Block {
             on,
             after,
         });
+    }
+
+    /// The places of the two columns of one type that a condition says are equal.
+    fn equates(&mut self, condition: &Expression) -> Option<(usize, usize)> {
+        let (Comparison::Equal, one, two) = comparison(condition)? else {
+            return None;
+        };
+        let (Kind::Column(first), Kind::Column(second)) = (&one.kind, &two.kind) else {
+            return None;
+        };
+        (one.ty == two.ty).then(|| (self.place(*first), self.place(*second)))
+    }
+
+    fn place(&mut self, column: ColumnId) -> usize {
+        let known = self.equated.iter().position(|id| *id == column);
+        known.unwrap_or_else(|| {
+            self.equated.push(column);
+            self.equated.len() - 1
+        })
     }
 
     /// The leaves that these columns come from.
@@ -189,6 +292,7 @@ impl Block {
                 side: estimator.side(&leaf.relation),
                 cost: leaf.cost,
                 parts: None,
+                equal: Equal::none(self.equated.len()),
             };
             order.joined.insert(1 << at, joined);
         }
@@ -197,16 +301,14 @@ impl Block {
         } else {
             order.join_the_cheapest(leaves);
         }
-        let built = order.build(all(leaves));
+        let (built, _) = order.build(all(leaves));
         // Conditions that link nothing, as those on a query around this one.
         let free = self
             .conditions
             .iter()
-            .filter(|(_, set)| set.count_ones() < 2);
-        filtered(
-            built,
-            free.map(|(condition, _)| condition.clone()).collect(),
-        )
+            .filter(|condition| condition.set.count_ones() < 2);
+        let free = free.map(|condition| condition.expression.clone());
+        filtered(built, free.collect())
     }
 }
 
@@ -218,12 +320,33 @@ struct Order<'b> {
 }
 
 impl<'b> Order<'b> {
-    /// The conditions that can be computed only once two sets are joined.
-    fn linking(&self, left: Set, right: Set) -> impl Iterator<Item = &'b Expression> + use<'b> {
-        let conditions = self.block.conditions.iter().filter(move |(_, set)| {
-            *set & !(left | right) == 0 && *set & !left != 0 && *set & !right != 0
+    /// The conditions that can be computed only once two sets are joined, and what is equal then.
+    /// Those are left out that others imply: of `a = b`, `b = c` and `a = c` one says nothing new, and
+    /// would be thought to leave fewer rows.
+    fn linking(
+        &self,
+        (left, one): (Set, &Equal),
+        (right, two): (Set, &Equal),
+    ) -> (Vec<Expression>, Equal) {
+        let mut equal = one.with(two);
+        let conditions = self.block.conditions.iter().filter(|condition| {
+            let set = condition.set;
+            set & !(left | right) == 0 && set & !left != 0 && set & !right != 0
         });
-        conditions.map(|(condition, _)| condition)
+        let mut linking = Vec::new();
+        for condition in conditions {
+            if condition.equates.is_none_or(|pair| equal.insert(pair)) {
+                linking.push(condition.expression.clone());
+            }
+        }
+        (linking, equal)
+    }
+
+    /// Whether a condition links two sets.
+    fn is_linked(&self, left: Set, right: Set) -> bool {
+        self.block.conditions.iter().any(|Condition { set, .. }| {
+            *set & !(left | right) == 0 && *set & !left != 0 && *set & !right != 0
+        })
     }
 
     /// The leaf that a set is, unless it may come first.
@@ -246,10 +369,10 @@ impl<'b> Order<'b> {
         }
         let (one, two) = (self.joined.get(&left)?, self.joined.get(&right)?);
         let dependent = self.dependent(right);
-        if dependent.is_none() && !products && self.linking(left, right).next().is_none() {
+        if dependent.is_none() && !products && !self.is_linked(left, right) {
             return None;
         }
-        let linking: Vec<Expression> = self.linking(left, right).cloned().collect();
+        let (linking, equal) = self.linking((left, &one.equal), (right, &two.equal));
         let parts = Some((left, right));
         let Some(leaf) = dependent else {
             let way = self.estimator.way_of(
@@ -265,6 +388,7 @@ impl<'b> Order<'b> {
                 side: joined_side(one, two, rows, JoinKind::Inner),
                 cost: way.cost,
                 parts,
+                equal,
             });
         };
         if leaf.after & !left != 0 {
@@ -285,7 +409,12 @@ impl<'b> Order<'b> {
             rows *= self.estimator.selectivity(&linking, &side.columns);
             side.rows = rows.max(1.0);
         }
-        Some(Joined { side, cost, parts })
+        Some(Joined {
+            side,
+            cost,
+            parts,
+            equal,
+        })
     }
 
     fn keep(&mut self, set: Set, joined: Joined<'b>) {
@@ -359,26 +488,39 @@ impl<'b> Order<'b> {
         }
     }
 
-    fn build(&self, set: Set) -> Relation {
+    /// Some leaves as they were joined, and what is equal then.
+    fn build(&self, set: Set) -> (Relation, Equal) {
         let parts = self.joined.get(&set).and_then(|joined| joined.parts);
         let Some((left, right)) = parts else {
-            return self.block.leaves[set.trailing_zeros() as usize]
-                .relation
-                .clone();
+            let leaf = &self.block.leaves[set.trailing_zeros() as usize];
+            let equal = Equal::none(self.block.equated.len());
+            return (leaf.relation.clone(), equal);
         };
-        let linking = self.linking(left, right).cloned().collect();
-        let (kind, on, lateral, above) = match self.dependent(right) {
+        let (one, of_left) = self.build(left);
+        let (two, of_right) = self.build(right);
+        let (linking, equal) = self.linking((left, &of_left), (right, &of_right));
+        let dependent = self.dependent(right);
+        if let Some(layers) = dependent.and_then(Leaf::as_columns) {
+            let computed = layers
+                .into_iter()
+                .fold(one, |input, columns| Relation::Compute {
+                    input: Box::new(input),
+                    columns,
+                });
+            return (filtered(computed, linking), equal);
+        }
+        let (kind, on, lateral, above) = match dependent {
             None => (JoinKind::Inner, linking, false, Vec::new()),
             Some(leaf) => (leaf.kind, leaf.on.clone(), leaf.lateral, linking),
         };
         let join = Join {
             kind,
-            left: Box::new(self.build(left)),
-            right: Box::new(self.build(right)),
+            left: Box::new(one),
+            right: Box::new(two),
             on,
             lateral,
         };
-        filtered(Relation::Join(join), above)
+        (filtered(Relation::Join(join), above), equal)
     }
 }
 

@@ -1,7 +1,13 @@
 //! Order that a scan gives by itself, because the key that it reads by is in that order. Then
 //! nothing is sorted, and a LIMIT ends the scan.
 
-use super::{Access, KeyRange, Plan, Scan, implied::is_all_implied, implied::is_same, lower::Node};
+use types::Result;
+
+use super::{
+    Access, Plan, Scan,
+    implied::{is_all_implied, is_same},
+    lower::{Lowering, Node},
+};
 use crate::{
     catalog::RowKey,
     expression::{ColumnId, Expression, Kind},
@@ -42,12 +48,16 @@ impl Ordering {
 
     /// Whether a plan gives the order. A scan is turned round for it if need be, and given an index
     /// if it would read the whole table otherwise and few rows are wanted.
+    ///
+    /// # Errors
+    /// XX000 for mistakes of ours.
     pub(super) fn is_given(
         &self,
         node: &mut Node,
         keys: &[relation::SortKey],
         few_are_wanted: bool,
-    ) -> bool {
+        lowering: &Lowering,
+    ) -> Result<bool> {
         // Before the scan is borrowed: a column under another name has the position of its own.
         let is_scan = matches!(node.plan.beneath(), Plan::Scan(_));
         let names: Vec<_> = keys
@@ -58,7 +68,7 @@ impl Ordering {
             })
             .collect();
         let Some(scan) = scan_below(&mut node.plan) else {
-            return false;
+            return Ok(false);
         };
         let wanted: Vec<_> = keys
             .iter()
@@ -78,10 +88,10 @@ impl Ordering {
         if let Some(descending) = given {
             scan.ordered = true;
             scan.descending = descending;
-            return true;
+            return Ok(true);
         }
         if !few_are_wanted || !matches!(scan.access, Access::Full) {
-            return false;
+            return Ok(false);
         }
         for index in &self.scan.indexes {
             if is_all_implied(&self.conditions, &index.predicate)
@@ -89,14 +99,31 @@ impl Ordering {
             {
                 scan.access = Access::Index {
                     index: index.at,
-                    range: KeyRange::whole(&self.scan.table.indexes[index.at]),
+                    range: lowering.range_of_index(&self.scan, index, &self.conditions)?,
                 };
                 scan.ordered = true;
                 scan.descending = descending;
-                return true;
+                return Ok(true);
             }
         }
-        false
+        Ok(false)
+    }
+
+    /// Whether an index of the table, or the key that its rows lie under, has a column's values in
+    /// order.
+    pub(super) fn has_in_order(&self, column: ColumnId) -> bool {
+        let is_of =
+            |part: Option<&Part>| part.is_some_and(|part| part.value.kind == Kind::Column(column));
+        let by_key = match &self.scan.table.row_key {
+            RowKey::Columns(key) => is_of(self.row_key(key).first()),
+            RowKey::Hidden => false,
+        };
+        let mut indexes = self.scan.indexes.iter();
+        by_key
+            || indexes.any(|index| {
+                is_all_implied(&self.conditions, &index.predicate)
+                    && is_of(self.parts(index).first())
+            })
     }
 
     fn index(&self, at: usize) -> Option<&relation::ScanIndex> {

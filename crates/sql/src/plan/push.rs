@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::decorrelate::{Counts, pulled};
 use crate::{
     expression::{ColumnId, Expression, Kind},
     relation::{Join, JoinKind, Relation, SetKind, SetOperation, SubqueryKind},
@@ -75,6 +76,18 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
             let unwanted = above.iter().position(
                 |condition| matches!(&condition.kind, Kind::Not(inner) if is_column(inner, column)),
             );
+            if let SubqueryKind::Array { .. } = subquery.kind
+                && used_once(&above)
+                && let Some(tests) = any_of_array(&mut above, &subquery)
+            {
+                // The row that the comparison is true for is what is asked, not the array.
+                let subquery = Box::new(crate::relation::Subquery {
+                    kind: SubqueryKind::Any(vec![tests]),
+                    ..*subquery
+                });
+                above.extend(below);
+                return push(Relation::Apply { input, subquery }, above);
+            }
             let found = match (wanted, unwanted, &subquery.kind) {
                 (Some(at), _, SubqueryKind::Exists | SubqueryKind::Any(_)) => {
                     Some((at, JoinKind::Semi))
@@ -95,11 +108,17 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                     SubqueryKind::Exists => without_outputs(subquery.relation),
                     _ => subquery.relation,
                 };
-                let (right, mut on) = super::decorrelate::pulled(asked, &input);
-                on.extend(tests);
+                let asked = push(asked, Vec::new());
+                let (right, on) = pulled(asked.clone(), &input, Counts::Any);
                 let lateral = !right
                     .outer_columns()
                     .is_disjoint(&input.columns().into_iter().collect());
+                // If it has to be asked for each row all the same, it is so with its conditions.
+                let (right, mut on) = match lateral {
+                    true => (asked, Vec::new()),
+                    false => (right, on),
+                };
+                on.extend(tests);
                 let join = Join {
                     kind,
                     left: input,
@@ -195,7 +214,52 @@ pub(super) fn nothing() -> Relation {
     }
 }
 
-fn push_join(mut join: Join, conditions: Vec<Expression>) -> Relation {
+/// Takes out of the conditions one that compares something with any element of an array of a
+/// subquery's values: as a comparison with these values.
+fn any_of_array(
+    conditions: &mut Vec<Expression>,
+    subquery: &crate::relation::Subquery,
+) -> Option<Expression> {
+    let SubqueryKind::Array { column, element } = subquery.kind else {
+        return None;
+    };
+    let is_any = |condition: &Expression| {
+        matches!(&condition.kind, Kind::Quantified { left, array, all: false, .. }
+            if is_column(array, subquery.column) && !left.columns().contains(&subquery.column))
+    };
+    let at = conditions.iter().position(is_any)?;
+    let Kind::Quantified { left, operator, .. } = conditions[at].kind.clone() else {
+        return None;
+    };
+    let ty = types::Type::Scalar(element);
+    let value = Expression::column(column, ty, types::TypeModifier::NONE);
+    let test = Kind::Call {
+        function: operator,
+        arguments: vec![*left, value],
+    };
+    let found = Expression::new(Kind::Column(subquery.column), conditions[at].ty);
+    let test = Expression::new(test, conditions[at].ty);
+    conditions[at] = found;
+    Some(test)
+}
+
+/// A lateral join whose right side is no more lateral once its conditions are the join's.
+fn without_lateral(mut join: Join) -> Join {
+    if !join.lateral || !matches!(join.kind, JoinKind::Inner | JoinKind::Left) {
+        return join;
+    }
+    let (right, on) = pulled((*join.right).clone(), &join.left, Counts::Each);
+    let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+    if right.outer_columns().is_disjoint(&left) {
+        *join.right = right;
+        join.on.extend(on);
+        join.lateral = false;
+    }
+    join
+}
+
+fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
+    let mut join = without_lateral(join);
     let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
     let right: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
     let only = |condition: &Expression, side: &BTreeSet<ColumnId>, other: &BTreeSet<ColumnId>| {
@@ -290,7 +354,7 @@ fn push_set(set: SetOperation, conditions: Vec<Expression>) -> Relation {
 
 /// The rows of a query without what it computes of each: whether there are any does not depend on
 /// that.
-fn without_outputs(relation: Relation) -> Relation {
+pub(super) fn without_outputs(relation: Relation) -> Relation {
     match relation {
         Relation::Compute { input, .. } => without_outputs(*input),
         other => other,

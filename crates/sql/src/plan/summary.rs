@@ -17,6 +17,10 @@ use crate::{
 
 impl Lowering {
     pub(super) fn aggregate(&mut self, aggregate: relation::Aggregate) -> Result<Node> {
+        if let Some(relation) = self.extremes_by_index(&aggregate) {
+            let columns = aggregate.calls.iter().map(|call| call.column);
+            return self.lower(relation, &columns.collect());
+        }
         let arguments = aggregate.calls.iter().flat_map(|call| {
             call.arguments
                 .iter()
@@ -142,7 +146,7 @@ impl Lowering {
         let ordering = Ordering::of(&input);
         let mut node = self.lower(input, &with(needed, keys.iter().map(|key| &key.expression)))?;
         if let Some(ordering) = ordering
-            && ordering.is_given(&mut node, keys, limit.is_some())
+            && ordering.is_given(&mut node, keys, limit.is_some(), self)?
         {
             return Ok(node);
         }

@@ -72,7 +72,8 @@ impl Relation {
         }
     }
 
-    fn for_each_own_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
+    /// Calls `visit` with each expression of this relation alone.
+    pub(super) fn for_each_own_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         match self {
             Relation::Received { .. }
             | Relation::Scan(_)
@@ -168,6 +169,35 @@ impl Relation {
 
     /// The columns that its rows have.
     pub(crate) fn columns(&self) -> Vec<ColumnId> {
+        let mut columns = match self {
+            Relation::Filter { input, .. }
+            | Relation::Distinct { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Limit { input, .. }
+            | Relation::Lock { input, .. }
+            | Relation::Compute { input, .. }
+            | Relation::Expand { input, .. }
+            | Relation::Apply { input, .. }
+            | Relation::Calls { input, .. }
+            | Relation::Window { input, .. } => input.columns(),
+            Relation::Join(join) => {
+                let mut columns = join.left.columns();
+                if !matches!(join.kind, super::JoinKind::Semi | super::JoinKind::Anti) {
+                    columns.extend(join.right.columns());
+                }
+                columns
+            }
+            Relation::With { body, .. } => body.columns(),
+            Relation::Insert(insert) => insert.input.columns(),
+            Relation::Change(change) => change.input.columns(),
+            _ => Vec::new(),
+        };
+        columns.extend(self.own_columns());
+        columns
+    }
+
+    /// The columns that its rows have and those of its inputs have not.
+    pub(super) fn own_columns(&self) -> Vec<ColumnId> {
         match self {
             Relation::Rows { columns, .. } | Relation::Received { columns } => columns.clone(),
             Relation::Scan(scan) => scan
@@ -183,64 +213,34 @@ impl Relation {
                 .chain(*ordinality)
                 .collect(),
             Relation::Shared { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
-            Relation::Filter { input, .. }
-            | Relation::Distinct { input, .. }
-            | Relation::Sort { input, .. }
-            | Relation::Limit { input, .. }
-            | Relation::Lock { input, .. } => input.columns(),
-            Relation::Compute { input, columns } => input
-                .columns()
-                .into_iter()
-                .chain(columns.iter().map(|(id, _)| *id))
+            Relation::Compute { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
+            Relation::Expand { calls, .. } => calls
+                .iter()
+                .flat_map(|call| call.columns.iter().copied())
                 .collect(),
-            Relation::Expand { input, calls } => {
-                let added = calls.iter().flat_map(|call| call.columns.iter().copied());
-                input.columns().into_iter().chain(added).collect()
-            }
-            Relation::Join(join) => {
-                let mut columns = join.left.columns();
-                if !matches!(join.kind, super::JoinKind::Semi | super::JoinKind::Anti) {
-                    columns.extend(join.right.columns());
-                }
-                columns
-            }
-            Relation::Apply { input, subquery } => input
-                .columns()
-                .into_iter()
-                .chain([subquery.column])
-                .collect(),
-            Relation::Calls { input, calls } => input
-                .columns()
-                .into_iter()
-                .chain(calls.iter().map(|call| call.column))
-                .collect(),
+            Relation::Apply { subquery, .. } => vec![subquery.column],
+            Relation::Calls { calls, .. } => calls.iter().map(|call| call.column).collect(),
             Relation::Aggregate(aggregate) => {
                 let keys = aggregate.keys.iter().map(|(id, _)| *id);
                 keys.chain(aggregate.set_number)
                     .chain(aggregate.calls.iter().map(|call| call.column))
                     .collect()
             }
-            Relation::Window { input, calls } => input
-                .columns()
-                .into_iter()
-                .chain(calls.iter().map(|call| call.column))
-                .collect(),
+            Relation::Window { calls, .. } => calls.iter().map(|call| call.column).collect(),
             Relation::Set(set) => set.columns.iter().map(|(id, _, _)| *id).collect(),
-            Relation::With { body, .. } => body.columns(),
-            Relation::Insert(insert) => insert
-                .input
-                .columns()
-                .into_iter()
-                .chain(insert.new.iter().copied())
-                .collect(),
-            Relation::Change(change) => {
-                let mut columns = change.input.columns();
-                if let ChangeKind::Update { new, .. } = &change.kind {
-                    columns.extend(new);
-                }
-                columns
-            }
-            Relation::Merge(_) => Vec::new(),
+            Relation::Insert(insert) => insert.new.clone(),
+            Relation::Change(change) => match &change.kind {
+                ChangeKind::Update { new, .. } => new.clone(),
+                ChangeKind::Delete => Vec::new(),
+            },
+            Relation::Filter { .. }
+            | Relation::Join(_)
+            | Relation::Distinct { .. }
+            | Relation::Sort { .. }
+            | Relation::Limit { .. }
+            | Relation::With { .. }
+            | Relation::Lock { .. }
+            | Relation::Merge(_) => Vec::new(),
         }
     }
 
@@ -274,6 +274,29 @@ impl Relation {
             });
         });
         used.difference(&made).copied().collect()
+    }
+
+    /// Whether it has the same rows each time that it is read with the same rows around it: it calls
+    /// nothing volatile, changes and locks nothing, and reads no relation that is shared, which
+    /// may be one that reads itself.
+    pub(crate) fn is_stable(mut self) -> bool {
+        let mut is_stable = true;
+        self.walk(&mut |relation| {
+            is_stable &= !matches!(
+                relation,
+                Relation::Shared { .. }
+                    | Relation::Received { .. }
+                    | Relation::Calls { .. }
+                    | Relation::Lock { .. }
+                    | Relation::Insert(_)
+                    | Relation::Change(_)
+                    | Relation::Merge(_)
+            );
+            relation.for_each_own_expression_mut(&mut |expression| {
+                is_stable &= expression.is_stable();
+            });
+        });
+        is_stable
     }
 
     /// Calls `visit` with this relation and all within it, outermost first.

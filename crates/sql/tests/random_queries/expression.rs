@@ -188,7 +188,7 @@ pub(crate) fn condition(choices: &mut Choices, scope: &Scope, depth: usize) -> S
     let depth = depth.saturating_sub(1);
     let ty = Type::ALL[choices.of(5)];
     let some = |choices: &mut Choices, ty| expression(choices, scope, ty, depth);
-    match choices.of(11) {
+    match choices.of(13) {
         0 | 1 => {
             let comparison = choices.pick(&COMPARISONS);
             format!("({} {comparison} {})", some(choices, ty), some(choices, ty))
@@ -232,6 +232,24 @@ pub(crate) fn condition(choices: &mut Choices, scope: &Scope, depth: usize) -> S
         9 => {
             let (of, not) = (some(choices, ty), not(choices));
             format!("({of} {not}in ({}))", query::column(choices, scope, ty))
+        }
+        10 => {
+            let comparison = choices.pick(&["<> all", "= any", "= all", "< any"]);
+            let of = some(choices, ty);
+            format!(
+                "({of} {comparison} ({}))",
+                query::column(choices, scope, ty)
+            )
+        }
+        11 => {
+            let not = not(choices);
+            let (one, two) = (some(choices, Type::Int), some(choices, Type::Text));
+            let of = choices.pick(&[
+                "select b, k from v",
+                "select a, c from u",
+                "select b, c from t",
+            ]);
+            format!("(({one}, {two}) {not}in ({of}))")
         }
         _ => format!(
             "({}exists ({}))",

@@ -75,8 +75,36 @@ pub(crate) fn statement(choices: &mut Choices) -> Statement {
 pub(crate) fn column(choices: &mut Choices, outer: &Scope, ty: Type) -> String {
     let (from, scope) = source(choices, outer, 0, 'i');
     let shown = expression(choices, &scope, ty, 1);
-    let filter = filter(choices, &scope);
+    let filter = match choices.one_in(2) {
+        true => correlation(choices, &scope, outer),
+        false => filter(choices, &scope),
+    };
     format!("select {shown} from {from}{filter}")
+}
+
+/// Rows of a query that have a value of a row around it, by which they can be found; and that satisfy
+/// another condition, perhaps.
+fn correlation(choices: &mut Choices, scope: &Scope, outer: &Scope) -> String {
+    let own = scope.columns.len() - outer.columns.len();
+    let own = &scope.columns[..own];
+    let pairs: Vec<(&str, &str)> = own
+        .iter()
+        .flat_map(|(one, ty)| {
+            let others = outer.columns.iter().filter(move |(_, other)| other == ty);
+            others.map(move |(other, _)| (one.as_str(), other.as_str()))
+        })
+        .collect();
+    if pairs.is_empty() {
+        return String::new();
+    }
+    let (one, other) = *choices.pick(&pairs);
+    match choices.one_in(3) {
+        true => format!(
+            " where {one} = {other} and {}",
+            condition(choices, scope, 1)
+        ),
+        false => format!(" where {one} = {other}"),
+    }
 }
 
 /// A query of one row and column.
@@ -251,14 +279,19 @@ fn windowed(choices: &mut Choices, scope: &Scope, from: &str) -> Query {
             "order by {} nulls first",
             expression(choices, scope, key, 1)
         );
-        let call = match choices.of(5) {
+        let call = match choices.of(9) {
             0 => "rank()".to_owned(),
             1 => "dense_rank()".to_owned(),
             2 => format!("count({})", expression(choices, scope, Type::Text, 1)),
             3 => format!("sum({})", expression(choices, scope, Type::Int, 1)),
-            _ => format!("max({})", expression(choices, scope, Type::Int, 1)),
+            4 => format!("max({})", expression(choices, scope, Type::Int, 1)),
+            5 => format!("sum({})", expression(choices, scope, Type::Numeric, 1)),
+            6 => format!("avg({})", expression(choices, scope, Type::Int, 1)),
+            7 => format!("min({})", expression(choices, scope, Type::Numeric, 1)),
+            _ => format!("every({})", expression(choices, scope, Type::Bool, 1)),
         };
-        shown.push(format!("({call} over ({partition} {order}))::int"));
+        let frame = frame(choices, key);
+        shown.push(format!("({call} over ({partition} {order}{frame}))::int"));
         types.push(Type::Int);
     }
     let filter = filter(choices, scope);
@@ -266,6 +299,24 @@ fn windowed(choices: &mut Choices, scope: &Scope, from: &str) -> Query {
         text: format!("select {} from {from}{filter}", shown.join(", ")),
         types,
     }
+}
+
+/// A frame that has all peers of a row or none.
+fn frame(choices: &mut Choices, key: Type) -> String {
+    let units = match (choices.of(4), key) {
+        (0 | 1, _) => return String::new(),
+        (2, Type::Int | Type::Numeric) => "range",
+        _ => "groups",
+    };
+    let bounds = match choices.of(6) {
+        0 => "between unbounded preceding and 1 following",
+        1 => "between 1 preceding and 1 following",
+        2 => "between 3 preceding and 1 preceding",
+        3 => "between 1 following and 2 following",
+        4 => "between current row and unbounded following",
+        _ => "between 2 preceding and current row",
+    };
+    format!(" {units} {bounds}")
 }
 
 fn filter(choices: &mut Choices, scope: &Scope) -> String {

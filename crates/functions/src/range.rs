@@ -1,0 +1,172 @@
+//! How far values are apart: what bounds of `RANGE` frames ask, for each type that has distances.
+//!
+//! The rules are PostgreSQL's `in_range` support functions: NaN is greater than all and near itself
+//! alone; an infinite distance from an infinity that lies the other way reaches everything.
+
+use types::{Interval, Numeric, Result, SqlError, SqlState, Value, compare::compare};
+
+use crate::{
+    Context,
+    datetime::{self, add_local, add_zoned, negated},
+};
+
+/// Whether a value is not greater (`below`), or not less, than another one with a distance added or
+/// subtracted. None of them is NULL. The distance is an interval where values are dates or times, and
+/// of their type, any integer or `double precision` otherwise.
+///
+/// # Errors
+/// 22013 for a negative distance, 22008 for times that there are not, 0A000 for other types.
+pub fn is_in_range<'a>(
+    context: &Context<'a>,
+    value: Value<'a>,
+    base: Value<'a>,
+    distance: Value<'a>,
+    subtracts: bool,
+    below: bool,
+) -> Result<bool> {
+    let within = |order: std::cmp::Ordering| match below {
+        true => order.is_le(),
+        false => order.is_ge(),
+    };
+    if let (Some(value), Some(base), Some(distance)) =
+        (integer(value), integer(base), integer(distance))
+    {
+        refuse_negative(distance < 0)?;
+        let limit = match subtracts {
+            true => base - distance,
+            false => base + distance,
+        };
+        return Ok(within(value.cmp(&limit)));
+    }
+    if let (Some(value), Some(base), Some(distance)) = (float(value), float(base), float(distance))
+    {
+        refuse_negative(distance.is_nan() || distance < 0.0)?;
+        return Ok(match (value.is_nan(), base.is_nan()) {
+            (true, true) => true,
+            (true, false) => !below,
+            (false, true) => below,
+            _ if reaches_all(
+                distance.is_infinite(),
+                base.is_infinite(),
+                base > 0.0,
+                subtracts,
+            ) =>
+            {
+                true
+            }
+            _ => {
+                let limit = match subtracts {
+                    true => base - distance,
+                    false => base + distance,
+                };
+                match below {
+                    true => value <= limit,
+                    false => value >= limit,
+                }
+            }
+        });
+    }
+    if let (Value::Numeric(value), Value::Numeric(base), Value::Numeric(distance)) =
+        (value, base, distance)
+    {
+        refuse_negative(distance.is_nan() || distance.signum() < 0)?;
+        return Ok(match (value.is_nan(), base.is_nan()) {
+            (true, true) => true,
+            (true, false) => !below,
+            (false, true) => below,
+            _ if reaches_all(
+                distance.is_infinite(),
+                base.is_infinite(),
+                base.signum() > 0,
+                subtracts,
+            ) =>
+            {
+                true
+            }
+            _ => {
+                let limit = numbers(base, distance, subtracts, context)?;
+                within(compare(Value::Numeric(value), Value::Numeric(limit)))
+            }
+        });
+    }
+    let Value::Interval(distance) = distance else {
+        return Err(unknown());
+    };
+    let nothing = Interval {
+        microseconds: 0,
+        days: 0,
+        months: 0,
+    };
+    refuse_negative(compare(Value::Interval(distance), Value::Interval(nothing)).is_lt())?;
+    let step = match subtracts {
+        true => negated(distance)?,
+        false => distance,
+    };
+    let limit = match base {
+        Value::Date(days) => {
+            let Value::Date(value) = value else {
+                return Err(unknown());
+            };
+            let limit = add_local(datetime::midnight(days)?, step)?;
+            return Ok(within(datetime::midnight(value)?.cmp(&limit)));
+        }
+        Value::Timestamp(time) => Value::Timestamp(add_local(time, step)?),
+        Value::TimestampTz(time) => {
+            Value::TimestampTz(add_zoned(&context.settings.time_zone, time, step)?)
+        }
+        Value::Interval(base) => Value::Interval(datetime::add_intervals(base, step)?),
+        // Times do not begin again at midnight here.
+        Value::Time(time) => Value::Time(time.saturating_add(step.microseconds)),
+        Value::TimeTz(time, zone) => Value::TimeTz(time.saturating_add(step.microseconds), zone),
+        _ => return Err(unknown()),
+    };
+    Ok(within(compare(value, limit)))
+}
+
+/// Whether an infinite distance from an infinity has no end to be compared with.
+fn reaches_all(infinite: bool, from_infinity: bool, is_positive: bool, subtracts: bool) -> bool {
+    infinite && from_infinity && is_positive == subtracts
+}
+
+fn numbers<'a>(
+    base: Numeric<'a>,
+    distance: Numeric<'a>,
+    subtracts: bool,
+    context: &Context<'a>,
+) -> Result<Numeric<'a>> {
+    match subtracts {
+        true => base.subtract(distance, context.scratch),
+        false => base.add(distance, context.scratch),
+    }
+}
+
+fn integer(value: Value<'_>) -> Option<i128> {
+    match value {
+        Value::Int2(value) => Some(value.into()),
+        Value::Int4(value) => Some(value.into()),
+        Value::Int8(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+fn float(value: Value<'_>) -> Option<f64> {
+    match value {
+        Value::Float4(value) => Some(value.into()),
+        Value::Float8(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn refuse_negative(is_negative: bool) -> Result<()> {
+    if !is_negative {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE,
+        "invalid preceding or following size in window function",
+    ))
+}
+
+fn unknown() -> SqlError {
+    SqlError::unsupported("RANGE with a distance over this type")
+}
