@@ -18,6 +18,11 @@ use crate::{
     worker::{Handle, Worker, WorkerLocal},
 };
 
+/// The stack of a worker's thread: address space, of which memory is taken only for what is used.
+/// The polls of a task nest as deep as its futures do, so whoever makes futures from data bounds
+/// how deep they nest; SQL's operators are the deepest (`PLAN_DEPTH_MAX` of the crate `sql`).
+const STACK_BYTES: usize = 16 << 20;
+
 /// A group of workers, one thread each. Dropping it shuts them down gracefully,
 /// and waits for that, except on one of its own threads: then the workers end
 /// when their tasks have.
@@ -77,6 +82,7 @@ impl<L: WorkerLocal> Runtime<L> {
             let (sender, receiver) = mpsc::channel();
             let thread = thread::Builder::new()
                 .name(format!("{name}-{number}"))
+                .stack_size(STACK_BYTES)
                 .spawn(move || {
                     if let Some(core) = core {
                         core_affinity::set_for_current(core);

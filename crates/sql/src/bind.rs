@@ -5,10 +5,10 @@
 //!
 //! | clause | file |
 //! | --- | --- |
-//! | expressions; calls; conversions | `scalar.rs`; `call.rs`; `convert.rs` |
+//! | expressions, long chains of them; calls; conversions | `scalar.rs`, `chain.rs`; `call.rs`; `convert.rs` |
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
-//! | set operations, VALUES; WITH | `query.rs`; `common_table.rs` |
+//! | VALUES, set operations; WITH | `query.rs`, `sets.rs`; `common_table.rs` |
 //! | queries within expressions; fields of records; sequences | `subquery.rs`; `field.rs`; `sequence.rs` |
 //! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
@@ -18,6 +18,7 @@
 mod aggregate;
 mod arguments;
 mod call;
+mod chain;
 mod change;
 mod clause;
 mod common_table;
@@ -38,6 +39,7 @@ mod scalar;
 mod scope;
 mod select;
 mod sequence;
+mod sets;
 mod stored;
 mod subquery;
 mod waiting;
@@ -132,6 +134,10 @@ pub(crate) struct Binder<'b> {
     depth: u32,
     /// What the view that is being bound depends on.
     view_dependencies: Arc<[Dependency]>,
+    /// Expressions and queries that are being bound, one within the other.
+    levels: usize,
+    /// See `chain.rs`.
+    found: Option<chain::Found>,
     /// `OVERRIDING`, of the INSERT that is being bound.
     overriding: Option<Overriding>,
     /// See [`Bound::views`].
@@ -160,6 +166,7 @@ impl<'b> Binder<'b> {
             Statement::Merge(merge) => binder.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
+        relation.check_depth()?;
         check(&mut relation, &outputs)?;
         Ok(binder.into_bound(relation, outputs))
     }
@@ -211,6 +218,8 @@ impl<'b> Binder<'b> {
             null_extended: HashSet::new(),
             depth: 0,
             view_dependencies: Arc::default(),
+            levels: 0,
+            found: None,
             overriding: None,
             views: Vec::new(),
             reads_now: Cell::new(false),
@@ -255,12 +264,20 @@ impl<'b> Binder<'b> {
         ty.name(self.catalog).into_owned()
     }
 
+    /// The character where an expression begins; `None` for a long chain, whose begin would be
+    /// looked for anew for each of its links.
     fn position(&self, expr: &Expr) -> Option<u32> {
-        self.at(expr.span())
+        match chain::is_long(expr) {
+            true => None,
+            false => self.at(expr.span()),
+        }
     }
 
     /// Where an operator stands; the parser does not say, so the first side's place has to do.
     fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
+        if chain::is_long(left) || chain::is_long(right) {
+            return None;
+        }
         self.lines
             .between(left.span(), right.span())
             .or_else(|| self.position(left))

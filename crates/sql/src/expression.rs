@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use types::{Type, TypeModifier};
 
-use crate::owned::OwnedValue;
+use crate::{owned::OwnedValue, phase};
 
 /// A column of some relation of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -142,6 +142,11 @@ pub(crate) enum Kind {
         array: Box<Expression>,
         bounds: Vec<(Option<Expression>, Option<Expression>)>,
     },
+    /// The last of these, of which each may name what the one before has come to: what a long chain
+    /// of operators is, and what is needed in several places.
+    Steps(Vec<Expression>),
+    /// What the step before has come to.
+    Previous,
 }
 
 impl Expression {
@@ -211,14 +216,25 @@ impl Expression {
         }
     }
 
+    /// Whether it is made of so many expressions, itself counted.
+    pub(crate) fn has_parts(&self, count: usize) -> bool {
+        let mut left = count;
+        self.any(&mut |_| {
+            left = left.saturating_sub(1);
+            left == 0
+        })
+    }
+
     /// Calls `visit` with this expression and all within it, outermost first.
     pub(crate) fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expression)) {
+        phase::pause();
         visit(self);
         self.for_each_child(&mut |child| child.walk(visit));
     }
 
     /// Whether this or anything within it is as asked.
     pub(crate) fn any(&self, is: &mut impl FnMut(&Expression) -> bool) -> bool {
+        phase::pause();
         if is(self) {
             return true;
         }
@@ -229,7 +245,7 @@ impl Expression {
 
     fn for_each_child<'e>(&'e self, visit: &mut impl FnMut(&'e Expression)) {
         match &self.kind {
-            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) => {}
+            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) | Kind::Previous => {}
             Kind::Call {
                 arguments: items, ..
             }
@@ -238,7 +254,8 @@ impl Expression {
             | Kind::Coalesce(items)
             | Kind::Extreme { items, .. }
             | Kind::Array(items)
-            | Kind::Row { items, .. } => items.iter().for_each(visit),
+            | Kind::Row { items, .. }
+            | Kind::Steps(items) => items.iter().for_each(visit),
             Kind::Not(operand)
             | Kind::Field {
                 record: operand, ..
@@ -292,6 +309,7 @@ impl Expression {
     }
 
     pub(crate) fn replace(&mut self, replace: &mut impl FnMut(&Expression) -> Option<Expression>) {
+        phase::pause();
         if let Some(other) = replace(self) {
             *self = other;
             return;
@@ -301,7 +319,7 @@ impl Expression {
 
     fn for_each_child_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         match &mut self.kind {
-            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) => {}
+            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) | Kind::Previous => {}
             Kind::Call {
                 arguments: items, ..
             }
@@ -310,7 +328,8 @@ impl Expression {
             | Kind::Coalesce(items)
             | Kind::Extreme { items, .. }
             | Kind::Array(items)
-            | Kind::Row { items, .. } => items.iter_mut().for_each(visit),
+            | Kind::Row { items, .. }
+            | Kind::Steps(items) => items.iter_mut().for_each(visit),
             Kind::Not(operand)
             | Kind::Field {
                 record: operand, ..

@@ -18,6 +18,7 @@ use crate::{
     bind::{Binder, IndexEntries, Inputs, Parameters, Surroundings},
     catalog::{Catalog, Index, IndexKeys, Table},
     owned::OwnedValue,
+    phase,
     plan::{index_columns, row_layout},
     program::{Layout, Machine, Outer, Program, compile},
 };
@@ -41,8 +42,10 @@ impl IndexKeys for RowKeys {
         };
         let mut parameters = Parameters::default();
         let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
-        let bound = binder.index_entries(table, index)?;
-        let extract = Extract::new(table, index, &bound)?;
+        let extract = phase::at_once(|| {
+            let bound = binder.index_entries(table, index)?;
+            Extract::new(table, index, &bound)
+        })?;
         let options = IndexOptions {
             unique: index.unique,
             ..IndexOptions::default()

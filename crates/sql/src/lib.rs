@@ -17,6 +17,7 @@ mod memory;
 mod name;
 mod owned;
 mod parse;
+mod phase;
 mod plan;
 mod program;
 mod relation;

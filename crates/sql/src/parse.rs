@@ -8,6 +8,8 @@ pub(crate) mod command;
 pub(crate) mod constraints;
 pub(crate) mod copy;
 pub(crate) mod definition;
+pub(crate) mod depth;
+pub(crate) mod dialect;
 mod identity;
 mod lock_order;
 pub(crate) mod maintenance;
@@ -15,24 +17,27 @@ pub(crate) mod overriding;
 pub(crate) mod position;
 pub(crate) mod shape;
 pub(crate) mod table_like;
+mod tree;
 
 use std::ops::Range;
 
 use sqlparser::{
     ast::{self, DollarQuotedString},
-    dialect::PostgreSqlDialect,
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError},
 };
 use types::{Result, SqlError, SqlState};
 
+pub(crate) use self::tree::{SHALLOW_TOKENS, Tree};
 use self::{
-    constraints::SetConstraints, definition::Definition, overriding::Overriding, position::Lines,
+    constraints::SetConstraints, definition::Definition, dialect::Postgres, overriding::Overriding,
+    position::Lines,
 };
+use crate::phase::{self, DEPTH_MAX};
 
-/// Expressions within expressions, and queries within queries, up to here.
-const DEPTH_MAX: usize = 256;
+/// A text of no more bytes is cut into tokens at once; it takes less than a slice of a phase.
+pub(crate) const SHORT_BYTES: usize = 4096;
 
 /// A statement as the client sent it, not yet parsed.
 pub(crate) struct Source<'t> {
@@ -48,9 +53,7 @@ pub(crate) struct Source<'t> {
 /// 42601 if something cannot be a token, as a string that does not end.
 pub(crate) fn split(text: &str) -> Result<Vec<Source<'_>>> {
     let lines = Lines::new(text);
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
-        .tokenize_with_location()
-        .map_err(|error| unfinished(&error, &lines))?;
+    let tokens = tokens(text, &lines)?;
     refuse_junk(&tokens, &lines)?;
     let mut statements = Vec::new();
     let mut current = Vec::new();
@@ -94,6 +97,21 @@ fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result<()> {
         before = Some(token);
     }
     Ok(())
+}
+
+/// The tokens of a text.
+///
+/// # Errors
+/// 42601 if something cannot be a token.
+pub(crate) fn tokens(text: &str, lines: &Lines<'_>) -> Result<Vec<TokenWithSpan>> {
+    let mut tokens = Vec::new();
+    Tokenizer::new(&Postgres::new(0), text)
+        .tokenize_with_location_into_buf_with_mapper(&mut tokens, |token| {
+            phase::pause();
+            token
+        })
+        .map_err(|error| unfinished(&error, lines))?;
+    Ok(tokens)
 }
 
 fn source<'t>(
@@ -205,7 +223,9 @@ impl<'t> Source<'t> {
         if is_kept(&tokens) {
             requote(&mut tokens);
         }
-        let mut parser = Parser::new(&PostgreSqlDialect {})
+        depth::check(&tokens)?;
+        let dialect = Postgres::new(tokens.len());
+        let mut parser = Parser::new(&dialect)
             .with_recursion_limit(DEPTH_MAX)
             .with_tokens_with_locations(tokens);
         match definition::parse(&mut parser) {
@@ -221,11 +241,11 @@ impl<'t> Source<'t> {
     ///
     /// # Errors
     /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
-    pub(crate) fn parse(&self) -> Result<ast::Statement> {
+    pub(crate) fn parse(&self) -> Result<Tree> {
         self.refuse_current_of()?;
         if maintenance::is_maintenance(self) {
             maintenance::maintenance(self)?;
-            return Ok(maintenance::stand_in());
+            return Ok(Tree::new(maintenance::stand_in(), 0));
         }
         if self.has_words(&["reindex"]) {
             let error = SqlError::unsupported("REINDEX");
@@ -278,7 +298,8 @@ impl Source<'_> {
 }
 
 /// The syntax tree of the one statement that these tokens are; locations are those of `text`.
-pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
+pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<Tree> {
+    depth::check(&tokens)?;
     refuse_set_columns(text, &tokens)?;
     if is_kept(&tokens) {
         requote(&mut tokens);
@@ -287,7 +308,9 @@ pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result
     lock_order::arrange(&mut tokens);
     identity::arrange(&mut tokens);
     let overriding = Overriding::take(&mut tokens)?;
-    let mut parser = Parser::new(&PostgreSqlDialect {})
+    let length = tokens.len();
+    let dialect = Postgres::new(length);
+    let mut parser = Parser::new(&dialect)
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(tokens);
     let statement = parser.parse_statement();
@@ -296,7 +319,7 @@ pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result
             if let Some(overriding) = overriding {
                 overriding.note(&mut statement)?;
             }
-            Ok(statement)
+            Ok(Tree::new(statement, length))
         }
         Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
         Err(error) => Err(not_parsed(text, error, &parser)),
@@ -305,13 +328,7 @@ pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result
 
 fn not_parsed(text: &str, error: ParserError, parser: &Parser<'_>) -> SqlError {
     match error {
-        ParserError::RecursionLimitExceeded => SqlError::new(
-            SqlState::STATEMENT_TOO_COMPLEX,
-            "the statement is nested too deeply",
-        )
-        .hint(format!(
-            "Use at most {DEPTH_MAX} levels of parentheses and subqueries."
-        )),
+        ParserError::RecursionLimitExceeded => depth::too_deep(),
         ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
             refused(text, &message, parser)
         }
@@ -324,17 +341,17 @@ fn not_parsed(text: &str, error: ParserError, parser: &Parser<'_>) -> SqlError {
 /// 42601.
 pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
     let lines = Lines::new(text);
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
-        .tokenize_with_location()
-        .map_err(|error| unfinished(&error, &lines))?;
-    let mut parser = Parser::new(&PostgreSqlDialect {})
+    let tokens = tokens(text, &lines)?;
+    depth::check(&tokens)?;
+    let dialect = Postgres::new(tokens.len());
+    let mut parser = Parser::new(&dialect)
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(tokens);
     let expression = parser.parse_expr();
     match expression {
         Ok(expression) if parser.peek_token_ref().token == Token::EOF => Ok(expression),
         Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
-        Err(error) => Err(refused(text, &error.to_string(), &parser)),
+        Err(error) => Err(not_parsed(text, error, &parser)),
     }
 }
 

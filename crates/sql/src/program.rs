@@ -29,7 +29,7 @@ pub(crate) struct Program {
     code: Vec<Instruction>,
     /// Where the result is.
     result: Operand,
-    registers: u16,
+    registers: u32,
     constants: Vec<OwnedValue>,
     /// Of calls of functions that look at them.
     types: Vec<Vec<Type>>,
@@ -42,7 +42,7 @@ pub(crate) struct Program {
 impl Program {
     /// The value of a column as it is.
     pub(crate) fn column(at: usize) -> Program {
-        let at = u16::try_from(at).expect("rows have fewer columns than programs can name");
+        let at = u32::try_from(at).expect("rows have fewer columns than programs can name");
         Program {
             code: Vec::new(),
             result: Operand::Column(at),
@@ -57,7 +57,7 @@ impl Program {
     /// The column whose value it gives as it is.
     pub(crate) fn as_column(&self) -> Option<usize> {
         match self.result {
-            Operand::Column(at) if self.code.is_empty() => Some(usize::from(at)),
+            Operand::Column(at) if self.code.is_empty() => Some(at as usize),
             _ => None,
         }
     }
@@ -78,10 +78,10 @@ pub(super) struct RowField {
 /// Where a value is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operand {
-    Register(u16),
-    Column(u16),
-    Parameter(u16),
-    Constant(u16),
+    Register(u32),
+    Column(u32),
+    Parameter(u32),
+    Constant(u32),
 }
 
 /// A place in the code.
@@ -92,49 +92,49 @@ type Label = u32;
 pub(super) enum Instruction {
     Load {
         from: Operand,
-        to: u16,
+        to: u32,
     },
     /// Arguments are in consecutive registers.
     Call {
         function: ScalarFunction,
         strict: bool,
-        first: u16,
-        count: u16,
-        types: Option<u16>,
-        to: u16,
+        first: u32,
+        count: u32,
+        types: Option<u32>,
+        to: u32,
     },
     /// A strict function of two operands, which stand side by side in registers only while it runs.
     Call2 {
         function: ScalarFunction,
         left: Operand,
         right: Operand,
-        to: u16,
+        to: u32,
     },
     Convert {
         operand: Operand,
         cast: functions::Cast,
-        to: u16,
+        to: u32,
     },
     Fit {
         operand: Operand,
         ty: Type,
         modifier: types::TypeModifier,
         coercion: types::Coercion,
-        to: u16,
+        to: u32,
     },
     /// Of integers of any width.
     CompareIntegers {
         comparison: Comparison,
         left: Operand,
         right: Operand,
-        to: u16,
+        to: u32,
     },
     /// Of texts without collation, byte by byte.
     CompareTexts {
         comparison: Comparison,
         left: Operand,
         right: Operand,
-        to: u16,
+        to: u32,
     },
     Jump(Label),
     JumpUnlessTrue {
@@ -148,81 +148,81 @@ pub(super) enum Instruction {
     /// A part of a conjunction: false decides, NULL is remembered.
     AndThen {
         part: Operand,
-        to: u16,
+        to: u32,
         target: Label,
     },
     /// A part of a disjunction: true decides, NULL is remembered.
     OrElse {
         part: Operand,
-        to: u16,
+        to: u32,
         target: Label,
     },
     Not {
         operand: Operand,
-        to: u16,
+        to: u32,
     },
     IsNull {
         operand: Operand,
         negated: bool,
-        to: u16,
+        to: u32,
     },
     Is {
         operand: Operand,
         value: bool,
         negated: bool,
-        to: u16,
+        to: u32,
     },
     Distinct {
         function: ScalarFunction,
         left: Operand,
         right: Operand,
         negated: bool,
-        to: u16,
+        to: u32,
     },
     /// The greater or lesser of what is in `to` and the operand; NULLs do not count.
     Extreme {
         greatest: bool,
         operand: Operand,
-        to: u16,
+        to: u32,
     },
     Quantified {
         function: ScalarFunction,
         left: Operand,
         array: Operand,
         all: bool,
-        to: u16,
+        to: u32,
     },
     Array {
         element: Scalar,
-        first: u16,
-        count: u16,
-        to: u16,
+        first: u32,
+        count: u32,
+        to: u32,
     },
     Row {
         /// Which of the program's rows, for the names of its fields.
-        row: u16,
-        first: u16,
-        count: u16,
-        to: u16,
+        row: u32,
+        first: u32,
+        count: u32,
+        to: u32,
     },
     Field {
         record: Operand,
-        position: u16,
-        to: u16,
+        position: u32,
+        to: u32,
     },
     Element {
         array: Operand,
-        first: u16,
-        count: u16,
-        to: u16,
+        first: u32,
+        count: u32,
+        to: u32,
     },
     /// Pairs of bounds; absent ones are NULL in the mask's bits.
     Slice {
         array: Operand,
-        first: u16,
-        count: u16,
+        first: u32,
+        count: u32,
         absent: u32,
-        to: u16,
+        to: u32,
     },
 }
 

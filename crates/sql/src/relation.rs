@@ -5,6 +5,7 @@
 //! they are given and add their own. Which are needed above is the planner's to find out.
 
 mod check;
+mod depth;
 mod walk;
 
 use std::sync::Arc;

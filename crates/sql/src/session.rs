@@ -90,7 +90,10 @@ use crate::{
     catalog::Changes,
     database::Database,
     memory::FREE_BYTES,
-    parse::{self, Source, command::Command, constraints::SetConstraints, definition::TableAs},
+    parse::{
+        self, Source, Tree, command::Command, constraints::SetConstraints, definition::TableAs,
+    },
+    phase,
 };
 
 pub use self::{
@@ -353,14 +356,18 @@ impl Session {
     }
 
     async fn all(&mut self, text: &str, sink: &mut impl Sink) -> Result<()> {
-        let sources = parse::split(text)?;
+        let sources = self.interruptibly(split(text)).await?;
         if sources.is_empty() {
             sink.empty();
         }
         self.is_batch = sources.len() > 1;
         if self.is_batch {
             // As PostgreSQL reads all of it before it carries out the first.
-            sources.iter().try_for_each(|source| self.read(source))?;
+            for source in &sources {
+                if !self.has_plan(source) {
+                    self.interruptibly(phase::run(|| self.read(source))).await?;
+                }
+            }
         }
         for source in sources {
             self.statement(&source, sink).await?;
@@ -384,9 +391,6 @@ impl Session {
     /// # Errors
     /// Those of its syntax alone. Others are found in its turn.
     fn read(&self, source: &Source<'_>) -> Result<()> {
-        if self.has_plan(source) {
-            return Ok(());
-        }
         match source.check() {
             Err(error)
                 if [SqlState::SYNTAX_ERROR, SqlState::STATEMENT_TOO_COMPLEX]
@@ -401,7 +405,7 @@ impl Session {
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         self.enter();
         if !source.may_have_plan()
-            && let Some(command) = source.command()?
+            && let Some(command) = self.interruptibly(read_command(source)).await?
         {
             if !command.heals() {
                 self.block.check()?;
@@ -417,6 +421,12 @@ impl Session {
     /// Who may want a statement to be given up, and how long it may take.
     fn limits(&self) -> (Option<Rc<dyn Interrupt>>, Option<Duration>) {
         (self.interrupt.clone(), self.effects.statement_limit)
+    }
+
+    /// Awaits a phase before a statement, unless its client wants it given up.
+    async fn interruptibly<T>(&self, phase: impl Future<Output = Result<T>>) -> Result<T> {
+        let (interrupt, limit) = self.limits();
+        interruptible(interrupt, limit, phase).await
     }
 
     /// A statement about the session itself.
@@ -475,7 +485,8 @@ impl Session {
                 types,
                 begins,
             } => {
-                self.prepare_named(name, types, &source.part(*begins)?)?;
+                let source = source.part(*begins)?;
+                interruptible(interrupt, limit, self.prepare_named(name, types, &source)).await?;
                 "PREPARE"
             }
             Command::Execute { name, arguments } => {
@@ -491,7 +502,7 @@ impl Session {
             }
             Command::Declare(declared) => {
                 let query = source.part(declared.begins)?;
-                self.declare(declared, &query).await?;
+                interruptible(interrupt, limit, self.declare(declared, &query)).await?;
                 "DECLARE CURSOR"
             }
             Command::Fetch {
@@ -541,21 +552,37 @@ impl Session {
         if self.planned(source, sink).await? {
             return Ok(());
         }
+        // Such futures are large, and most statements have a plan.
+        Box::pin(self.without_plan(source, sink)).await
+    }
+
+    /// A statement that is none of those that have a plan.
+    async fn without_plan(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         if let Some(set) = SetConstraints::read(source)? {
             return self.set_constraints(&set, sink).await;
         }
         if source.begins_with("copy") {
             return self.copy(source, sink).await;
         }
-        if let Some(definition) = source.definition()? {
+        if let Some(definition) = phase::run(|| {
+            let definition = source.definition()?;
+            Ok(definition.map(|definition| Tree::new(definition, source.tokens().len())))
+        })
+        .await?
+        {
             self.may_write(definition.words())?;
             return self.define_otherwise(&definition, source, sink).await;
         }
-        let statement = source.parse()?;
+        let (statement, words) = phase::run(|| {
+            let statement = source.parse()?;
+            let words = words(&statement);
+            Ok((statement, words))
+        })
+        .await?;
         if source.is_concurrent_drop() {
             self.not_in_block("DROP INDEX CONCURRENTLY")?;
         }
-        match &statement {
+        match &*statement {
             Statement::CreateIndex(create) if create.concurrently => {
                 self.may_write("CREATE INDEX")?;
                 self.create_index_concurrently(create, sink).await
@@ -568,19 +595,25 @@ impl Session {
             | Statement::AlterType(_)
             | Statement::Drop { .. }
             | Statement::Truncate(_) => {
-                self.may_write(&words(&statement))?;
+                self.may_write(&words)?;
                 self.define(&statement, sink).await
             }
-            Statement::Query(query) => match TableAs::of_query(query) {
-                Some(new) => {
-                    self.may_write("SELECT INTO")?;
-                    self.create_table_as(&new, source, sink).await
+            Statement::Query(query) => {
+                let new = phase::run(|| {
+                    let new = TableAs::of_query(query);
+                    Ok(new.map(|new| Tree::new(new, source.tokens().len())))
+                });
+                match new.await? {
+                    Some(new) => {
+                        self.may_write("SELECT INTO")?;
+                        self.create_table_as(&new, source, sink).await
+                    }
+                    None => Err(SqlError::unsupported(words)),
                 }
-                None => Err(SqlError::unsupported(words(&statement))),
-            },
+            }
             Statement::Explain { .. } => self.explain(source, &statement, sink).await,
             Statement::Vacuum(_) => self.maintain(source, sink).await,
-            other => Err(SqlError::unsupported(words(other))),
+            _ => Err(SqlError::unsupported(words)),
         }
     }
 
@@ -605,6 +638,21 @@ impl Session {
             .as_ref()
             .ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
     }
+}
+
+/// The statement about the session that a text is, if it is one.
+async fn read_command(source: &Source<'_>) -> Result<Option<Tree<Command>>> {
+    let length = source.tokens().len();
+    let read = || {
+        let command = source.command()?;
+        Ok(command.map(|command| Tree::new(command, length)))
+    };
+    phase::run_if(length > parse::SHALLOW_TOKENS, read).await
+}
+
+/// Cuts a text into statements, as a phase if it is long.
+async fn split(text: &str) -> Result<Vec<Source<'_>>> {
+    phase::run_if(text.len() > parse::SHORT_BYTES, || parse::split(text)).await
 }
 
 /// The name of a statement: its first two words.

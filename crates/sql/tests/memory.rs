@@ -198,7 +198,7 @@ fn portals_and_prepared_statements_are_within_the_limit() {
     let mut bed = Bed::with_memory(MEMORY);
     let before = bed.statement_bytes();
     bed.within(async |session| {
-        let prepared = Rc::new(session.prepare("select $1::text", &[]).unwrap());
+        let prepared = Rc::new(session.prepare("select $1::text", &[]).await.unwrap());
         let value = vec![b'x'; 1000];
         let parameters = || [(false, Some(value.as_slice()))].into_iter();
         let mut portals = Vec::new();
@@ -216,7 +216,7 @@ fn portals_and_prepared_statements_are_within_the_limit() {
         let mut number = 0;
         let error = loop {
             let text = format!("select {number} + $1::int");
-            let prepared = session.prepare(&text, &[]);
+            let prepared = session.prepare(&text, &[]).await;
             let name = format!("statement {number}");
             let kept = prepared.and_then(|new| session.keep_prepared(&name, Rc::new(new)));
             if let Err(error) = kept {
@@ -230,7 +230,7 @@ fn portals_and_prepared_statements_are_within_the_limit() {
         for other in 0..number {
             assert!(session.forget_prepared(&format!("statement {other}")));
         }
-        let again = session.prepare("select 1", &[]).unwrap();
+        let again = session.prepare("select 1", &[]).await.unwrap();
         session.keep_prepared("again", Rc::new(again)).unwrap();
     });
     assert_eq!(bed.statement_bytes(), before);

@@ -9,8 +9,8 @@ use bed::{Answer, Bed};
 use sql::{Portal, Progress, Session};
 use types::Result;
 
-fn portal(session: &mut Session, text: &str, parameters: &[&str]) -> Portal {
-    let prepared = Rc::new(session.prepare(text, &[]).unwrap());
+async fn portal(session: &mut Session, text: &str, parameters: &[&str]) -> Portal {
+    let prepared = Rc::new(session.prepare(text, &[]).await.unwrap());
     let values = parameters.iter().map(|text| (false, Some(text.as_bytes())));
     session.bind(&prepared, values).unwrap()
 }
@@ -56,12 +56,12 @@ fn a_portal_does_not_see_what_is_written_after_it_was_opened() {
         items(session).await;
         run(session, "begin").await;
         let text = "select id, price from item where id > $1 order by id";
-        let mut open = portal(session, text, &["1"]);
+        let mut open = portal(session, text, &["1"]).await;
         let first = take(session, &mut open, Some(2)).await;
         assert_eq!(first.unwrap(), more("2,20;3,30"));
         run(session, "insert into item values (6, 60)").await;
         run(session, "update item set price = 0 where id = 4").await;
-        let mut deleting = portal(session, "delete from item where id = $1", &["5"]);
+        let mut deleting = portal(session, "delete from item where id = $1", &["5"]).await;
         assert_eq!(take(session, &mut deleting, None).await.unwrap(), last(""));
         let second = take(session, &mut open, Some(1)).await;
         assert_eq!(second.unwrap(), more("4,40"));
@@ -70,7 +70,7 @@ fn a_portal_does_not_see_what_is_written_after_it_was_opened() {
             more("5,50")
         );
         assert_eq!(take(session, &mut open, Some(1)).await.unwrap(), last(""));
-        let mut now = portal(session, "select sum(price) from item", &[]);
+        let mut now = portal(session, "select sum(price) from item", &[]).await;
         assert_eq!(take(session, &mut now, None).await.unwrap(), last("120"));
     });
 }
@@ -80,13 +80,13 @@ fn a_statement_that_writes_has_happened_before_its_rows_are_taken() {
     Bed::new().within(async |session| {
         items(session).await;
         run(session, "begin").await;
-        let mut read = portal(session, "select count(*) over (), id from item", &[]);
+        let mut read = portal(session, "select count(*) over (), id from item", &[]).await;
         assert_eq!(
             take(session, &mut read, Some(1)).await.unwrap(),
             more("5,1")
         );
         let text = "insert into item select id + 10, 1 from item returning id";
-        let mut write = portal(session, text, &[]);
+        let mut write = portal(session, text, &[]).await;
         let first = take(session, &mut write, Some(2)).await;
         assert_eq!(first.unwrap(), more("11;12"));
         run(session, "delete from item where id > 10").await;
@@ -102,13 +102,13 @@ fn a_return_to_a_savepoint_ends_the_portals_from_after_it() {
     Bed::new().within(async |session| {
         items(session).await;
         run(session, "begin").await;
-        let mut before = portal(session, "select id from item order by id", &[]);
+        let mut before = portal(session, "select id from item order by id", &[]).await;
         assert_eq!(
             take(session, &mut before, Some(1)).await.unwrap(),
             more("1")
         );
         run(session, "savepoint s; delete from item where id < 4").await;
-        let mut after = portal(session, "select id from item order by id", &[]);
+        let mut after = portal(session, "select id from item order by id", &[]).await;
         assert_eq!(take(session, &mut after, Some(1)).await.unwrap(), more("4"));
         run(session, "rollback to s; insert into item values (6, 60)").await;
         let refused = take(session, &mut after, Some(1)).await.unwrap_err();
@@ -125,7 +125,7 @@ fn a_portal_does_not_outlive_its_transaction() {
         items(session).await;
         for (end, written) in [("commit", "6"), ("rollback", "7")] {
             run(session, "begin").await;
-            let mut open = portal(session, "select id from item order by id", &[]);
+            let mut open = portal(session, "select id from item order by id", &[]).await;
             assert_eq!(take(session, &mut open, Some(1)).await.unwrap(), more("1"));
             run(session, &format!("insert into item values ({written}, 0)")).await;
             run(session, end).await;

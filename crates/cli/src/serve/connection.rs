@@ -197,7 +197,7 @@ impl server::Session for Connection {
             },
         });
         let types = types.collect::<Result<Vec<_>>>()?;
-        let prepared = self.session.prepare(text, &types)?;
+        let prepared = self.session.prepare(text, &types).await?;
         Ok(Statement::new(Rc::new(prepared)))
     }
 

@@ -141,7 +141,7 @@ fn object<'a>(arguments: &[Value<'a>]) -> Result<Vec<(&'a str, Option<&'a str>)>
         let all = texts(0)?;
         let dimensions: Vec<u32> = take::<Array<'a>>(arguments, 0)?
             .dimensions()
-            .map(|dimension| dimension.length as u32)
+            .map(|dimension| dimension.length)
             .collect();
         match dimensions.as_slice() {
             [] | [_] | [_, 2] => {}

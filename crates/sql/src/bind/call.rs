@@ -153,16 +153,17 @@ impl Binder<'_> {
                 } else {
                     left
                 };
-                let equal = self.operator("=", Some(left.clone()), right, position)?;
-                let ty = left.ty;
-                let null = Expression::null(ty);
-                Expression::new(
-                    Kind::Case {
-                        branches: vec![(equal, null)],
-                        otherwise: Box::new(left),
-                    },
-                    ty,
-                )
+                self.shared(left, |binder, left| {
+                    let equal = binder.operator("=", Some(left.clone()), right, position)?;
+                    let ty = left.ty;
+                    let branches = vec![(equal, Expression::null(ty))];
+                    let otherwise = Box::new(left);
+                    let kind = Kind::Case {
+                        branches,
+                        otherwise,
+                    };
+                    Ok(Expression::new(kind, ty))
+                })?
             }
             ("row", _) => {
                 let mut values = Vec::with_capacity(items.len());

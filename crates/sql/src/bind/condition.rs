@@ -116,16 +116,15 @@ impl Binder<'_> {
         let operand = self.scalar(operand, scope, clause)?;
         let low = self.scalar(low, scope, clause)?;
         let high = self.scalar(high, scope, clause)?;
-        let low = self.operator(first, Some(operand.clone()), low, position)?;
-        let high = self.operator(second, Some(operand), high, position)?;
-        Ok(connect(
-            if negated {
-                &BinaryOperator::Or
-            } else {
-                &BinaryOperator::And
-            },
-            [low, high],
-        ))
+        self.shared(operand, |binder, operand| {
+            let low = binder.operator(first, Some(operand.clone()), low, position)?;
+            let high = binder.operator(second, Some(operand), high, position)?;
+            let op = match negated {
+                true => BinaryOperator::Or,
+                false => BinaryOperator::And,
+            };
+            Ok(connect(&op, [low, high]))
+        })
     }
 
     pub(super) fn like(
@@ -182,6 +181,22 @@ impl Binder<'_> {
         let operand = operand
             .map(|operand| self.typed(operand, scope, clause))
             .transpose()?;
+        let Some(operand) = operand else {
+            return self.branches(None, conditions, otherwise, scope, clause);
+        };
+        self.shared(operand, |binder, operand| {
+            binder.branches(Some(operand), conditions, otherwise, scope, clause)
+        })
+    }
+
+    fn branches(
+        &mut self,
+        operand: Option<Expression>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&Expr>,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
         let mut tests = Vec::with_capacity(conditions.len());
         let mut results = Vec::with_capacity(conditions.len() + 1);
         for when in conditions {

@@ -1,6 +1,7 @@
-//! Whole queries: WITH, set operations, VALUES, and what comes after them.
+//! Whole queries: WITH, two queries that a set operation combines, VALUES, and what comes after
+//! them.
 
-use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
+use sqlparser::ast::{self, SetExpr};
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{
@@ -10,15 +11,25 @@ use super::{
     scalar::place,
     scope::Scope,
     select::{applied, sorted},
+    sets::{name, types_of, unequal},
 };
 use crate::{
     expression::{ColumnId, Expression},
+    phase,
     relation::{Applied, Output, Relation, SetKind, SetOperation},
 };
 
 impl Binder<'_> {
     /// Binds a query; `scope` has the queries around it as its parent, and nothing of its own.
     pub(super) fn query(
+        &mut self,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        self.deeper(|binder| binder.query_within(query, scope))
+    }
+
+    fn query_within(
         &mut self,
         query: &ast::Query,
         scope: &Scope<'_>,
@@ -88,29 +99,7 @@ impl Binder<'_> {
             SetExpr::Select(select) => self.select(select, &Ordering(&[]), scope),
             SetExpr::Query(query) => self.query(query, scope),
             SetExpr::Values(values) => self.values(values, scope),
-            SetExpr::SetOperation {
-                op,
-                set_quantifier,
-                left,
-                right,
-            } => {
-                let ((left, left_outputs), (right, right_outputs)) =
-                    self.sides(left, right, scope)?;
-                let all = match set_quantifier {
-                    SetQuantifier::All => true,
-                    SetQuantifier::None | SetQuantifier::Distinct => false,
-                    _ => return Err(SqlError::unsupported("BY NAME")),
-                };
-                let kind = match op {
-                    SetOperator::Union => SetKind::Union,
-                    SetOperator::Intersect => SetKind::Intersect,
-                    SetOperator::Except => SetKind::Except,
-                    SetOperator::Minus => {
-                        return Err(SqlError::unsupported("MINUS").hint("Use EXCEPT."));
-                    }
-                };
-                self.set_operation(kind, all, (left, left_outputs), (right, right_outputs))
-            }
+            SetExpr::SetOperation { .. } => self.set_operations(body, scope),
             SetExpr::Table(table) => {
                 let mut name = Vec::new();
                 name.extend(table.schema_name.as_deref().map(ast::Ident::new));
@@ -125,7 +114,7 @@ impl Binder<'_> {
     }
 
     /// Both sides of a set operation; literals on one have the type of what is on the other.
-    fn sides(
+    pub(super) fn sides(
         &mut self,
         left: &SetExpr,
         right: &SetExpr,
@@ -133,17 +122,23 @@ impl Binder<'_> {
     ) -> Result<(Bound, Bound)> {
         if has_literals(left) && !has_literals(right) {
             let right = self.body(right, scope)?;
-            let left = self.side(left, &right, scope)?;
+            let left = self.side(left, types_of(&right.1), scope)?;
             return Ok((left, right));
         }
         let left = self.body(left, scope)?;
-        let right = self.side(right, &left, scope)?;
+        let right = self.side(right, types_of(&left.1), scope)?;
         Ok((left, right))
     }
 
-    fn side(&mut self, body: &SetExpr, other: &Bound, scope: &Scope<'_>) -> Result<Bound> {
+    /// A side of a set operation, whose literals have these types.
+    pub(super) fn side(
+        &mut self,
+        body: &SetExpr,
+        types: Vec<Type>,
+        scope: &Scope<'_>,
+    ) -> Result<Bound> {
         if let SetExpr::Select(_) = body {
-            self.wanted = other.1.iter().map(|output| output.ty).collect();
+            self.wanted = types;
         }
         self.body(body, scope)
     }
@@ -157,6 +152,7 @@ impl Binder<'_> {
         let mut rows: Vec<Vec<Expression>> = Vec::with_capacity(values.rows.len());
         let mut clause = Clause::plain("VALUES");
         for row in &values.rows {
+            phase::pause();
             let row = row
                 .content
                 .iter()
@@ -204,14 +200,8 @@ impl Binder<'_> {
         (left, left_outputs): (Relation, Vec<Output>),
         (right, right_outputs): (Relation, Vec<Output>),
     ) -> Result<(Relation, Vec<Output>)> {
-        let name = match kind {
-            SetKind::Union => "UNION",
-            SetKind::Intersect => "INTERSECT",
-            SetKind::Except => "EXCEPT",
-        };
         if left_outputs.len() != right_outputs.len() {
-            let message = format!("each {name} query must have the same number of columns");
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            return Err(unequal(kind));
         }
         let mut left_columns = Vec::new();
         let mut right_columns = Vec::new();
@@ -219,7 +209,7 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(left_outputs.len());
         for (left, right) in left_outputs.iter().zip(&right_outputs) {
             let mut both = vec![output_value(left), output_value(right)];
-            let ty = self.unify(&mut both, name, None)?;
+            let ty = self.unify(&mut both, name(kind), None)?;
             let modifier = if left.modifier == right.modifier && left.ty == right.ty {
                 left.modifier
             } else {

@@ -14,6 +14,9 @@ use crate::{
     owned::OwnedValue,
 };
 
+/// Items of a row, as in PostgreSQL.
+pub(super) const ROW_ITEMS_MAX: usize = 1664;
+
 /// `boolean`
 pub(super) const BOOL: Type = Type::Scalar(Scalar::Bool);
 /// `integer`
@@ -22,8 +25,8 @@ pub(super) const INT4: Type = Type::Scalar(Scalar::Int4);
 pub(super) const TEXT: Type = Type::Scalar(Scalar::Text);
 
 impl Binder<'_> {
-    /// Binds an expression; literals whose type nothing tells stay [`Type::Unknown`].
-    pub(super) fn scalar(
+    /// Binds an expression, of which `scalar` has seen that it is not too deep.
+    pub(super) fn operation(
         &mut self,
         expr: &Expr,
         scope: &Scope<'_>,
@@ -254,6 +257,9 @@ impl Binder<'_> {
             );
             return Err(self.error_at(expr, SqlError::new(SqlState::DATATYPE_MISMATCH, message)));
         }
+        if bound.ty == BOOL {
+            return Ok(bound);
+        }
         self.coerce(bound, BOOL, TypeModifier::NONE, self.position(expr))
     }
 
@@ -265,6 +271,9 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
+        if let Some(found) = self.take_found(expr) {
+            return Ok(found);
+        }
         match (expr, ty) {
             (Expr::Nested(inner), _) => self.scalar_for(inner, ty, scope, clause),
             (Expr::Array(array), Type::Array(_)) if array.elem.is_empty() => {
@@ -453,6 +462,10 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
+        if items.len() > ROW_ITEMS_MAX {
+            let message = format!("ROW expressions can have at most {ROW_ITEMS_MAX} entries");
+            return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
+        }
         let items = items
             .iter()
             .map(|item| self.typed(item, scope, clause))
@@ -533,14 +546,15 @@ pub(super) fn place(error: SqlError, position: Option<u32>) -> SqlError {
 /// The conjunction or disjunction, flat.
 pub(super) fn connect(op: &BinaryOperator, parts: [Expression; 2]) -> Expression {
     let is_and = *op == BinaryOperator::And;
-    let mut items = Vec::with_capacity(2);
-    for part in parts {
-        match part.kind {
-            Kind::And(inner) if is_and => items.extend(inner),
-            Kind::Or(inner) if !is_and => items.extend(inner),
-            _ => items.push(part),
-        }
-    }
+    let flat = |part: Expression| match part.kind {
+        Kind::And(inner) if is_and => inner,
+        Kind::Or(inner) if !is_and => inner,
+        kind => vec![Expression { kind, ..part }],
+    };
+    // The left side keeps its memory: a long chain is put together link by link.
+    let [left, right] = parts;
+    let mut items = flat(left);
+    items.extend(flat(right));
     Expression::new(
         if is_and {
             Kind::And(items)

@@ -167,7 +167,7 @@ impl Binder<'_> {
                 ));
             }
         };
-        let Statement::Query(query) = statement else {
+        let Statement::Query(query) = &*statement else {
             return Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
                 "a view is not a query",
@@ -180,7 +180,7 @@ impl Binder<'_> {
         let dependencies = std::mem::replace(&mut self.view_dependencies, dependencies);
         self.depth += 1;
         let bound = self.under(&view.search_path, |binder| {
-            binder.query(&query, &Scope::default())
+            binder.deeper(|binder| binder.query(query, &Scope::default()))
         });
         self.depth -= 1;
         self.view_dependencies = dependencies;

@@ -8,7 +8,7 @@ use types::{Result, SqlError, SqlState, Type};
 use super::{
     Binder,
     clause::Clause,
-    scalar::{BOOL, Quantifier, connect, operator_name, place},
+    scalar::{BOOL, Quantifier, ROW_ITEMS_MAX, connect, operator_name, place},
     scope::Scope,
 };
 use crate::{
@@ -228,10 +228,12 @@ impl Binder<'_> {
             let found = self.quantified_array(left, "=", array, false, position)?;
             return Ok(if negated { not(found) } else { found });
         }
-        let equal = items
-            .into_iter()
-            .map(|item| self.operator("=", Some(left.clone()), item, position));
-        let found = any(equal.collect::<Result<_>>()?);
+        let found = self.shared(left, |binder, left| {
+            let equal = items
+                .into_iter()
+                .map(|item| binder.operator("=", Some(left.clone()), item, position));
+            Ok(any(equal.collect::<Result<_>>()?))
+        })?;
         Ok(if negated { not(found) } else { found })
     }
 
@@ -245,8 +247,12 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Option<Expression>> {
+        let (left_items, right_items) = (row_items(left), row_items(right));
+        if left_items.is_none() && right_items.is_none() {
+            return Ok(None);
+        }
         let position = self.operator_position(left, right);
-        let (left, right) = match (row_items(left), row_items(right)) {
+        let (left, right) = match (left_items, right_items) {
             (Some(left), Some(right)) => (left, right),
             (Some(_), None) if let Expr::Subquery(query) = right => {
                 return self
@@ -255,6 +261,10 @@ impl Binder<'_> {
             }
             _ => return Ok(None),
         };
+        if left.len() > ROW_ITEMS_MAX {
+            let message = format!("ROW expressions can have at most {ROW_ITEMS_MAX} entries");
+            return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
+        }
         if left.len() != right.len() {
             let message = "unequal number of entries in row expressions";
             return Err(place(

@@ -96,6 +96,9 @@ impl Writer<'_> {
                 let operator = operator.0.name;
                 format!("({} {operator} {word} ({}))", show(left), show(array))
             }
+            // A chain that is too long to be shown.
+            Kind::Previous => "...".to_owned(),
+            Kind::Steps(steps) => steps.last().map_or_else(String::new, show),
             Kind::Array(items) => format!("ARRAY[{}]", self.list(items, depth)),
             Kind::Row { items, .. } => format!("ROW({})", self.list(items, depth)),
             Kind::Field { record, position } => format!("({}).f{}", show(record), position + 1),

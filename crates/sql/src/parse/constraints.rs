@@ -2,13 +2,12 @@
 
 use sqlparser::{
     ast::ObjectName,
-    dialect::PostgreSqlDialect,
     parser::{Parser, ParserError},
     tokenizer::Token,
 };
 use types::Result;
 
-use super::{Source, refused, unexpected};
+use super::{Source, dialect::Postgres, refused, unexpected};
 
 /// When constraints are to be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +32,8 @@ impl SetConstraints {
             return Ok(None);
         }
         let tokens = source.tokens()[2..].to_vec();
-        let mut parser = Parser::new(&PostgreSqlDialect {}).with_tokens_with_locations(tokens);
+        let dialect = Postgres::new(tokens.len());
+        let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
         match read(&mut parser) {
             Ok(set) if parser.peek_token_ref().token == Token::EOF => Ok(Some(set)),
             Ok(_) => Err(unexpected(source.whole(), parser.peek_token_ref())),

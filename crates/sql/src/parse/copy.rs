@@ -4,14 +4,13 @@
 
 use sqlparser::{
     ast::{Ident, ObjectName, Statement},
-    dialect::PostgreSqlDialect,
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::Token,
 };
 use types::{Result, SqlError, SqlState};
 
-use super::{DEPTH_MAX, Source, refused, unexpected};
+use super::{DEPTH_MAX, Source, depth, dialect::Postgres, refused, unexpected};
 
 /// A COPY as it was written.
 pub(crate) struct Copy {
@@ -63,7 +62,9 @@ pub(crate) enum Argument {
 /// # Errors
 /// 42601; 0A000 for WHERE.
 pub(crate) fn parse(source: &Source<'_>) -> Result<Copy> {
-    let mut parser = Parser::new(&PostgreSqlDialect {})
+    depth::check(source.tokens())?;
+    let dialect = Postgres::new(source.tokens().len());
+    let mut parser = Parser::new(&dialect)
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(source.tokens().to_vec());
     let mut syntax = Syntax {

@@ -2,14 +2,13 @@
 
 use sqlparser::{
     ast::{Ident, ObjectName, Statement, VacuumStatement},
-    dialect::PostgreSqlDialect,
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::Token,
 };
 use types::{Result, SqlError, SqlState};
 
-use super::{Source, refused, unexpected};
+use super::{Source, dialect::Postgres, refused, unexpected};
 
 /// VACUUM, or ANALYZE, or both.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -56,8 +55,8 @@ pub(crate) fn stand_in() -> Statement {
 /// # Errors
 /// 42601.
 pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
-    let mut parser =
-        Parser::new(&PostgreSqlDialect {}).with_tokens_with_locations(source.tokens().to_vec());
+    let dialect = Postgres::new(source.tokens().len());
+    let mut parser = Parser::new(&dialect).with_tokens_with_locations(source.tokens().to_vec());
     let mut found = Maintenance::default();
     let parsed = statement(&mut parser, &mut found);
     match parsed {

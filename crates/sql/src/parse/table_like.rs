@@ -7,14 +7,15 @@ use std::ops::Range;
 
 use sqlparser::{
     ast::{ObjectName, Statement},
-    dialect::PostgreSqlDialect,
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Token, TokenWithSpan},
 };
 use types::Result;
 
-use super::{DEPTH_MAX, Source, definition::Definition, not_parsed, parse_tokens};
+use super::{
+    DEPTH_MAX, Source, definition::Definition, dialect::Postgres, not_parsed, parse_tokens,
+};
 
 /// A relation whose columns a new table has too.
 #[derive(Debug, Clone)]
@@ -119,9 +120,9 @@ impl Source<'_> {
             };
             tokens.drain(range);
         }
-        match parse_tokens(self.text, tokens)? {
+        match &*parse_tokens(self.text, tokens)? {
             Statement::CreateTable(create) => Ok(Some(Definition::CreateTableLike {
-                create: Box::new(create),
+                create: Box::new(create.clone()),
                 likes,
             })),
             _ => Err(self.not_expected()),
@@ -129,7 +130,8 @@ impl Source<'_> {
     }
 
     fn like(&self, tokens: &[TokenWithSpan], before: usize) -> Result<TableLike> {
-        let mut parser = Parser::new(&PostgreSqlDialect {})
+        let dialect = Postgres::new(tokens.len());
+        let mut parser = Parser::new(&dialect)
             .with_recursion_limit(DEPTH_MAX)
             .with_tokens_with_locations(tokens.to_vec());
         let read = TableLike::parse(&mut parser, before);

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    estimate::{Estimator, Side},
+    estimate::{Asked, Estimator, Side},
     join::is_key,
 };
 use crate::{
@@ -64,6 +64,10 @@ pub(super) struct Way {
 impl Estimator {
     /// What a relation costs.
     pub(super) fn cost(&self, relation: &Relation) -> f64 {
+        self.remembered(relation, Asked::Cost, || self.cost_anew(relation))
+    }
+
+    fn cost_anew(&self, relation: &Relation) -> f64 {
         let handed = |input: &Relation| self.cost(input) + self.rows(input) * HANDED;
         match relation {
             Relation::Rows { .. }

@@ -24,6 +24,7 @@ use std::{
 
 use crate::{
     expression::{ColumnId, Expression, Kind},
+    phase,
     relation::{Relation, SetKind, SharedBody, SharedId},
 };
 
@@ -38,12 +39,50 @@ const LIMITED: f64 = 0.1;
 /// Elements of an array that is not written out.
 pub(super) const ELEMENTS: f64 = 10.0;
 
+/// A question about a relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Asked {
+    Rows,
+    Cost,
+}
+
+/// Answers about relations, by where these are.
+type Answers = RefCell<HashMap<(*const Relation, Asked), f64>>;
+
 /// Rows of shared relations, by their numbers.
 type SharedRows = RefCell<HashMap<SharedId, f64>>;
 
 impl Estimator {
     /// Rows of a relation, at least one.
     pub(super) fn rows(&self, relation: &Relation) -> f64 {
+        self.remembered(relation, Asked::Rows, || self.rows_anew(relation))
+    }
+
+    /// What is asked of a relation, computed once while something around it is computed: else the
+    /// joins around a relation would each ask twice about it.
+    pub(super) fn remembered(
+        &self,
+        relation: &Relation,
+        asked: Asked,
+        compute: impl FnOnce() -> f64,
+    ) -> f64 {
+        phase::pause();
+        let key = (std::ptr::from_ref(relation), asked);
+        if let Some(known) = self.answers.borrow().get(&key) {
+            return *known;
+        }
+        self.asked.set(self.asked.get() + 1);
+        let found = compute();
+        self.asked.set(self.asked.get() - 1);
+        // Relations stay where they are only until the outermost question is answered.
+        match self.asked.get() {
+            0 => self.answers.borrow_mut().clear(),
+            _ => drop(self.answers.borrow_mut().insert(key, found)),
+        }
+        found
+    }
+
+    fn rows_anew(&self, relation: &Relation) -> f64 {
         let rows = match relation {
             Relation::Rows { rows, .. } => rows.len() as f64,
             Relation::Scan(scan) => self.table_rows(&scan.table),

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     catalog::Table,
     expression::{ColumnId, Expression, Kind},
+    phase,
     program::{Layout, Outer, Program, compile},
     relation::{self, Relation, SharedId},
 };
@@ -166,6 +167,7 @@ impl Lowering {
         relation: Relation,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
+        phase::pause();
         let estimate = self.estimate(&relation);
         let node = self.operator(relation, needed)?;
         Ok(self.explained(node, estimate))

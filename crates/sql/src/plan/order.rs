@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
+    phase,
     program::comparison,
     relation::{Join, JoinKind, Relation},
 };
@@ -364,6 +365,7 @@ impl<'b> Order<'b> {
 
     /// Two sets joined: `None` if they cannot be; a product only if that is allowed.
     fn join(&self, left: Set, right: Set, products: bool) -> Option<Joined<'b>> {
+        phase::pause();
         if self.dependent(left).is_some() {
             return None;
         }

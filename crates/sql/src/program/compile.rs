@@ -9,6 +9,7 @@ use super::{Instruction, Label, Operand, Program, RowField};
 use crate::{
     expression::{ColumnId, Expression, Function, Kind},
     owned::OwnedValue,
+    phase,
 };
 
 /// Where columns lie in the rows that a program is given.
@@ -107,6 +108,8 @@ pub(crate) fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -
         outer,
         code: Vec::new(),
         registers: 0,
+        registers_max: 0,
+        previous: None,
         constants: Vec::new(),
         types: Vec::new(),
         rows: Vec::new(),
@@ -115,7 +118,7 @@ pub(crate) fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -
     Ok(Program {
         code: compiler.code,
         result,
-        registers: compiler.registers,
+        registers: compiler.registers_max,
         constants: compiler.constants,
         types: compiler.types,
         rows: compiler.rows,
@@ -127,7 +130,12 @@ struct Compiler<'l> {
     layout: &'l Layout,
     outer: &'l Outer,
     code: Vec<Instruction>,
-    registers: u16,
+    /// Registers that hold something at this place of the code.
+    registers: u32,
+    /// The most of them.
+    registers_max: u32,
+    /// Where the step before has left its value.
+    previous: Option<Operand>,
     constants: Vec<OwnedValue>,
     types: Vec<Vec<Type>>,
     rows: Vec<Vec<RowField>>,
@@ -140,6 +148,10 @@ impl Compiler<'_> {
             Kind::Constant(value) => self.constant((**value).clone()),
             Kind::Parameter(number) => Ok(Operand::Parameter(narrow(*number as usize)?)),
             Kind::Column(id) => self.column(*id),
+            Kind::Previous => self.previous.ok_or_else(|| {
+                let message = "a step without one before it";
+                SqlError::new(SqlState::INTERNAL_ERROR, message)
+            }),
             _ => {
                 let to = self.register(1)?;
                 self.compute_into(expression, to)?;
@@ -166,10 +178,10 @@ impl Compiler<'_> {
         Ok(Operand::Constant(narrow(self.constants.len() - 1)?))
     }
 
-    fn register(&mut self, count: usize) -> Result<u16> {
+    fn register(&mut self, count: usize) -> Result<u32> {
         let first = self.registers;
-        let next = usize::from(first) + count;
-        self.registers = narrow(next)?;
+        self.registers = narrow(first as usize + count)?;
+        self.registers_max = self.registers_max.max(self.registers);
         Ok(first)
     }
 
@@ -177,7 +189,7 @@ impl Compiler<'_> {
     fn registers<'e>(
         &mut self,
         expressions: impl ExactSizeIterator<Item = &'e Expression>,
-    ) -> Result<(u16, u16)> {
+    ) -> Result<(u32, u32)> {
         let count = expressions.len();
         let first = self.register(count)?;
         for (at, expression) in (first..).zip(expressions) {
@@ -210,9 +222,19 @@ impl Compiler<'_> {
         self.code.len() - 1
     }
 
-    fn compute_into(&mut self, expression: &Expression, to: u16) -> Result<()> {
+    /// Computes an expression into a register; what it needs besides is free again afterwards.
+    fn compute_into(&mut self, expression: &Expression, to: u32) -> Result<()> {
+        phase::pause();
+        let registers = self.registers;
+        self.emit_into(expression, to)?;
+        self.registers = registers;
+        Ok(())
+    }
+
+    fn emit_into(&mut self, expression: &Expression, to: u32) -> Result<()> {
         match &expression.kind {
-            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) => {
+            Kind::Steps(steps) => self.steps(steps, to)?,
+            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) | Kind::Previous => {
                 let from = self.operand(expression)?;
                 self.emit(Instruction::Load { from, to });
             }
@@ -297,6 +319,7 @@ impl Compiler<'_> {
             Kind::Extreme { greatest, items } => {
                 let null = self.constant(OwnedValue::new(Value::Null))?;
                 self.emit(Instruction::Load { from: null, to });
+                let registers = self.registers;
                 for item in items {
                     let operand = self.operand(item)?;
                     self.emit(Instruction::Extreme {
@@ -304,6 +327,7 @@ impl Compiler<'_> {
                         operand,
                         to,
                     });
+                    self.registers = registers;
                 }
             }
             Kind::Quantified {
@@ -373,7 +397,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn call(&mut self, function: Function, arguments: &[Expression], to: u16) -> Result<()> {
+    fn call(&mut self, function: Function, arguments: &[Expression], to: u32) -> Result<()> {
         let body = scalar(function)?;
         if let ([left, right], true, false) = (arguments, function.0.strict, function.0.typed) {
             let kind = function
@@ -422,13 +446,15 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn connected(&mut self, parts: &[Expression], all: bool, to: u16) -> Result<()> {
+    fn connected(&mut self, parts: &[Expression], all: bool, to: u32) -> Result<()> {
         let neutral = self.constant(OwnedValue::new(Value::Bool(all)))?;
         // Parts may use the register's neighbours, never itself.
         self.emit(Instruction::Load { from: neutral, to });
         let mut jumps = Vec::with_capacity(parts.len());
+        let registers = self.registers;
         for part in parts {
             let part = self.operand(part)?;
+            self.registers = registers;
             let target = Label::MAX;
             jumps.push(self.emit(if all {
                 Instruction::AndThen { part, to, target }
@@ -440,15 +466,31 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Each step is computed into one of two registers in turn, and reads the other.
+    fn steps(&mut self, steps: &[Expression], to: u32) -> Result<()> {
+        let outer = self.previous;
+        let first = self.register(2)?;
+        let targets = [first, first + 1].into_iter().cycle();
+        for (at, (step, target)) in steps.iter().zip(targets).enumerate() {
+            let target = if at + 1 == steps.len() { to } else { target };
+            self.compute_into(step, target)?;
+            self.previous = Some(Operand::Register(target));
+        }
+        self.previous = outer;
+        Ok(())
+    }
+
     fn case(
         &mut self,
         branches: &[(Expression, Expression)],
         otherwise: &Expression,
-        to: u16,
+        to: u32,
     ) -> Result<()> {
         let mut ends = Vec::with_capacity(branches.len());
+        let registers = self.registers;
         for (condition, result) in branches {
             let condition = self.operand(condition)?;
+            self.registers = registers;
             let skip = self.emit(Instruction::JumpUnlessTrue {
                 condition,
                 target: Label::MAX,
@@ -462,7 +504,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn coalesce(&mut self, items: &[Expression], to: u16) -> Result<()> {
+    fn coalesce(&mut self, items: &[Expression], to: u32) -> Result<()> {
         let mut ends = Vec::with_capacity(items.len());
         for item in items {
             self.compute_into(item, to)?;
@@ -479,7 +521,7 @@ impl Compiler<'_> {
         &mut self,
         array: &Expression,
         bounds: &[(Option<Expression>, Option<Expression>)],
-        to: u16,
+        to: u32,
     ) -> Result<()> {
         let array = self.operand(array)?;
         let null = self.constant(OwnedValue::new(Value::Null))?;
@@ -542,8 +584,8 @@ fn scalar(function: Function) -> Result<functions::ScalarFunction> {
     }
 }
 
-fn narrow(number: usize) -> Result<u16> {
-    u16::try_from(number).map_err(|_| {
+fn narrow(number: usize) -> Result<u32> {
+    u32::try_from(number).map_err(|_| {
         SqlError::new(
             SqlState::STATEMENT_TOO_COMPLEX,
             "an expression is too large",

@@ -106,18 +106,18 @@ impl Program {
     #[inline(always)]
     fn read<'a>(&'a self, operand: Operand, machine: &Machine<'a>, row: &[Value<'a>]) -> Value<'a> {
         match operand {
-            Operand::Register(at) => machine.registers[usize::from(at)],
-            Operand::Column(at) => row[usize::from(at)],
-            Operand::Parameter(at) => machine.parameters[usize::from(at)],
-            Operand::Constant(at) => self.constants[usize::from(at)].value(),
+            Operand::Register(at) => machine.registers[at as usize],
+            Operand::Column(at) => row[at as usize],
+            Operand::Parameter(at) => machine.parameters[at as usize],
+            Operand::Constant(at) => self.constants[at as usize].value(),
         }
     }
 
     fn step_through<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<()> {
-        if machine.registers.len() < usize::from(self.registers) {
+        if machine.registers.len() < self.registers as usize {
             machine
                 .registers
-                .resize(usize::from(self.registers), Value::Null);
+                .resize(self.registers as usize, Value::Null);
         }
         let mut at = 0;
         while let Some(&instruction) = self.code.get(at) {
@@ -132,14 +132,14 @@ impl Program {
                     types,
                     to,
                 } => {
-                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    let range = first as usize..first as usize + count as usize;
                     let arguments = &machine.registers[range];
                     let value = if strict && arguments.iter().any(Value::is_null) {
                         Value::Null
                     } else {
                         let mut context = machine.context;
                         if let Some(types) = types {
-                            context.argument_types = &self.types[usize::from(types)];
+                            context.argument_types = &self.types[types as usize];
                         }
                         function(&context, arguments)?
                     };
@@ -285,7 +285,7 @@ impl Program {
                     operand,
                     to,
                 } => {
-                    let best = machine.registers[usize::from(to)];
+                    let best = machine.registers[to as usize];
                     let value = self.read(operand, machine, row);
                     let better = match (best.is_null(), value.is_null()) {
                         (_, true) => false,
@@ -321,7 +321,7 @@ impl Program {
                     count,
                     to,
                 } => {
-                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    let range = first as usize..first as usize + count as usize;
                     let items = &machine.registers[range];
                     (
                         to,
@@ -334,8 +334,8 @@ impl Program {
                     count,
                     to,
                 } => {
-                    let range = usize::from(first)..usize::from(first) + usize::from(count);
-                    let fields = self.rows[usize::from(row)].iter().map(|field| Field {
+                    let range = first as usize..first as usize + count as usize;
+                    let fields = self.rows[row as usize].iter().map(|field| Field {
                         name: &*field.name,
                         ty: field.ty,
                     });
@@ -353,7 +353,7 @@ impl Program {
                 } => {
                     let record = self.read(record, machine, row);
                     let value = match record {
-                        Value::Record(record) => record.values.get(usize::from(position)).copied(),
+                        Value::Record(record) => record.values.get(position as usize).copied(),
                         _ => None,
                     };
                     (to, value.unwrap_or(Value::Null))
@@ -365,7 +365,7 @@ impl Program {
                     to,
                 } => {
                     let array = self.read(array, machine, row);
-                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    let range = first as usize..first as usize + count as usize;
                     (to, element(array, &machine.registers[range])?)
                 }
                 Instruction::Slice {
@@ -376,11 +376,11 @@ impl Program {
                     to,
                 } => {
                     let array = self.read(array, machine, row);
-                    let range = usize::from(first)..usize::from(first) + usize::from(count);
+                    let range = first as usize..first as usize + count as usize;
                     (to, slice(machine, array, range, absent)?)
                 }
             };
-            machine.registers[usize::from(to)] = value;
+            machine.registers[to as usize] = value;
         }
         Ok(())
     }

@@ -6,7 +6,10 @@ use super::{
     Applied, ChangeKind, FrameBound, MergeKind, Relation, Scan, Shared, SharedBody, SortKey,
     Subquery, SubqueryKind, WindowCall,
 };
-use crate::expression::{ColumnId, Expression, Kind};
+use crate::{
+    expression::{ColumnId, Expression, Kind},
+    phase,
+};
 
 impl Relation {
     /// Calls `visit` with each expression of this relation and of all within it.
@@ -301,6 +304,7 @@ impl Relation {
 
     /// Calls `visit` with this relation and all within it, outermost first.
     pub(crate) fn walk(&mut self, visit: &mut impl FnMut(&mut Relation)) {
+        phase::pause();
         visit(self);
         self.for_each_input_mut(&mut |input| input.walk(visit));
     }

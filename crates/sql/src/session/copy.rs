@@ -20,9 +20,10 @@ use crate::{
     copy::{Column, Decoder, Encoder, Format, Options},
     execute::{KeyChanges, Opened, Run, SharedRows},
     parse::{
-        self, Source,
+        self, Source, Tree,
         copy::{Copied, Copy, Target},
     },
+    phase,
     rows::Rows,
 };
 
@@ -59,7 +60,11 @@ impl From<Format> for CopyForm {
 
 impl Session {
     pub(super) async fn copy(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
-        let copy = parse::copy::parse(source)?;
+        let copy = phase::run(|| {
+            let copy = parse::copy::parse(source)?;
+            Ok(Tree::new(copy, source.tokens().len()))
+        })
+        .await?;
         match copy.target {
             Target::Client => {}
             Target::File => {
@@ -92,15 +97,19 @@ impl Session {
         let (planned, copied) = loop {
             self.begin()?;
             let catalog = self.changes.catalog();
-            let mut parameters = Parameters::default();
-            let (bound, copied) = Binder::bind_copy_from(
-                &self.surroundings(&catalog),
-                source.whole(),
-                name,
-                columns,
-                &mut parameters,
-            )?;
-            let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
+            let (planned, copied) = phase::run(|| {
+                let mut parameters = Parameters::default();
+                let (bound, copied) = Binder::bind_copy_from(
+                    &self.surroundings(&catalog),
+                    source.whole(),
+                    name,
+                    columns,
+                    &mut parameters,
+                )?;
+                let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
+                Ok((planned, copied))
+            })
+            .await?;
             if self.lock(&planned).await? {
                 break (planned, copied);
             }
@@ -152,7 +161,7 @@ impl Session {
     ) -> Result<()> {
         loop {
             self.begin()?;
-            let (planned, table) = self.planned_copy_to(source, copy)?;
+            let (planned, table) = phase::run(|| self.planned_copy_to(source, copy)).await?;
             if !self.lock(&planned).await? {
                 continue;
             }
@@ -207,7 +216,8 @@ impl Session {
                     return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one query"));
                 };
                 let mut none = Parameters::default();
-                let planned = self.bound(query, &query.parse()?, &mut none, &catalog)?;
+                let statement = query.parse()?;
+                let planned = self.bound(query, &statement, &mut none, &catalog)?;
                 Ok((planned, Some(copied.table)))
             }
         }

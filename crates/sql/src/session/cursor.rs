@@ -174,7 +174,7 @@ impl Session {
         if !query.may_have_plan() {
             return Err(query.not_expected());
         }
-        let prepared = self.prepare_source(query, None)?;
+        let prepared = self.prepare_source(query, None).await?;
         if !prepared.is_query() {
             return Err(query.not_expected());
         }

@@ -14,7 +14,7 @@ use crate::{
     execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows},
     explain::{Names, Told, describe, json, lines},
     parse::Source,
-    plan,
+    phase, plan,
     rows::Rows,
 };
 
@@ -44,14 +44,19 @@ impl Session {
         let (planned, names, catalog) = loop {
             self.begin()?;
             let catalog = self.changes.catalog();
-            let mut parameters = Parameters::default();
-            let surroundings = self.surroundings(&catalog);
-            let bound = Binder::bind(&surroundings, source.whole(), statement, &mut parameters)?;
-            let names = Names::of(&bound.relation);
-            let tables = plan::tables(&bound.relation);
-            let locks_rows = plan::locks_rows(&bound.relation);
-            let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
-            let planned = plan::plan_to_explain(bound.relation, &columns)?;
+            let (planned, names, tables, locks_rows) = phase::run(|| {
+                let mut parameters = Parameters::default();
+                let surroundings = self.surroundings(&catalog);
+                let text = source.whole();
+                let bound = Binder::bind(&surroundings, text, statement, &mut parameters)?;
+                let names = Names::of(&bound.relation);
+                let tables = plan::tables(&bound.relation);
+                let locks_rows = plan::locks_rows(&bound.relation);
+                let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
+                let planned = plan::plan_to_explain(bound.relation, &columns)?;
+                Ok((planned, names, tables, locks_rows))
+            })
+            .await?;
             if self.lock_used(&tables, locks_rows, &catalog).await? {
                 break (planned, names, catalog);
             }
@@ -76,11 +81,14 @@ impl Session {
             planning: summary.then_some(planning),
             execution: execution.filter(|_| summary),
         };
-        let described = describe(&planned.plan, &names, &*catalog);
-        let texts = match options.json {
-            true => vec![json(&described, &told)],
-            false => lines(&described, &told),
-        };
+        let texts = phase::run(|| {
+            let described = describe(&planned.plan, &names, &*catalog);
+            Ok(match options.json {
+                true => vec![json(&described, &told)],
+                false => lines(&described, &told),
+            })
+        })
+        .await?;
         let fields = query_plan(options.json);
         sink.fields(&fields)?;
         for text in &texts {

@@ -186,7 +186,7 @@ impl Session {
     /// The first row of a query, in the present.
     async fn first_row(&self, text: &str) -> Result<Rows> {
         let planned = loop {
-            let planned = self.internal(text, Vec::new())?;
+            let planned = self.internal(text, Vec::new()).await?;
             if self.lock(&planned).await? {
                 break planned;
             }

@@ -11,6 +11,7 @@ use crate::{
     data_type,
     execute::{KeyChanges, SharedRows},
     parse::Source,
+    phase,
     program::{Layout, Outer, compile},
     rows::Rows,
 };
@@ -113,7 +114,7 @@ impl Session {
     }
 
     /// PREPARE.
-    pub(super) fn prepare_named(
+    pub(super) async fn prepare_named(
         &mut self,
         name: &str,
         types: &[ast::DataType],
@@ -128,7 +129,7 @@ impl Session {
         if !source.may_have_plan() {
             return Err(source.not_expected());
         }
-        let prepared = self.prepare_source(source, Some(&types))?;
+        let prepared = self.prepare_source(source, Some(&types)).await?;
         if self.prepared(name).is_some() {
             return Err(SqlError::new(
                 SqlState::DUPLICATE_PREPARED_STATEMENT,
@@ -148,7 +149,7 @@ impl Session {
     ) -> Result<()> {
         let prepared = self.prepared(name).cloned().ok_or_else(|| missing(name))?;
         self.begin()?;
-        let parameters = self.arguments(name, &prepared, arguments, source)?;
+        let parameters = phase::run(|| self.arguments(name, &prepared, arguments, source)).await?;
         if let Some(fields) = prepared.fields() {
             sink.fields(fields)?;
         }

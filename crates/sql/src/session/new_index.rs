@@ -13,7 +13,7 @@ use crate::{
         Catalog, IndexColumn, IndexKey, NameClass, NewIndex, Relation, Table,
         create_index_concurrently,
     },
-    name, parse,
+    name, phase,
     rows::Rows,
 };
 
@@ -25,7 +25,7 @@ impl Session {
     pub(super) async fn create_index(&self, create: &CreateIndex) -> Result<()> {
         let catalog = self.changes.catalog();
         let table = self.indexed_table(&catalog, create)?;
-        let Some(new) = self.new_index(&catalog, &table, create)? else {
+        let Some(new) = phase::run(|| self.new_index(&catalog, &table, create)).await? else {
             return Ok(());
         };
         if new.is_computed()
@@ -54,7 +54,7 @@ impl Session {
         self.begin()?;
         let catalog = self.changes.catalog();
         let table = self.indexed_table(&catalog, create)?;
-        let new = self.new_index(&catalog, &table, create)?;
+        let new = phase::run(|| self.new_index(&catalog, &table, create)).await?;
         if new.as_ref().is_some_and(NewIndex::is_computed) {
             self.compute_all(&table, create).await?;
         }
@@ -165,10 +165,13 @@ impl Session {
         let is_plain =
             |column: &ast::IndexColumn| matches!(column.column.expr, ast::Expr::Identifier(_));
         let computed = create.columns.iter().filter(|column| !is_plain(column));
-        let counted: Vec<String> = computed
-            .map(|column| format!("count({})", column.column.expr))
-            .collect();
-        if counted.is_empty() && create.predicate.is_none() {
+        let (counted, predicate) = phase::run(|| {
+            let counted = computed.map(|column| format!("count({})", column.column.expr));
+            let counted: Vec<String> = counted.collect();
+            Ok((counted, create.predicate.as_ref().map(ast::Expr::to_string)))
+        })
+        .await?;
+        if counted.is_empty() && predicate.is_none() {
             return Ok(());
         }
         let catalog = self.changes.catalog();
@@ -181,18 +184,13 @@ impl Session {
             quoted(catalog.schema_name(table.schema)),
             quoted(&table.name)
         );
-        if let Some(predicate) = &create.predicate {
+        if let Some(predicate) = predicate {
             text.push_str(&format!(" where {predicate}"));
         }
-        for source in parse::split(&text)? {
-            let statement = source.parse()?;
-            let mut parameters = Parameters::default();
-            let planned = self.bound(&source, &statement, &mut parameters, &catalog)?;
-            let mut none = Rows::new(0);
-            none.push([]);
-            self.run(&Rc::new(planned), &none, &mut Nowhere).await?;
-        }
-        Ok(())
+        let planned = self.internal(&text, Vec::new()).await?;
+        let mut none = Rows::new(0);
+        none.push([]);
+        self.run(&Rc::new(planned), &none, &mut Nowhere).await
     }
 
     pub(super) fn not_in_block(&self, what: &str) -> Result<()> {

@@ -14,6 +14,7 @@ use crate::{
     catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId},
     collation, data_type, name,
     parse::table_like::TableLike,
+    phase,
 };
 
 impl Session {
@@ -44,16 +45,23 @@ impl Session {
             }
             if let Some(column) = create.columns.get(written) {
                 let at = new.columns.len();
-                self.column(&catalog, column, &mut new)?;
-                sequences.extend(self.sequence_of(&new.name, at, &new.columns[at], column)?);
+                let sequence = phase::run(|| {
+                    self.column(&catalog, column, &mut new)?;
+                    self.sequence_of(&new.name, at, &new.columns[at], column)
+                });
+                sequences.extend(sequence.await?);
             }
         }
-        for constraint in &create.constraints {
-            self.constraint(constraint, &mut new)?;
-        }
-        name_own_columns(&mut new, ObjectId::default());
+        phase::run(|| {
+            for constraint in &create.constraints {
+                self.constraint(constraint, &mut new)?;
+            }
+            name_own_columns(&mut new, ObjectId::default());
+            Ok(())
+        })
+        .await?;
         let sequences = self.create_column_sequences(&mut new, &sequences).await?;
-        self.check_expressions(&self.changes.catalog(), &new)?;
+        phase::run(|| self.check_expressions(&self.changes.catalog(), &new)).await?;
         let table = self.ddl()?.create_table(new).await?;
         self.own_sequences(&table, &sequences).await?;
         for copied in &copied {

@@ -19,7 +19,7 @@ use crate::{
     catalog::{Catalog, Column, NameClass, NewTable},
     name,
     parse::{Source, definition::TableAs},
-    plan,
+    phase, plan,
     relation::Output,
 };
 
@@ -41,12 +41,17 @@ impl Session {
         let (catalog, bound) = loop {
             self.begin()?;
             let catalog = self.changes.catalog();
-            let statement = Statement::Query(new.query.clone());
-            let mut parameters = Parameters::default();
-            let surroundings = self.surroundings(&catalog);
-            let bound = Binder::bind(&surroundings, source.whole(), &statement, &mut parameters)?;
-            let tables = plan::tables(&bound.relation);
-            let locks_rows = plan::locks_rows(&bound.relation);
+            let (bound, tables, locks_rows) = phase::run(|| {
+                let statement = Statement::Query(new.query.clone());
+                let mut parameters = Parameters::default();
+                let surroundings = self.surroundings(&catalog);
+                let text = source.whole();
+                let bound = Binder::bind(&surroundings, text, &statement, &mut parameters)?;
+                let tables = plan::tables(&bound.relation);
+                let locks_rows = plan::locks_rows(&bound.relation);
+                Ok((bound, tables, locks_rows))
+            })
+            .await?;
             if self.lock_used(&tables, locks_rows, &catalog).await? {
                 break (catalog, bound);
             }
@@ -66,16 +71,19 @@ impl Session {
         if !new.with_data {
             return sink.complete(Tag::Word(TableAs::WORDS));
         }
-        let mut parameters = Parameters::default();
-        let surroundings = self.surroundings(&catalog);
-        let bound = Binder::bind_rows_of(
-            &surroundings,
-            source.whole(),
-            &new.query,
-            &table,
-            &mut parameters,
-        )?;
-        let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
+        let planned = phase::run(|| {
+            let mut parameters = Parameters::default();
+            let surroundings = self.surroundings(&catalog);
+            let bound = Binder::bind_rows_of(
+                &surroundings,
+                source.whole(),
+                &new.query,
+                &table,
+                &mut parameters,
+            )?;
+            self.lowered(bound, Kind::Insert, Vec::new(), &catalog)
+        })
+        .await?;
         let mut execution = Execution::new(&Rc::new(planned), self.budget())?;
         let rows = self
             .run_on(&mut execution, &no_parameters(), Wanted::All, sink)

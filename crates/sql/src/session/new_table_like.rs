@@ -20,6 +20,7 @@ use crate::{
     },
     name, parse,
     parse::table_like::{Included, TableLike},
+    phase,
 };
 
 /// A relation whose columns a new table has got.
@@ -135,7 +136,7 @@ impl Session {
                 names.push((table.uniques[*at].index, name.clone()));
             }
             for index in table.indexes.iter().filter(|index| !is_constraint(index)) {
-                let like = self.index_like(&new, index, copied)?;
+                let like = phase::run(|| self.index_like(&new, index, copied)).await?;
                 names.push((index.id, like.name.clone()));
                 new = self.ddl()?.create_index(new.id, like).await?;
             }

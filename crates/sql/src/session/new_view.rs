@@ -7,7 +7,7 @@ use super::Session;
 use crate::{
     bind::{Binder, Parameters},
     catalog::{Comments, Dependency, NameClass, Object, ObjectId, View, ViewColumn},
-    name,
+    name, phase,
 };
 
 impl Session {
@@ -15,13 +15,19 @@ impl Session {
         refuse_foreign(create)?;
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
-        let text = create.query.to_string();
-        let statement = Statement::Query(create.query.clone());
-        let mut parameters = Parameters::default();
-        let surroundings = self.surroundings(&catalog);
-        let bound = Binder::bind(&surroundings, &text, &statement, &mut parameters)?;
-        let mut columns: Vec<ViewColumn> = bound
-            .outputs
+        let (text, outputs, uses) = phase::run(|| {
+            let text = create.query.to_string();
+            let statement = Statement::Query(create.query.clone());
+            let mut parameters = Parameters::default();
+            let surroundings = self.surroundings(&catalog);
+            let bound = Binder::bind(&surroundings, &text, &statement, &mut parameters)?;
+            let tables = crate::plan::tables(&bound.relation).into_iter();
+            let uses = tables.map(|(id, _)| id).chain(bound.views);
+            let uses: Vec<ObjectId> = uses.collect();
+            Ok((text, bound.outputs, uses))
+        })
+        .await?;
+        let mut columns: Vec<ViewColumn> = outputs
             .iter()
             .map(|output| ViewColumn {
                 name: output.name.as_str().into(),
@@ -42,8 +48,6 @@ impl Session {
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
             }
         }
-        let tables = crate::plan::tables(&bound.relation).into_iter();
-        let uses = tables.map(|(id, _)| id).chain(bound.views);
         let existing = catalog
             .named(NameClass::Relation, schema, &name)
             .filter(|_| create.or_replace);
@@ -54,7 +58,7 @@ impl Session {
             text: text.into(),
             search_path: self.names(&catalog).schemas(),
             columns: columns.into(),
-            dependencies: uses.map(Dependency::on).collect(),
+            dependencies: uses.into_iter().map(Dependency::on).collect(),
             comments: Comments::default(),
         };
         match existing {

@@ -14,12 +14,14 @@ use super::{
     interrupt::interruptible,
     query::Planned,
     settings::shown_fields,
+    split,
     suspended::{Rest, Suspended},
 };
 use crate::{
     catalog::ObjectId,
     execute::Budget,
-    parse::{self, Source, command::Command, shape::Literal},
+    parse::{Source, command::Command, shape::Literal},
+    phase,
     rows::Rows,
 };
 
@@ -57,6 +59,16 @@ impl Ready {
 }
 
 impl Prepared {
+    /// A statement that has no plan.
+    fn other(source: &Source<'_>, fields: Option<Vec<Field>>) -> Self {
+        Self {
+            text: source.text().into(),
+            types: Vec::new(),
+            fields,
+            kind: Kind::Other,
+        }
+    }
+
     /// The types of its parameters.
     pub fn parameter_types(&self) -> &[Type] {
         &self.types
@@ -156,8 +168,13 @@ impl Session {
     ///
     /// # Errors
     /// 42601 for several statements; those of binding.
-    pub fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
-        let sources = parse::split(text)?;
+    pub async fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
+        let (interrupt, limit) = self.limits();
+        interruptible(interrupt, limit, self.prepare_text(text, types)).await
+    }
+
+    async fn prepare_text(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
+        let sources = split(text).await?;
         match sources.as_slice() {
             [] => Ok(Prepared {
                 text: "".into(),
@@ -165,7 +182,7 @@ impl Session {
                 fields: None,
                 kind: Kind::Empty,
             }),
-            [source] => self.prepare_source(source, Some(types)),
+            [source] => self.prepare_source(source, Some(types)).await,
             _ => {
                 let message = "cannot insert multiple commands into a prepared statement";
                 Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
@@ -175,36 +192,37 @@ impl Session {
 
     /// Prepares a statement, of which positions in errors are those of the whole text. Without
     /// types it can have no parameters.
-    pub(super) fn prepare_source(
+    pub(super) async fn prepare_source(
         &mut self,
         source: &Source<'_>,
         types: Option<&[Option<Type>]>,
     ) -> Result<Prepared> {
-        let other = |fields| Prepared {
-            text: source.text().into(),
-            types: Vec::new(),
-            fields,
-            kind: Kind::Other,
-        };
-        if source.may_have_plan() {
-            self.block.check()?;
-            let Some(found) = self.plan(source, types)? else {
-                return Ok(other(None));
-            };
-            let ready = Ready::new(found);
-            let planned = &ready.planned;
-            let types = match self.values_of(&ready)? {
-                // Its parameters are literals, whose errors are told now.
-                Some(_) => Vec::new(),
-                None => planned.parameters.clone(),
-            };
-            return Ok(Prepared {
-                text: source.text().into(),
-                types,
-                fields: planned.shows_rows().then(|| planned.fields.clone()),
-                kind: Kind::Planned(RefCell::new(ready)),
-            });
+        if !source.may_have_plan() {
+            let this = &*self;
+            return phase::run(|| this.prepared_without_plan(source)).await;
         }
+        self.block.check()?;
+        let Some(found) = self.plan(source, types).await? else {
+            return Ok(Prepared::other(source, None));
+        };
+        let ready = Ready::new(found);
+        let planned = &ready.planned;
+        let types = match self.values_of(&ready)? {
+            // Its parameters are literals, whose errors are told now.
+            Some(_) => Vec::new(),
+            None => planned.parameters.clone(),
+        };
+        Ok(Prepared {
+            text: source.text().into(),
+            types,
+            fields: planned.shows_rows().then(|| planned.fields.clone()),
+            kind: Kind::Planned(RefCell::new(ready)),
+        })
+    }
+
+    /// A statement that has no plan, prepared.
+    fn prepared_without_plan(&self, source: &Source<'_>) -> Result<Prepared> {
+        let other = |fields| Prepared::other(source, fields);
         if let Some(command) = source.command()? {
             if !command.heals() {
                 self.block.check()?;
@@ -394,7 +412,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let Kind::Planned(newest) = &prepared.kind else {
-            let sources = parse::split(&prepared.text)?;
+            let sources = split(&prepared.text).await?;
             for source in &sources {
                 self.statement(source, sink).await?;
             }
@@ -423,7 +441,7 @@ impl Session {
             self.begin()?;
             let ready = newest.borrow().clone();
             if !self.is_current(&ready.planned) || !self.is_well_founded(&ready.planned).await {
-                let renewed = self.again(prepared)?;
+                let renewed = self.again(prepared).await?;
                 newest.replace(renewed);
                 continue;
             }
@@ -438,11 +456,11 @@ impl Session {
     ///
     /// # Errors
     /// 0A000 if it gives other columns than the client was told.
-    fn again(&self, prepared: &Prepared) -> Result<Ready> {
+    async fn again(&self, prepared: &Prepared) -> Result<Ready> {
         let types: Vec<_> = prepared.types.iter().map(|ty| Some(*ty)).collect();
-        let sources = parse::split(&prepared.text)?;
+        let sources = split(&prepared.text).await?;
         let planned = match sources.as_slice() {
-            [source] => self.plan(source, Some(&types))?,
+            [source] => self.plan(source, Some(&types)).await?,
             _ => None,
         };
         let Some((planned, literals)) = planned else {

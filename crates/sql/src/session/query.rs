@@ -20,7 +20,7 @@ use crate::{
         parse_tokens,
         shape::{Form, Literal, LiteralKind, Pieces},
     },
-    plan,
+    phase, plan,
     relation::Relation,
     rows::Rows,
 };
@@ -161,7 +161,7 @@ impl Session {
         }
         loop {
             self.begin()?;
-            let Some((planned, literals)) = self.plan(source, None)? else {
+            let Some((planned, literals)) = self.plan(source, None).await? else {
                 return Ok(false);
             };
             planned.may_run(self)?;
@@ -182,7 +182,7 @@ impl Session {
     /// The plan of a statement, and the literals that were taken out of it; `None` if it is one
     /// that has no plan. `declared` are the types that the client has told of its parameters;
     /// without that, it can have none.
-    pub(super) fn plan<'t>(
+    pub(super) async fn plan<'t>(
         &self,
         source: &'t Source<'_>,
         declared: Option<&[Option<Type>]>,
@@ -200,6 +200,17 @@ impl Session {
         if let Some(planned) = self.known(whole) {
             return Ok(Some((planned, Vec::new())));
         }
+        phase::run(|| self.plan_anew(source, declared, shape, whole)).await
+    }
+
+    /// A new plan of a statement, which is asked for by its shape, if it has one, and as a whole.
+    fn plan_anew<'t>(
+        &self,
+        source: &'t Source<'_>,
+        declared: Option<&[Option<Type>]>,
+        shape: Option<Asked<'_>>,
+        whole: Asked<'_>,
+    ) -> Result<Option<(Rc<Planned>, Vec<Literal<'t>>)>> {
         let catalog = self.changes.catalog();
         // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
         // which is told about the text and not about parameters.

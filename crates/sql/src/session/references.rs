@@ -68,7 +68,7 @@ use crate::{
     bind::Parameters,
     catalog::{ObjectId, ReferentialAction, from_engine},
     execute::{Happened, KeyChanges, Noted, Opened, Reference, Run, SharedRows, lock_rows},
-    parse,
+    parse, phase,
     rows::Rows,
 };
 
@@ -153,7 +153,8 @@ impl Session {
                 Some(planned) => planned,
                 None => {
                     let (text, types) = question.text(reference, &self.changes.catalog())?;
-                    self.remember(asked, self.internal(&text, types)?)
+                    let planned = self.internal(&text, types).await?;
+                    self.remember(asked, planned)
                 }
             };
             if self.lock(&planned).await? {
@@ -163,14 +164,18 @@ impl Session {
     }
 
     /// The plan of a statement that comes from here, with parameters of these types.
-    pub(super) fn internal(&self, text: &str, types: Vec<Type>) -> Result<Planned> {
-        let sources = parse::split(text)?;
-        let [source] = sources.as_slice() else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
-        };
+    pub(super) async fn internal(&self, text: &str, types: Vec<Type>) -> Result<Planned> {
         let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
         let catalog = self.changes.catalog();
-        self.bound(source, &source.parse()?, &mut parameters, &catalog)
+        phase::run(|| {
+            let sources = parse::split(text)?;
+            let [source] = sources.as_slice() else {
+                return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
+            };
+            let statement = source.parse()?;
+            self.bound(source, &statement, &mut parameters, &catalog)
+        })
+        .await
     }
 
     /// Carries such a statement out: its first rows if it only asks, or none.

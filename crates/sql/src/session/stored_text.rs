@@ -6,11 +6,11 @@
 
 use sqlparser::{
     ast::{self, Ident},
-    dialect::PostgreSqlDialect,
     tokenizer::{Span, Token, TokenWithSpan, Tokenizer},
 };
 use types::{Names, Result, SqlError, SqlState};
 
+use crate::parse::dialect::Postgres;
 use crate::{
     catalog::{Column, Dependency, ObjectId, Searched, StoredExpression},
     name,
@@ -80,7 +80,7 @@ pub(super) fn stored_default(names: &Searched<'_>, value: &ast::Expr) -> Result<
 
 /// The tokens of an expression, without what is between them.
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+    let mut tokens = Tokenizer::new(&Postgres::new(0), text)
         .tokenize_with_location()
         .map_err(|error| SqlError::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));

@@ -12,6 +12,7 @@ use crate::{
     bind::{Binder, Inputs, Parameters, Surroundings, WrittenColumn},
     catalog::{Catalog, StoredExpression, Table},
     expression::{ColumnId, Expression, Kind},
+    phase,
 };
 
 /// Stands between the two forms in `pg_attrdef.adbin` and its like, which only `pg_get_expr` reads.
@@ -51,15 +52,26 @@ pub(super) fn shown(
     expression: &StoredExpression,
     ty: Option<Type>,
 ) -> Shown {
-    let as_written = || Shown {
+    // These are calls of functions to everybody else.
+    let is_keyword = expression.text.to_ascii_uppercase().starts_with("CURRENT_");
+    let printed = match is_keyword {
+        true => None,
+        false => phase::at_once(|| Ok(printed(catalog, table, expression, ty))).unwrap_or_default(),
+    };
+    printed.unwrap_or_else(|| Shown {
         plain: with_names(catalog, &expression.text),
         pretty: with_names(catalog, &expression.text),
         columns: Vec::new(),
-    };
-    // These are calls of functions to everybody else.
-    if expression.text.to_ascii_uppercase().starts_with("CURRENT_") {
-        return as_written();
-    }
+    })
+}
+
+/// The two forms, if the expression has them.
+fn printed(
+    catalog: &Catalog,
+    table: &Table,
+    expression: &StoredExpression,
+    ty: Option<Type>,
+) -> Option<Shown> {
     let surroundings = Surroundings {
         catalog,
         inputs: &Inputs::default(),
@@ -68,9 +80,7 @@ pub(super) fn shown(
     };
     let mut parameters = Parameters::default();
     let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
-    let Ok((bound, columns)) = binder.as_written(table, &expression.text, ty) else {
-        return as_written();
-    };
+    let (bound, columns) = binder.as_written(table, &expression.text, ty).ok()?;
     let mut named = Vec::new();
     bound.walk(&mut |part| {
         if let Kind::Column(id) = part.kind
@@ -88,14 +98,11 @@ pub(super) fn shown(
         };
         printer.top(&bound)
     };
-    match (form(false), form(true)) {
-        (Some(plain), Some(pretty)) => Shown {
-            plain,
-            pretty,
-            columns: named,
-        },
-        _ => as_written(),
-    }
+    Some(Shown {
+        plain: form(false)?,
+        pretty: form(true)?,
+        columns: named,
+    })
 }
 
 /// A text with the names of relations, which are kept as numbers (`session/stored_text.rs`).

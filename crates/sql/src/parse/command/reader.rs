@@ -1,13 +1,12 @@
 //! The tokens of a statement, taken one after the other.
 
 use sqlparser::{
-    dialect::PostgreSqlDialect,
     parser::{Parser, ParserError},
     tokenizer::{Token, TokenWithSpan},
 };
 use types::{Result, SqlError};
 
-use super::super::{DEPTH_MAX, Source, position, refused, unexpected};
+use super::super::{DEPTH_MAX, Source, depth, dialect::Postgres, not_parsed, position, unexpected};
 use crate::name;
 
 /// The tokens of a statement, and how far they were taken.
@@ -118,7 +117,9 @@ impl<'s, 't> Reader<'s, 't> {
         read: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
     ) -> Result<T> {
         let rest = self.source.tokens.get(self.at..).unwrap_or_default();
-        let mut parser = Parser::new(&PostgreSqlDialect {})
+        depth::check(rest)?;
+        let dialect = Postgres::new(rest.len());
+        let mut parser = Parser::new(&dialect)
             .with_recursion_limit(DEPTH_MAX)
             .with_tokens_with_locations(rest.to_vec());
         match read(&mut parser) {
@@ -126,7 +127,7 @@ impl<'s, 't> Reader<'s, 't> {
                 self.at += parser.index();
                 Ok(read)
             }
-            Err(error) => Err(refused(self.source.text, &error.to_string(), &parser)),
+            Err(error) => Err(not_parsed(self.source.text, error, &parser)),
         }
     }
 

@@ -1,13 +1,14 @@
 //! Where the columns of a statement come from, and what is known of their values.
 
 use std::{
+    cell::Cell,
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
 use types::Type;
 
-use super::SharedRows;
+use super::{Answers, SharedRows};
 use crate::{
     catalog::{ColumnStatistics, IndexKey, RowKey, Table, TableKind, TableStatistics},
     expression::{ColumnId, Expression, Kind},
@@ -26,6 +27,9 @@ pub(in crate::plan) struct Estimator {
     tables: Vec<Known>,
     columns: HashMap<ColumnId, Origin>,
     pub(super) shared: SharedRows,
+    pub(super) answers: Answers,
+    /// Questions that are being answered, one for the other.
+    pub(super) asked: Cell<usize>,
 }
 
 /// A table at this moment.

@@ -15,6 +15,7 @@ use crate::{
     },
     name,
     parse::definition::{ColumnChange, IdentityChange},
+    phase,
 };
 
 impl Session {
@@ -45,10 +46,12 @@ impl Session {
             columns: table.columns.to_vec(),
             ..NewTable::default()
         };
-        self.column(&catalog, definition, &mut draft)?;
-        name_own_columns(&mut draft, id);
-        let sequence =
-            self.sequence_of(&table.name, position, &draft.columns[position], definition)?;
+        let sequence = phase::run(|| {
+            self.column(&catalog, definition, &mut draft)?;
+            name_own_columns(&mut draft, id);
+            self.sequence_of(&table.name, position, &draft.columns[position], definition)
+        })
+        .await?;
         let mut owned = Vec::new();
         if let Some(sequence) = sequence {
             let column = &mut draft.columns[position];
@@ -62,14 +65,15 @@ impl Session {
             .filter(|column| !column.dropped)
             .cloned()
             .collect();
-        let missing = {
+        let missing = phase::run(|| {
             let catalog = self.changes.catalog();
             let surroundings = self.surroundings(&catalog);
             let mut parameters = Parameters::default();
             let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
             binder.check_column(&table.name, &live, &column)?;
-            binder.default_if_fixed(&column)?
-        };
+            binder.default_if_fixed(&column)
+        })
+        .await?;
         match missing {
             // Rows that are there are read as if they had it.
             Some(value) => {
@@ -167,13 +171,15 @@ impl Session {
             ColumnChange::SetDefault(value) => {
                 let catalog = self.changes.catalog();
                 let mut changed = column.clone();
-                changed.default = Some(stored_default(&self.names(&catalog), value)?);
-                {
+                let names = self.names(&catalog);
+                phase::run(|| {
+                    changed.default = Some(stored_default(&names, value)?);
                     let surroundings = self.surroundings(&catalog);
                     let mut parameters = Parameters::default();
                     let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
-                    binder.check_column(&table.name, &[], &changed)?;
-                }
+                    binder.check_column(&table.name, &[], &changed)
+                })
+                .await?;
                 let set = |column: &mut Column| column.default = changed.default;
                 self.ddl()?.alter_column(id, position, set).await.map(drop)
             }

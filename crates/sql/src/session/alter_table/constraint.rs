@@ -27,7 +27,7 @@ use crate::{
         Behavior, Check, Column, Constraint, IndexColumn, IndexKey, NameClass, NewCheck, NewIndex,
         NewTable, ObjectId, PrimaryKey, RowKey, StoredExpression, Table, Target, Unique,
     },
-    name,
+    name, phase,
 };
 
 impl Session {
@@ -54,12 +54,17 @@ impl Session {
                 self.add_unique(id, name, columns, nulls_not_distinct).await
             }
             TableConstraint::Check(check) => {
-                let name = match &check.name {
-                    Some(name) => name::fold(name),
-                    None => self.check_name(&table, &check.expr),
-                };
-                let mut expression = stored(&self.names(&self.changes.catalog()), &check.expr);
-                name_columns(&mut expression, &table.columns, id);
+                let (name, expression) = phase::run(|| {
+                    let name = match &check.name {
+                        Some(name) => name::fold(name),
+                        None => self.check_name(&table, &check.expr),
+                    };
+                    let names = self.changes.catalog();
+                    let mut expression = stored(&self.names(&names), &check.expr);
+                    name_columns(&mut expression, &table.columns, id);
+                    Ok((name, expression))
+                })
+                .await?;
                 self.add_check(id, name, expression, is_valid).await
             }
             TableConstraint::ForeignKey(key) => {
@@ -192,7 +197,7 @@ impl Session {
     ) -> Result<()> {
         let table = self.table_now(id)?;
         is_free(&table, &name)?;
-        {
+        phase::run(|| {
             let catalog = self.changes.catalog();
             let surroundings = self.surroundings(&catalog);
             let mut parameters = Parameters::default();
@@ -201,8 +206,9 @@ impl Session {
                 .live_columns()
                 .map(|(_, column)| column.clone())
                 .collect();
-            binder.check_condition(&table.name, &live, &expression)?;
-        }
+            binder.check_condition(&table.name, &live, &expression)
+        })
+        .await?;
         if is_valid {
             self.all_satisfy(&table, &name, &expression).await?;
         }

@@ -9,6 +9,7 @@ use crate::{
     catalog::{Column, Generation, IndexKey, Object, Table},
     collation, data_type,
     parse::definition::SequenceClauses,
+    phase,
 };
 
 impl Session {
@@ -35,7 +36,7 @@ impl Session {
         self.is_retypable(table, position)?;
         let mut changed = column.clone();
         (changed.ty, changed.modifier, changed.missing) = (ty, modifier, None);
-        {
+        phase::run(|| {
             let surroundings = self.surroundings(&catalog);
             let mut parameters = Parameters::default();
             let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
@@ -55,8 +56,9 @@ impl Session {
                         ty.name(&*catalog)
                     );
                     SqlError::new(SqlState::DATATYPE_MISMATCH, message)
-                })?;
-        }
+                })
+        })
+        .await?;
         // A looser form of the same type takes what is there as it is.
         if ty == column.ty && modifier == TypeModifier::NONE && using.is_none() {
             let loosen = |column: &mut Column| column.modifier = modifier;

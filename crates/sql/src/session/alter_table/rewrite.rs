@@ -16,7 +16,7 @@ use crate::{
     bind::{Binder, NewValue},
     catalog::{Index, ObjectId, Table},
     expression::{ColumnId, Expression},
-    name, parse, plan,
+    name, phase, plan,
     relation::Relation,
     rows::Rows,
 };
@@ -52,9 +52,12 @@ impl Session {
             ..new.clone()
         };
         let catalog = self.changes.catalog();
-        let relation =
-            Binder::rewrite(&self.surroundings(&catalog), &old, &Arc::new(copy), changed)?;
-        let plan = plan::plan(relation, &[], 0)?;
+        let plan = phase::run(|| {
+            let surroundings = self.surroundings(&catalog);
+            let relation = Binder::rewrite(&surroundings, &old, &Arc::new(copy), changed)?;
+            plan::plan(relation, &[], 0)
+        })
+        .await?;
         let planned = Planned::own(plan, Kind::Insert, &catalog, &self.inputs);
         let mut parameters = Rows::new(0);
         parameters.push([]);
@@ -72,13 +75,7 @@ impl Session {
             name::quoted(catalog.schema_name(table.schema)),
             name::quoted(&table.name)
         );
-        let sources = parse::split(&text)?;
-        let Some(source) = sources.first() else {
-            return Ok(false);
-        };
-        let statement = source.parse()?;
-        let mut parameters = crate::bind::Parameters::default();
-        let planned = Rc::new(self.bound(source, &statement, &mut parameters, &catalog)?);
+        let planned = Rc::new(self.internal(&text, Vec::new()).await?);
         let mut none = Rows::new(0);
         none.push([]);
         let mut found = Found(false);
@@ -99,7 +96,7 @@ impl Session {
             columns: vec![column],
             rows: vec![vec![value]],
         };
-        let plan = plan::plan(relation, &[column], 0)?;
+        let plan = phase::run(|| plan::plan(relation, &[column], 0)).await?;
         let planned = Planned::own(plan, Kind::Select, &catalog, &self.inputs);
         let mut none = Rows::new(0);
         none.push([]);

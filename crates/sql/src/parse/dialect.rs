@@ -1,0 +1,143 @@
+//! PostgreSQL's dialect of the parser, with a hold on how long it may take.
+//!
+//! The parser tries one reading of a construct, and where that fails another one, without memory of
+//! the first. Two tries of an argument make `f(f(f(x)))` double in time for each level. So
+//!
+//! - the reading `f(expression => value)`, which is not PostgreSQL's, is left out: a name is one
+//!   identifier, and that is seen at once;
+//! - each operand that is begun is counted, however often it was read before. A text may begin
+//!   [`OPERANDS_FACTOR`] for each of its tokens; beyond that it is refused as too complex. A text
+//!   without an error needs fewer than two.
+//!
+//! `docs/decisions/2026-11-25-phases-on-their-own-stacks.md` tells the parser's maintainers more.
+
+use std::{any::TypeId, cell::Cell};
+
+use sqlparser::{
+    ast::Expr,
+    dialect::{Dialect, PostgreSqlDialect, Precedence},
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+};
+
+use crate::phase;
+
+/// Operands that a text may begin for each of its tokens.
+const OPERANDS_FACTOR: usize = 16;
+
+/// Operands that every text may begin besides.
+const OPERANDS_FREE: usize = 4096;
+
+/// PostgreSQL's dialect, for one text.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    /// Operands that may still be begun.
+    operands: Cell<usize>,
+}
+
+const BASE: PostgreSqlDialect = PostgreSqlDialect {};
+
+impl Postgres {
+    /// For a text of so many tokens.
+    pub(crate) fn new(tokens: usize) -> Self {
+        let operands = tokens * OPERANDS_FACTOR + OPERANDS_FREE;
+        Self {
+            operands: Cell::new(operands),
+        }
+    }
+}
+
+/// Asks the base.
+macro_rules! as_base {
+    ($($name:ident),* $(,)?) => {
+        $(fn $name(&self) -> bool {
+            BASE.$name()
+        })*
+    };
+}
+
+impl Dialect for Postgres {
+    /// Where the parser asks which dialect it has, it is PostgreSQL's.
+    fn dialect(&self) -> TypeId {
+        BASE.dialect()
+    }
+
+    fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        phase::pause();
+        match self.operands.get().checked_sub(1) {
+            Some(left) => {
+                self.operands.set(left);
+                None
+            }
+            None => Some(Err(ParserError::RecursionLimitExceeded)),
+        }
+    }
+
+    fn supports_named_fn_args_with_expr_name(&self) -> bool {
+        false
+    }
+
+    as_base!(
+        supports_unicode_string_literal,
+        supports_filter_during_aggregation,
+        supports_group_by_expr,
+        allow_extract_custom,
+        allow_extract_single_quotes,
+        supports_create_index_with_clause,
+        supports_explain_with_utility_options,
+        supports_listen_notify,
+        supports_factorial_operator,
+        supports_bitwise_shift_operators,
+        supports_comment_on,
+        supports_load_extension,
+        supports_named_fn_args_with_colon_operator,
+        supports_empty_projections,
+        supports_nested_comments,
+        supports_string_escape_constant,
+        supports_numeric_literal_underscores,
+        supports_array_typedef_with_brackets,
+        supports_geometric_types,
+        supports_set_names,
+        supports_alter_column_type_using,
+        supports_notnull_operator,
+        supports_interval_options,
+        supports_insert_table_alias,
+        supports_create_table_like_parenthesized,
+        supports_select_wildcard_with_alias,
+        supports_comma_separated_trim,
+        supports_xml_expressions,
+        supports_comment_optimizer_hint,
+    );
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        BASE.identifier_quote_style(identifier)
+    }
+
+    fn is_delimited_identifier_start(&self, ch: char) -> bool {
+        BASE.is_delimited_identifier_start(ch)
+    }
+
+    fn is_identifier_start(&self, ch: char) -> bool {
+        BASE.is_identifier_start(ch)
+    }
+
+    fn is_identifier_part(&self, ch: char) -> bool {
+        BASE.is_identifier_part(ch)
+    }
+
+    fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
+        BASE.is_reserved_for_identifier(keyword)
+    }
+
+    fn is_custom_operator_part(&self, ch: char) -> bool {
+        BASE.is_custom_operator_part(ch)
+    }
+
+    fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        BASE.get_next_precedence(parser)
+    }
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        BASE.prec_value(precedence)
+    }
+}
