@@ -12,6 +12,7 @@ mod database;
 mod execute;
 mod explain;
 mod expression;
+pub mod fuzz;
 mod index_keys;
 mod memory;
 mod name;

@@ -1,0 +1,180 @@
+//! Text of hostile clients, for fuzzers and for tests with random bytes.
+//!
+//! [`statements`] is a whole session with tables in memory, to which the bytes say what to send.
+//! Whatever it is: nothing panics, no statement ends in an internal error (XX000), each ends within
+//! its time limit, and afterwards the session still answers and the tables of others are as they
+//! were before, since all of it is rolled back.
+//!
+//! Random bytes seldom pass the tokenizer, so the input mostly edits statements that work
+//! ([`seeds`]): tokens are removed, doubled, exchanged, taken from other statements, or repeated
+//! many times (`draft.rs`).
+
+mod draft;
+mod seeds;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    cell::RefCell,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use engine::{Database as Engine, DatabaseConfig};
+use interleave::{Clock, Worker, WorkerConfig};
+use types::{Result, SqlError, SqlState};
+
+use crate::{CopyForm, Database, Field, Interrupt, Notice, ResultRow, Session, Sink, Tag};
+
+/// The limit that each statement has, unless an earlier one has set another.
+const TIME_LIMIT: &str = "set statement_timeout = '100ms'";
+
+/// When its client gives a statement up that has set its limit aside.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A statement that takes longer has heard neither its limit nor its client. Sanitizers and busy
+/// machines are slow, hence so much more than both.
+const TIME_MAX: Duration = Duration::from_secs(20);
+
+/// Memory of the engine's under test.
+const MEMORY_BYTES: usize = 64 << 20;
+
+/// Statements of one input.
+const STATEMENTS_MAX: usize = 4;
+
+/// Sends a session what `data` says.
+///
+/// # Panics
+/// When an answer is not as the module's text has it; the message has the statement.
+pub fn statements(data: &[u8]) {
+    try_statements(data, |_| {}).unwrap_or_else(|message| panic!("{message}"));
+}
+
+/// The same, with each error's code handed to `observe`.
+fn try_statements(
+    data: &[u8],
+    observe: impl Fn(&str) + Send + 'static,
+) -> std::result::Result<(), String> {
+    let texts = draft::texts(data, STATEMENTS_MAX);
+    let engine = Engine::new(DatabaseConfig::with_memory(MEMORY_BYTES))
+        .map_err(|error| format!("no database: {error}"))?;
+    let session = engine::Session::new(&engine).map_err(|error| format!("no session: {error}"))?;
+    let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+    let task = worker
+        .handle()
+        .submit(move |session: &Rc<engine::Session>| {
+            let session = session.clone();
+            async move {
+                let database = Database::open(&session, "weft", "weft").await;
+                let database = database.map_err(|error| error.to_string())?;
+                let mut session = Session::new(&database, &session, "weft");
+                converse(&mut session, &texts, &observe).await
+            }
+        });
+    worker
+        .run_until(task)
+        .unwrap_or_else(|lost| Err(format!("the session panicked: {lost}")))
+}
+
+async fn converse(
+    session: &mut Session,
+    texts: &[String],
+    observe: &impl Fn(&str),
+) -> std::result::Result<(), String> {
+    let must = |text: &str, done: Result<()>| {
+        done.map_err(|error| format!("{text}: {} {}", error.state().code(), error.message()))
+    };
+    let client = Rc::new(Impatient::default());
+    session.attach(1, client.clone());
+    must("setup", session.execute(seeds::SETUP, &mut Nowhere).await)?;
+    must(TIME_LIMIT, session.execute(TIME_LIMIT, &mut Nowhere).await)?;
+    for text in texts {
+        must("begin", session.execute("begin", &mut Nowhere).await)?;
+        let begun = Instant::now();
+        client.begin(PATIENCE);
+        let done = session.execute(text, &mut Nowhere).await;
+        client.end();
+        let taken = begun.elapsed();
+        if let Err(error) = &done {
+            observe(error.state().code());
+            if is_internal(error) {
+                return Err(format!("XX000 {}: {text}", error.message()));
+            }
+        }
+        if taken > TIME_MAX {
+            return Err(format!("took {taken:?}: {text}"));
+        }
+        // The text may have ended the transaction, and begun another one.
+        must("rollback", session.execute("rollback", &mut Nowhere).await)?;
+        must(TIME_LIMIT, session.execute(TIME_LIMIT, &mut Nowhere).await)?;
+    }
+    let after = session.execute(seeds::PROBE, &mut Nowhere).await;
+    must(seeds::PROBE, after)
+}
+
+fn is_internal(error: &SqlError) -> bool {
+    error.state() == SqlState::INTERNAL_ERROR
+}
+
+/// A client that gives its statement up after a while.
+#[derive(Default)]
+struct Impatient(RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>);
+
+impl Impatient {
+    fn begin(&self, patience: Duration) {
+        self.0.replace(Some(Box::pin(interleave::sleep(patience))));
+    }
+
+    fn end(&self) {
+        self.0.replace(None);
+    }
+}
+
+impl Interrupt for Impatient {
+    fn poll(&self, context: &mut Context<'_>) -> Poll<SqlError> {
+        match &mut *self.0.borrow_mut() {
+            Some(timer) => timer
+                .as_mut()
+                .poll(context)
+                .map(|()| SqlError::new(SqlState::QUERY_CANCELED, "the client has lost patience")),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// Takes what comes, writes it as clients would have it, and keeps nothing.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        let mut bytes = Vec::new();
+        for (value, field) in row.values.iter().zip(row.fields) {
+            if !value.is_null() {
+                bytes.clear();
+                types::text::write(*value, field.ty, &row.context, &mut bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, _: &Notice) {}
+
+    fn begin_copy_out(&mut self, _: CopyForm, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy_out(&mut self, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+}
