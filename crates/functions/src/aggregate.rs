@@ -36,6 +36,10 @@ pub(crate) static TABLES: &[&[Function]] = &[
     pairs::FUNCTIONS,
 ];
 
+/// Takes a row's arguments, which were taken into account before all that stay, back; false, and the
+/// state is of no use, where that cannot be done exactly.
+pub type Remove = for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<bool>;
+
 /// How an aggregate is calculated.
 #[derive(Clone, Copy)]
 pub struct Aggregate {
@@ -47,9 +51,8 @@ pub struct Aggregate {
     /// The result so far; more rows may follow. `direct` has the direct arguments of an
     /// ordered-set aggregate, others have none.
     pub finish: for<'a> fn(&Context<'a>, &State, direct: &[Value<'a>]) -> Result<Value<'a>>,
-    /// Takes a row's arguments back, which were taken into account before all that stay; false, and
-    /// the state is of no use, where that cannot be done exactly.
-    pub remove: Option<for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<bool>>,
+    /// Of aggregates that can take rows back, as frames that slide ask for it.
+    pub remove: Option<Remove>,
     /// The aggregate gives the first value that no other precedes in this order, of a type
     /// compared by its own rules: `min` and `max`.
     pub extreme: Option<Ordering>,
@@ -83,10 +86,7 @@ impl Aggregate {
         )
     }
 
-    const fn removing(
-        mut self,
-        remove: for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<bool>,
-    ) -> Self {
+    const fn removing(mut self, remove: Remove) -> Self {
         self.remove = Some(remove);
         self
     }
