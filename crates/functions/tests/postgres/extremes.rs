@@ -126,6 +126,10 @@ const CASES: &[(&str, Option<&str>)] = &[
 const ENOUGH: Duration = Duration::from_secs(60);
 
 #[test]
+#[allow(
+    clippy::print_stdout,
+    reason = "how long each takes is looked at by hand"
+)]
 fn calls_with_extreme_arguments_end() {
     let session = Session::default();
     for (case, error) in CASES {

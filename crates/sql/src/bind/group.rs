@@ -307,6 +307,14 @@ fn taken<T>(all: &mut Vec<T>, positions: &HashSet<usize>) -> Vec<T> {
     out.into_iter().map(|(_, item)| item).collect()
 }
 
+/// Clauses that are computed from groups, beside the select list.
+pub(super) struct AboveGroups<'c> {
+    pub(super) having: &'c mut Option<Expression>,
+    pub(super) order: &'c mut [SortKey],
+    /// `DISTINCT ON`.
+    pub(super) on: Option<&'c mut Vec<Expression>>,
+}
+
 impl Binder<'_> {
     /// Groups the rows, and has everything above computed from keys and aggregates alone.
     pub(super) fn grouped(
@@ -314,11 +322,10 @@ impl Binder<'_> {
         relation: Relation,
         groups: Groups,
         list: &mut List,
-        having: &mut Option<Expression>,
-        order: &mut [SortKey],
-        on: Option<&mut Vec<Expression>>,
+        clauses: AboveGroups<'_>,
         scope: &Scope<'_>,
     ) -> Result<Relation> {
+        let AboveGroups { having, order, on } = clauses;
         let relation = applied(relation, std::mem::take(&mut list.aggregates.subqueries));
         let beneath = list.beneath(&groups.keys);
         let made = beneath.subqueries.iter().map(Applied::column);

@@ -6,6 +6,7 @@ use types::{Result, SqlError, SqlState, Type, TypeModifier};
 use super::{
     Binder,
     clause::{Aggregates, Clause},
+    group::AboveGroups,
     order::Ordering,
     scalar::{missing_relation, place},
     scope::{Part, Scope, SourceColumn},
@@ -88,16 +89,12 @@ impl Binder<'_> {
 
         let mut having = having;
         if !groups.is_plain() || !list.aggregates.is_empty() || having.is_some() {
-            let on = on.as_mut();
-            relation = self.grouped(
-                relation,
-                groups,
-                &mut list,
-                &mut having,
-                &mut keys,
-                on,
-                &scope,
-            )?;
+            let clauses = AboveGroups {
+                having: &mut having,
+                order: &mut keys,
+                on: on.as_mut(),
+            };
+            relation = self.grouped(relation, groups, &mut list, clauses, &scope)?;
         }
         relation = applied(relation, std::mem::take(&mut list.subqueries));
         if let Some(having) = having {

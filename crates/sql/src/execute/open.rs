@@ -208,7 +208,8 @@ impl<'p> Opening<'p> {
                 self.sources.insert(shared.number, source);
                 let step = self.repeated(step)?;
                 let distinct = distinct.as_deref();
-                Producer::Recursive(Recursion::new(initial, step, working, distinct))
+                let recursion = Recursion::new(initial, step, working, distinct);
+                Producer::Recursive(Box::new(recursion))
             }
         };
         Ok(Definition::new(producer, shared.width, shared.writes))

@@ -90,7 +90,7 @@ pub(super) struct Definition<'p> {
 /// Where a definition's rows come from.
 pub(super) enum Producer<'p> {
     Query(Input<'p>),
-    Recursive(Recursion<'p>),
+    Recursive(Box<Recursion<'p>>),
 }
 
 impl Producer<'_> {

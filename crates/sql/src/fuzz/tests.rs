@@ -23,6 +23,7 @@ fn input(seed: u64) -> Vec<u8> {
 
 /// `WEFT_FUZZ_FIRST` and `WEFT_FUZZ_INPUTS` run others, and more.
 #[test]
+#[allow(clippy::print_stdout, reason = "a seed that has no end is found by it")]
 fn edited_statements_end_in_an_answer_or_a_proper_error() {
     let number = |name: &str, otherwise: u64| {
         std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
@@ -31,7 +32,6 @@ fn edited_statements_end_in_an_answer_or_a_proper_error() {
     let codes = Arc::new(Mutex::new(BTreeSet::new()));
     let mut found = Vec::new();
     for seed in first..first + number("WEFT_FUZZ_INPUTS", 300) {
-        // Shown where the test does not come to its end.
         println!("seed {seed}");
         let codes = codes.clone();
         let observe = move |code: &str| {

@@ -72,7 +72,7 @@ impl ByHash {
         let (tests, others) = split(tests, &own);
         // Without a condition one row is as good as another.
         let has_keys = !filters.is_empty() || !tests.is_empty();
-        let is_repeatable = conditions.is_empty() || query.clone().is_stable();
+        let is_repeatable = conditions.is_empty() || query.clone().gives_the_same_again();
         (has_keys && is_repeatable).then_some(ByHash {
             query,
             filters,
@@ -234,7 +234,9 @@ impl Lowering {
 
     /// Whether a relation that may be read several times has the same rows each time.
     pub(super) fn is_fixed(&self, relation: &Relation) -> bool {
-        self.rereads > 0 && relation.outer_columns().is_empty() && relation.clone().is_stable()
+        self.rereads > 0
+            && relation.outer_columns().is_empty()
+            && relation.clone().gives_the_same_again()
     }
 
     fn keys(&self, equal: &Equalities, outer: &Layout, inner: &Layout) -> Result<HashedKeys> {

@@ -217,7 +217,7 @@ pub(super) fn nothing() -> Relation {
 /// Takes out of the conditions one that compares something with any element of an array of a
 /// subquery's values: as a comparison with these values.
 fn any_of_array(
-    conditions: &mut Vec<Expression>,
+    conditions: &mut [Expression],
     subquery: &crate::relation::Subquery,
 ) -> Option<Expression> {
     let SubqueryKind::Array { column, element } = subquery.kind else {

@@ -336,7 +336,7 @@ impl Program {
                 } => {
                     let range = first as usize..first as usize + count as usize;
                     let fields = self.rows[row as usize].iter().map(|field| Field {
-                        name: &*field.name,
+                        name: &field.name,
                         ty: field.ty,
                     });
                     let scratch = machine.context.scratch;

@@ -282,7 +282,7 @@ impl Relation {
     /// Whether it has the same rows each time that it is read with the same rows around it: it calls
     /// nothing volatile, changes and locks nothing, and reads no relation that is shared, which
     /// may be one that reads itself.
-    pub(crate) fn is_stable(mut self) -> bool {
+    pub(crate) fn gives_the_same_again(mut self) -> bool {
         let mut is_stable = true;
         self.walk(&mut |relation| {
             is_stable &= !matches!(
