@@ -61,6 +61,7 @@ fn on_a_workers_stack(test: impl FnOnce() + Send + 'static) {
 }
 
 /// Runs all repetitions of some constructs; what did not end as it may.
+#[allow(clippy::print_stdout, reason = "a run by hand is watched")]
 fn wrong(bed: &mut Bed, constructs: &[Construct], most: usize) -> Vec<String> {
     let only = std::env::var("HOSTILE").ok();
     let is_all = only.as_deref() == Some("all");
