@@ -58,6 +58,7 @@ use crate::{
         pace::{Haste, Pace},
     },
     cold::{ColdAddress, file_of},
+    device_room::Purse,
     error::Error,
     indirection::Rid,
     log::{
@@ -205,6 +206,18 @@ impl Session {
             .begin_checkpoint()
             .ok_or(CheckpointError::UnderWay)?;
         storage.note_begin(log.counters.bytes());
+        let taken = self.write_checkpoint(storage, &log, haste).await;
+        log.room.end_attempt();
+        taken
+    }
+
+    async fn write_checkpoint(
+        self: &Rc<Self>,
+        storage: &Storage,
+        log: &Arc<Log>,
+        haste: Haste,
+    ) -> Result<CheckpointReport, CheckpointError> {
+        storage.make_room_for_checkpoint(log)?;
         let positions = log.frontier.positions();
         let starts = positions.into_iter().enumerate();
         let starts = starts.map(|(lane, sealed)| Start {
@@ -224,7 +237,7 @@ impl Session {
             port: self.port().ok_or(CheckpointError::NoDirectory)?.clone(),
             session: self,
             storage,
-            log: &log,
+            log,
             entry,
             files: Vec::new(),
             under_way: VecDeque::new(),
@@ -242,7 +255,7 @@ impl Session {
             }
         };
         let port = writer.port.clone();
-        self.publish(storage, &port, &log, entry).await
+        self.publish(storage, &port, log, entry).await
     }
 
     async fn publish(
@@ -260,7 +273,11 @@ impl Session {
         };
         sync_names(port, &log.directory).await?;
         let old = storage.manifest_now().checkpoint.unwrap_or_default();
-        let keep_bytes = log.config.change_retention_bytes;
+        // Where the log is short of room, that goes before what change streams have not read.
+        let keep_bytes = match log.room.is_relief_wanted() {
+            true => 0,
+            false => log.config.change_retention_bytes,
+        };
         let segments = &log.segments;
         let mut retention = segments.retention(log.incarnation, &entry.starts, keep_bytes);
         let (events, oldest) = (&self.database.catalog.events, retention.history.oldest);
@@ -277,6 +294,7 @@ impl Session {
             manifest.history = retention.history.clone();
         };
         storage.change_manifest_beside(port, change).await?;
+        log.room.note_checkpoint(report.bytes);
         let superseded = old.parts.iter().map(|part| part.file);
         storage.retire_checkpoint_files(superseded, report.parts as usize)?;
         report.log_files_freed = segments.free(&retention)? as u64;
@@ -331,10 +349,31 @@ impl Writer<'_> {
             self.finish_chunk().await?;
         }
         self.sync_cold().await?;
+        self.log_up_to_end().await?;
         // Nobody else may be waiting for what the snapshots saw.
         self.log.frontier.want_all();
         self.session.durable(self.entry.end).await?;
         Ok(())
+    }
+
+    /// Logs something as new as the snapshots: the clock may have been moved without a commit, as when
+    /// a dropped table is given back, and the frontier reaches only what was logged.
+    ///
+    /// # Errors
+    /// [`Error::StorageFull`]: not even the reserve has room, and waiting would have no end.
+    async fn log_up_to_end(&self) -> Result<(), CheckpointError> {
+        let lane = self.session.lane().ok_or(CheckpointError::NoDirectory)?;
+        if lane.is_durable(self.entry.end)? {
+            return Ok(());
+        }
+        loop {
+            self.session.database.check_writable()?;
+            let bytes = crate::log::format::transaction_bytes();
+            lane.room_for(bytes, Purse::Reserve).await?;
+            if self.session.commit_nothing().is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// What it refers to is on the device for good.
@@ -368,7 +407,7 @@ impl Writer<'_> {
             }
             let current = match &mut part {
                 Some(part) => part,
-                none => none.insert(self.begin_part(table)?),
+                none => none.insert(self.begin_part(table, is_end)?),
             };
             let is_last = is_end || current.entry.bytes >= PART_BYTES;
             let header = ChunkHeader {
@@ -386,7 +425,10 @@ impl Writer<'_> {
             current.entry.records += u64::from(records);
             current.chunks += 1;
             if current.entry.bytes > current.reserved {
-                current.reserved = current.entry.bytes.next_multiple_of(RESERVE_BYTES);
+                current.reserved = match is_last {
+                    true => current.entry.bytes,
+                    false => current.entry.bytes.next_multiple_of(RESERVE_BYTES),
+                };
                 current.file.reserve(current.reserved)?;
             }
             let file = current.file.clone();
@@ -437,8 +479,13 @@ impl Writer<'_> {
         Ok((snapshot, records, is_end))
     }
 
-    fn begin_part(&mut self, table: &Table) -> Result<Part, CheckpointError> {
-        let (number, file) = self.storage.begin_checkpoint_file()?;
+    /// Begins a part: one that ends with its first chunk if it `is_small`.
+    fn begin_part(&mut self, table: &Table, is_small: bool) -> Result<Part, CheckpointError> {
+        let bytes_max = match is_small {
+            true => RESERVE_BYTES,
+            false => u64::MAX,
+        };
+        let (number, file) = self.storage.begin_checkpoint_file(bytes_max)?;
         self.files.push(number);
         Ok(Part {
             entry: PartEntry {

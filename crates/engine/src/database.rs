@@ -89,8 +89,6 @@ pub struct Database {
     pub(crate) estate: Mutex<Estate>,
     pub(crate) has_estate: AtomicBool,
     storage: Option<Storage>,
-    /// A session is in charge of checkpoints.
-    pub(crate) has_keeper: AtomicBool,
     wall_clock: OnceLock<WallClock>,
     commit_observer: OnceLock<CommitObserver>,
     /// A session is deleting what has expired.
@@ -143,7 +141,6 @@ impl Database {
             estate: Mutex::default(),
             has_estate: AtomicBool::new(false),
             storage,
-            has_keeper: AtomicBool::new(false),
             wall_clock: OnceLock::new(),
             commit_observer: OnceLock::new(),
             has_walker: AtomicBool::new(false),

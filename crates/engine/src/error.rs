@@ -169,8 +169,9 @@ pub enum Error {
     /// Writing to the device has failed: nothing is acknowledged any more. Whether
     /// the transaction survives is unknown until the database is opened again.
     Poisoned,
-    /// There is no room on the device for the transaction's log; it was rolled
-    /// back. Later, with more room, it can be committed.
+    /// There is no room on the device for the transaction's log beside the next checkpoint; it was
+    /// rolled back. Later, with more room, it can be committed. Transactions that delete more
+    /// than they write, or drop or truncate tables, may use what is kept for the checkpoint.
     StorageFull,
     /// A record that is on the device could not be read there, or was damaged. The
     /// transaction can go on with others.
@@ -268,8 +269,9 @@ impl fmt::Display for Error {
                  look at the device, then open the database again: it recovers what is durable",
             ),
             Error::StorageFull => f.write_str(
-                "the device has no room for the log, and the transaction was rolled back; \
-                 free some space or take a checkpoint, and run it again",
+                "the device has no room for the log beside the next checkpoint, and the transaction \
+                 was rolled back; delete records, truncate or drop tables, or give the device more \
+                 room, and run it again",
             ),
             Error::ColdRecord {
                 position,

@@ -14,6 +14,7 @@ mod changes;
 mod checkpoint;
 mod cold;
 mod database;
+mod device_room;
 mod error;
 #[cfg(any(all(test, not(loom)), fuzzing))]
 #[doc(hidden)]

@@ -48,6 +48,7 @@ pub(crate) use self::{
     segments::Segments,
 };
 use crate::{
+    device_room::DeviceRoom,
     error::Error,
     horizon::Clock,
     stats::LogCounters,
@@ -113,6 +114,7 @@ pub(crate) struct Log {
     pub(crate) incarnation: u64,
     pub(crate) frontier: Frontier,
     pub(crate) segments: Segments,
+    pub(crate) room: DeviceRoom,
     pub(crate) counters: LogCounters,
     clock: Arc<Clock>,
     is_poisoned: AtomicBool,
@@ -129,7 +131,7 @@ impl Log {
         database: u64,
         incarnation: u64,
         clock: Arc<Clock>,
-        segments: Segments,
+        (segments, room): (Segments, DeviceRoom),
         closed: Arc<std::sync::atomic::AtomicBool>,
     ) -> Log {
         let now = Timestamp(clock.load(Ordering::SeqCst));
@@ -140,6 +142,7 @@ impl Log {
             incarnation,
             frontier: Frontier::new(now, SESSIONS_MAX),
             segments,
+            room,
             counters: LogCounters::default(),
             clock,
             is_poisoned: AtomicBool::new(false),

@@ -48,6 +48,7 @@ use self::{logs::Logs, scan::LogFile};
 use crate::{
     checkpoint,
     database::{Database, DatabaseConfig},
+    device_room::DeviceRoom,
     log::{Log, LogConfig, Segments, segments::file_name},
     manifest::{self, Manifest, ManifestError, PartEntry},
     storage::Storage,
@@ -120,6 +121,8 @@ pub struct Recovery {
     is_new: bool,
     items: Mutex<VecDeque<Item>>,
     bytes_total: u64,
+    /// Those of them that are of the log.
+    log_bytes: u64,
     bytes_done: AtomicU64,
     checkpoint_records: AtomicU64,
     log_records: AtomicU64,
@@ -190,6 +193,8 @@ impl Database {
             .map(|&part| Item::Part(part))
             .chain(logs.items)
             .collect();
+        let is_log = |item: &&Item| matches!(item, Item::Log { .. });
+        let log_bytes = items.iter().filter(is_log).map(Item::bytes).sum();
         let bytes_total = items.iter().map(Item::bytes).sum();
         let mut manifest = manifest;
         if !is_new {
@@ -206,6 +211,7 @@ impl Database {
             is_new,
             items: Mutex::new(items),
             bytes_total,
+            log_bytes,
             bytes_done: AtomicU64::new(0),
             checkpoint_records: AtomicU64::new(0),
             log_records: AtomicU64::new(0),
@@ -319,17 +325,22 @@ impl Recovery {
             .segments
             .lock()
             .unwrap_or_else(|e| e.into_inner())
-            .take();
+            .take()
+            .expect("finished once");
+        let room = DeviceRoom::new(directory.clone(), database.arena.clone());
+        // What is free to be used again is worth less than a manifest. Where that fails, the manifest
+        // may fit all the same.
+        let _ = segments.give_back(|| room.is_full());
         let log = Log::new(
             self.log_config,
             directory,
             self.manifest.database,
             self.manifest.incarnation,
             database.horizon.clock.clone(),
-            segments.expect("finished once"),
+            (segments, room),
             database.closed.clone(),
         );
-        let no_space = storage.begin_incarnation(manifest, log)?;
+        let no_space = storage.begin_incarnation(manifest, log, self.log_bytes)?;
         Ok(RecoveryReport {
             is_new: self.is_new,
             progress: self.progress(),

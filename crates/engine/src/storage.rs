@@ -34,16 +34,25 @@ pub(crate) struct Storage {
     next_checkpoint_file: AtomicU64,
     /// Files of checkpoints that nobody needs any more, for the next one: to remove a
     /// file takes milliseconds where the system discards its blocks.
-    spare_parts: Mutex<Vec<u64>>,
+    spare_parts: Mutex<Vec<Spare>>,
     last_checkpoint: Mutex<LastCheckpoint>,
     lock: Mutex<Option<DirectoryLock>>,
     cold: Option<ColdTier>,
 }
 
+/// A file of a checkpoint that nobody needs.
+#[derive(Clone, Copy, Debug)]
+struct Spare {
+    number: u64,
+    bytes: u64,
+}
+
 struct LastCheckpoint {
     taken: Instant,
-    /// Bytes of the log when it was begun.
+    /// Bytes of the log when it was begun: with those that recovery found.
     log_bytes: u64,
+    /// Bytes of the log that recovery found.
+    recovered_bytes: u64,
     failure: Option<String>,
 }
 
@@ -98,6 +107,7 @@ impl Storage {
             last_checkpoint: Mutex::new(LastCheckpoint {
                 taken: Instant::now(),
                 log_bytes: 0,
+                recovered_bytes: 0,
                 failure: None,
             }),
             lock: Mutex::new(Some(lock)),
@@ -190,13 +200,16 @@ impl Storage {
     }
 
     /// Begins the incarnation that the log is of. Without room on the device, it
-    /// begins when there is: what the device said.
+    /// begins when there is: what the device said. Recovery has found `recovered_bytes` of log.
     pub(crate) fn begin_incarnation(
         &self,
         manifest: Manifest,
         log: Log,
+        recovered_bytes: u64,
     ) -> std::io::Result<Option<String>> {
         *self.manifest() = manifest;
+        self.last_checkpoint().recovered_bytes = recovered_bytes;
+        log.room.note_checkpoint(self.checkpoint_bytes());
         let begun = self.change_manifest(|_| {});
         // A session finds the log only now.
         let _ = self.log.set(Arc::new(log));
@@ -228,21 +241,28 @@ impl Storage {
         (!under_way).then(|| CheckpointGuard(self))
     }
 
-    fn spare_parts(&self) -> MutexGuard<'_, Vec<u64>> {
+    fn spare_parts(&self) -> MutexGuard<'_, Vec<Spare>> {
         self.spare_parts.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// A file for a part of a checkpoint, under a number that no file had before, and
-    /// so that what is left in it of an earlier use gives itself away.
-    pub(crate) fn begin_checkpoint_file(&self) -> std::io::Result<(u64, Arc<dyn File>)> {
+    /// so that what is left in it of an earlier use gives itself away. One of an earlier checkpoint
+    /// has at most `bytes_max`: the rest of it would be taken up by nothing.
+    pub(crate) fn begin_checkpoint_file(
+        &self,
+        bytes_max: u64,
+    ) -> std::io::Result<(u64, Arc<dyn File>)> {
         let number = self.next_checkpoint_file.fetch_add(1, Ordering::Relaxed);
         let name = checkpoint::file_name(number);
         loop {
-            let Some(spare) = self.spare_parts().pop() else {
+            let Some(spare) = self.take_spare(bytes_max) else {
                 let file = self.directory.open(&name, OpenMode::Create, true)?;
                 return Ok((number, file));
             };
-            match self.directory.rename(&checkpoint::file_name(spare), &name) {
+            match self
+                .directory
+                .rename(&checkpoint::file_name(spare.number), &name)
+            {
                 // Lost before, if the database was salvaged.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 renamed => {
@@ -262,17 +282,62 @@ impl Storage {
         keep: usize,
     ) -> std::io::Result<()> {
         let mut spares = self.spare_parts();
-        spares.extend(files);
+        for number in files {
+            let name = checkpoint::file_name(number);
+            match self.directory.open(&name, OpenMode::Read, false) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                opened => {
+                    let bytes = opened?.length()?;
+                    spares.push(Spare { number, bytes });
+                }
+            }
+        }
         let room = self.directory.free_bytes()?;
         let keep = keep.min((room / checkpoint::PART_BYTES) as usize);
+        let removed = self.remove_spares(&mut spares, keep);
+        self.note_spares(&spares);
+        removed
+    }
+
+    fn remove_spares(&self, spares: &mut Vec<Spare>, keep: usize) -> std::io::Result<()> {
         while spares.len() > keep {
             let Some(surplus) = spares.pop() else { break };
-            match self.directory.remove(&checkpoint::file_name(surplus)) {
+            match self
+                .directory
+                .remove(&checkpoint::file_name(surplus.number))
+            {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 removed => removed?,
             }
         }
         Ok(())
+    }
+
+    fn take_spare(&self, bytes_max: u64) -> Option<Spare> {
+        let mut spares = self.spare_parts();
+        let at = spares.iter().rposition(|spare| spare.bytes <= bytes_max)?;
+        let spare = spares.remove(at);
+        self.note_spares(&spares);
+        Some(spare)
+    }
+
+    fn note_spares(&self, spares: &[Spare]) {
+        if let Some(log) = self.log() {
+            log.room
+                .note_spares(spares.iter().map(|spare| spare.bytes).sum());
+        }
+    }
+
+    /// Gives back what is kept to be used again, if a checkpoint needs its room.
+    pub(crate) fn make_room_for_checkpoint(&self, log: &Log) -> std::io::Result<()> {
+        if !log.room.is_short_for_checkpoint(log.segments.room()) {
+            return Ok(());
+        }
+        log.segments.give_back(|| true)?;
+        let mut spares = self.spare_parts();
+        let removed = self.remove_spares(&mut spares, 0);
+        self.note_spares(&spares);
+        removed
     }
 
     fn last_checkpoint(&self) -> MutexGuard<'_, LastCheckpoint> {
@@ -281,17 +346,19 @@ impl Storage {
             .unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Bytes logged, and time passed, since a checkpoint was last tried.
+    /// Bytes logged, those that recovery found included, and time passed, since a checkpoint was
+    /// last tried.
     pub(crate) fn since_checkpoint(&self, log: &Log) -> (u64, Duration) {
         let last = self.last_checkpoint();
-        (log.counters.bytes() - last.log_bytes, last.taken.elapsed())
+        let bytes = last.recovered_bytes + log.counters.bytes();
+        (bytes - last.log_bytes, last.taken.elapsed())
     }
 
     /// A checkpoint begins, `log_bytes` into the log.
     pub(crate) fn note_begin(&self, log_bytes: u64) {
         let mut last = self.last_checkpoint();
         last.taken = Instant::now();
-        last.log_bytes = log_bytes;
+        last.log_bytes = last.recovered_bytes + log_bytes;
     }
 
     /// How a checkpoint that nobody waits for ended.

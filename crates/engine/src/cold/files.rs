@@ -45,6 +45,7 @@ use ::io::{Directory, File, OpenMode};
 use rustc_hash::FxHashMap;
 
 use crate::{
+    device_room::DeviceRoom,
     manifest::ColdFileEntry,
     sync::{AtomicBool, AtomicU64, Ordering, fence},
     timestamp::Timestamp,
@@ -301,6 +302,8 @@ pub(super) struct ColdFiles {
 /// Where blocks go.
 struct Tail {
     file: Option<Arc<ColdFile>>,
+    /// Bytes that are reserved for it.
+    bytes: u64,
     /// The number of the last file that was made.
     last: Option<u32>,
     /// Numbers of files that were removed: somebody in memory may still remember an address
@@ -349,6 +352,7 @@ impl ColdFiles {
         }
         let tail = Tail {
             file: None,
+            bytes: 0,
             last: files.iter().map(|file| file.number).max(),
             removed: HashSet::new(),
             taken: 0,
@@ -405,7 +409,7 @@ impl ColdFiles {
         debug_assert!(bytes <= FILE_BYTES_MAX);
         let mut tail = self.tail();
         let file = match &tail.file {
-            Some(file) if file.end() + bytes <= self.bytes_max => file.clone(),
+            Some(file) if file.end() + bytes <= tail.bytes => file.clone(),
             _ => self.create(&mut tail, bytes)?,
         };
         let offset = file.end();
@@ -425,7 +429,8 @@ impl ColdFiles {
         let number = tail.next(&all).ok_or(io::ErrorKind::StorageFull)?;
         let name = file_name(number);
         let file = self.directory.open(&name, OpenMode::Create, true)?;
-        if let Err(error) = file.reserve(self.bytes_max.max(bytes)) {
+        let reserved = DeviceRoom::cold_file_bytes(&*self.directory, bytes, self.bytes_max);
+        if let Err(error) = file.reserve(reserved) {
             // Nobody has written to it.
             let _ = self.directory.remove(&name);
             return Err(error);
@@ -434,6 +439,7 @@ impl ColdFiles {
         all.insert(number, file.clone());
         tail.last = Some(number);
         tail.file = Some(file.clone());
+        tail.bytes = reserved;
         Ok(file)
     }
 

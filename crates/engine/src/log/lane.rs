@@ -29,6 +29,7 @@ use io::{Buffer, File, Port, Transfer};
 use memory::Reservation;
 
 use crate::{
+    device_room::Purse,
     error::Error,
     log::{
         Durability, Log, LogConfig,
@@ -46,6 +47,10 @@ use crate::{
 const WAITING_FOR_ROOM_MAX: u32 = 16;
 /// Commits that may wait for the frontier at once. More are not begun.
 const WAITING_FOR_FRONTIER_MAX: usize = 4096;
+/// How often a transaction looks whether a checkpoint has made room.
+const RELIEF_LOOK: Duration = Duration::from_millis(5);
+/// How often at most: a minute.
+const RELIEF_LOOKS_MAX: u32 = 12_000;
 /// Room for a block's vector and padding, when room for transactions is reckoned.
 const SLACK_BYTES: u64 = 128 << 10;
 
@@ -137,8 +142,6 @@ struct Writing {
     /// Bytes that the next segment must have, at least.
     segment_bytes_wanted: u64,
     preparing: bool,
-    /// Why the last attempt to prepare a segment failed.
-    no_segment: Option<Error>,
 }
 
 /// A block that is being written.
@@ -183,7 +186,6 @@ impl LaneWriter {
                 resting: log.take_resting(number),
                 segment_bytes_wanted: 0,
                 preparing: false,
-                no_segment: None,
             }),
             waiters: RefCell::default(),
             room: Bell::default(),
@@ -204,7 +206,8 @@ impl LaneWriter {
         self.log.frontier.lane(self.number)
     }
 
-    /// Waits until a transaction of `bytes` can be committed.
+    /// Waits until a transaction of `bytes` can be committed that may use `purse`: if the device has
+    /// no room, until a checkpoint has ended that was asked for.
     ///
     /// # Errors
     /// [`Error::Poisoned`]; [`Error::StorageFull`] and [`Error::MemoryExhausted`], and
@@ -212,23 +215,43 @@ impl LaneWriter {
     ///
     /// # Suspension
     /// An event wait, if the buffers are full.
-    pub(crate) async fn room_for(&self, bytes: usize) -> Result<(), Error> {
+    pub(crate) async fn room_for(&self, bytes: usize, purse: Purse) -> Result<(), Error> {
         let mut waiting = None;
+        let mut relieved = purse == Purse::Reserve;
         loop {
             let ring = self.room.next();
-            match self.room(bytes)? {
-                Room::Enough => return Ok(()),
-                room => {
-                    waiting.get_or_insert_with(|| WaitingForRoom::begin(self));
-                    match room {
-                        // Boxed: rare, and large.
-                        Room::NoSegment => {
-                            noting(Wait::Log, Box::pin(self.prepare_segment())).await;
-                        }
-                        _ => noting(Wait::Log, ring).await,
-                    }
-                }
+            let room = self.room(bytes, purse)?;
+            if let Room::Enough = room {
+                return Ok(());
             }
+            waiting.get_or_insert_with(|| WaitingForRoom::begin(self));
+            let Room::NoSegment = room else {
+                noting(Wait::Log, ring).await;
+                continue;
+            };
+            // Boxed, here and below: rare, and large.
+            let attempts = self.log.room.attempts();
+            let prepared = noting(Wait::Log, Box::pin(self.prepare_segment(purse))).await;
+            match prepared {
+                Err(Error::StorageFull) if !relieved && self.log.room.is_relief_coming() => {
+                    relieved = true;
+                    self.upkeep.ring();
+                    noting(Wait::Log, Box::pin(self.relief_after(attempts))).await;
+                }
+                prepared => prepared?,
+            }
+        }
+    }
+
+    /// Waits until one more checkpoint that was asked for has ended, or none comes, or it takes
+    /// very long.
+    async fn relief_after(&self, attempts: u64) {
+        let room = &self.log.room;
+        for _ in 0..RELIEF_LOOKS_MAX {
+            if room.attempts() != attempts || !room.is_relief_coming() || self.log.is_poisoned() {
+                break;
+            }
+            interleave::sleep(RELIEF_LOOK).await;
         }
     }
 
@@ -253,16 +276,16 @@ impl LaneWriter {
             || self.waiters.borrow().len() >= WAITING_FOR_FRONTIER_MAX
     }
 
-    /// Whether a transaction of `bytes` can be committed at once.
+    /// Whether a transaction of `bytes` can be committed at once that may use `purse`.
     ///
     /// # Errors
     /// As for [`LaneWriter::room_for`].
     #[inline]
-    pub(crate) fn has_room(&self, bytes: usize) -> Result<bool, Error> {
-        Ok(matches!(self.room(bytes)?, Room::Enough))
+    pub(crate) fn has_room(&self, bytes: usize, purse: Purse) -> Result<bool, Error> {
+        Ok(matches!(self.room(bytes, purse)?, Room::Enough))
     }
 
-    fn room(&self, bytes: usize) -> Result<Room, Error> {
+    fn room(&self, bytes: usize, purse: Purse) -> Result<Room, Error> {
         self.log.check_sound()?;
         if bytes > self.log.config.transaction_bytes_max {
             return Err(Error::TransactionTooLarge { bytes });
@@ -273,16 +296,17 @@ impl LaneWriter {
             return Ok(Room::Soon);
         }
         let needed = (used + bytes) as u64 + SLACK_BYTES;
-        let room = |segment: &Option<Segment>| segment.as_ref().map_or(0, Segment::room);
+        let room = |segment: &Option<Segment>| {
+            segment
+                .as_ref()
+                .map_or(0, |segment| segment.room_for(purse))
+        };
         let resting = &writing.resting;
         if room(&resting.segment) >= needed || room(&resting.next) >= needed {
             if used + bytes > writing.active.capacity() {
                 writing.enlarge(bytes)?;
             }
             return Ok(Room::Enough);
-        }
-        if let Some(error) = writing.no_segment.take() {
-            return Err(error);
         }
         writing.segment_bytes_wanted = writing.segment_bytes_wanted.max(needed);
         Ok(if writing.preparing {

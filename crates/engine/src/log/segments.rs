@@ -17,7 +17,11 @@ use std::{
 use io::{Action, BLOCK_BYTES, Buffer, Directory, File, OpenMode, Port};
 
 pub(crate) use self::kept::NotKept;
-use crate::{log::format::SegmentHeader, timestamp::Timestamp};
+use crate::{
+    device_room::{DeviceRoom, Purse},
+    log::format::SegmentHeader,
+    timestamp::Timestamp,
+};
 
 /// Zeros written at once to a new file: durable writes have to wait until the device
 /// has taken in all that was written before, so a file filled at one go would hold
@@ -59,11 +63,21 @@ pub(crate) struct Segment {
     pub(crate) blocks_end: u64,
     /// The newest transaction in here.
     pub(crate) newest: Timestamp,
+    /// For whose transactions it was made.
+    pub(crate) purse: Purse,
 }
 
 impl Segment {
     pub(crate) fn room(&self) -> u64 {
         self.bytes - self.offset
+    }
+
+    /// Bytes for transactions that may use `purse`.
+    pub(crate) fn room_for(&self, purse: Purse) -> u64 {
+        match (self.purse, purse) {
+            (Purse::Reserve, Purse::Free) => 0,
+            _ => self.room(),
+        }
     }
 }
 
@@ -87,6 +101,8 @@ pub(crate) struct Full {
 struct Pool {
     next_number: u64,
     used: Vec<Full>,
+    /// Those that lanes will write to, or that are being made: number and bytes.
+    prepared: Vec<(u64, u64)>,
     free: Vec<(u64, u64)>,
     /// See `kept.rs`.
     oldest: Timestamp,
@@ -113,6 +129,41 @@ pub(crate) struct FoundSegments {
 pub(crate) struct Segments {
     directory: Arc<dyn Directory>,
     pool: Mutex<Pool>,
+    /// Held while room for a segment is looked for and taken.
+    allotting: Mutex<()>,
+}
+
+/// Room for a segment.
+struct Allotted {
+    number: u64,
+    bytes: u64,
+    purse: Purse,
+    /// A file that has to be filled, unless one was free.
+    new: Option<Arc<dyn File>>,
+}
+
+/// What was allotted counts as taken until this is dropped, or for good.
+struct Claim<'s> {
+    segments: &'s Segments,
+    number: u64,
+}
+
+impl<'s> Claim<'s> {
+    fn new(segments: &'s Segments, number: u64) -> Claim<'s> {
+        Claim { segments, number }
+    }
+
+    /// There is a segment now.
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut pool = self.segments.pool();
+        pool.prepared.retain(|&(number, _)| number != self.number);
+    }
 }
 
 impl Segments {
@@ -130,10 +181,12 @@ impl Segments {
             pool: Mutex::new(Pool {
                 next_number,
                 used,
+                prepared: Vec::new(),
                 free,
                 oldest,
                 cuts,
             }),
+            allotting: Mutex::new(()),
         }
     }
 
@@ -141,9 +194,12 @@ impl Segments {
         self.pool.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Makes a segment of at least `bytes` ready to be written: a free file, or a
-    /// new one filled with zeros, as fast as `pace` lets it; `None` if that gives up.
-    /// `pace` is called with the bytes filled so far.
+    /// Makes a segment of at least `wanted` bytes ready to be written, of `usual` bytes if there is
+    /// room (`device_room.rs`): a free file, or a new one filled with zeros, as fast as `pace`
+    /// lets it; `None` if that gives up. `pace` is called with the bytes filled so far, and all.
+    ///
+    /// # Errors
+    /// `StorageFull` if there is no room in `purse`; what the device says.
     ///
     /// # Suspension
     /// Device waits.
@@ -154,32 +210,25 @@ impl Segments {
         &self,
         port: &std::rc::Rc<Port>,
         header: SegmentHeader,
-        bytes: u64,
-        pace: impl AsyncFn(u64) -> Pace,
+        (wanted, usual): (u64, u64),
+        (room, purse): (&DeviceRoom, Purse),
+        pace: impl AsyncFn(u64, u64) -> Pace,
     ) -> std::io::Result<Option<Segment>> {
-        let bytes = bytes.next_multiple_of(BLOCK_BYTES as u64);
-        let free = {
-            let mut pool = self.pool();
-            let fits = pool.free.iter().position(|&(_, has)| has >= bytes);
-            fits.map(|at| pool.free.swap_remove(at))
-        };
-        let (number, bytes) = match free {
-            Some(free) => free,
-            None => {
-                let number = {
-                    let mut pool = self.pool();
-                    pool.next_number += 1;
-                    pool.next_number - 1
-                };
-                let filled = self.fill(port, number, bytes, pace).await;
-                if !matches!(filled, Ok(Pace::GoOn)) {
-                    // Half a file is of no use, and may be what fills the device.
-                    let _ = self.directory.remove(&file_name(number));
-                    return filled.map(|_| None);
-                }
-                (number, bytes)
+        let Allotted {
+            number,
+            bytes,
+            purse,
+            new,
+        } = self.allot((wanted, usual), (room, purse))?;
+        let claim = Claim::new(self, number);
+        if let Some(file) = new {
+            let filled = self.fill(port, &file, bytes, pace).await;
+            if !matches!(filled, Ok(Pace::GoOn)) {
+                // Half a file is of no use, and may be what fills the device.
+                let _ = self.directory.remove(&file_name(number));
+                return filled.map(|_| None);
             }
-        };
+        }
         let file = self
             .directory
             .open(&file_name(number), OpenMode::Write, true)?;
@@ -188,6 +237,7 @@ impl Segments {
         first[..encoded.len()].copy_from_slice(&encoded);
         // Durable: with it, so are the new file's length and extents.
         write_whole(port, Action::WriteDurable, &file, 0, first).await?;
+        claim.keep();
         Ok(Some(Segment {
             file,
             number,
@@ -198,29 +248,89 @@ impl Segments {
             first_transaction: 0,
             blocks_end: 0,
             newest: Timestamp(0),
+            purse,
         }))
+    }
+
+    /// Takes room for a segment, and counts it as taken: one lane at a time, so that no two
+    /// take the same.
+    ///
+    /// # Errors
+    /// As for [`Segments::prepare`].
+    fn allot(
+        &self,
+        (wanted, usual): (u64, u64),
+        (room, purse): (&DeviceRoom, Purse),
+    ) -> std::io::Result<Allotted> {
+        let _allotting = self.allotting.lock().unwrap_or_else(|e| e.into_inner());
+        let taken = self.room();
+        let (bytes, purse) = room
+            .segment_bytes((wanted, usual), purse, taken)
+            .ok_or(std::io::ErrorKind::StorageFull)?;
+        let bytes = bytes.next_multiple_of(BLOCK_BYTES as u64);
+        // One that is larger than there is room for would take the checkpoint's.
+        let bytes_max = room.segment_bytes_max(taken).max(bytes);
+        let mut pool = self.pool();
+        let fits = |&(_, has): &(u64, u64)| (bytes..=bytes_max).contains(&has);
+        if let Some(at) = pool.free.iter().position(fits) {
+            let (number, bytes) = pool.free.swap_remove(at);
+            pool.prepared.push((number, bytes));
+            return Ok(Allotted {
+                number,
+                bytes,
+                purse,
+                new: None,
+            });
+        }
+        let number = pool.next_number;
+        pool.next_number += 1;
+        drop(pool);
+        self.give_back(|| room.free_bytes() < bytes)?;
+        let name = file_name(number);
+        let opened = self.directory.open(&name, OpenMode::Create, true);
+        let reserved = opened.and_then(|file| file.reserve(bytes).map(|()| file));
+        let file = reserved.inspect_err(|_| {
+            let _ = self.directory.remove(&name);
+        })?;
+        self.pool().prepared.push((number, bytes));
+        Ok(Allotted {
+            number,
+            bytes,
+            purse,
+            new: Some(file),
+        })
+    }
+
+    /// Removes free files while room is needed.
+    ///
+    /// # Errors
+    /// What the directory says.
+    pub(crate) fn give_back(&self, is_needed: impl Fn() -> bool) -> std::io::Result<()> {
+        while is_needed() {
+            let Some((number, _)) = self.pool().free.pop() else {
+                break;
+            };
+            self.directory.remove(&file_name(number))?;
+        }
+        Ok(())
     }
 
     async fn fill(
         &self,
         port: &std::rc::Rc<Port>,
-        number: u64,
+        file: &Arc<dyn File>,
         bytes: u64,
-        pace: impl AsyncFn(u64) -> Pace,
+        pace: impl AsyncFn(u64, u64) -> Pace,
     ) -> std::io::Result<Pace> {
-        let file = self
-            .directory
-            .open(&file_name(number), OpenMode::Create, true)?;
-        file.reserve(bytes)?;
         let mut zeros = Buffer::zeroed(FILL_BYTES);
         let mut offset = 0;
         while offset < bytes {
-            if let Pace::GiveUp = pace(offset).await {
+            if let Pace::GiveUp = pace(offset, bytes).await {
                 return Ok(Pace::GiveUp);
             }
             zeros.set_len((bytes - offset).min(FILL_BYTES as u64) as usize);
             let count = zeros.len() as u64;
-            zeros = write_whole(port, Action::Write, &file, offset, zeros).await?;
+            zeros = write_whole(port, Action::Write, file, offset, zeros).await?;
             offset += count;
         }
         sync_names(port, &self.directory).await?;

@@ -32,6 +32,7 @@ use interleave::{Grouped, Point, Policy, run_inline, together};
 
 use crate::{
     database::Database,
+    device_room::Purse,
     indirection::{Head, Rid},
     log::{Durability, format},
     session::{RidStock, Session},
@@ -149,10 +150,10 @@ impl Session {
     }
 
     /// An empty transaction of the log, if that has room.
-    fn commit_nothing(&self) -> Option<Timestamp> {
+    pub(crate) fn commit_nothing(&self) -> Option<Timestamp> {
         let lane = self.lane()?;
         self.database.check_writable().ok()?;
-        let has_room = lane.has_room(format::transaction_bytes());
+        let has_room = lane.has_room(format::transaction_bytes(), Purse::Reserve);
         has_room.ok().filter(|&has_room| has_room)?;
         let (at, ()) = lane.append(Durability::Relaxed, || self.next_timestamp(), |_, _| ());
         Some(at)

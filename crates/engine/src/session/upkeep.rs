@@ -1,10 +1,11 @@
 //! The upkeep of a session: what needs doing beside transactions and takes longer
 //! than a moment. One coroutine per session, run by its worker like any task.
 
-use std::{future::poll_fn, pin::pin, rc::Rc, sync::atomic::Ordering, task::Poll, time::Duration};
+use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
 
 use crate::{
-    checkpoint::pace::Haste,
+    checkpoint::{CheckpointError, pace::Haste},
+    device_room::{DeviceRoom, Purse, Relief},
     log::{LaneWriter, Listening},
     session::Session,
 };
@@ -13,19 +14,19 @@ use crate::{
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Being in charge of checkpoints, until dropped.
-struct InCharge<'s>(&'s Session);
+struct InCharge<'s>(&'s DeviceRoom);
 
 impl<'s> InCharge<'s> {
     fn try_become(session: &'s Session) -> Option<InCharge<'s>> {
-        let taken = session.database.has_keeper.swap(true, Ordering::AcqRel);
+        let room = &session.database.log()?.room;
         // Lazily: dropping one that nobody asked for would take the charge away.
-        (!taken).then(|| InCharge(session))
+        room.begin_attendance().then(|| InCharge(room))
     }
 }
 
 impl Drop for InCharge<'_> {
     fn drop(&mut self) {
-        self.0.database.has_keeper.store(false, Ordering::Release);
+        self.0.end_attendance();
     }
 }
 
@@ -33,7 +34,7 @@ impl Session {
     /// Prepares log segments ahead of time, has records leave memory when there is too little
     /// room, deletes what has expired in cold files, compacts those of which little is live, and,
     /// on one of the sessions, takes checkpoints when they are due
-    /// ([`crate::CheckpointConfig`]). Ends after
+    /// ([`crate::CheckpointConfig`]), or the log needs their room. Ends after
     /// [`Session::wind_up`].
     ///
     /// # Suspension
@@ -73,7 +74,8 @@ impl Session {
         while self.goes_on(lane) {
             let ring = lane.upkeep_is_due();
             if self.database.check_writable().is_ok() {
-                lane.prepare_segment().await;
+                // Without room it asks for a checkpoint, and tries again at the next look.
+                let _ = lane.prepare_segment(Purse::Free).await;
             }
             next_look(ring).await;
         }
@@ -81,18 +83,28 @@ impl Session {
 
     async fn keep_checkpoints(self: &Rc<Self>, lane: &LaneWriter) {
         let mut in_charge = None;
+        let mut relief = Relief::default();
         while self.goes_on(lane) {
             let ring = lane.upkeep_is_due();
             in_charge = in_charge.or_else(|| InCharge::try_become(self));
-            if in_charge.is_some() && self.checkpoint_is_due() {
+            let room = &lane.log().room;
+            let is_urgent = in_charge.is_some() && relief.is_due(room, self.clock().now());
+            if in_charge.is_some() && (is_urgent || self.checkpoint_is_due()) {
                 let Some(storage) = self.database.storage() else {
                     return;
                 };
-                let haste = Haste::Due {
-                    expected_bytes: storage.checkpoint_bytes(),
+                let haste = match is_urgent {
+                    true => Haste::AwaitedBySomebody,
+                    false => Haste::Due {
+                        expected_bytes: storage.checkpoint_bytes(),
+                    },
                 };
-                storage.note_end(&self.take_checkpoint(haste).await);
-                continue;
+                let end = self.take_checkpoint(haste).await;
+                storage.note_end(&end);
+                if !matches!(end, Err(CheckpointError::UnderWay)) {
+                    relief.note_end(room, end.is_err(), self.clock().now());
+                    continue;
+                }
             }
             next_look(ring).await;
         }

@@ -10,12 +10,17 @@ use std::{
 use super::Transaction;
 use crate::{
     catalog::{EVENTS, Effect},
+    device_room::Purse,
     error::{Abort, Error},
     log::{Durability, Durable, LaneWriter, format},
     secondary::derived::is_derived,
     session::State,
     timestamp::Timestamp,
 };
+
+/// Bytes that a transaction may write into catalogs, and that drops something, and is still said to make
+/// room.
+const DROPPED_BYTES_MIN: usize = 64 << 10;
 
 /// A commit: see [`Transaction::commit`].
 #[must_use = "a commit is acknowledged only to who awaits it"]
@@ -145,7 +150,9 @@ impl Transaction {
         let lane = self.session.lane();
         if let Some(lane) = lane {
             self.session.database.check_writable()?;
-            if !lane.has_room(self.log_bytes())? {
+            let bytes = self.log_bytes();
+            // Whose purse it is has to be found out only where the room of all is used up.
+            if !lane.has_room(bytes, Purse::Free)? && !lane.has_room(bytes, self.purse())? {
                 return Ok(None);
             }
         }
@@ -167,7 +174,7 @@ impl Transaction {
     async fn commit_when_there_is_room(self) -> Result<Timestamp, Error> {
         let (timestamp, depends_on) = loop {
             if let Some(lane) = self.session.lane() {
-                lane.room_for(self.log_bytes()).await?;
+                lane.room_for(self.log_bytes(), self.purse()).await?;
             }
             if let Some(committed) = self.try_commit()? {
                 break committed;
@@ -195,6 +202,31 @@ impl Transaction {
             _ => 0,
         });
         format::transaction_bytes() + bytes.sum::<usize>() + events.sum::<usize>()
+    }
+
+    /// Which room of the device it may use. What drops a table or an index, or deletes more than it
+    /// writes, leaves less for the next checkpoint to write.
+    fn purse(&self) -> Purse {
+        let (mut written, mut deleted) = (0, 0);
+        for write in self.context.writes.borrow().iter() {
+            if is_derived(write.table) {
+                continue;
+            }
+            match write.version.payload() {
+                Some(value) => written += write.key.len() + value.len(),
+                None => deleted += write.key.len(),
+            }
+        }
+        let effects = self.context.effects.borrow();
+        let drops =
+            |effect: &Effect| matches!(effect, Effect::Gone { .. } | Effect::IndexGone { .. });
+        if effects.iter().any(drops) {
+            deleted += DROPPED_BYTES_MIN;
+        }
+        match written < deleted {
+            true => Purse::Reserve,
+            false => Purse::Free,
+        }
     }
 
     /// Counts the transaction as committed.

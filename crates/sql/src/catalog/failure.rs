@@ -30,7 +30,13 @@ pub(crate) fn from_engine(error: Error) -> SqlError {
             "canceling statement due to lock timeout",
         ),
         Error::MemoryExhausted => (SqlState::OUT_OF_MEMORY, "out of memory"),
-        Error::StorageFull => (SqlState::DISK_FULL, "no space left on device"),
+        Error::StorageFull => {
+            return SqlError::new(SqlState::DISK_FULL, "no space left on device").hint(
+                "Delete rows, truncate or drop tables, which works also now; or give the device \
+                 that has the data directory more room. What is left of it is kept for the next \
+                 checkpoint.",
+            );
+        }
         Error::ReadOnly => (
             SqlState::READ_ONLY_SQL_TRANSACTION,
             "cannot execute statement in a read-only transaction",

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use super::{LaneWriter, Writing};
 use crate::{
+    device_room::Purse,
     error::Error,
-    log::{format::SegmentHeader, segments::Pace},
+    log::{
+        format::SegmentHeader,
+        segments::{Pace, Segment},
+    },
 };
 
 /// The pause after every piece of a lane's first segment.
@@ -32,36 +36,40 @@ impl LaneWriter {
         false
     }
 
-    /// Prepares the next segment if there is none.
+    /// Prepares the next segment for transactions that may use `purse`, if there is none.
+    ///
+    /// # Errors
+    /// [`Error::StorageFull`].
     ///
     /// # Suspension
     /// Device waits; an event wait while nobody needs it soon.
-    pub(crate) async fn prepare_segment(&self) {
+    pub(crate) async fn prepare_segment(&self, purse: Purse) -> Result<(), Error> {
         let (header, bytes) = {
             let writing = self.writing.borrow();
             let wanted = writing.segment_bytes_wanted;
             let next = writing.resting.next.as_ref();
-            let has = next.is_some_and(|next| next.room() >= wanted);
+            let has = next.is_some_and(|next| next.room_for(purse) >= wanted.max(1));
             if writing.preparing || has || self.log.is_poisoned() {
-                return;
+                return Ok(());
             }
-            let bytes = self
-                .log
-                .config
-                .segment_bytes
-                .max(wanted + io::BLOCK_BYTES as u64);
+            // What is buffered may count on the one that is replaced.
+            let replaced = next.map_or(0, Segment::room);
+            let wanted = wanted.max(replaced) + io::BLOCK_BYTES as u64;
+            let usual = self.log.config.segment_bytes.max(wanted);
             let header = SegmentHeader {
                 database: self.log.database,
                 incarnation: self.log.incarnation,
                 lane: self.number as u32,
                 ordinal: writing.resting.ordinal,
             };
-            (header, bytes)
+            (header, (wanted, usual))
         };
         let preparing = Preparing::begin(self);
-        let pace = async |filled| self.pace(filled, bytes).await;
-        let segments = &self.log.segments;
-        let prepared = segments.prepare(&self.port, header, bytes, pace).await;
+        let pace = async |filled, bytes| self.pace(filled, bytes).await;
+        let (segments, room) = (&self.log.segments, (&self.log.room, purse));
+        let prepared = segments
+            .prepare(&self.port, header, bytes, room, pace)
+            .await;
         drop(preparing);
         let mut writing = self.writing.borrow_mut();
         writing.segment_bytes_wanted = 0;
@@ -73,15 +81,16 @@ impl LaneWriter {
                     // Nothing in it: freed by the next checkpoint.
                     self.log.segments.keep_unused(&unused);
                 }
-                writing.no_segment = None;
+                Ok(())
             }
-            Ok(None) => {}
+            Ok(None) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
-                writing.no_segment = Some(Error::StorageFull);
+                Err(Error::StorageFull)
             }
             Err(error) => {
                 self.log
                     .poison(&format!("making a log segment failed: {error}"));
+                Err(Error::Poisoned)
             }
         }
     }

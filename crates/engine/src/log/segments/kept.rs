@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use super::{Full, Pool, Segment, Segments, file_name};
 use crate::{
+    device_room::LogRoom,
     manifest::{History, HistoryFile, Start},
     timestamp::Timestamp,
 };
@@ -41,12 +42,26 @@ impl Segments {
         if let Some(full) = full {
             pool.close(full);
         }
-        pool.used.push(Full::of(next, u64::MAX));
+        pool.begin(next, u64::MAX);
     }
 
     /// Keeps a segment that nothing was written to, until the next checkpoint.
     pub(crate) fn keep_unused(&self, segment: &Segment) {
-        self.pool().used.push(Full::of(segment, 0));
+        self.pool().begin(segment, 0);
+    }
+
+    /// What the log takes up.
+    pub(crate) fn room(&self) -> LogRoom {
+        let pool = self.pool();
+        let bytes = |files: &[(u64, u64)]| files.iter().map(|&(_, bytes)| bytes).sum::<u64>();
+        let used = |full: &&Full| full.blocks_end < u64::MAX;
+        let closed = pool.used.iter().filter(used).map(|full| full.bytes).sum();
+        let used: u64 = pool.used.iter().map(|full| full.bytes).sum();
+        LogRoom {
+            taken: used + bytes(&pool.prepared),
+            closed,
+            free: bytes(&pool.free),
+        }
     }
 
     /// What is newer can be read, nothing is missing of it.
@@ -204,6 +219,13 @@ impl Full {
 }
 
 impl Pool {
+    /// A lane has a segment that was prepared.
+    fn begin(&mut self, segment: &Segment, blocks_end: u64) {
+        self.prepared
+            .retain(|&(number, _)| number != segment.number);
+        self.used.push(Full::of(segment, blocks_end));
+    }
+
     fn close(&mut self, segment: &Segment) {
         self.used.retain(|full| full.number != segment.number);
         self.used.push(Full::of(segment, segment.blocks_end));
