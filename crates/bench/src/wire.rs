@@ -15,6 +15,7 @@
 //! | decimal numbers, and rows on their way into tables | `decimal.rs`, `load.rs` |
 //! | results | `report.rs` |
 //! | servers that are killed at work | `crash.rs` |
+//! | clients beside one long statement | `fairness.rs` |
 //!
 //! Rules:
 //! - all servers run in each repeat, one after the other, in an order that rotates; while one
@@ -30,6 +31,7 @@ pub mod crash;
 mod decimal;
 mod drive;
 mod facts;
+pub mod fairness;
 mod launch;
 mod load;
 mod pgbench;

@@ -1,8 +1,8 @@
 //! `weft bench`: which benchmark.
 
 use crate::{
-    beyond_memory, cold, crash, hot_row, index_build, join, limits, paper, recovery, smallbank,
-    tatp, tpcc, wire, wire_crash, ycsb,
+    beyond_memory, cold, crash, fairness, hot_row, index_build, join, limits, paper, recovery,
+    smallbank, tatp, tpcc, wire, wire_crash, ycsb,
 };
 
 /// Measures the engine, or the machine it runs on.
@@ -22,6 +22,7 @@ pub(crate) enum Command {
     Paper(paper::Arguments),
     Wire(Box<wire::Arguments>),
     WireCrash(wire_crash::Arguments),
+    Fairness(fairness::Arguments),
     Limits(limits::Arguments),
 }
 
@@ -42,6 +43,7 @@ impl Command {
             Self::Paper(arguments) => arguments.run(),
             Self::Wire(arguments) => arguments.run(),
             Self::WireCrash(arguments) => arguments.run(),
+            Self::Fairness(arguments) => arguments.run(),
             Self::Limits(arguments) => arguments.run(),
         }
     }

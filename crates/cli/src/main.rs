@@ -21,6 +21,7 @@ mod cold;
 mod crash;
 mod directory;
 mod execution;
+mod fairness;
 mod hot_row;
 mod index_build;
 mod join;

@@ -1,4 +1,4 @@
-//! `weft bench wire` and `wire-crash`, small: answers are right, planted bugs are noticed.
+//! `weft bench wire`, `wire-crash` and `fairness`, small: answers are right, planted bugs are noticed.
 
 use std::path::Path;
 
@@ -41,6 +41,21 @@ fn every_workload_is_answered_rightly() {
         assert_eq!(result["verified"], true, "{result}");
         let throughput = result["transactions_per_second"]["median"].as_f64();
         assert!(throughput > Some(0.0), "{result}");
+    }
+}
+
+#[test]
+fn clients_beside_long_statements_are_answered_rightly() {
+    let place = tempfile::tempdir().unwrap();
+    let arguments = "--rows 5k --seconds 0.05 --readers 2 --format json";
+    let mut command = bench("fairness", &place.path().join("database"), arguments);
+    let output = command.assert().success().get_output().clone();
+    let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = results.as_array().unwrap();
+    assert_eq!(results.len(), 7, "{results:?}");
+    for result in results {
+        assert_eq!(result["verified"], true, "{result}");
+        assert!(result["connections"].as_u64() > Some(0), "{result}");
     }
 }
 

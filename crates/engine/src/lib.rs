@@ -70,8 +70,8 @@ pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{
-    Command, Commit, Isolation, Present, RowFound, RowLocked, RowOutcome, Savepoint, ScanPosition,
-    Seeing, StatementSnapshot, Transaction, TransactionOptions, Unordered,
+    Command, Commit, IndexPosition, Isolation, Present, RowFound, RowLocked, RowOutcome, Savepoint,
+    ScanPosition, Seeing, StatementSnapshot, Transaction, TransactionOptions, Unordered,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 

@@ -69,6 +69,7 @@ use std::{
 };
 
 pub use self::{
+    by_index::IndexPosition,
     command::Command,
     commit::Commit,
     lock::RowLocked,

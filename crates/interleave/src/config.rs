@@ -78,6 +78,14 @@ pub struct WorkerConfig {
     /// How long an idle worker polls before it sleeps in the kernel, in
     /// microseconds. Default 20.
     pub idle_spin_us: u32,
+    /// A task that has had the worker for so long, in microseconds, since it began or since
+    /// its client's last request, is *batch* from then on: it takes nobody's place of those in
+    /// flight, and interactive tasks go first, within their share. At least 1, default 2,000:
+    /// some ten slices.
+    pub batch_after_us: u32,
+    /// Which share of the worker batch tasks have while interactive ones want all of it, in
+    /// percent. Range 1 to 99, default 50.
+    pub batch_percent: u8,
 }
 
 /// The most tasks a worker keeps in flight.
@@ -94,6 +102,8 @@ impl Default for WorkerConfig {
             scheduling: Scheduling::Pipelined,
             open_tasks_max: 1 << 16,
             idle_spin_us: 20,
+            batch_after_us: 2000,
+            batch_percent: 50,
         }
     }
 }
@@ -123,6 +133,15 @@ impl WorkerConfig {
         } = self.scheduling
         {
             return Err("visit_interval is 0; it must be at least 1".into());
+        }
+        if self.batch_after_us == 0 {
+            return Err("batch_after_us is 0; it must be at least 1".into());
+        }
+        if !(1..=99).contains(&self.batch_percent) {
+            return Err(format!(
+                "batch_percent is {}; it must lie between 1 and 99",
+                self.batch_percent
+            ));
         }
         if !(1..=1 << 20).contains(&self.open_tasks_max) {
             return Err(format!(

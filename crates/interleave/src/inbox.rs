@@ -29,6 +29,7 @@ use crossbeam_queue::SegQueue;
 
 use crate::{
     sleeper::Sleeper,
+    slice::Longest,
     stats::Published,
     task::{Place, Ticket, end},
     wake::{WakeHandle, Waking},
@@ -59,6 +60,7 @@ pub(crate) struct Inbox<L: 'static> {
     /// Tasks sent and not yet finished, for choosing the least loaded worker.
     pub(crate) open: AtomicU64,
     pub(crate) stats: Published,
+    pub(crate) longest: Longest,
     _local: PhantomData<fn(L)>,
 }
 
@@ -70,6 +72,7 @@ impl<L: 'static> Inbox<L> {
             closed: AtomicBool::new(false),
             open: AtomicU64::new(0),
             stats: Published::default(),
+            longest: Longest::default(),
             _local: PhantomData,
         })
     }

@@ -14,6 +14,7 @@
 //! | directly resumable operations | [`Leaf`] |
 //! | what is seldom, and waits long | [`Nested`] |
 //! | what is waited for | [`Wait`], [`noting`], [`Scheduling`] |
+//! | to compute for long, and hold nobody up | [`Turn`], [`yield_now`], [`LongSlice`] |
 //! | to see each resumption and wait | [`Observed`], [`noted_wait`] |
 //! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
 //! | what comes from outside, as bytes to sockets do | [`Outside`] |
@@ -26,6 +27,7 @@
 //! `Pending`); in both the slot is parked until its waker is called. What kind of event it is
 //! can be noted, for counters and observers. The crate knows nothing of databases.
 
+mod class;
 mod config;
 mod group;
 mod group_choice;
@@ -42,6 +44,7 @@ mod prefetch;
 mod root;
 mod runtime;
 mod sleeper;
+mod slice;
 mod slot;
 mod stage;
 mod stats;
@@ -50,6 +53,7 @@ mod task;
 mod timer;
 mod touch;
 mod tuner;
+mod turn;
 mod visits;
 mod wait;
 mod wake;
@@ -68,10 +72,12 @@ pub use observed::Observed;
 pub use outside::Outside;
 pub use policy::{Interleaved, Point, Policy, Prefetching, Sequential, run_inline};
 pub use runtime::Runtime;
+pub use slice::{Label, LongSlice, SLICE_US_MAX, forget_longest_slice, label, longest_slice};
 pub use stats::WorkerStats;
 pub use task::{FromFn, InPlace, JoinHandle, Lost, Place, Source};
 pub use timer::{Clock, Sleep, sleep};
 pub use touch::{Touch, YieldNow, yield_now};
+pub use turn::{Turn, turn_is_over};
 pub use wait::{Noting, Wait, note_wait, noted_wait, noting};
 pub use worker::{Handle, Rouser, Worker, WorkerLocal};
 

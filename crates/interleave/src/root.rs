@@ -18,6 +18,8 @@ pub(crate) struct Root {
 }
 
 struct Vtable {
+    /// Name of the future's type.
+    name: fn() -> &'static str,
     poll: unsafe fn(NonNull<u8>, &mut Context<'_>) -> Poll<()>,
     drop: unsafe fn(NonNull<u8>),
 }
@@ -26,6 +28,7 @@ struct Erased<F>(std::marker::PhantomData<F>);
 
 impl<F: Future<Output = ()>> Erased<F> {
     const VTABLE: Vtable = Vtable {
+        name: std::any::type_name::<F>,
         poll: Self::poll,
         drop: Self::drop,
     };
@@ -56,6 +59,11 @@ impl Root {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.future.is_none()
+    }
+
+    /// Name of the type of the future that is held, or empty.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.future.map_or("", |vtable| (vtable.name)())
     }
 
     /// Bytes of the buffer: the largest future held so far.

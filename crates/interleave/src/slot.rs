@@ -35,10 +35,13 @@ use std::{
     rc::{Rc, Weak},
     sync::Arc,
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use crate::{
+    class::Class,
     root::Root,
+    slice::{Label, LongSlice},
     stage::Stage,
     task::drop_quietly,
     timer::Timers,
@@ -107,6 +110,13 @@ pub(crate) struct Slot {
     pub(crate) ambiguous: Cell<bool>,
     /// Whether touches suspend (the worker's adaptive switch).
     suspends: Cell<bool>,
+    /// Whether the task is interactive or batch. The worker's alone.
+    class: Cell<Class>,
+    /// Processor time that the task has had since it began or its client was last
+    /// waited for, sampled: see `worker/pace.rs`.
+    spent: Cell<Duration>,
+    /// What the task calls itself.
+    label: Cell<Label>,
     this: Weak<Slot>,
     fallen: Cell<Option<Box<Fallen>>>,
     wake: Arc<WakeHandle>,
@@ -133,6 +143,9 @@ impl Slot {
             stage: Cell::default(),
             ambiguous: Cell::new(false),
             suspends: Cell::new(suspends),
+            class: Cell::default(),
+            spent: Cell::default(),
+            label: Cell::default(),
             identity: waker.data(),
             waker,
             wake,
@@ -147,6 +160,34 @@ impl Slot {
 
     pub(crate) fn index(&self) -> u32 {
         self.wake.index()
+    }
+
+    /// Which of the two classes the task belongs to.
+    #[inline(always)]
+    pub(crate) fn class(&self) -> Class {
+        self.class.get()
+    }
+
+    /// Moves the task to a class, with nothing spent in it.
+    pub(crate) fn set_class(&self, class: Class) {
+        self.class.set(class);
+        self.spent.set(Duration::ZERO);
+    }
+
+    /// Charges processor time to the task. All that it has had.
+    pub(crate) fn charge(&self, time: Duration) -> Duration {
+        let spent = self.spent.get() + time;
+        self.spent.set(spent);
+        spent
+    }
+
+    /// What the task calls itself.
+    pub(crate) fn label(&self) -> Label {
+        self.label.get()
+    }
+
+    pub(crate) fn set_label(&self, label: Label) {
+        self.label.set(label);
     }
 
     /// A counted reference, for a leaf that arms itself.
@@ -236,15 +277,30 @@ impl Slot {
 
     /// Notes that something is to stay in the rotation. Whether it does.
     #[inline(always)]
-    pub(crate) fn touched(&self, stage: Stage, wait: Wait) -> bool {
+    pub(crate) fn touched(&self, stage: Stage) -> bool {
         let suspends = self.suspends.get();
         if suspends {
             self.stage.set(stage);
-            self.noted.set(Noted { wait, is_hot: true });
+            self.noted.set(Noted {
+                wait: Wait::Memory,
+                is_hot: true,
+            });
             // A leaf around the touch takes this back and arms itself.
             self.ambiguous.set(true);
         }
         suspends
+    }
+
+    /// Notes that the task gives the others a turn, and stays in the rotation. (The
+    /// rotation of a worker that keeps one task in flight is left between two turns
+    /// like any other.)
+    pub(crate) fn yielded(&self, stage: Stage) {
+        self.stage.set(stage);
+        self.noted.set(Noted {
+            wait: Wait::Turn,
+            is_hot: true,
+        });
+        self.ambiguous.set(true);
     }
 
     /// Notes what is waited for until the waker is called.
@@ -368,6 +424,22 @@ pub(crate) fn current<R>(f: impl FnOnce(&Slot) -> R) -> Option<R> {
 #[inline(always)]
 pub(crate) fn in_suspending_slot() -> bool {
     current(|slot| slot.suspends.get()).unwrap_or(false)
+}
+
+/// The clock of the worker whose slot is being resumed on this thread, and when it
+/// was last read between two resumptions.
+pub(crate) fn time() -> Option<(Duration, Duration)> {
+    current(|slot| (slot.timers.now(), slot.timers.read_at()))
+}
+
+/// The longest slice of the worker whose slot is being resumed on this thread.
+pub(crate) fn longest_slice() -> Option<LongSlice> {
+    current(|slot| slot.timers.longest()).flatten()
+}
+
+/// Forgets it.
+pub(crate) fn forget_longest_slice() {
+    current(|slot| slot.timers.set_longest(None));
 }
 
 /// The timers of the worker whose slot is being resumed on this thread: a timer calls the waker

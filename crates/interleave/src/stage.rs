@@ -125,6 +125,11 @@ impl<T: Chained> Cohorts<T> {
         queue.last = Some(slot);
     }
 
+    /// A slot that has had its turn elsewhere is one of these; it has still to wait.
+    pub(crate) fn enter(&mut self) {
+        self.len += 1;
+    }
+
     /// A slot that has had its turn leaves.
     #[inline]
     pub(crate) fn leave(&mut self) {
@@ -218,6 +223,38 @@ impl<T: Chained> Cohorts<T> {
         Some(slot)
     }
 
+    /// Ends the cohort's turns early: the slots that have not had theirs wait for the next
+    /// ones, before those who came later. How many they are.
+    #[cold]
+    pub(crate) fn interrupt(&mut self, stage: impl Fn(T) -> Stage) -> u32 {
+        let Some(first) = self.cohort.take() else {
+            return 0;
+        };
+        let last = self.cohort_last.expect("a cohort has a last one");
+        // They waited at one stage, whose number `stage` may have in another form.
+        let stage = stage(first).index();
+        let mut left = 1;
+        let mut at = first;
+        while at != last {
+            at = at.next().expect("chained up to the last one");
+            left += 1;
+        }
+        let queue = &mut self.waiting[stage];
+        match queue.first {
+            None => queue.last = Some(last),
+            Some(others) => last.set_next(others),
+        }
+        queue.first = Some(first);
+        queue.len += left;
+        self.occupied |= 1 << stage;
+        left
+    }
+
+    /// The slot that had its turn last.
+    pub(crate) fn last(&self) -> Option<T> {
+        self.current
+    }
+
     /// The slot that is having its turn.
     pub(crate) fn current(&self) -> T {
         self.current.expect("a cohort is having its turns")
@@ -300,6 +337,28 @@ mod tests {
             }
         }
         assert!(at.iter().all(|&step| step == at[0]), "{at:?}");
+    }
+
+    #[test]
+    fn a_cohort_that_is_cut_off_goes_on_before_those_who_came_later() {
+        let mut cohorts = Cohorts::new();
+        (0..6).for_each(|slot| cohorts.join(slot, Stage(3)));
+        assert_eq!(cohorts.choose(), 6);
+        for slot in 0..2 {
+            assert_eq!(cohorts.next(), Some(slot));
+            cohorts.wait(slot, Stage(3));
+        }
+        assert_eq!(cohorts.interrupt(|_| Stage(3)), 4);
+        assert_eq!(chosen(&mut cohorts), [2, 3, 4, 5, 0, 1]);
+        assert_eq!(cohorts.interrupt(|_| Stage(3)), 0);
+        (0..6).for_each(|slot| cohorts.wait(slot, Stage(3)));
+        // Nobody waits there when it is cut off.
+        cohorts.choose();
+        cohorts.next();
+        cohorts.wait(0, Stage(5));
+        assert_eq!(cohorts.interrupt(|_| Stage(3)), 5);
+        assert_eq!(chosen(&mut cohorts), [1, 2, 3, 4, 5]);
+        assert_eq!(chosen(&mut cohorts), [0]);
     }
 
     #[test]

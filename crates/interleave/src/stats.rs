@@ -11,11 +11,14 @@ macro_rules! counters {
         pub struct WorkerStats { $($(#[$doc])* pub $name: u64),* }
 
         impl WorkerStats {
-            /// Adds another worker's counters. The largest frame stays the largest.
+            /// Adds another worker's counters. The largest frame stays the largest, and the
+            /// longest slice the longest.
             pub fn merge(&mut self, other: &WorkerStats) {
                 let frame_bytes_max = self.frame_bytes_max.max(other.frame_bytes_max);
+                let slice_ns_max = self.slice_ns_max.max(other.slice_ns_max);
                 $(self.$name += other.$name;)*
                 self.frame_bytes_max = frame_bytes_max;
+                self.slice_ns_max = slice_ns_max;
             }
         }
 
@@ -60,6 +63,13 @@ counters! {
     sleeps,
     /// Tasks the workers keep in flight now (a level, not a count).
     in_flight,
+    /// Tasks that became batch ([`WorkerConfig::batch_after_us`](crate::WorkerConfig)).
+    tasks_batch,
+    /// Slices longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX): a task held its worker.
+    slices_long,
+    /// Nanoseconds of the longest of them (a level, not a count); see
+    /// [`Handle::longest_slice`](crate::Handle::longest_slice).
+    slice_ns_max,
     /// Bytes of the largest root future seen (a level, not a count).
     frame_bytes_max,
 }
@@ -69,15 +79,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_added_and_the_largest_frame_is_kept() {
+    fn counts_are_added_and_levels_at_most_are_kept() {
         // Frames were added too: two workers seemed to have frames of twice the size.
-        let of = |tasks_finished, frame_bytes_max| WorkerStats {
+        let of = |tasks_finished, most| WorkerStats {
             tasks_finished,
-            frame_bytes_max,
+            frame_bytes_max: most,
+            slice_ns_max: 1000 - most,
             ..WorkerStats::default()
         };
         let mut sum = of(3, 500);
         sum.merge(&of(4, 200));
         assert_eq!((sum.tasks_finished, sum.frame_bytes_max), (7, 500));
+        assert_eq!(sum.slice_ns_max, 800);
     }
 }

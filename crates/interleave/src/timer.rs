@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{slot, task::end};
+use crate::{slice::LongSlice, slot, task::end};
 
 /// The clock of a worker: real, or moved by a simulator.
 #[derive(Clone, Debug)]
@@ -45,6 +45,10 @@ pub(crate) struct Timers {
     /// time limit) is taken out at once.
     pending: RefCell<BTreeMap<Key, Waker>>,
     sequence: Cell<u64>,
+    /// When the worker last read the clock between two resumptions.
+    read_at: Cell<Duration>,
+    /// The worker's longest slice, for its tasks.
+    longest: Cell<Option<LongSlice>>,
 }
 
 impl Timers {
@@ -53,7 +57,32 @@ impl Timers {
             clock,
             pending: RefCell::new(BTreeMap::new()),
             sequence: Cell::new(0),
+            read_at: Cell::new(Duration::ZERO),
+            longest: Cell::new(None),
         })
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.clock.now()
+    }
+
+    /// When the worker last read the clock between two resumptions: what runs now has run
+    /// for no longer.
+    #[inline]
+    pub(crate) fn read_at(&self) -> Duration {
+        self.read_at.get()
+    }
+
+    pub(crate) fn longest(&self) -> Option<LongSlice> {
+        self.longest.get()
+    }
+
+    pub(crate) fn set_longest(&self, longest: Option<LongSlice>) {
+        self.longest.set(longest);
+    }
+
+    pub(crate) fn set_read_at(&self, now: Duration) {
+        self.read_at.set(now);
     }
 
     fn insert(&self, deadline: Duration, waker: Waker) -> Key {

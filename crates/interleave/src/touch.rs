@@ -6,12 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use crate::{
-    policy::Point,
-    slot::with_slot,
-    stage::Stage,
-    wait::{Wait, note_wait},
-};
+use crate::{policy::Point, slot::with_slot, stage::Stage};
 
 /// A memory wait: pending once, so that other slots run while a prefetch is under
 /// way. Made by [`crate::Policy::touch`] and [`crate::yield_now`].
@@ -43,7 +38,7 @@ impl Future for Touch {
         }
         let stage = self.stage;
         if with_slot(context, |slot, _| {
-            slot.is_some_and(|slot| slot.touched(stage, Wait::Memory))
+            slot.is_some_and(|slot| slot.touched(stage))
         }) {
             self.suspended = true;
             Poll::Pending
@@ -53,9 +48,9 @@ impl Future for Touch {
     }
 }
 
-/// Lets every other slot have a turn ([`Wait::Turn`]): as a wait for memory where the worker
-/// keeps several tasks in flight, else as an event, so that messages and parked
-/// tasks come to their right too. Outside a worker it returns at once.
+/// Lets every other slot have a turn ([`Wait::Turn`](crate::Wait::Turn)), and the worker look
+/// at what has come from outside. The task stays in the rotation. Outside a worker it returns
+/// at once.
 pub fn yield_now() -> YieldNow {
     YieldNow { suspended: false }
 }
@@ -77,16 +72,12 @@ impl Future for YieldNow {
         }
         crate::injection::passed(POINT);
         let in_slot = with_slot(context, |slot, _| {
-            slot.map(|slot| slot.touched(Stage::of(POINT), Wait::Turn))
+            slot.map(|slot| slot.yielded(Stage::of(POINT)))
         });
-        let Some(is_hot) = in_slot else {
+        if in_slot.is_none() {
             return Poll::Ready(());
-        };
-        self.suspended = true;
-        if !is_hot {
-            note_wait(Wait::Turn);
-            context.waker().wake_by_ref();
         }
+        self.suspended = true;
         Poll::Pending
     }
 }

@@ -104,8 +104,14 @@ impl Visits {
         }
     }
 
-    /// Whether it is time for a look, before a round; `finished` tasks have ended until now.
-    pub(crate) fn is_due(&mut self, finished: u64, now: impl FnOnce() -> Duration) -> bool {
+    /// Whether it is time for a look, before a round; `finished` tasks have ended until now,
+    /// which is later than `about`.
+    pub(crate) fn is_due(
+        &mut self,
+        finished: u64,
+        about: Duration,
+        now: impl FnOnce() -> Duration,
+    ) -> bool {
         match self {
             Visits::Always => true,
             Visits::Finished {
@@ -122,7 +128,8 @@ impl Visits {
             }
             Visits::Adapted(adapted) => {
                 adapted.left -= 1;
-                if adapted.left > 0 {
+                let is_overdue = about.saturating_sub(adapted.last) > DELAY_MAX;
+                if adapted.left > 0 && !is_overdue {
                     return false;
                 }
                 adapted.adapt(now());
@@ -162,7 +169,7 @@ mod tests {
             if i == 100_000 {
                 (from, looks) = (now, 0);
             }
-            if visits.is_due(0, || now) {
+            if visits.is_due(0, Duration::ZERO, || now) {
                 looks += 1;
                 let there = now.as_nanos() as u64 * completions_per_second / 1_000_000_000;
                 (seen..there).for_each(|_| visits.brought());
@@ -196,12 +203,32 @@ mod tests {
         let short = Duration::from_nanos(300);
         let mut now = Duration::ZERO;
         for _ in 0..100_000 {
-            visits.is_due(0, || now);
+            visits.is_due(0, Duration::ZERO, || now);
             now += short;
         }
         visits.rounds_change();
-        let rounds = (1..).find(|_| visits.is_due(0, || now)).unwrap();
+        let rounds = (1..)
+            .find(|_| visits.is_due(0, Duration::ZERO, || now))
+            .unwrap();
         assert_eq!(rounds, 1);
+    }
+
+    /// One task that computes for long makes each round as long as its turns: completions
+    /// were not looked at for a tenth of a second.
+    #[test]
+    fn a_look_is_not_put_off_by_rounds_that_suddenly_are_long() {
+        let mut visits = Visits::new(Scheduling::Pipelined);
+        visits.begin(Duration::ZERO, 0);
+        let mut now = Duration::ZERO;
+        for _ in 0..100_000 {
+            visits.is_due(0, now, || now);
+            now += Duration::from_nanos(300);
+        }
+        let rounds = (1..).find(|_| {
+            now += DELAY_MAX;
+            visits.is_due(0, now, || now)
+        });
+        assert!(rounds.unwrap() <= 2, "{rounds:?}");
     }
 
     #[test]
@@ -212,10 +239,14 @@ mod tests {
         });
         visits.begin(Duration::ZERO, 100);
         let now = || unreachable!("the clock does not matter");
-        let due: Vec<u64> = (100..130).filter(|&n| visits.is_due(n, now)).collect();
+        let due: Vec<u64> = (100..130)
+            .filter(|&n| visits.is_due(n, Duration::ZERO, now))
+            .collect();
         assert_eq!(due, [108, 116, 124]);
         // None of them finishes.
-        let due = (0..5000).filter(|_| visits.is_due(129, now)).count();
+        let due = (0..5000)
+            .filter(|_| visits.is_due(129, Duration::ZERO, now))
+            .count();
         assert_eq!(due, 4);
     }
 }

@@ -25,8 +25,11 @@ pub enum Wait {
     Event,
     /// Nothing: it lets others have a turn ([`yield_now`](crate::yield_now)).
     Turn,
-    /// Whoever it works for, to send something or to take it.
+    /// The client, to send or to take something that belongs to a request.
     Client,
+    /// The client's next request: what the task does for it is interactive again, whatever it
+    /// has done before ([`WorkerConfig::batch_after_us`](crate::WorkerConfig::batch_after_us)).
+    Request,
     /// A log: room in it, or that it is durable.
     Log,
     /// A lock that another task has.

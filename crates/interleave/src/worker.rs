@@ -31,6 +31,7 @@ mod handle;
 mod idle;
 mod intake;
 mod local;
+mod pace;
 mod rotation;
 mod steps;
 
@@ -46,12 +47,13 @@ use std::{
     time::Duration,
 };
 
-use self::frames::Frames;
+use self::{frames::Frames, pace::Pace};
 pub use self::{
     handle::Handle,
     local::{Rouser, WorkerLocal},
 };
 use crate::{
+    class::{Class, Shares},
     config::{InFlight, Scheduling, WorkerConfig},
     inbox::{Inbox, Message, Start},
     slot::Slot,
@@ -63,12 +65,11 @@ use crate::{
     visits::Visits,
 };
 
-/// Resumptions (a finished task counts as several) between two housekeepings.
+/// Resumptions (a finished task counts as several, and so does time) between two housekeepings.
 const HOUSEKEEPING_INTERVAL: u64 = 2048;
-
-/// Rounds between two looks at the clock for timers, while there is something to
-/// resume: some ten microseconds, and a database always has a timer or two.
-const ROUNDS_PER_CLOCK_READING: u32 = 16;
+/// What a look around counts for: where resumptions are long, there is a housekeeping every
+/// second time.
+const LOOK_WEIGHT: u64 = HOUSEKEEPING_INTERVAL / 2;
 
 thread_local! {
     static WORKERS_ON_THREAD: Cell<u32> = const { Cell::new(0) };
@@ -152,7 +153,12 @@ pub struct Worker<L: 'static> {
     slots: Vec<(Rc<Slot>, Whereabouts, Option<Arc<Ticket>>)>,
     free: Vec<u32>,
     frames: Frames,
-    hot: Cohorts<HotSlot>,
+    /// The rotations, one for each [`Class`].
+    hot: [Cohorts<HotSlot>; Class::ALL.len()],
+    /// The class that has its turn, or had it last.
+    class: Class,
+    shares: Shares,
+    pace: Pace,
     queue: VecDeque<(Box<dyn Start<L>>, Arc<Ticket>)>,
     source: Option<Box<dyn Source<L>>>,
     /// The source is being called, or has panicked when it was.
@@ -173,7 +179,6 @@ pub struct Worker<L: 'static> {
     stopping: bool,
     stats: WorkerStats,
     since_housekeeping: u64,
-    rounds: u32,
 }
 
 impl<L: WorkerLocal> Worker<L> {
@@ -184,11 +189,14 @@ impl<L: WorkerLocal> Worker<L> {
             inbox: Inbox::new(),
             config,
             timers: Timers::new(clock.clone()),
+            pace: Pace::new(),
             clock,
             slots: Vec::new(),
             free: Vec::new(),
             frames: Frames::default(),
-            hot: Cohorts::new(),
+            hot: [Cohorts::new(), Cohorts::new()],
+            class: Class::default(),
+            shares: Shares::new(config.batch_percent),
             queue: VecDeque::new(),
             source: None,
             asks_source: false,
@@ -203,7 +211,6 @@ impl<L: WorkerLocal> Worker<L> {
             stopping: false,
             stats: WorkerStats::default(),
             since_housekeeping: 0,
-            rounds: 0,
         };
         worker.configure(config);
         if let Some(rouser) = worker.local.rouser() {
@@ -236,6 +243,7 @@ impl<L: WorkerLocal> Worker<L> {
             InFlight::Fixed(_) => None,
         };
         self.visits = Visits::new(config.scheduling);
+        self.shares = Shares::new(config.batch_percent);
         self.local.schedule(config.scheduling);
         self.apply_in_flight();
     }
@@ -305,7 +313,7 @@ impl<L: WorkerLocal> Worker<L> {
                 && self.has_supply()
                 && self.has_vacancy()
                 && self.local.admits();
-            let goes_on = !self.hot.is_empty() || !self.staging.is_empty();
+            let goes_on = !self.is_at_rest() || !self.staging.is_empty();
             if goes_on || !self.inbox.is_empty() || begins {
                 self.round(Some(Duration::ZERO));
                 continue;
@@ -323,24 +331,43 @@ impl<L: WorkerLocal> Worker<L> {
         self.free.len() == self.slots.len() && self.queue.is_empty() && self.inbox.is_empty()
     }
 
+    /// Whether no slot can be resumed.
+    #[inline]
+    fn is_at_rest(&self) -> bool {
+        self.hot.iter().all(Cohorts::is_empty)
+    }
+
     fn round(&mut self, sleep_at_most: Option<Duration>) {
+        let is_due = self.pace.is_due;
         if self.at_device == 0 || self.visits_device() {
             self.local.poll(false);
         }
+        if is_due {
+            self.local.look_outside();
+        }
         self.receive();
-        self.rounds = self.rounds.wrapping_add(1);
-        if self.hot.is_empty() || self.rounds.is_multiple_of(ROUNDS_PER_CLOCK_READING) {
+        if is_due || self.is_at_rest() {
             self.timers.fire();
         }
         self.admit();
-        if self.hot.is_empty() {
+        if self.is_at_rest() {
+            self.settle_clock();
             self.idle(sleep_at_most);
+            self.mark();
             return;
+        }
+        if is_due {
+            self.since_housekeeping += LOOK_WEIGHT;
+            self.mark_own();
         }
         self.rotate();
         self.hand_over();
         if self.since_housekeeping >= HOUSEKEEPING_INTERVAL {
+            self.settle_clock();
             self.housekeep();
+            let was_due = self.pace.is_due;
+            self.mark_own();
+            self.pace.is_due = was_due;
         }
     }
 

@@ -2,7 +2,10 @@
 //!
 //! A request to cancel comes over another connection, with the number and the secret that the
 //! first one was given. It is a flag and a wake: whoever carries a statement out looks at the
-//! flag now and then, and waits for it beside what it waits for.
+//! flag now and then, and waits for it beside what it waits for. A client that is gone is another:
+//! the reactor sees its socket closed, whether anybody reads or not, and a statement that is carried
+//! out for nobody ends. (A client that only closes its sending side while it waits for an answer
+//! cannot be told from one that was killed.)
 
 use std::{
     collections::HashMap,
@@ -28,6 +31,7 @@ pub struct Control {
     secret: i32,
     cancelled: AtomicBool,
     stopping: AtomicBool,
+    lost: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -49,6 +53,9 @@ impl Control {
         // Nothing else was published with the flags.
         if self.stopping.load(Ordering::Relaxed) {
             return Err(shut_down());
+        }
+        if self.is_lost() {
+            return Err(lost());
         }
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(SqlError::new(
@@ -96,10 +103,26 @@ impl Control {
         self.waker.wake();
     }
 
+    /// The client is gone.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+        self.waker.wake();
+    }
+
+    /// Whether the client is gone. It may have sent requests before.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
     fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.waker.wake();
     }
+}
+
+/// The client is gone.
+pub(crate) fn lost() -> SqlError {
+    SqlError::new(SqlState::CONNECTION_FAILURE, "connection to client lost")
 }
 
 fn shut_down() -> SqlError {
@@ -152,6 +175,7 @@ impl Connections {
             secret: i32::from_be_bytes(secret),
             cancelled: AtomicBool::new(false),
             stopping: AtomicBool::new(known.stopping),
+            lost: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
         known.controls.insert(process, control.clone());

@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use interleave::{Wait, label, note_wait};
 use mio::net::{TcpListener, TcpStream};
 use socket2::SockRef;
 
@@ -63,6 +64,9 @@ async fn accept(
             accepted = Some(listener.accept()?);
             Ok(1)
         });
+        if polled.is_pending() {
+            note_wait(Wait::Request);
+        }
         polled.map(|done| match (done, accepted) {
             (Ok(_), Some(accepted)) => Some(Ok(accepted)),
             (Ok(_), None) => Some(Err(io::ErrorKind::ConnectionAborted.into())),
@@ -130,6 +134,11 @@ fn admit<B: Backend>(
                 let Ok(watched) = Watched::new(stream, reactor.clone()) else {
                     return;
                 };
+                watched.mourn_by(entered.control.clone());
+                label(
+                    "client",
+                    u64::from(entered.control.process().unsigned_abs()),
+                );
                 let config = &shared.config;
                 let wire = Wire::new(
                     Box::new(Socket(watched)),

@@ -1,8 +1,8 @@
 //! What one worker listens to beside its device: sockets.
 //!
 //! A connection asks its reactor whether its socket is ready, and waits as an event when it is
-//! not. Nothing becomes ready unless somebody looks: the worker does, between rounds, and
-//! when it has nothing else to do (the reactor is its [`Outside`]).
+//! not. Nothing becomes ready unless somebody looks: the worker does, between two slices when some
+//! time has passed, and when it has nothing else to do (the reactor is its [`Outside`]).
 //!
 //! All of that happens on the worker's thread, tasks included; other threads only make reactors,
 //! register listeners before their tasks begin, and call the rouser. The atomics and locks are
@@ -30,8 +30,8 @@ use std::{
     io,
     os::fd::{AsRawFd, RawFd},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
     time::Duration,
@@ -45,14 +45,10 @@ use mio::{
 };
 use slab::Slab;
 
-use crate::statistics::Counters;
+use crate::{control::Control, statistics::Counters};
 
 /// The token of the rouser; no entry's number is as large.
 const ROUSED: Token = Token(usize::MAX);
-
-/// Rounds of a busy worker between two looks at its sockets: a look costs as much as some
-/// rounds do.
-const ROUNDS_PER_LOOK: u32 = 16;
 
 /// Events taken in at once.
 const EVENTS_MAX: usize = 256;
@@ -67,9 +63,7 @@ pub struct Reactor {
     counters: Arc<Counters>,
     /// Clients that this worker serves or is about to.
     clients: AtomicUsize,
-    /// Looks since the last that asked the kernel.
-    looks: AtomicU32,
-    /// The last look found the worker with nothing to do.
+    /// The worker has nothing to do, and has said so before.
     idle: AtomicBool,
 }
 
@@ -90,6 +84,8 @@ struct Direction {
 struct Entry {
     reading: Direction,
     writing: Direction,
+    /// Is told that the other side is gone.
+    mourner: OnceLock<Arc<Control>>,
 }
 
 impl Direction {
@@ -137,31 +133,8 @@ impl Reactor {
             entries: Mutex::default(),
             counters: Arc::default(),
             clients: AtomicUsize::new(0),
-            looks: AtomicU32::new(0),
             idle: AtomicBool::new(false),
         }))
-    }
-
-    /// For the worker, before each of its rounds, and again and again while it has nothing to do
-    /// (`idle`): takes in now and then which sockets have become ready, and wakes who waits for
-    /// them. Does not block.
-    #[inline]
-    fn look(&self, idle: bool) {
-        let was_idle = self.idle.load(Ordering::Relaxed);
-        if idle != was_idle {
-            self.idle.store(idle, Ordering::Relaxed);
-            if idle {
-                // It will sleep next, and look then; unless it asks again.
-                return;
-            }
-        }
-        let looks = self.looks.load(Ordering::Relaxed) + 1;
-        if idle || looks >= ROUNDS_PER_LOOK {
-            self.looks.store(0, Ordering::Relaxed);
-            self.take_in();
-        } else {
-            self.looks.store(looks, Ordering::Relaxed);
-        }
     }
 
     /// Counters of this worker's connections.
@@ -193,6 +166,11 @@ impl Reactor {
         if event.is_readable() || event.is_read_closed() || event.is_error() {
             entry.reading.set();
         }
+        if (event.is_read_closed() || event.is_error())
+            && let Some(control) = entry.mourner.get()
+        {
+            control.lose();
+        }
         if event.is_writable() || event.is_write_closed() || event.is_error() {
             entry.writing.set();
         }
@@ -200,8 +178,11 @@ impl Reactor {
 }
 
 impl Outside for Reactor {
-    fn poll(&self, idle: bool) {
-        self.look(idle);
+    fn poll_idle(&self) {
+        // The first time, the worker will sleep next, and look then; unless it asks again.
+        if self.idle.swap(true, Ordering::Relaxed) {
+            self.take_in();
+        }
     }
 
     fn sleep(&self, at_most: Option<Duration>) {
@@ -209,6 +190,7 @@ impl Outside for Reactor {
     }
 
     fn take_in(&self) {
+        self.idle.store(false, Ordering::Relaxed);
         let mut polled = lock(&self.polled);
         if polled.events.is_empty() {
             Reactor::ask(&mut polled, Some(Duration::ZERO));
@@ -257,6 +239,7 @@ impl<S: Source> Watched<S> {
         let entry = Arc::new(Entry {
             reading: Direction::new(),
             writing: Direction::new(),
+            mourner: OnceLock::new(),
         });
         let number = lock(&reactor.entries).insert(entry.clone());
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -273,6 +256,13 @@ impl<S: Source> Watched<S> {
             entry,
             number,
         })
+    }
+
+    /// Has `control` told when the other side has closed the socket or is gone, whether anybody
+    /// reads or not: a statement that computes does not.
+    pub(crate) fn mourn_by(&self, control: Arc<Control>) {
+        // A socket has one connection.
+        let _ = self.entry.mourner.set(control);
     }
 
     /// Tries `read` for as long as the socket seems to be readable. `wanted`: how much it can

@@ -13,10 +13,10 @@ use std::{
 };
 
 use interleave::{Wait, note_wait};
-use types::{Result, SqlError, SqlState};
+use types::{Result, SqlError};
 
 use crate::{
-    control::Control,
+    control::{Control, lost},
     protocol::{Conversation, Output, Phase},
     statistics::Counters,
 };
@@ -90,7 +90,12 @@ impl Wire {
             if self.flushes || !self.has_room() {
                 ready!(self.poll_send(context, 0))?;
             }
-            self.poll_receive(context)
+            let polled = self.poll_receive(context);
+            // What comes next is a request, not more of one.
+            if polled.is_pending() {
+                note_wait(Wait::Request);
+            }
+            polled
         })
         .await
     }
@@ -179,8 +184,4 @@ fn of_client<T>(polled: Poll<T>) -> Poll<T> {
         note_wait(Wait::Client);
     }
     polled
-}
-
-fn lost() -> SqlError {
-    SqlError::new(SqlState::CONNECTION_FAILURE, "connection to client lost")
 }

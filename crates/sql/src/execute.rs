@@ -59,10 +59,11 @@ mod system;
 mod waiting_calls;
 mod window;
 
-use std::{cell::Cell, future::Future, pin::Pin, rc::Rc};
+use std::{future::Future, pin::Pin, rc::Rc};
 
 use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
+use interleave::Turn;
 use types::{Memory, Result, Scratch, Settings, Value};
 
 use crate::{advisory::SessionLocks, catalog::Catalog, program::Machine, rows::Rows};
@@ -82,8 +83,8 @@ pub(crate) use self::{
     waiting_calls::VOID,
 };
 
-/// Rows that are looked at between two turns of other tasks: about a millisecond.
-const ROWS_PER_TURN: usize = 16 * BATCH_ROWS;
+/// Rows that are found for a join at once, at most, but for those of one key.
+const ROWS_AT_ONCE: usize = 4096;
 
 /// What an execution has besides its operators.
 #[derive(Clone, Copy)]
@@ -105,33 +106,25 @@ pub(crate) struct Run<'r> {
     pub(crate) row_numbers: &'r RowNumbers,
     pub(crate) counters: Counters<'r>,
     pub(crate) advisory: &'r SessionLocks,
-    /// Rows that were looked at in this turn.
-    pub(crate) looked_at: &'r Cell<usize>,
     pub(crate) key_changes: &'r KeyChanges<'r>,
     /// Keys are looked up one after the other, and wait for each cache miss.
     pub(crate) is_sequential: bool,
 }
 
 impl Run<'_> {
-    /// So many rows were looked at: now and then gives the worker's other tasks a turn, and whoever
-    /// wants the statement to be given up. One that finds all that it reads in the cache waits for
-    /// nothing else, so each loop that can be long calls this.
+    /// So many rows were looked at: gives the worker's other tasks a turn when this one is over, and
+    /// whoever wants the statement to be given up. A statement that finds all that it reads in the
+    /// cache waits for nothing else, so each loop that can be long calls this; for each of its rows if
+    /// one may take long, as those do that expressions are computed for.
+    #[inline]
     pub(crate) async fn pause(&self, rows: usize) {
-        let looked_at = self.looked_at.get().saturating_add(rows);
-        if looked_at < ROWS_PER_TURN {
-            self.looked_at.set(looked_at);
-            return;
-        }
-        self.looked_at.set(0);
-        interleave::yield_now().await;
+        self.turn().pause(rows).await;
     }
 
-    /// The same within a loop over rows, of which so many were looked at.
+    /// How much of its turn the execution has had.
     #[inline]
-    pub(crate) async fn pause_after(&self, rows: usize) {
-        if rows.is_multiple_of(ROWS_PER_TURN) {
-            self.pause(ROWS_PER_TURN).await;
-        }
+    pub(crate) fn turn(&self) -> &Turn {
+        self.budget.turn()
     }
 
     /// What the execution holds.

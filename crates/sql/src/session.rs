@@ -60,13 +60,7 @@ mod suspended;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    cell::{Cell, RefCell},
-    fmt,
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, time::Duration};
 
 use engine::Transaction;
 use functions::Patterns;
@@ -258,8 +252,6 @@ pub struct Session {
     statements: Statements,
     cursors: Vec<Cursor>,
     suspended: SuspendedQueries,
-    /// Rows that its statement has looked at since other tasks had a turn.
-    looked_at: Cell<usize>,
     /// What its statements and cursors hold.
     memory: Rc<Allowance>,
     /// What it keeps beside them: plans, prepared statements, portals.
@@ -292,7 +284,6 @@ impl Session {
             statements: Statements::default(),
             cursors: Vec::new(),
             suspended: SuspendedQueries::default(),
-            looked_at: Cell::new(0),
             memory: Allowance::new(database.memory.clone(), FREE_BYTES),
             kept: Memory::new(&Allowance::new(database.memory.clone(), 0), usize::MAX),
             patterns: Patterns::default(),

@@ -72,6 +72,8 @@ fn a_statement_that_computes_ends_soon_after_its_time() {
         let taken = begun.elapsed();
         assert!(taken < LIMIT, "{taken:?}: {text}");
     }
+    // A machine that has much else to do may take longer for this.
+    bed.run("set statement_timeout = 0").unwrap();
     let count = bed.run("select count(*) from item where kind > 1").unwrap();
     assert_eq!(count.rows, [["0"]]);
 }

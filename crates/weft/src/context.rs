@@ -119,8 +119,14 @@ impl WorkerLocal for WorkerState {
     #[inline]
     fn poll(&self, idle: bool) {
         self.session.poll(idle);
+        if idle && let Some(beside) = &self.beside {
+            beside.outside.poll_idle();
+        }
+    }
+
+    fn look_outside(&self) {
         if let Some(beside) = &self.beside {
-            beside.outside.poll(idle);
+            beside.outside.take_in();
         }
     }
 

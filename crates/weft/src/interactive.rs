@@ -148,7 +148,7 @@ async fn serve(
         }
     };
     let _ = ready.send(Ok(()));
-    while let Ok(command) = noting(Wait::Client, pin!(commands.recv())).await {
+    while let Ok(command) = noting(Wait::Request, pin!(commands.recv())).await {
         match command {
             Command::Operate(operation) => operation(&transaction).await,
             Command::Commit(reply) => {

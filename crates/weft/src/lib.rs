@@ -248,8 +248,8 @@ pub use error::{
 pub use index::{Index, IndexDefinition, IndexError, IndexSummary};
 pub use interactive::{BlockingTransaction, InteractiveTransaction};
 pub use interleave::{
-    InFlight, Interleaved, Outside, Policy, Prefetching, Rouser, Scheduling, Sequential,
-    WorkerConfig, WorkerStats,
+    InFlight, Interleaved, Label, LongSlice, Outside, Policy, Prefetching, Rouser, SLICE_US_MAX,
+    Scheduling, Sequential, WorkerConfig, WorkerStats,
 };
 pub use key::{AsKey, Key, KeyBuffer, KeyPrefix, KeyRange, Prefix};
 pub use local::LocalDatabase;

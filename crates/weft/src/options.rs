@@ -127,6 +127,7 @@ impl Options {
             // In a directory, each worker has its upkeep as well.
             open_tasks_max: self.open_transactions_max + 1,
             idle_spin_us: self.idle_spin_us,
+            ..WorkerConfig::default()
         }
     }
 

@@ -75,6 +75,14 @@ pub struct Stats {
     pub in_flight: u64,
     /// Times a worker went to sleep.
     pub sleeps: u64,
+    /// Transactions that computed for so long that others go first
+    /// ([`crate::WorkerConfig::batch_after_us`]).
+    pub tasks_batch: u64,
+    /// Times that a task held its worker for longer than [`crate::SLICE_US_MAX`].
+    pub slices_long: u64,
+    /// The longest of them, of any worker: which task it was says
+    /// [`crate::WorkerHandle::longest_slice`].
+    pub slice_longest: Duration,
     /// Bytes of the largest transaction's frame.
     pub frame_bytes_max: u64,
     /// Versions that became unreachable and were freed.
@@ -162,6 +170,9 @@ impl Stats {
             resumptions: workers.resumptions,
             in_flight: workers.in_flight,
             sleeps: workers.sleeps,
+            tasks_batch: workers.tasks_batch,
+            slices_long: workers.slices_long,
+            slice_longest: Duration::from_nanos(workers.slice_ns_max),
             frame_bytes_max: workers.frame_bytes_max,
             versions_collected: transactions.versions_collected,
             records_removed: transactions.records_removed,
@@ -238,6 +249,15 @@ impl fmt::Display for Stats {
             self.resumptions,
             self.sleeps
         )?;
+        if self.slices_long > 0 {
+            writeln!(
+                f,
+                "slices        {} held a worker for longer than {} us, the longest for {:.1?}",
+                self.slices_long,
+                interleave::SLICE_US_MAX,
+                self.slice_longest
+            )?;
+        }
         writeln!(
             f,
             "collected     {} versions, {} deleted records, {} expired",

@@ -6,7 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use interleave::{Handle, InPlace, WorkerConfig, WorkerStats};
+use interleave::{Handle, InPlace, LongSlice, WorkerConfig, WorkerStats};
 
 use crate::context::{Context, WorkerState};
 
@@ -100,6 +100,17 @@ impl WorkerHandle {
     /// Transactions submitted to this worker that have not ended.
     pub fn open_transactions(&self) -> u64 {
         self.handle.open_tasks().saturating_sub(self.own_tasks)
+    }
+
+    /// The longest of the slices in which a task held the worker for longer than
+    /// [`crate::SLICE_US_MAX`], and the task. `None`: none was so long.
+    pub fn longest_slice(&self) -> Option<LongSlice> {
+        self.handle.longest_slice()
+    }
+
+    /// Forgets the longest slice, from the worker's next round on.
+    pub fn forget_longest_slice(&self) {
+        self.handle.order(|worker| worker.forget_longest_slice());
     }
 
     /// The worker's counters, at most milliseconds old.

@@ -18,8 +18,14 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start(arguments: &[&str]) -> Served {
+        Served::start_with(2, arguments)
+    }
+
+    /// With so many workers.
+    pub(crate) fn start_with(workers: u32, arguments: &[&str]) -> Served {
         let mut command = Command::cargo_bin("weft").unwrap();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--workers", "2"]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--workers"]);
+        command.arg(workers.to_string());
         let mut child = command
             .args(arguments)
             .stdout(Stdio::piped())
@@ -30,6 +36,11 @@ impl Served {
         BufReader::new(output).read_line(&mut line).unwrap();
         let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
         Served { child, port }
+    }
+
+    /// Where it listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// How it is reached.

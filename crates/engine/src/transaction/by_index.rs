@@ -7,12 +7,12 @@
 use std::ops::{Bound, ControlFlow};
 
 use index::Direction;
-use interleave::{Policy, leaf};
+use interleave::{Policy, leaf, turn_is_over};
 
 use super::{
     Statement, Transaction,
     read::Name,
-    scan::{Rest, Scanned, check_range, fetch_records, stop_before},
+    scan::{Rest, Scanned, Stop, check_range, fetch_records, stop_before},
 };
 use crate::{
     cold::Fetched,
@@ -91,13 +91,43 @@ impl Transaction {
         direction: Direction,
         mut visit: impl FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64, Error> {
+        let visit = |_: IndexPosition<'_>, key: &[u8], primary: &[u8], value: &[u8]| {
+            visit(key, primary, value)
+        };
+        self.scan_by_from::<P>(index, range, direction, None, visit)
+            .await
+    }
+
+    /// As [`Transaction::scan_by`], behind a position of an earlier scan of the same range in the
+    /// same direction: `visit` is also given that of each record. So a scan can end and go on
+    /// wherever it is, also among records that have one index key.
+    ///
+    /// # Errors
+    /// As for [`Transaction::scan_by`].
+    ///
+    /// # Suspension
+    /// Memory waits. Dropping the future is harmless.
+    pub async fn scan_by_from<P: Policy>(
+        &self,
+        index: &Index,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        after: Option<IndexPosition<'_>>,
+        mut visit: impl FnMut(IndexPosition<'_>, &[u8], &[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64, Error> {
         check_range(range)?;
         let statement = self.statement_by(index)?;
         let (lower, upper) = entry::encode_range(index.core.options, range);
-        let range = (
+        let mut range = (
             lower.as_ref().map(Vec::as_slice),
             upper.as_ref().map(Vec::as_slice),
         );
+        if let Some(IndexPosition(entry)) = after {
+            match direction {
+                Direction::Forward => range.0 = Bound::Excluded(entry),
+                Direction::Backward => range.1 = Bound::Excluded(entry),
+            }
+        }
         let mut rest = Rest::new(range, direction);
         loop {
             let (range, thawed, visit) = (rest.range(), rest.thawed(), &mut visit);
@@ -140,16 +170,19 @@ impl Transaction {
             let entry = Entry::decode(payload);
             visit(key, entry.primary_key, entry.covered)
         };
-        let (entries, thawed) = (&*index.core.entries, &[]);
-        // Entries do not become cold.
-        let part = leaf!(
-            P,
-            statement.scan_body(entries, range, direction, thawed, &mut visit)
-        );
-        let total = &self.context.scanned;
-        total.set(total.get() + part.scanned);
-        self.check_open()?;
-        Ok(part.scanned)
+        let entries = &*index.core.entries;
+        let mut rest = Rest::new(range, direction);
+        loop {
+            let (range, thawed, visit) = (rest.range(), rest.thawed(), &mut visit);
+            let part = leaf!(
+                P,
+                statement.scan_body(entries, range, direction, thawed, visit)
+            );
+            // Entries do not become cold: it has stopped to let others have a turn.
+            if !rest.goes_on(self, part).await? {
+                return Ok(rest.scanned());
+            }
+        }
     }
 
     /// What the transaction finds in place of an index whose table it cannot use any more:
@@ -217,7 +250,7 @@ impl Statement<'_> {
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
         thawed: &[Fetched],
-        mut visit: impl FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(IndexPosition<'_>, &[u8], &[u8], &[u8]) -> ControlFlow<()>,
     ) -> Scanned {
         let (base, core) = (&*index.base, &*index.core);
         let (mut lower, mut upper) = (range.0.map(<[u8]>::to_vec), range.1.map(<[u8]>::to_vec));
@@ -237,7 +270,9 @@ impl Statement<'_> {
                     false => ControlFlow::Break(()),
                 }
             };
-            self.scan_body::<P>(&core.entries, bounds, direction, &[], &mut gather)
+            let entries = &core.entries;
+            let gathered = self
+                .scan_body::<P>(entries, bounds, direction, &[], &mut gather)
                 .await;
             if P::MAY_SUSPEND || P::PREFETCHES {
                 fetch_records::<P>(base, rows.rids()).await;
@@ -248,7 +283,8 @@ impl Statement<'_> {
                 let mut flow = ControlFlow::Continue(());
                 let read = |worth: Worth<'_>| {
                     visited += 1;
-                    flow = visit(key, entry.primary_key, worth.value);
+                    let position = IndexPosition(entry_key);
+                    flow = visit(position, key, entry.primary_key, worth.value);
                 };
                 let stop = match thawed_of(base, entry.rid, thawed) {
                     Some((slot, one)) => {
@@ -266,17 +302,44 @@ impl Statement<'_> {
                     return Scanned { scanned, stop };
                 }
             }
+            // The end; or the task's turn was over while entries were gathered.
             if rows.len() < rows_max {
-                let (scanned, stop) = (visited, None);
+                let (scanned, stop) = (visited, gathered.stop);
                 return Scanned { scanned, stop };
             }
             rows_max = ROWS;
             let last = rows.iter().last().expect("rows were gathered").1.to_vec();
+            if (P::MAY_SUSPEND || P::PREFETCHES) && turn_is_over() {
+                let stop = Some(Stop {
+                    key: last,
+                    behind: true,
+                    wanted: Vec::new(),
+                });
+                let scanned = visited;
+                return Scanned { scanned, stop };
+            }
             match direction {
                 Direction::Forward => lower = Bound::Excluded(last),
                 Direction::Backward => upper = Bound::Excluded(last),
             }
         }
+    }
+}
+
+/// Where a scan by an index is ([`Transaction::scan_by_from`]): to be kept as bytes, which mean
+/// something for the same index only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexPosition<'e>(&'e [u8]);
+
+impl<'e> IndexPosition<'e> {
+    /// The position with these bytes ([`IndexPosition::bytes`]).
+    pub fn new(bytes: &'e [u8]) -> IndexPosition<'e> {
+        IndexPosition(bytes)
+    }
+
+    /// The position as bytes.
+    pub fn bytes(self) -> &'e [u8] {
+        self.0
     }
 }
 

@@ -7,7 +7,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use index::{Batch, Direction};
-use interleave::{Point, Policy, leaf, together};
+use interleave::{Point, Policy, leaf, together, turn_is_over, yield_now};
 
 use super::{Statement, Transaction, visibility::Look};
 use crate::{
@@ -113,7 +113,7 @@ pub(super) struct Rest<'r> {
     direction: Direction,
     scanned: u64,
     /// Where it goes on after a stop, and what was fetched there.
-    next: Option<Vec<u8>>,
+    next: Option<Bound<Vec<u8>>>,
     thawed: Vec<Fetched>,
 }
 
@@ -129,10 +129,14 @@ impl<'r> Rest<'r> {
     }
 
     pub(super) fn range(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
-        match (&self.next, self.direction) {
+        let next = self
+            .next
+            .as_ref()
+            .map(|next| next.as_ref().map(Vec::as_slice));
+        match (next, self.direction) {
             (None, _) => self.range,
-            (Some(next), Direction::Forward) => (Bound::Included(next), self.range.1),
-            (Some(next), Direction::Backward) => (self.range.0, Bound::Included(next)),
+            (Some(next), Direction::Forward) => (next, self.range.1),
+            (Some(next), Direction::Backward) => (self.range.0, next),
         }
     }
 
@@ -158,11 +162,19 @@ impl<'r> Rest<'r> {
         let Some(stop) = part.stop else {
             return Ok(false);
         };
+        self.next = Some(match stop.behind {
+            true => Bound::Excluded(stop.key),
+            false => Bound::Included(stop.key),
+        });
+        if stop.wanted.is_empty() {
+            self.thawed = Vec::new();
+            yield_now().await;
+            return Ok(true);
+        }
         let thawed = transaction
             .session
             .fetch_all(&stop.wanted, transaction.priority());
         self.thawed = transaction.fetched(thawed.await)?;
-        self.next = Some(stop.key);
         Ok(true)
     }
 }
@@ -175,11 +187,14 @@ pub(super) struct Scanned {
     pub(super) stop: Option<Stop>,
 }
 
-/// A scan has met a cold record.
+/// A scan has met a cold record, or its task's turn is over.
 pub(super) struct Stop {
-    /// Its key.
+    /// The key at which it goes on.
     pub(super) key: Vec<u8>,
-    /// What is to be fetched: it, and others that come after it.
+    /// It goes on behind the key.
+    pub(super) behind: bool,
+    /// What is to be fetched: the record there, and others that come after it. None if others are
+    /// only to have a turn.
     pub(super) wanted: Vec<ColdAddress>,
 }
 
@@ -203,7 +218,8 @@ pub(super) fn check_range(range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Err
 }
 
 impl Statement<'_> {
-    /// Visits records in order, up to a cold one that is not among the `thawed`.
+    /// Visits records in order, up to a cold one that is not among the `thawed`, or until the task's
+    /// turn is over: of many nodes there may be no record that is shown.
     #[inline(always)]
     pub(super) async fn scan_body<P: Policy>(
         &self,
@@ -218,14 +234,31 @@ impl Statement<'_> {
         let session = &*transaction.session;
         let mut batch = session.batches.lend();
         let mut scan = table.index.scan(range, direction);
-        let mut scanned = 0;
+        let (mut scanned, mut has_visited) = (0, false);
         loop {
             let pin = session.memory.pin();
-            for _ in 0..NODES_PER_PIN {
+            for node in 0..NODES_PER_PIN {
                 let tracker = transaction.tracker(table);
                 if !scan.next_observed::<P, _>(&pin, &mut batch, tracker).await {
                     transaction.note_scanned(table, range, direction, None);
                     let stop = None;
+                    return Scanned { scanned, stop };
+                }
+                if node == 0
+                    && std::mem::replace(&mut has_visited, true)
+                    && (P::MAY_SUSPEND || P::PREFETCHES)
+                    && turn_is_over()
+                    && !batch.is_empty()
+                {
+                    let (first, _) = batch.get(0);
+                    transaction.note_scanned(table, range, direction, Some(first));
+                    let (key, wanted) = (first.to_vec(), Vec::new());
+                    let behind = false;
+                    let stop = Some(Stop {
+                        key,
+                        behind,
+                        wanted,
+                    });
                     return Scanned { scanned, stop };
                 }
                 let flow = self
@@ -319,6 +352,7 @@ pub(super) fn stop_before(table: &Table, rids: impl Iterator<Item = Rid>, key: &
     });
     Stop {
         key: key.to_vec(),
+        behind: false,
         wanted: wanted.collect(),
     }
 }

@@ -21,7 +21,7 @@
 
 use std::ops::ControlFlow;
 
-use interleave::{Point, Policy, leaf};
+use interleave::{Point, Policy, leaf, turn_is_over, yield_now};
 
 use super::{Isolation, Statement, Transaction, visibility::Look};
 use crate::{
@@ -95,6 +95,10 @@ impl Unordered<'_> {
                     thawed = transaction.fetched(fetched)?;
                     at
                 }
+                Stop::Cut(at) => {
+                    yield_now().await;
+                    at
+                }
             };
         }
     }
@@ -109,6 +113,8 @@ struct Part {
 enum Stop {
     End,
     Told(u64),
+    /// The task's turn is over: of many slots none may have a record that is shown.
+    Cut(u64),
     /// At a record that has to be fetched, and others behind it.
     Cold {
         at: u64,
@@ -181,6 +187,10 @@ impl Statement<'_> {
                 if next >= rids.end {
                     break;
                 }
+            }
+            if next < rids.end && (P::MAY_SUSPEND || P::PREFETCHES) && turn_is_over() {
+                let stop = Stop::Cut(next);
+                return Part { scanned, stop };
             }
         }
         let stop = Stop::End;

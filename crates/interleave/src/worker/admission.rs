@@ -4,18 +4,24 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
     sync::atomic::Ordering,
+    time::Duration,
 };
 
 use crate::{
+    class::Class,
     config::Scheduling,
+    slice::Label,
     slot::Slot,
     stage::Stage,
     task::{Place, drop_quietly, end},
-    worker::{HotSlot, Running, Whereabouts, Worker, WorkerLocal},
+    worker::{Running, Whereabouts, Worker, WorkerLocal},
 };
 
 /// So many times the number in flight may wait for others.
 const WAITING_MAX: usize = 2;
+
+/// How long the first in the queue waits for room, at most, while others begin no task.
+const ADMISSION_DELAY_MAX: Duration = Duration::from_millis(1);
 
 impl<L: WorkerLocal> Worker<L> {
     pub(super) fn ended(&self) {
@@ -25,19 +31,32 @@ impl<L: WorkerLocal> Worker<L> {
     /// Begins tasks while there is room.
     pub fn admit(&mut self) {
         let _running = Running::new();
-        if self.config.scheduling == Scheduling::StrictBatch && !self.hot.is_empty() {
+        if self.config.scheduling == Scheduling::StrictBatch && !self.is_at_rest() {
             return;
         }
         self.unstage();
-        while self.hot.len() < self.hot_max() && self.has_supply() && self.local.admits() {
+        while (self.hot[Class::Interactive.index()].len() < self.hot_max() || self.is_overdue())
+            && self.has_supply()
+            && self.local.admits()
+        {
             let Some(slot) = self.vacant() else { return };
             if self.fill_contained(&slot) {
                 self.slots[slot.index() as usize].1 = Whereabouts::Hot;
-                self.hot.join(HotSlot::new(&slot), Stage::default());
+                self.join(&slot, Stage::default());
             } else {
                 self.release(slot.index());
             }
         }
+    }
+
+    /// Whether the first in the queue has waited for so long that it may begin though there is
+    /// no room: connections want more than a place, and those who have one may keep it. One
+    /// in [`ADMISSION_DELAY_MAX`] begins so.
+    #[inline]
+    fn is_overdue(&self) -> bool {
+        !self.queue.is_empty()
+            && self.config.scheduling != Scheduling::Sequential
+            && self.timers.read_at().saturating_sub(self.pace.admitted_at) >= ADMISSION_DELAY_MAX
     }
 
     /// How many tasks may be in the rotation.
@@ -126,6 +145,8 @@ impl<L: WorkerLocal> Worker<L> {
     /// Puts the next task into an empty slot. False when there is none.
     #[inline]
     pub(super) fn fill(&mut self, slot: &Slot) -> bool {
+        slot.set_class(Class::Interactive);
+        slot.set_label(Label::default());
         // SAFETY: the slot is empty and not being resumed.
         let before = unsafe { slot.root() }.bytes();
         let filled = self.supply(slot);
@@ -142,6 +163,7 @@ impl<L: WorkerLocal> Worker<L> {
         // SAFETY: the slot is empty and not being resumed.
         let root = unsafe { slot.root() };
         while let Some((task, ticket)) = self.queue.pop_front() {
+            self.pace.admitted_at = self.timers.read_at();
             if ticket.cancelled.load(Ordering::Acquire) {
                 self.stats.tasks_cancelled += 1;
                 self.ended();

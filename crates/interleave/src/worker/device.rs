@@ -5,9 +5,10 @@
 //! tasks that never wait for the device pay nothing.
 
 use crate::{
+    class::Class,
     config::Scheduling,
     stage::Stage,
-    worker::{HotSlot, Whereabouts, Worker, WorkerLocal},
+    worker::{Whereabouts, Worker, WorkerLocal},
 };
 
 impl<L: WorkerLocal> Worker<L> {
@@ -52,7 +53,8 @@ impl<L: WorkerLocal> Worker<L> {
             self.staging.push_back(index);
         } else {
             *place = Whereabouts::Hot;
-            self.hot.join(HotSlot::new(slot), slot.stage());
+            let slot = slot.clone();
+            self.join(&slot, slot.stage());
         }
         self.leaves_device();
     }
@@ -73,12 +75,13 @@ impl<L: WorkerLocal> Worker<L> {
 
     #[cold]
     fn let_in(&mut self) {
-        while self.hot.len() < self.hot_max().max(1)
+        while self.hot[Class::Interactive.index()].len() < self.hot_max().max(1)
             && let Some(index) = self.staging.pop_front()
         {
             let (slot, place, _) = &mut self.slots[index as usize];
             *place = Whereabouts::Hot;
-            self.hot.join(HotSlot::new(slot), Stage::default());
+            let slot = slot.clone();
+            self.join(&slot, Stage::default());
         }
         self.make_room();
     }
@@ -88,7 +91,8 @@ impl<L: WorkerLocal> Worker<L> {
     #[cold]
     pub(super) fn visits_device(&mut self) -> bool {
         let finished = self.stats.tasks_finished;
-        self.visits.is_due(finished, || self.clock.now())
+        let about = self.timers.read_at();
+        self.visits.is_due(finished, about, || self.clock.now())
     }
 
     /// Hands over what tasks of the last round want from the device, unless the next look at

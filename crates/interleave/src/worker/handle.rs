@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     inbox::{Inbox, Message},
+    slice::LongSlice,
     stats::WorkerStats,
     task::{JoinHandle, submit},
     worker::{Worker, WorkerLocal},
@@ -53,6 +54,12 @@ impl<L: WorkerLocal> Handle<L> {
     /// Submitted tasks that have not ended.
     pub fn open_tasks(&self) -> u64 {
         self.inbox.open.load(Ordering::Relaxed)
+    }
+
+    /// The longest of the slices that were too long ([`SLICE_US_MAX`](crate::SLICE_US_MAX)),
+    /// and the task that made it. `None`: none was.
+    pub fn longest_slice(&self) -> Option<LongSlice> {
+        self.inbox.longest.get()
     }
 
     /// Whether the worker has been shut down.

@@ -15,7 +15,7 @@ impl<L: WorkerLocal> Worker<L> {
         }
         self.housekeep();
         self.local.poll(true);
-        let spin_until = self.clock.now() + Duration::from_micros(self.config.idle_spin_us.into());
+        let spin_until = self.mark_own() + Duration::from_micros(self.config.idle_spin_us.into());
         let at_most = match (at_most, self.timers.next()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -22,7 +22,12 @@ impl<L: WorkerLocal> Worker<L> {
             }
             match self.inbox.receive() {
                 None => return,
-                Some(Message::Start(task, ticket)) => self.queue.push_back((task, ticket)),
+                Some(Message::Start(task, ticket)) => {
+                    if self.queue.is_empty() {
+                        self.pace.admitted_at = self.timers.read_at();
+                    }
+                    self.queue.push_back((task, ticket));
+                }
                 Some(Message::Wake(handle)) => {
                     handle.clear();
                     self.woken(handle.index());
@@ -44,7 +49,8 @@ impl<L: WorkerLocal> Worker<L> {
             Whereabouts::Parked => {
                 slot.disarm_any();
                 *place = Whereabouts::Hot;
-                self.hot.join(HotSlot::new(slot), slot.stage());
+                let slot = slot.clone();
+                self.join(&slot, slot.stage());
             }
             Whereabouts::AtDevice => {
                 slot.disarm_any();
@@ -77,7 +83,7 @@ impl<L: WorkerLocal> Worker<L> {
         let (slot, place) = (slot.clone(), *place);
         match place {
             Whereabouts::Hot => {
-                self.hot.remove(HotSlot::new(&slot));
+                self.hot[slot.class().index()].remove(HotSlot::new(&slot));
             }
             Whereabouts::AtDevice => self.leaves_device(),
             Whereabouts::Staged => self.unstage_one(index),

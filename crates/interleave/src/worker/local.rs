@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::config::Scheduling;
+use crate::{config::Scheduling, slice::LongSlice};
 
 /// Ends the sleep of a worker, from any thread.
 pub type Rouser = Arc<dyn Fn() + Send + Sync>;
@@ -16,6 +16,15 @@ pub trait WorkerLocal: 'static {
     /// left out, as [`Scheduling`] has it. Hands over what was held back
     /// ([`WorkerLocal::hand_over`]), too.
     fn poll(&self, _idle: bool) {}
+
+    /// Called between two slices when some have passed, every few dozen microseconds under
+    /// load, whether tasks wait for the device or not: to take in what has come from outside,
+    /// as bytes to sockets do.
+    fn look_outside(&self) {}
+
+    /// A task held the worker for longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX): for
+    /// whoever wants to log it.
+    fn slice_was_long(&self, _slice: &LongSlice) {}
 
     /// Called between rounds in which tasks began to wait for the device
     /// ([`Wait::Device`](crate::Wait::Device)), unless [`WorkerLocal::poll`] is soon called: what

@@ -1,9 +1,13 @@
 //! The hot rotation: turns for the slots that wait for memory, a cohort at a time
 //! (see `stage.rs`).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+};
 
 use crate::{
+    class::Class,
     slot::{Payload, Resumed, Slot},
     stage::Stage,
     task::end,
@@ -17,14 +21,30 @@ const STARTS_PER_ROUND_MAX: u32 = 32;
 const TASK_WEIGHT: u64 = 16;
 
 impl<L: WorkerLocal> Worker<L> {
-    /// One turn for every slot of the cohort that is to go on next.
+    /// One turn for every slot of the cohort that is to go on next, of the class that is to;
+    /// until it is time to look around.
     pub(super) fn rotate(&mut self) {
-        let turns = u64::from(self.hot.choose());
+        let [interactive, batch] = &self.hot;
+        let class = self.shares.next(!interactive.is_empty(), !batch.is_empty());
+        if class != self.class {
+            self.settle_clock();
+            self.class = class;
+        }
+        let turns = u64::from(self.hot[class.index()].choose());
         self.stats.resumptions += turns;
         self.since_housekeeping += turns;
-        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.resume_cohort())) {
-            self.contain(self.hot.current(), payload);
+        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| match class {
+            Class::Interactive => self.resume_cohort::<{ Class::Interactive as usize }>(),
+            Class::Batch => self.resume_cohort::<{ Class::Batch as usize }>(),
+        })) {
+            self.contain(self.hot[class.index()].current(), payload);
         }
+    }
+
+    /// A slot that can be resumed joins the rotation of its class.
+    #[inline]
+    pub(super) fn join(&mut self, slot: &Rc<Slot>, stage: Stage) {
+        self.hot[slot.class().index()].join(HotSlot::new(slot), stage);
     }
 
     /// Takes in a panic that came out of the turn of `slot`. It stays in the
@@ -34,32 +54,38 @@ impl<L: WorkerLocal> Worker<L> {
         // SAFETY: the worker lives.
         let slot = unsafe { hot.get() };
         let Some(payload) = slot.postpone(payload) else {
-            self.hot.wait(hot, slot.stage());
+            self.hot[slot.class().index()].wait(hot, slot.stage());
             return;
         };
         if !self.source_panicked() {
             self.stats.tasks_panicked += 1;
         }
-        self.hot.leave();
+        self.hot[slot.class().index()].leave();
         // SAFETY: the slot's resumption has just unwound.
         end(Some(payload), || unsafe { slot.vacate() });
         self.release(slot.index());
     }
 
     #[inline]
-    fn resume_cohort(&mut self) {
-        let refill = self.refills;
+    fn resume_cohort<const CLASS: usize>(&mut self) {
+        // A task that is new is interactive.
+        let refill = self.refills && CLASS == Class::Interactive.index();
         let mut starts_left = STARTS_PER_ROUND_MAX;
-        while let Some(hot) = self.hot.next() {
+        while let Some(hot) = self.hot[CLASS].next() {
             // SAFETY: the worker lives.
             let slot = unsafe { hot.get() };
             loop {
                 // SAFETY: as above; slots of the rotation have a future; nothing
                 // else is being resumed here.
-                match unsafe { slot.resume() } {
+                let resumed = unsafe { slot.resume() };
+                let mut class = CLASS;
+                if self.pace.counts() {
+                    class = self.read_clock(slot, Class::ALL[CLASS], resumed).index();
+                }
+                match resumed {
                     Resumed::Pending(noted) if noted.is_hot => {
                         self.stats.waits_memory += 1;
-                        self.hot.wait(hot, slot.stage());
+                        self.hot[class].wait(hot, slot.stage());
                     }
                     Resumed::Pending(noted) => self.park(slot, noted.wait),
                     Resumed::Done => {
@@ -69,17 +95,29 @@ impl<L: WorkerLocal> Worker<L> {
                                 starts_left -= 1;
                                 continue;
                             }
-                            self.hot.wait(hot, Stage::default());
+                            self.hot[class].wait(hot, Stage::default());
                         }
                     }
                 }
                 break;
             }
+            if self.pace.is_due {
+                self.cut_off(CLASS);
+            }
         }
     }
 
+    /// The rest of the cohort has its turns when the worker has looked around.
+    #[cold]
+    fn cut_off(&mut self, class: usize) {
+        // SAFETY: the worker lives.
+        let left = self.hot[class].interrupt(|hot| unsafe { hot.get() }.stage());
+        self.stats.resumptions -= u64::from(left);
+        self.since_housekeeping -= u64::from(left);
+    }
+
     pub(super) fn park(&mut self, slot: &Slot, wait: Wait) {
-        self.hot.leave();
+        self.hot[slot.class().index()].leave();
         let place = &mut self.slots[slot.index() as usize].1;
         if wait == Wait::Device {
             *place = Whereabouts::AtDevice;
@@ -93,6 +131,10 @@ impl<L: WorkerLocal> Worker<L> {
             Wait::Lock => self.stats.waits_lock += 1,
             Wait::Log => self.stats.waits_log += 1,
             Wait::Client => self.stats.waits_client += 1,
+            Wait::Request => {
+                self.stats.waits_client += 1;
+                slot.set_class(Class::Interactive);
+            }
             Wait::Event | Wait::Turn | Wait::Device | Wait::Memory => {}
         }
     }
@@ -110,13 +152,13 @@ impl<L: WorkerLocal> Worker<L> {
         // SAFETY: not being resumed.
         let frame_bytes = unsafe { slot.root() }.bytes() as u64;
         self.stats.frame_bytes_max = self.stats.frame_bytes_max.max(frame_bytes);
-        let room = self.hot.len() <= self.hot_max()
+        let room = self.hot[Class::Interactive.index()].len() <= self.hot_max()
             && self.open_tasks() <= self.config.open_tasks_max
             && !self.is_crowded();
         let admits = refill && room && self.has_supply() && self.local.admits();
         let filled = admits && self.fill(slot);
         if !filled {
-            self.hot.leave();
+            self.hot[slot.class().index()].leave();
             self.release(slot.index());
         }
         filled

@@ -7,13 +7,14 @@ use std::{
 
 use crate::{
     slot::Resumed,
+    stage::Cohorts,
     worker::{Running, Worker, WorkerLocal},
 };
 
 impl<L: WorkerLocal> Worker<L> {
     /// For simulators: number of slots that could be resumed now.
     pub fn step_choices(&self) -> usize {
-        self.hot.len()
+        self.hot.iter().map(Cohorts::len).sum()
     }
 
     /// For simulators: tasks that have begun and not ended, drawn ones included.
@@ -27,13 +28,19 @@ impl<L: WorkerLocal> Worker<L> {
     /// When there is no such slot.
     pub fn step(&mut self, choice: usize) {
         let _running = Running::new();
-        let hot = self.hot.choose_nth(choice);
+        let interactive = self.hot[0].len();
+        let hot = match choice.checked_sub(interactive) {
+            None => self.hot[0].choose_nth(choice),
+            Some(choice) => self.hot[1].choose_nth(choice),
+        };
         self.since_housekeeping += 1;
         // SAFETY: as in `resume_cohort`.
         let slot = unsafe { hot.get() };
         // SAFETY: as above.
         match catch_unwind(AssertUnwindSafe(|| unsafe { slot.resume() })) {
-            Ok(Resumed::Pending(noted)) if noted.is_hot => self.hot.wait(hot, slot.stage()),
+            Ok(Resumed::Pending(noted)) if noted.is_hot => {
+                self.hot[slot.class().index()].wait(hot, slot.stage());
+            }
             Ok(Resumed::Pending(noted)) => self.park(slot, noted.wait),
             Ok(Resumed::Done) => {
                 self.finished(slot, false);
@@ -46,7 +53,8 @@ impl<L: WorkerLocal> Worker<L> {
     /// For simulators: fires due timers, takes messages in, begins tasks.
     pub fn step_intake(&mut self) {
         let _running = Running::new();
-        self.local.poll(self.hot.is_empty());
+        self.local.poll(self.is_at_rest());
+        self.local.look_outside();
         self.receive();
         self.timers.fire();
         self.receive();

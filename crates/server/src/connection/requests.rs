@@ -238,6 +238,9 @@ impl<'a, S: Session> Requests<'a, S> {
         if error.state() == SqlState::ADMIN_SHUTDOWN {
             return Err(Ended::Fatal(error));
         }
+        if error.state() == SqlState::CONNECTION_FAILURE && self.wire.control.is_lost() {
+            return Err(Ended::Lost);
+        }
         self.wire.output.error(Severity::Error, &error);
         Ok(())
     }

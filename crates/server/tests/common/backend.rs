@@ -35,7 +35,13 @@ pub(crate) struct Local(pub Arc<Reactor>);
 
 impl WorkerLocal for Local {
     fn poll(&self, idle: bool) {
-        self.0.poll(idle);
+        if idle {
+            self.0.poll_idle();
+        }
+    }
+
+    fn look_outside(&self) {
+        self.0.take_in();
     }
 
     fn rouser(&self) -> Option<Rouser> {

@@ -35,6 +35,7 @@ impl Berth {
             scheduling,
             open_tasks_max: dice.between(4, 60),
             idle_spin_us: 0,
+            ..WorkerConfig::default()
         };
         let worker = Worker::new(config, session, Clock::Manual(clock.clone()));
         Ok(Berth {

@@ -1,6 +1,6 @@
 //! Groups and aggregates over them, by hash.
 
-use std::rc::Rc;
+use std::{ops::Range, rc::Rc};
 
 use functions::{Aggregate as Definition, Body, Context, State};
 use types::{
@@ -102,11 +102,14 @@ impl<'p> Aggregating<'p> {
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
             while self.input.more(run).await? {
-                self.accumulate(run)?;
-                self.input.taken = self.input.batch.len();
+                let first = self.input.taken;
+                let rows = run.turn().piece(self.input.batch.len() - first);
+                self.accumulate(run, first..first + rows)?;
+                self.input.taken += rows;
                 for groups in &mut self.sets {
                     groups.charge(run.memory())?;
                 }
+                run.pause(rows).await;
             }
             // Without keys there is a group though there be no rows.
             for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
@@ -122,15 +125,16 @@ impl<'p> Aggregating<'p> {
         Ok(!out.is_empty())
     }
 
-    /// Takes the rows of a batch into account: finds the groups of all, then goes through them call
-    /// by call.
-    fn accumulate(&mut self, run: &Run<'_>) -> Result<()> {
+    /// Takes rows of a batch into account: finds the groups of all, then goes through them call by
+    /// call.
+    fn accumulate(&mut self, run: &Run<'_>, rows: Range<usize>) -> Result<()> {
         self.scratch.reset();
         let mut machine = run.machine(&self.scratch);
         let batch = &self.input.batch;
         let width = self.plan.keys.len();
-        let mut keys = Vec::with_capacity(batch.len() * width);
-        for row in batch.iter() {
+        let taken = || rows.clone().map(|at| batch.row(at));
+        let mut keys = Vec::with_capacity(rows.len() * width);
+        for row in taken() {
             for key in &self.plan.keys {
                 keys.push(key.run(&mut machine, row)?);
             }
@@ -152,7 +156,7 @@ impl<'p> Aggregating<'p> {
                 }));
                 &of_set
             };
-            let found = groups_of(self.plan, &self.definitions, groups, own, batch.len())?;
+            let found = groups_of(self.plan, &self.definitions, groups, own, rows.len())?;
             let count = self.plan.calls.len();
             for (at, (call, definition)) in
                 self.plan.calls.iter().zip(&self.definitions).enumerate()
@@ -160,7 +164,7 @@ impl<'p> Aggregating<'p> {
                 let grows = self.growing[at];
                 let mut context = machine.context;
                 context.argument_types = &call.argument_types;
-                for (row, group) in batch.iter().zip(&found) {
+                for (row, group) in taken().zip(&found) {
                     if let Some(filter) = &call.filter
                         && !filter.holds(&mut machine, row)?
                     {
@@ -194,6 +198,7 @@ impl<'p> Aggregating<'p> {
                 self.next = (set + 1, 0);
                 continue;
             }
+            run.pause(1).await;
             self.scratch.reset();
             let context = run.context(&self.scratch);
             let mut row: Vec<Value<'_>> = groups.keys.rows.row(group).to_vec();
@@ -415,8 +420,8 @@ async fn result<'a>(
     let mut seen = call
         .distinct
         .then(|| Seen::new(&call.argument_types[direct..]));
-    for (number, at) in order.iter().enumerate() {
-        run.pause_after(number + 1).await;
+    for at in &order {
+        run.pause(1).await;
         let arguments = &rows.row(*at)[direct..width];
         if let Some(seen) = &mut seen
             && !seen.is_new(arguments)?

@@ -2,7 +2,7 @@
 
 use types::{Array, Result, Scalar, Scratch, SqlError, SqlState, Value};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, matches::Matches};
+use super::{Input, Operator, Run, Step, matches::Matches};
 use crate::{
     plan::{Apply, ApplyKind},
     rows::Rows,
@@ -45,6 +45,7 @@ impl<'p> Applying<'p> {
                 let row = self.input.batch.row(at);
                 let answer = matches.answer(row, run, &self.scratch).await?;
                 out.push(row.iter().copied().chain([answer]));
+                run.pause(1).await;
             }
             self.input.taken = self.input.batch.len();
             return Ok(true);
@@ -122,10 +123,8 @@ async fn answer<'a>(
             let mut machine = run.machine(scratch);
             let mut unknown = false;
             let mut both = Vec::with_capacity(row.len() + rows.width());
-            for (at, found) in rows.iter().enumerate() {
-                if at > 0 && at.is_multiple_of(BATCH_ROWS) {
-                    run.pause(BATCH_ROWS).await;
-                }
+            for found in rows.iter() {
+                run.pause(1).await;
                 both.clear();
                 both.extend_from_slice(row);
                 both.extend_from_slice(found);

@@ -54,6 +54,7 @@ impl<'p> Updating<'p> {
         }
         while out.is_empty() && self.input.more(run).await? {
             while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+                run.pause(1).await;
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
                 let plan = self.plan;
@@ -116,6 +117,7 @@ impl<'p> Deleting<'p> {
         }
         while out.is_empty() && self.input.more(run).await? {
             while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+                run.pause(1).await;
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
                 let changing = Changing {
@@ -181,6 +183,7 @@ impl<'p> Locking<'p> {
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         while out.is_empty() && self.more(run).await? {
             while out.is_empty() && self.input.taken < self.input.batch.len() {
+                run.pause(1).await;
                 self.scratch.reset();
                 let found = self.input.batch.row(self.input.taken);
                 let mut row = kept(found.to_vec());

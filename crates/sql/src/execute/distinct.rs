@@ -79,6 +79,7 @@ impl<'p> Distinct<'p> {
             let mut machine = run.machine(&self.scratch);
             let mut keys = Vec::with_capacity(self.on.len());
             for at in self.input.taken..self.input.batch.len() {
+                run.pause(1).await;
                 let row = self.input.batch.row(at);
                 keys.clear();
                 for program in self.on {

@@ -26,7 +26,7 @@ async fn rows_of<'a>(
     match call.function.0.body {
         Body::Set(function) => {
             for found in function(&context, &arguments)? {
-                run.pause_after(rows.len() + 1).await;
+                run.pause(1).await;
                 match found? {
                     Value::Record(record)
                         if call.columns > 1 || record.values.len() == 1 && call.columns == 1 =>

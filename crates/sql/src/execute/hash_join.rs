@@ -115,6 +115,7 @@ impl<'p> HashJoining<'p> {
                 }
                 let apart = if self.has_key_columns { &[] } else { &keys[..] };
                 rows.push(row.iter().chain(apart).copied());
+                run.pause(1).await;
             }
             self.build.taken = self.build.batch.len();
             rows.settle(run.memory())?;

@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow, Range};
 use types::{Charge, Result, Scratch};
 
 use super::{
-    Input, Operator, ROWS_PER_TURN, Run, Step,
+    Input, Operator, ROWS_AT_ONCE, Run, Step,
     errors::of_engine,
     pairs::{Pairs, Sides, slice},
     scan::{Reader, index_of},
@@ -163,7 +163,7 @@ impl<'p> IndexJoining<'p> {
         let scan = &self.join.scan;
         let mut reader = Reader::new(scan, run, &self.scratch)?;
         for at in outer.clone() {
-            if self.found.len() >= ROWS_PER_TURN || self.found.is_large() {
+            if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
                 return Ok(at);
             }
             let keys = range.keys(&mut run.machine(&self.scratch), self.outer.batch.row(at))?;

@@ -55,6 +55,7 @@ impl<'p> Inserting<'p> {
                 None => self.insert_batch(run, out).await?,
                 Some(on_conflict) => {
                     while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+                        run.pause(1).await;
                         self.scratch.reset();
                         let row = self.input.batch.row(self.input.taken);
                         insert_or(self.plan, on_conflict, run, &self.scratch, row, out).await?;
@@ -79,7 +80,8 @@ impl<'p> Inserting<'p> {
         } = self;
         let new = &plan.new;
         let first = input.taken;
-        let until = input.batch.len().min(first + BATCH_ROWS);
+        // What one takes, with its indexes, is more than a unit: few are put in at once.
+        let until = first + run.turn().piece(input.batch.len() - first);
         let width = plan.values.len();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(width * (until - first));
         let mut failed = None;
@@ -107,6 +109,7 @@ impl<'p> Inserting<'p> {
             out.push(old.chain(row(at - first).iter().copied()));
         }
         input.taken = until;
+        run.pause(until - first).await;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use types::{Result, Scratch, Value};
 
-use super::{Input, Operator, ROWS_PER_TURN, Run, Step};
+use super::{Input, Operator, Run, Step};
 use crate::{
     plan::LoopJoin,
     program::{Machine, Program},
@@ -69,6 +69,7 @@ impl<'p> LoopJoining<'p> {
             self.scratch.reset();
             let mut pair = Pair::of(row, self.join, run.machine(&self.scratch));
             for at in self.inner.taken..self.inner.batch.len() {
+                run.pause(1).await;
                 let inner = self.inner.batch.row(at);
                 if pair.holds(inner)? {
                     self.found = true;
@@ -92,8 +93,9 @@ impl<'p> LoopJoining<'p> {
             self.kept = Some(kept);
         }
         while out.is_empty() && self.outer.more(run).await? {
-            let looked_at = self.look_on(run, out)?;
-            run.pause(looked_at).await;
+            if self.look_on(run, out)? {
+                interleave::yield_now().await;
+            }
         }
         if out.is_empty() && self.join.kind == JoinKind::Full {
             self.without_partner(out);
@@ -101,18 +103,17 @@ impl<'p> LoopJoining<'p> {
         Ok(!out.is_empty())
     }
 
-    /// Looks for partners of the outer row at hand among the kept rows, of which only so many are
-    /// looked at; how many that were.
-    fn look_on(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<usize> {
+    /// Looks for partners of the outer row at hand among the kept rows, until the task's turn is over;
+    /// whether it is.
+    fn look_on(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         let Some(kept) = &self.kept else {
-            return Ok(0);
+            return Ok(false);
         };
         self.scratch.reset();
         let row = self.outer.batch.row(self.outer.taken);
         let mut pair = Pair::of(row, self.join, run.machine(&self.scratch));
-        let first = self.next;
-        let until = kept.len().min(first + ROWS_PER_TURN);
-        while self.next < until && !out.is_full() && !self.decided() {
+        let mut is_over = run.turn().spend(1);
+        while self.next < kept.len() && !is_over && !out.is_full() && !self.decided() {
             let inner = kept.row(self.next);
             if pair.holds(inner)? {
                 self.found = true;
@@ -122,15 +123,15 @@ impl<'p> LoopJoining<'p> {
                 }
             }
             self.next += 1;
+            is_over = run.turn().spend(1);
         }
-        let looked_at = self.next - first;
         if self.next >= kept.len() || self.decided() {
             self.alone(out);
             self.outer.taken += 1;
             self.next = 0;
             self.found = false;
         }
-        Ok(looked_at)
+        Ok(is_over)
     }
 
     /// Whether further inner rows make no difference to the outer one.

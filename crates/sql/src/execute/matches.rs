@@ -76,6 +76,7 @@ impl<'p> Matches<'p> {
                     keys.push(program.run(&mut machine, row)?);
                 }
                 matches.add(row, &keys)?;
+                run.pause(1).await;
             }
             query.taken = query.batch.len();
             matches.rows.settle(run.memory())?;
@@ -154,13 +155,11 @@ impl<'p> Matches<'p> {
             return Ok(Value::Bool(false));
         }
         let mut unknown = false;
-        let mut looked_at = 0;
         let is_known = !tests.iter().any(Value::is_null);
         if is_known {
             let hash = hash_values(&self.types, &keys, SEED);
             for number in self.alike.of(hash) {
-                looked_at += 1;
-                run.pause_after(looked_at).await;
+                run.pause(1).await;
                 if !self.has_keys(number, &keys) || !self.counts(number, &mut asking)? {
                     continue;
                 }
@@ -178,8 +177,7 @@ impl<'p> Matches<'p> {
                 false => &self.counting,
             };
             for number in chains.of(self.hash_of_filters(filters)) {
-                looked_at += 1;
-                run.pause_after(looked_at).await;
+                run.pause(1).await;
                 if self.has_keys(number, filters)
                     && self.may_be_alike(number, filters.len(), tests)
                     && self.counts(number, &mut asking)?

@@ -42,6 +42,7 @@ impl<'p> Merging<'p> {
             self.is_read = true;
         }
         while out.is_empty() && self.input.more(run).await? {
+            run.pause(1).await;
             self.scratch.reset();
             let row = self.input.batch.row(self.input.taken);
             if merge(self.plan, run, &self.scratch, row).await? {

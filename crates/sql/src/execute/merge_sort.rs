@@ -1,9 +1,15 @@
 //! Sorting that gives way to other tasks, and to whoever wants the statement to be given up: pieces
-//! of a turn's length are sorted by themselves and then merged. What is equal stays in its order.
+//! of less than a turn's length are sorted by themselves and then merged. What is equal stays in its order.
 
 use std::cmp::Ordering;
 
-use super::{ROWS_PER_TURN, Run};
+use super::Run;
+
+/// Items that are sorted at once: some tens of microseconds if they are compared quickly.
+const PIECE: usize = 512;
+
+/// Items that are copied at once.
+const COPIED_AT_ONCE: usize = 32 * 1024;
 
 /// Sorts items.
 pub(super) async fn sort_by<T: Copy>(
@@ -11,11 +17,11 @@ pub(super) async fn sort_by<T: Copy>(
     run: &Run<'_>,
     mut compare: impl FnMut(&T, &T) -> Ordering,
 ) {
-    for piece in items.chunks_mut(ROWS_PER_TURN) {
+    for piece in items.chunks_mut(PIECE) {
         piece.sort_by(&mut compare);
         run.pause(piece.len()).await;
     }
-    let mut sorted = ROWS_PER_TURN;
+    let mut sorted = PIECE;
     if items.len() <= sorted {
         return;
     }
@@ -52,9 +58,13 @@ async fn merge<T: Copy>(
                 merged.push(*of_left);
                 left = left_rest;
             }
-            run.pause_after(merged.len()).await;
+            run.pause(1).await;
         }
     }
-    merged.extend_from_slice(left);
-    merged.extend_from_slice(right);
+    for rest in [left, right] {
+        for piece in rest.chunks(COPIED_AT_ONCE) {
+            merged.extend_from_slice(piece);
+            run.pause(piece.len() / 64).await;
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use types::{Result, Scratch};
 
-use super::{BATCH_ROWS, ROWS_PER_TURN, Run};
+use super::{BATCH_ROWS, ROWS_AT_ONCE, Run};
 use crate::{
     plan::HandedOn,
     program::Program,
@@ -110,6 +110,6 @@ impl Pairs {
 
 /// How many rows to look up next, of which so many had so many candidates: about a turn's work.
 pub(super) fn slice(rows: usize, candidates: usize) -> usize {
-    let slice = (rows * ROWS_PER_TURN).checked_div(candidates);
+    let slice = (rows * ROWS_AT_ONCE).checked_div(candidates);
     slice.map_or(usize::MAX, |slice| slice.max(1))
 }

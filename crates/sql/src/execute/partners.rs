@@ -15,11 +15,14 @@ use types::{
     row::{integer_of, is_integer},
 };
 
-use super::{ROWS_PER_TURN, Run, dense::Dense};
+use super::{Run, dense::Dense};
 use crate::rows::{NO_ROW, Rows};
 
 /// Buckets of entries that are put in together.
 const BUILT_TOGETHER: usize = 16;
+
+/// Rows that are put in at once.
+const SETTLED_AT_ONCE: usize = 1024;
 
 const SEED: u64 = 0;
 
@@ -117,10 +120,10 @@ impl Partners {
         self.charge(run.memory())?;
         for number in 0..count {
             self.pending.push((self.hash_of(number), number));
-            if self.pending.len() == ROWS_PER_TURN {
+            if self.pending.len() == SETTLED_AT_ONCE {
                 self.settle()?;
-                run.pause(ROWS_PER_TURN).await;
             }
+            run.pause(1).await;
         }
         self.settle()
     }

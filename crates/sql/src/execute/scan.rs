@@ -1,13 +1,14 @@
 //! Records of a table, filtered where they lie.
 //!
-//! A scan is done in pieces: each begins behind the key at which the one before ended, so that
-//! nothing of the engine is held while the rows are used. Rows are decoded as far as the statement
+//! A scan is done in pieces: each begins behind the record at which the one before ended, so that
+//! nothing of the engine is held while the rows are used. A piece ends with a batch, or with the
+//! task's turn, wherever that is: also among records with one key of an index. Rows are decoded as far as the statement
 //! needs them, and copied only if the filter holds.
 
 use std::ops::{Bound, ControlFlow};
 
-use engine::{Direction, ScanPosition};
-use interleave::Interleaved;
+use engine::{Direction, IndexPosition, ScanPosition};
+use interleave::{Interleaved, yield_now};
 use types::{
     Result, Scratch, SqlError, SqlState, Value,
     row::{Row, Taking, integer_of},
@@ -20,9 +21,6 @@ use crate::{
     program::agrees,
     rows::Rows,
 };
-
-/// More records than this are not looked at in a piece, of which a filter may leave few.
-const RECORDS_PER_PIECE: usize = 16 * BATCH_ROWS;
 
 /// Rows of the first piece: many scans are ended early.
 const FIRST_ROWS: usize = 32;
@@ -144,8 +142,8 @@ pub(super) struct Scanning<'p> {
 
 enum Progress {
     Begin,
-    /// Records from here on have not been looked at.
-    At(Keys),
+    /// Records of these keys have not been looked at, behind a position of an index if there is one.
+    At(Keys, Option<Vec<u8>>),
     /// The same, for all of a table, in no order.
     Unordered(ScanPosition),
     End,
@@ -174,21 +172,24 @@ impl<'p> Scanning<'p> {
         }
         let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
         loop {
-            let ended = match &mut self.progress {
-                Progress::At(keys) => piece(self.scan, keys, run, wanted, out).await?,
+            let end = match &mut self.progress {
+                Progress::At(keys, behind) => {
+                    piece(self.scan, keys, behind, run, wanted, out).await?
+                }
                 Progress::Unordered(position) => {
                     unordered_piece(self.scan, position, run, wanted, out).await?
                 }
                 Progress::Begin | Progress::End => return Ok(false),
             };
-            if ended {
-                self.progress = Progress::End;
+            match end {
+                End::Range => self.progress = Progress::End,
+                End::Turn => yield_now().await,
+                End::Batch => {}
             }
             if !out.is_empty() {
                 return Ok(true);
             }
             wanted = BATCH_ROWS;
-            run.pause(RECORDS_PER_PIECE).await;
         }
     }
 
@@ -209,7 +210,7 @@ impl<'p> Scanning<'p> {
                 range.keys(&mut run.machine(&self.scratch), &[])?
             }
         };
-        self.progress = keys.map_or(Progress::End, Progress::At);
+        self.progress = keys.map_or(Progress::End, |keys| Progress::At(keys, None));
         Ok(())
     }
 
@@ -271,20 +272,31 @@ pub(super) fn index_of(table: &Table, at: usize) -> Result<&engine::Index> {
     })
 }
 
-/// Scans until there are `wanted` rows, or as many records were looked at as a batch may have a few
-/// times over; whether that was the end. `keys` is what is left.
+/// Why a piece has ended.
+enum End {
+    /// There are as many rows as were wanted, or nothing is known of what follows.
+    Batch,
+    /// The task's turn is over, though a filter may have left nothing.
+    Turn,
+    /// There is nothing more.
+    Range,
+}
+
+/// Scans until there are `wanted` rows, or the task's turn is over. `keys`, behind a position of the
+/// index, are what is left.
 async fn piece(
     scan: &Scan,
     keys: &mut Keys,
+    behind: &mut Option<Vec<u8>>,
     run: &Run<'_>,
     wanted: usize,
     out: &mut Rows,
-) -> Result<bool> {
+) -> Result<End> {
     let mut scratch = Scratch::new();
     let mut reader = Reader::new(scan, run, &scratch)?;
-    // Only a scan by an index says which entry it was at: records may share its key.
     let mut last: Option<Vec<u8>> = None;
     let mut failure = None;
+    let mut is_over = false;
     let mut looked_at = 0_usize;
     let direction = if scan.descending {
         Direction::Backward
@@ -292,7 +304,7 @@ async fn piece(
         Direction::Forward
     };
     let table = scan.table.storage();
-    let ended = {
+    {
         let mut visit = |position: &[u8], key: &[u8], record: &[u8]| {
             looked_at += 1;
             // A filter may leave much behind.
@@ -301,13 +313,12 @@ async fn piece(
             }
             match reader.take(run, &scratch, key, record, out) {
                 Ok(taken)
-                    if out.len() < wanted
-                        && looked_at < RECORDS_PER_PIECE
-                        && !(taken && out.is_large()) =>
+                    if !run.turn().spend(1) && out.len() < wanted && !(taken && out.is_large()) =>
                 {
                     ControlFlow::Continue(())
                 }
                 Ok(_) => {
+                    is_over = out.len() < wanted && !out.is_large();
                     last = Some(position.to_vec());
                     ControlFlow::Break(())
                 }
@@ -334,43 +345,34 @@ async fn piece(
             }
             Access::Index { index, .. } => {
                 let handle = index_of(&scan.table, *index)?;
-                // Records with one index key come together: the piece ends behind them.
-                let mut ending: Option<Vec<u8>> = None;
-                let scanned = run.reads.scan_by::<Interleaved>(
+                let scanned = run.reads.scan_by_from::<Interleaved>(
                     handle,
                     range,
                     direction,
-                    |entry, key, record| {
-                        if ending.as_deref().is_some_and(|ending| ending != entry) {
-                            return ControlFlow::Break(());
-                        }
-                        match visit(entry, key, record) {
-                            ControlFlow::Continue(()) => ControlFlow::Continue(()),
-                            ControlFlow::Break(()) => {
-                                ending.get_or_insert_with(|| entry.to_vec());
-                                ControlFlow::Continue(())
-                            }
-                        }
-                    },
+                    behind.as_deref().map(IndexPosition::new),
+                    |at, _, key, record| visit(at.bytes(), key, record),
                 );
                 scanned
                     .await
                     .map_err(|error| of_engine(error, &scan.table))?;
             }
         }
-        last.is_none()
-    };
+    }
     if let Some(error) = failure {
         return Err(error);
     }
-    if let Some(last) = last {
-        if scan.descending {
-            keys.to = Bound::Excluded(last);
-        } else {
-            keys.from = Bound::Excluded(last);
-        }
+    let Some(last) = last else {
+        return Ok(End::Range);
+    };
+    match &scan.access {
+        Access::Index { .. } => *behind = Some(last),
+        _ if scan.descending => keys.to = Bound::Excluded(last),
+        _ => keys.from = Bound::Excluded(last),
     }
-    Ok(ended)
+    Ok(match is_over {
+        true => End::Turn,
+        false => End::Batch,
+    })
 }
 
 /// As [`piece`], in no order; `position` is where it goes on.
@@ -380,13 +382,14 @@ async fn unordered_piece(
     run: &Run<'_>,
     wanted: usize,
     out: &mut Rows,
-) -> Result<bool> {
+) -> Result<End> {
     let Some(unordered) = run.reads.unordered() else {
-        return Ok(true);
+        return Ok(End::Range);
     };
     let mut scratch = Scratch::new();
     let mut reader = Reader::new(scan, run, &scratch)?;
     let mut failure = None;
+    let mut is_over = false;
     let mut looked_at = 0_usize;
     let visit = |record: &[u8]| {
         looked_at += 1;
@@ -395,13 +398,14 @@ async fn unordered_piece(
         }
         match reader.take(run, &scratch, &[], record, out) {
             Ok(taken)
-                if out.len() < wanted
-                    && looked_at < RECORDS_PER_PIECE
-                    && !(taken && out.is_large()) =>
+                if !run.turn().spend(1) && out.len() < wanted && !(taken && out.is_large()) =>
             {
                 ControlFlow::Continue(())
             }
-            Ok(_) => ControlFlow::Break(()),
+            Ok(_) => {
+                is_over = out.len() < wanted && !out.is_large();
+                ControlFlow::Break(())
+            }
             Err(error) => {
                 failure = Some(error);
                 ControlFlow::Break(())
@@ -415,11 +419,14 @@ async fn unordered_piece(
     if let Some(error) = failure {
         return Err(error);
     }
-    match next {
-        Some(next) => *position = next,
-        None => return Ok(true),
-    }
-    Ok(false)
+    let Some(next) = next else {
+        return Ok(End::Range);
+    };
+    *position = next;
+    Ok(match is_over {
+        true => End::Turn,
+        false => End::Batch,
+    })
 }
 
 impl Operator for Scanning<'_> {

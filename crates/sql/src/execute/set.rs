@@ -81,7 +81,9 @@ impl<'p> Comparing<'p> {
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
             while self.right.more(run).await? {
-                for at in 0..self.right.batch.len() {
+                let rows = self.right.batch.len();
+                for at in 0..rows {
+                    run.pause(1).await;
                     let number = number(
                         &mut self.partners,
                         &mut self.counts,
@@ -95,7 +97,9 @@ impl<'p> Comparing<'p> {
             self.is_read = true;
         }
         while out.is_empty() && self.left.more(run).await? {
-            for at in self.left.taken..self.left.batch.len() {
+            let rows = self.left.batch.len();
+            for at in self.left.taken..rows {
+                run.pause(1).await;
                 let row = self.left.batch.row(at);
                 let number = number(&mut self.partners, &mut self.counts, row)?;
                 if gives(self.kind, self.all, &mut self.counts[number]) {

@@ -68,6 +68,7 @@ impl<'p> Filtering<'p> {
             self.scratch.reset();
             let mut machine = run.machine(&self.scratch);
             for at in self.input.taken..self.input.batch.len() {
+                run.pause(1).await;
                 let row = self.input.batch.row(at);
                 if self.predicate.holds(&mut machine, row)? {
                     out.push(row.iter().copied());
@@ -117,6 +118,7 @@ impl<'p> Projecting<'p> {
         let mut machine = run.machine(&self.scratch);
         let mut values: Vec<Value<'_>> = Vec::with_capacity(self.values.len());
         for at in self.input.taken..self.input.batch.len() {
+            run.pause(1).await;
             let row = self.input.batch.row(at);
             values.clear();
             for program in self.values {

@@ -86,6 +86,7 @@ impl<'p> Sorting<'p> {
             let mut machine = run.machine(&scratch);
             let mut values = Vec::with_capacity(self.rows.width());
             for at in 0..self.input.batch.len() {
+                run.pause(1).await;
                 let row = self.input.batch.row(at);
                 values.clear();
                 values.extend_from_slice(row);

@@ -73,7 +73,7 @@ impl<'p> Windowing<'p> {
         }
         let mut values = Rows::new(columns.len());
         for at in 0..self.rows.len() {
-            run.pause_after(at + 1).await;
+            run.pause(1).await;
             values.push(columns.iter().map(|column| column.value(at)));
             if at.is_multiple_of(BATCH_ROWS) {
                 values.settle(run.memory())?;
@@ -148,7 +148,7 @@ async fn keys(window: &Window, rows: &Rows, run: &Run<'_>, scratch: &Scratch) ->
     let mut keys = Rows::new(window.partition.len() + window.order.len());
     let mut machine = run.machine(scratch);
     for (at, row) in rows.iter().enumerate() {
-        run.pause_after(at + 1).await;
+        run.pause(1).await;
         let programs = window
             .partition
             .iter()
@@ -178,7 +178,7 @@ async fn over_partition(
     // Of each row, the first of those that are equal to it.
     let mut group_starts = vec![0];
     for at in 1..partition.len() {
-        run.pause_after(at).await;
+        run.pause(1).await;
         if compare_keys(&window.order, order_keys(at - 1), order_keys(at)).is_ne() {
             group_starts.push(at);
         }
@@ -200,7 +200,7 @@ async fn over_partition(
     let mut group = 0;
     let mut scratch = Scratch::new();
     for at in 0..partition.len() {
-        run.pause_after(at + 1).await;
+        run.pause(1).await;
         if group_starts
             .get(group + 1)
             .is_some_and(|start| *start <= at)

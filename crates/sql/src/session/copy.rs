@@ -272,10 +272,10 @@ impl Loading<'_, '_> {
     /// Reads what rows there are, and puts in those that fill a batch.
     async fn read(&mut self) -> Result<()> {
         while self.decoder.next(&self.context, &mut self.batch)? {
+            // Data that is there already would keep the worker's other tasks waiting.
+            self.run.pause(1).await;
             if self.batch.is_full() {
                 self.put().await?;
-                // Data that is there already would keep the worker's other tasks waiting.
-                interleave::yield_now().await;
             }
         }
         Ok(())

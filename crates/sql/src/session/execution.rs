@@ -123,6 +123,7 @@ impl Session {
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
             if planned.shows_rows() {
                 for at in execution.taken..execution.taken + rows {
+                    run.pause(1).await;
                     let row = batch.row(at);
                     values.clear();
                     values.extend(outputs.iter().map(|output| row[*output]));
@@ -176,7 +177,6 @@ impl Session {
             advisory: &self.advisory,
             budget: &shared.budget,
             key_changes,
-            looked_at: &self.looked_at,
             is_sequential: self.effects.is_sequential,
         }
     }

@@ -110,6 +110,23 @@ impl Bed {
         Bed::of(Worker::new(config, session, Clock::real()))
     }
 
+    /// On a clock that stands still, with one task in flight: a task comes back to its worker only
+    /// when it yields or waits.
+    pub(crate) fn timeless() -> Bed {
+        let config = WorkerConfig {
+            in_flight: InFlight::Fixed(1),
+            ..WorkerConfig::default()
+        };
+        let database = Database::new(DatabaseConfig::with_memory(1 << 30)).unwrap();
+        let session = engine::Session::new(&database).unwrap();
+        Bed::of(Worker::new(config, session, Clock::Manual(Rc::default())))
+    }
+
+    /// How often tasks have yielded, if they suspend nowhere else.
+    pub(crate) fn turns(&self) -> u64 {
+        self.worker.handle().stats().waits_memory
+    }
+
     /// On a database of so much memory.
     pub(crate) fn with_memory(bytes: usize) -> Bed {
         let database = Database::new(DatabaseConfig::with_memory(bytes)).unwrap();

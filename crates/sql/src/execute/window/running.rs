@@ -71,7 +71,7 @@ impl<'w> Running<'w> {
         while self.done.end < frame.end {
             let at = self.done.end;
             self.done.end += 1;
-            run.pause_after(self.done.end).await;
+            run.pause(1).await;
             if self.counts[at - self.first] {
                 let given = self.given.row(at - self.first);
                 (self.definition.accumulate)(&context, &mut self.state, given)?;
@@ -108,7 +108,7 @@ impl<'w> Running<'w> {
         let known = self.first + self.counts.len();
         let mut scratch = Scratch::new();
         for at in known..frame.end {
-            run.pause_after(at + 1).await;
+            run.pause(1).await;
             scratch.reset();
             let mut machine = run.machine(&scratch);
             let values = row(at);
@@ -152,7 +152,7 @@ impl<'w> Running<'w> {
         {
             let mut is_exact = true;
             for at in left {
-                run.pause_after(at + 1).await;
+                run.pause(1).await;
                 if self.counts[at - self.first] {
                     let given = self.given.row(at - self.first);
                     is_exact = is_exact && remove(context, &mut self.state, given)?;
@@ -184,7 +184,7 @@ impl<'w> Running<'w> {
         }
         let ty = self.window.argument_types[0];
         for at in self.done.end.max(frame.start)..frame.end {
-            run.pause_after(at + 1).await;
+            run.pause(1).await;
             if !self.counts[at - self.first] {
                 continue;
             }

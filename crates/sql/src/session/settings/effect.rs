@@ -78,6 +78,10 @@ impl Asked<'_> {
             "transaction_read_only" => on(self.characteristics.read_only),
             "session_authorization" => self.surrounding.session_user(),
             "is_superuser" => on(self.is_superuser(self.surrounding.current_user())),
+            "weft.longest_slice" => {
+                let longest = interleave::longest_slice();
+                return Some(longest.map_or_else(String::new, |slice| slice.to_string()));
+            }
             "weft.memory" => return Some(shown_size(self.memory.limit_bytes())),
             "weft.statement_memory" => {
                 let set = self.values.get(definition, name);
@@ -307,6 +311,7 @@ impl Session {
                 effects.characteristics.read_only = value == "on";
             }
             "weft.statement_memory" => effects.statement_memory = size(definition, value),
+            "weft.longest_slice" => interleave::forget_longest_slice(),
             "weft.interleaving" => effects.is_sequential = value == "off",
             "client_min_messages" => effects.least_told = Severity::named(value),
             "TimeZone" => {

@@ -204,6 +204,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("vacuum_cost_delay", Real(0.0, 100.0, Unit::Milliseconds), Harmless, "0", "Sets how long VACUUM rests."),
     setting("wal_level", Enum(&["minimal", "replica", "logical"]), AtStart, "replica", "Shows how much is written to the log."),
     setting("weft.interleaving", Bool, Effective, "on", "Overlaps the cache misses of the keys that a join looks up; off shows what that is worth."),
+    setting("weft.longest_slice", Text, Effective, "", "Shows for how long a statement has held this connection's worker, at most, and which; setting it forgets that."),
     setting("weft.memory", Integer(0, MOST, Unit::Kilobytes), AtStart, "0", "Shows the memory of records and statements together (weft serve --memory)."),
     setting("weft.statement_memory", Integer(0, MOST, Unit::Kilobytes), Effective, "0", "Sets what a statement may hold; 0 stands for a quarter of weft.memory, which is the most."),
     setting("work_mem", Integer(64, MOST, Unit::Kilobytes), Harmless, "4MB", "Sets the memory of a sort or a hash table."),

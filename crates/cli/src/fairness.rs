@@ -1,0 +1,90 @@
+//! `weft bench fairness`: clients beside one long statement.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bench::number::{parse_count, parse_seconds};
+use bench::progress::Progress;
+use bench::report::Format;
+use bench::wire::{
+    Server,
+    fairness::{Settings, measure, report},
+    start_weft,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  A table of 6 million rows:
+    weft bench fairness
+  A quick look:
+    weft bench fairness --rows 20k --seconds 0.2
+  A server that runs:
+    weft bench fairness --server 'pg=host=127.0.0.1 user=postgres'";
+
+/// Measures clients beside one long statement on one worker, and the statement beside them.
+///
+/// An aggregate, a sort, hash joins, a recursive query, COPY and an index build run in turn. Reported is how
+/// long reads of single rows and connections take beside each, what statement and readers lose to each
+/// other, and the longest slice in which a task has held the worker. Every answer is checked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// A server that runs: a name, `=`, and a connection string. If not given, Weft is started,
+    /// durable, with one worker.
+    #[arg(long, value_name = "NAME=CONNECTION")]
+    server: Option<String>,
+
+    /// Rows of the table that statements go through.
+    #[arg(long, value_name = "N", default_value = "6M", value_parser = parse_count)]
+    rows: u64,
+
+    /// Seconds for which reads and connections are measured beside each statement, at least.
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "5",
+        allow_negative_numbers = true,
+        value_parser = parse_seconds
+    )]
+    seconds: f64,
+
+    /// Readers without a pause that compete with the statement.
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    readers: u16,
+
+    /// Where the server that is started keeps its database: a directory that is empty or does not
+    /// exist, removed afterwards.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+
+    /// Form of the results: table, csv or json.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> bench::Result<()> {
+        let settings = Settings {
+            rows: u32::try_from(self.rows).unwrap_or(u32::MAX).max(1000),
+            duration: Duration::from_secs_f64(self.seconds),
+            readers: self.readers,
+        };
+        let process = std::process::id();
+        let own = || std::env::temp_dir().join(format!("weft-bench-fairness-{process}"));
+        let directory = self.data_dir.unwrap_or_else(own);
+        let launched;
+        let server = match &self.server {
+            Some(text) => Server::given(text)?,
+            None => {
+                launched = start_weft(crate::wire::serve(Some(1))?, &directory)?;
+                launched.server()
+            }
+        };
+        let results = measure(&settings, &server, &Progress::stderr())?;
+        crate::write_results(&report(self.format, &results)?)?;
+        if results.iter().all(|result| result.verified) {
+            return Ok(());
+        }
+        Err(bench::Error::run("answers were wrong; please report it"))
+    }
+}

@@ -1,0 +1,147 @@
+//! The two classes of tasks: [`Class`], and how they share a worker: [`Shares`].
+//!
+//! A task begins as *interactive*. One that has had the worker for
+//! [`WorkerConfig::batch_after_us`](crate::WorkerConfig::batch_after_us) since it began, or since
+//! its client was last waited for ([`Wait::Request`](crate::Wait::Request)), becomes *batch*:
+//! users declare nothing. Each class has a rotation of its own. Interactive tasks go first for
+//! as long as their class has not had more than its share; then batch tasks do. A class that has
+//! nothing to do gives its share to the other, and is owed little for it ([`CREDIT_MAX`]): it
+//! goes first when it comes back, and does not make up for all of the time that it was away.
+//!
+//! # Invariant: neither class starves
+//! While both have something to do, of any stretch of time the batch class has its share, but
+//! for the credit and one slice. [`Shares::next`] chooses the class that has had less.
+
+use std::time::Duration;
+
+/// What a class that was away is owed, at most: what interactive tasks may take at once
+/// before a batch task has its next slice.
+const CREDIT_MAX: Duration = Duration::from_millis(2);
+
+/// Which of the two rotations a task is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Class {
+    #[default]
+    Interactive,
+    /// It has had the worker for long without waiting for its client.
+    Batch,
+}
+
+impl Class {
+    pub(crate) const ALL: [Class; 2] = [Class::Interactive, Class::Batch];
+
+    #[inline(always)]
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Which class had how much.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    batch_percent: i64,
+    /// By how much interactive tasks are ahead, in nanoseconds times percent: each class's time,
+    /// times the share of the other.
+    lead: i64,
+}
+
+impl Shares {
+    pub(crate) fn new(batch_percent: u8) -> Shares {
+        Shares {
+            batch_percent: i64::from(batch_percent),
+            lead: 0,
+        }
+    }
+
+    /// The class that goes on, of which each has something to do or has not.
+    #[inline]
+    pub(crate) fn next(&self, interactive: bool, batch: bool) -> Class {
+        if batch && (!interactive || self.lead > 0) {
+            Class::Batch
+        } else {
+            Class::Interactive
+        }
+    }
+
+    /// A class has had the worker for so long. `others`: the other class had something to do.
+    pub(crate) fn charge(&mut self, class: Class, time: Duration, others: bool) {
+        let nanoseconds = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX >> 8);
+        let credit = CREDIT_MAX.as_nanos() as i64;
+        match class {
+            Class::Interactive => {
+                self.lead = self
+                    .lead
+                    .saturating_add(nanoseconds.saturating_mul(self.batch_percent));
+                // Nobody was there to be overtaken.
+                if !others {
+                    self.lead = self.lead.min(0);
+                }
+            }
+            Class::Batch => {
+                let share = 100 - self.batch_percent;
+                self.lead = self.lead.saturating_sub(nanoseconds.saturating_mul(share));
+                if !others {
+                    self.lead = self.lead.max(-credit * self.batch_percent);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE: Duration = Duration::from_micros(100);
+
+    /// Time of each class, of so many slices.
+    fn run(shares: &mut Shares, slices: u32, hungry: impl Fn(u32) -> (bool, bool)) -> [u32; 2] {
+        let mut had = [0; 2];
+        for slice in 0..slices {
+            let (interactive, batch) = hungry(slice);
+            let class = shares.next(interactive, batch);
+            let others = match class {
+                Class::Interactive => batch,
+                Class::Batch => interactive,
+            };
+            shares.charge(class, SLICE, others);
+            had[class.index()] += 1;
+        }
+        had
+    }
+
+    #[test]
+    fn both_have_their_share_while_both_want_it() {
+        for percent in [1, 25, 50, 75, 99] {
+            let mut shares = Shares::new(percent);
+            let [_, batch] = run(&mut shares, 10_000, |_| (true, true));
+            let expected = 100 * u32::from(percent);
+            assert!(batch.abs_diff(expected) <= 30, "{percent}: {batch}");
+        }
+    }
+
+    #[test]
+    fn a_class_that_is_alone_has_all_and_pays_for_none_of_it() {
+        let mut shares = Shares::new(50);
+        assert_eq!(run(&mut shares, 1000, |_| (true, false)), [1000, 0]);
+        // A batch task that comes then has half, not all that it missed.
+        let [interactive, batch] = run(&mut shares, 100, |_| (true, true));
+        assert!(interactive.abs_diff(batch) <= 2, "{interactive} {batch}");
+    }
+
+    #[test]
+    fn an_interactive_task_goes_first_when_it_comes_back() {
+        let mut shares = Shares::new(50);
+        assert_eq!(run(&mut shares, 1000, |_| (false, true)), [0, 1000]);
+        let first = (0..1000).find(|_| {
+            let class = shares.next(true, true);
+            shares.charge(class, SLICE, true);
+            class == Class::Batch
+        });
+        // Its credit: two milliseconds of slices.
+        assert_eq!(first, Some(21));
+        let had = run(&mut shares, 100, |_| (true, true));
+        assert!(had[0].abs_diff(had[1]) <= 2, "{had:?}");
+    }
+}

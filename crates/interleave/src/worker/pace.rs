@@ -1,0 +1,278 @@
+//! The worker's clock: slices are measured, turns are cut, and time decides when to look around.
+//!
+//! A switch between two point reads takes some ten nanoseconds, about as long as reading the
+//! clock does. So the clock is read once in so many resumptions: as many as take about
+//! [`READING`], which is each one where they are long. From that follows what is exact and what is
+//! not. Of resumptions that take long one by one, each slice is known, and whose it was. Where
+//! switches had been quick until then, one slice that suddenly is long is measured, but it may
+//! have been any of those since the reading before ([`LongSlice::among`](crate::LongSlice)); the
+//! next ones are exact. The time that a task has had is a sample: the time between two readings is
+//! charged to whichever task is resumed when the clock is read, and how many resumptions there are
+//! between them varies, so that a rotation of few tasks does not charge always the same one.
+//!
+//! # Invariant: no task holds its worker
+//! A slice longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX) is counted, the longest is kept by
+//! name. Sockets, messages, timers and admissions are looked at when [`LOOK`] has passed, between
+//! any two slices: a round in which it does is cut off there.
+
+use std::time::Duration;
+
+use crate::{
+    class::Class,
+    config::Scheduling,
+    slice::{Label, LongSlice, SLICE_MAX},
+    slot::{Resumed, Slot},
+    worker::{Worker, WorkerLocal},
+};
+
+/// Time between two readings of the clock, about.
+const READING: Duration = Duration::from_micros(4);
+
+/// Readings in a row that found resumptions quick before there are more resumptions to a reading.
+const QUICK_MIN: u32 = 8;
+
+/// Resumptions between two readings at most.
+const RESUMPTIONS_MAX: u32 = 256;
+
+/// Time between two looks around: what one costs (a call of the system) is to be little of it.
+const LOOK: Duration = Duration::from_micros(50);
+
+/// Resumptions between two looks around at most: of a simulation, whose clock stands still.
+const UNLOOKED_MAX: u32 = 2048;
+
+/// When the clock is read, and what is due by it.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// Resumptions until it is.
+    left: u32,
+    /// Resumptions from the last reading to the next.
+    planned: u32,
+    /// Readings in a row that found resumptions quick.
+    quick: u32,
+    /// Resumptions since the last look around.
+    unlooked: u32,
+    /// State of the generator that varies `planned`.
+    spread: u32,
+    looked_at: Duration,
+    /// It is time to look around.
+    pub(super) is_due: bool,
+    /// When a task was last begun out of the queue, or the queue was empty.
+    pub(super) admitted_at: Duration,
+}
+
+impl Pace {
+    pub(super) fn new() -> Pace {
+        Pace {
+            left: 1,
+            planned: 1,
+            quick: 0,
+            unlooked: 0,
+            spread: 0x9e37_79b9,
+            looked_at: Duration::ZERO,
+            is_due: false,
+            admitted_at: Duration::ZERO,
+        }
+    }
+
+    /// Counts a resumption. Whether the clock is to be read after it.
+    #[inline(always)]
+    pub(super) fn counts(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// Resumptions since the last reading.
+    fn among(&self) -> u32 {
+        self.planned - self.left
+    }
+
+    /// The resumptions since the last reading took so long: when the next one is.
+    fn plan(&mut self, elapsed: Duration) {
+        let elapsed = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        let next = u64::from(self.among()) * READING.as_nanos() as u64 / elapsed.max(1);
+        // Grown into: one quick resumption does not say that the others are.
+        self.quick = match next > u64::from(self.planned) {
+            true => self.quick + 1,
+            false => 0,
+        };
+        let most = match self.quick >= QUICK_MIN {
+            true => (2 * self.planned).min(RESUMPTIONS_MAX),
+            false => self.planned,
+        };
+        let next = (next.min(u64::from(most)) as u32).max(1);
+        // Xorshift.
+        self.spread ^= self.spread << 13;
+        self.spread ^= self.spread >> 17;
+        self.spread ^= self.spread << 5;
+        self.planned = next - self.spread % (next / 4 + 1);
+        self.left = self.planned;
+    }
+
+    fn is_time_to_look(&self, now: Duration) -> bool {
+        self.unlooked >= UNLOOKED_MAX || now.saturating_sub(self.looked_at) >= LOOK
+    }
+}
+
+impl<L: WorkerLocal> Worker<L> {
+    /// Between two resumptions: what the worker did by itself since the last reading is not
+    /// charged to anybody, and from now on nothing is due. The time.
+    pub(super) fn mark(&mut self) -> Duration {
+        let now = self.clock.now();
+        self.timers.set_read_at(now);
+        self.pace.looked_at = now;
+        self.pace.unlooked = 0;
+        self.pace.is_due = false;
+        now
+    }
+
+    /// The same, and whatever it did by itself counts as a slice if it was long.
+    pub(super) fn mark_own(&mut self) -> Duration {
+        let before = self.timers.read_at();
+        let now = self.mark();
+        let own = now.saturating_sub(before);
+        if own > SLICE_MAX {
+            self.slice_was_long(own, Label::default(), "the worker between tasks", 1);
+        }
+        now
+    }
+
+    /// Between two resumptions: charges what was not charged yet.
+    pub(super) fn settle_clock(&mut self) {
+        if self.pace.among() == 0 {
+            return;
+        }
+        let Some(last) = self.hot[self.class.index()].last() else {
+            return;
+        };
+        // SAFETY: the worker lives.
+        let slot = unsafe { last.get() };
+        self.measure(slot, self.class);
+    }
+
+    /// After a resumption of `slot`, of which `class` has its turn: measures the time since the
+    /// last reading, charges it, and sees what is due. The slot's class from now on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn read_clock(&mut self, slot: &Slot, class: Class, resumed: Resumed) -> Class {
+        let elapsed = self.measure(slot, class);
+        self.classify(slot, elapsed, resumed)
+    }
+
+    fn measure(&mut self, slot: &Slot, class: Class) -> Duration {
+        let now = self.clock.now();
+        let elapsed = now.saturating_sub(self.timers.read_at());
+        self.timers.set_read_at(now);
+        let among = self.pace.among();
+        self.pace.plan(elapsed);
+        self.pace.unlooked += among;
+        self.pace.is_due |= self.pace.is_time_to_look(now);
+        let others = match class {
+            Class::Interactive => !self.hot[Class::Batch.index()].is_empty(),
+            Class::Batch => !self.hot[Class::Interactive.index()].is_empty(),
+        };
+        self.shares.charge(class, elapsed, others);
+        if elapsed > SLICE_MAX {
+            // SAFETY: between two resumptions, on the worker's thread.
+            let future = unsafe { slot.root() }.type_name();
+            self.slice_was_long(elapsed, slot.label(), future, among);
+        }
+        elapsed
+    }
+
+    /// Charges time to a task, which may become batch by it.
+    fn classify(&mut self, slot: &Slot, time: Duration, resumed: Resumed) -> Class {
+        let class = slot.class();
+        let spent = slot.charge(time);
+        // These two name who may run beside whom.
+        let is_fixed = matches!(
+            self.config.scheduling,
+            Scheduling::Sequential | Scheduling::StrictBatch
+        );
+        if class == Class::Batch
+            || is_fixed
+            || resumed == Resumed::Done
+            || spent < Duration::from_micros(self.config.batch_after_us.into())
+        {
+            return class;
+        }
+        self.hot[Class::Interactive.index()].leave();
+        self.hot[Class::Batch.index()].enter();
+        slot.set_class(Class::Batch);
+        self.stats.tasks_batch += 1;
+        Class::Batch
+    }
+
+    #[cold]
+    fn slice_was_long(
+        &mut self,
+        duration: Duration,
+        label: Label,
+        future: &'static str,
+        among: u32,
+    ) {
+        self.stats.slices_long += 1;
+        let slice = LongSlice {
+            duration,
+            label,
+            future,
+            among,
+        };
+        let longest = self.timers.longest();
+        if longest.is_none_or(|longest| duration > longest.duration) {
+            self.timers.set_longest(Some(slice));
+            self.stats.slice_ns_max = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+            self.inbox.longest.set(Some(slice));
+        }
+        self.local.slice_was_long(&slice);
+    }
+
+    /// Forgets the longest slice: for whoever wants to know that of a stretch of time.
+    pub fn forget_longest_slice(&mut self) {
+        self.timers.set_longest(None);
+        self.stats.slice_ns_max = 0;
+        self.inbox.longest.set(None);
+        self.publish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Readings of resumptions that take so long, as shares of all.
+    fn readings(resumption: Duration) -> f64 {
+        let mut pace = Pace::new();
+        let (mut since, mut readings) = (Duration::ZERO, 0);
+        for _ in 0..100_000 {
+            since += resumption;
+            if pace.counts() {
+                readings += 1;
+                pace.plan(since);
+                since = Duration::ZERO;
+            }
+        }
+        f64::from(readings) / 100_000.0
+    }
+
+    #[test]
+    fn long_resumptions_are_read_one_by_one_and_quick_ones_seldom() {
+        assert_eq!(readings(Duration::from_micros(20)), 1.0);
+        let quick = readings(Duration::from_nanos(30));
+        assert!(quick < 0.01, "{quick}");
+        let middling = readings(Duration::from_micros(1));
+        assert!((0.2..0.6).contains(&middling), "{middling}");
+    }
+
+    #[test]
+    fn a_long_resumption_among_quick_ones_has_the_next_ones_measured() {
+        let mut pace = Pace::new();
+        for _ in 0..10_000 {
+            if pace.counts() {
+                pace.plan(Duration::from_micros(3));
+            }
+        }
+        while !pace.counts() {}
+        pace.plan(Duration::from_secs(14));
+        assert_eq!((pace.planned, pace.left), (1, 1));
+    }
+}

@@ -1,0 +1,182 @@
+//! How often statements give others a turn, on a clock that stands still: a turn is over after 4096
+//! units, which are rows that are looked at. So what a statement does between two turns has a bound,
+//! whatever its operators are.
+
+#[path = "common/bed.rs"]
+mod bed;
+
+use bed::Bed;
+
+/// Rows of the table, all with one key in `b`.
+const ROWS: u64 = 20_000;
+
+/// Units of a turn.
+const UNITS: u64 = 4096;
+
+fn table() -> Bed {
+    let mut bed = Bed::timeless();
+    bed.run(&format!(
+        "create table t (a int primary key, b int, c text);
+         create index t_b on t (b);
+         create table few (a int primary key, b int);
+         insert into t select i, 7, 'row ' || i from generate_series(1, {ROWS}) i;
+         insert into few values (1, 7), (2, 7), (3, 8)"
+    ))
+    .unwrap();
+    bed
+}
+
+/// Turns of a statement, and its answer's first value.
+fn turns(bed: &mut Bed, statement: &str) -> (u64, String) {
+    let before = bed.turns();
+    let answer = bed.run(statement).unwrap();
+    let first = answer.rows.first().and_then(|row| row.first().cloned());
+    (bed.turns() - before, first.unwrap_or_default())
+}
+
+#[track_caller]
+fn check(bed: &mut Bed, statement: &str, rows: u64, answer: &str) {
+    let (turns, first) = turns(bed, statement);
+    assert_eq!(first, answer, "{statement}");
+    assert!(turns >= rows / UNITS, "{statement}: {turns} turns");
+}
+
+/// Each of three rows has 20,000 partners, or none. Those of one row are found at once; between rows,
+/// and while the table is read and filled, others have turns.
+#[test]
+fn a_hash_join_over_one_key_gives_turns() {
+    let mut bed = table();
+    bed.run("set enable_nestloop = off").ok();
+    for (statement, answer) in [
+        (
+            "select count(*) from few f join (select b + 0 as b from t) s on f.b = s.b",
+            "40000",
+        ),
+        (
+            "select count(*) from few f join (select b::text as b from t) s on f.b::text = s.b",
+            "40000",
+        ),
+        (
+            "select count(*) from few f left join (select b::text as b, c from t) s \
+             on f.b::text = s.b and s.c < 'a'",
+            "3",
+        ),
+        (
+            "select count(*) from few f full join (select b::text as b, c from t) s \
+             on f.b::text = s.b and s.c = 'row 5'",
+            "20002",
+        ),
+        (
+            "select count(*) from few f where not exists \
+             (select from t where t.b::text = f.b::text and t.c < 'a')",
+            "3",
+        ),
+        (
+            "select count(*) from few f where exists \
+             (select from t where t.b::text = f.b::text and t.c = 'row 5')",
+            "2",
+        ),
+        (
+            "select count(*) from few f where f.b in (select b + 0 from t)",
+            "2",
+        ),
+    ] {
+        check(&mut bed, statement, ROWS, answer);
+    }
+}
+
+/// A scan by index went on to the end of the key at which its piece ended.
+#[test]
+fn an_index_scan_ends_among_records_with_one_key() {
+    let mut bed = table();
+    check(
+        &mut bed,
+        "select count(*) from t where b = 7 and c <> ''",
+        ROWS,
+        "20000",
+    );
+    // As many rows as are wanted are read, not all that have the key.
+    let (turns, first) = turns(&mut bed, "select a from t where b = 7 order by b limit 1");
+    assert_eq!(first, "1");
+    assert!(turns <= 1, "{turns}");
+}
+
+#[test]
+fn every_operator_gives_turns() {
+    let mut bed = table();
+    for (statement, rows, answer) in [
+        ("select count(*) from t where c like '%9%'", ROWS, "6878"),
+        (
+            "select count(*) from (select distinct c from t) s",
+            ROWS,
+            "20000",
+        ),
+        (
+            "select count(*) from (select c, count(*) from t group by c) s",
+            ROWS,
+            "20000",
+        ),
+        (
+            "select max(a) from (select a from t order by c desc, a offset 5) s",
+            2 * ROWS,
+            "20000",
+        ),
+        (
+            "select max(n) from (select row_number() over (order by c) n from t) s",
+            2 * ROWS,
+            "20000",
+        ),
+        (
+            "select max(n) from (select sum(1) over (order by a) n from t) s",
+            2 * ROWS,
+            "20000",
+        ),
+        (
+            "select count(*) from (select c from t except select c from t where a > 7) s",
+            ROWS,
+            "7",
+        ),
+        (
+            "select count(*) from few, t where few.b + t.b < 0",
+            3 * ROWS,
+            "0",
+        ),
+        (
+            "select count(*) from few f where f.b not in (select b from t where a > f.a)",
+            ROWS,
+            "1",
+        ),
+        (
+            "select count(*) from generate_series(1, 50000) i",
+            50_000,
+            "50000",
+        ),
+        (
+            "select count(*) from few, generate_series(1, 50000) i",
+            50_000,
+            "150000",
+        ),
+        (
+            "with recursive r(x) as (select 1 union all select x + 1 from r where x < 2000) \
+             select count(*) from r",
+            2000,
+            "2000",
+        ),
+        (
+            "with recursive r(x) as (select a from t union select x + 1 from r where x < 20010) \
+             select count(*) from r",
+            ROWS,
+            "20010",
+        ),
+        (
+            "select length(string_agg(c, ',' order by c desc))::text from t",
+            2 * ROWS,
+            "188893",
+        ),
+        ("update t set c = c || '!'", ROWS, ""),
+        ("insert into few select a + 10, b from t", ROWS, ""),
+        ("delete from few where a > 10", ROWS, ""),
+    ] {
+        check(&mut bed, statement, rows, answer);
+    }
+}
