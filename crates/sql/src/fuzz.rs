@@ -6,7 +6,7 @@
 //! were before, since all of it is rolled back.
 //!
 //! Random bytes seldom pass the tokenizer, so the input mostly edits statements that work
-//! ([`seeds`]): tokens are removed, doubled, exchanged, taken from other statements, or repeated
+//! (`seeds.rs`): tokens are removed, doubled, exchanged, taken from other statements, or repeated
 //! many times (`draft.rs`).
 
 mod draft;
