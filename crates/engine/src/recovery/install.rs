@@ -268,7 +268,7 @@ mod tests {
         .unwrap();
         let session = Session::new(recovery.database()).unwrap();
         let config = WorkerConfig {
-            in_flight: InFlight::Fixed(8),
+            in_flight: InFlight::Fixed(9),
             ..WorkerConfig::default()
         };
         (recovery, Worker::new(config, session, Clock::real()))
@@ -281,15 +281,20 @@ mod tests {
     fn what_is_being_installed_stays_where_it_is() {
         const RECORDS: u64 = 4000;
         let (_recovery, mut worker) = open();
-        let payload = |i: u64, turn: u64| (i ^ turn).to_le_bytes().repeat(100);
-        let loading = (0..8).map(|part| {
-            worker.handle().submit(move |session: &Rc<Session>| {
-                let session = session.clone();
-                async move {
-                    let catalog = &session.database.catalog;
-                    let table = catalog.storage_of(1000, &session.memory).unwrap();
-                    for turn in 1..4 {
-                        for i in (0..RECORDS).filter(|i| i % 8 == part) {
+        // In the second turn only some are replaced, by larger ones: what they leave are holes.
+        let payload = |i: u64, turn: u64| {
+            let words = if turn == 2 { 150 } else { 100 };
+            (i ^ turn).to_le_bytes().repeat(words)
+        };
+        for turn in 1..4 {
+            let is_in_turn = move |i: &u64| turn != 2 || i / 8 % 4 < 3;
+            let loading = (0..8).map(|part| {
+                worker.handle().submit(move |session: &Rc<Session>| {
+                    let session = session.clone();
+                    async move {
+                        let catalog = &session.database.catalog;
+                        let table = catalog.storage_of(1000, &session.memory).unwrap();
+                        for i in (part..RECORDS).step_by(8).filter(is_in_turn) {
                             let state = State {
                                 key: &i.to_be_bytes(),
                                 value: Some(&payload(i, turn)),
@@ -297,17 +302,27 @@ mod tests {
                             };
                             let installed = session.install::<Interleaved>(&table, state).await;
                             assert_eq!(installed, Ok(()));
-                            if i % 16 == part {
+                            if i % 256 == part {
                                 session.demote(128).await.unwrap();
-                                session.gather_room(usize::MAX).await.unwrap();
                             }
                         }
                     }
+                })
+            });
+            let loading = loading.collect::<Vec<_>>();
+            // Between any two suspensions of the others.
+            let emptying = worker.handle().submit(|session: &Rc<Session>| {
+                let session = session.clone();
+                async move {
+                    for _ in 0..RECORDS {
+                        session.gather_room(usize::MAX).await.unwrap();
+                        interleave::yield_now().await;
+                    }
                 }
-            })
-        });
-        for task in loading.collect::<Vec<_>>() {
-            worker.run_until(task).unwrap();
+            });
+            for task in loading.into_iter().chain([emptying]) {
+                worker.run_until(task).unwrap();
+            }
         }
         let task = worker.handle().submit(|session: &Rc<Session>| {
             let session = session.clone();
