@@ -27,7 +27,7 @@ use std::hash::{BuildHasher as _, Hash};
 use interleave::Point;
 use rustc_hash::FxBuildHasher;
 
-pub use chained::{ChainedTable, Refused};
+pub use chained::{ChainedTable, Growth, Refused};
 pub use open::OpenTable;
 
 const BUCKET: Point = Point::new("hash bucket");

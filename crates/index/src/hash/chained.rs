@@ -196,6 +196,81 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         look_up_all(&all, &places, execution, |_, ()| {});
     }
 
+    /// Begins to make room for `all` entries, if there is not: a larger table, which takes over what
+    /// is in this one step by step ([`Growth::step`]). A caller that grows a large table so before
+    /// it inserts holds its thread for no more than a step.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn growth(&self, all: usize) -> Result<Option<Growth<K, V>>, Refused> {
+        if all <= self.entries.capacity() && all <= self.heads.len() {
+            return Ok(None);
+        }
+        let room = all.max(2 * self.entries.len());
+        if room >= NONE as usize {
+            return Err(Refused::TooMany);
+        }
+        let bits = room.next_power_of_two().ilog2();
+        Ok(Some(Growth {
+            larger: Self {
+                heads: memory::on_huge_pages(1 << bits)?,
+                bits,
+                entries: memory::on_huge_pages(room)?,
+            },
+        }))
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// [`Refused`]; it was not added.
+    #[inline]
+    pub fn insert(&mut self, key: K, value: V) -> Result<(), Refused> {
+        let building = self.append(&[(key, value)])?;
+        building.link(0, building.bucket(key));
+        Ok(())
+    }
+
+    /// The values of a key, the newest first; `None` for each entry of another key that is passed on
+    /// the way, so that a caller can count its steps.
+    pub fn walk(&self, key: K) -> impl Iterator<Item = Option<V>> {
+        let mut next = match self.heads.is_empty() {
+            true => NONE,
+            false => *self.head(hash_of(key)),
+        };
+        std::iter::from_fn(move || {
+            let entry = self.entries.get(next as usize)?;
+            next = entry.next;
+            Some((entry.key == key).then_some(entry.value))
+        })
+    }
+
+    /// Hands out values of a key, after a look at `most` entries of its bucket, the newest first.
+    /// Returns the entry to go on with, if there are more. `from` is one that an earlier call for the
+    /// key returned; nothing was inserted since.
+    pub fn find_some(
+        &self,
+        key: K,
+        from: Option<u32>,
+        most: usize,
+        mut found: impl FnMut(V),
+    ) -> Option<u32> {
+        let mut next = match from {
+            Some(number) => number,
+            None if self.heads.is_empty() => return None,
+            None => *self.head(hash_of(key)),
+        };
+        for _ in 0..most {
+            // The end of a chain is the number of no entry.
+            let entry = self.entries.get(next as usize)?;
+            if entry.key == key {
+                found(entry.value);
+            }
+            next = entry.next;
+        }
+        (next != NONE).then_some(next)
+    }
+
     /// Where a bucket's first entry is named. There must be buckets.
     #[inline(always)]
     pub(crate) fn head(&self, hash: u64) -> &u32 {
@@ -225,6 +300,48 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         // SAFETY: numbers in buckets and entries are those of entries that were appended; none is
         // ever taken out.
         unsafe { self.entries.get_unchecked(number as usize) }
+    }
+}
+
+/// A table on its way to more room: see [`ChainedTable::growth`].
+pub struct Growth<K, V> {
+    /// Its buckets are made first, then filled. It is not asked before it has all of them.
+    larger: ChainedTable<K, V>,
+}
+
+/// Buckets that are made in the time of one entry's move, which costs a cache miss.
+const BUCKETS_PER_ENTRY: usize = 16;
+
+impl<K: Key, V: Copy> Growth<K, V> {
+    /// Bytes of the larger table.
+    pub fn bytes(&self) -> usize {
+        self.larger.bytes()
+    }
+
+    /// Moves so many entries of `from`, which is the table that grows, or does as much other work.
+    /// Returns whether all is done; then `from` is the larger table.
+    pub fn step(&mut self, from: &mut ChainedTable<K, V>, entries: usize) -> bool {
+        let larger = &mut self.larger;
+        let buckets = 1_usize << larger.bits;
+        if larger.heads.len() < buckets {
+            let made = larger.heads.len() + entries * BUCKETS_PER_ENTRY;
+            larger.heads.resize(made.min(buckets), NONE);
+            return false;
+        }
+        let first = larger.entries.len();
+        let until = from.entries.len().min(first + entries);
+        larger
+            .entries
+            .extend_from_slice(&from.entries[first..until]);
+        chain(
+            &larger.building(first),
+            Execution::in_flight(CHAINED_TOGETHER),
+        );
+        let is_done = until == from.entries.len();
+        if is_done {
+            *from = std::mem::take(larger);
+        }
+        is_done
     }
 }
 

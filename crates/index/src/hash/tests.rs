@@ -111,6 +111,63 @@ fn chained_tables_have_all_values_of_each_key() {
 }
 
 #[test]
+fn values_of_a_key_come_in_portions() {
+    let mut table = ChainedTable::new();
+    assert_eq!(table.find_some(7, None, 10, |_: u32| panic!("empty")), None);
+    let pairs: Vec<(u64, u32)> = (0..10_000).map(|n| (u64::from(n % 3), n)).collect();
+    table.insert_all(&pairs, Execution::Sequential).unwrap();
+    for most in [1, 100, 3333, 100_000] {
+        let (mut values, mut from, mut portions) = (Vec::new(), None, 0);
+        loop {
+            let before = values.len();
+            from = table.find_some(1, from, most, |value| values.push(value));
+            portions += 1;
+            assert!(values.len() - before <= most);
+            if from.is_none() {
+                break;
+            }
+        }
+        assert!(portions <= 10_000_usize.div_ceil(most));
+        // The newest first, since they came one by one.
+        assert!(values.into_iter().rev().eq((1..10_000).step_by(3)));
+    }
+}
+
+#[test]
+fn a_table_that_grows_in_steps_has_all_that_it_had() {
+    let mut table = ChainedTable::new();
+    let (mut steps, mut growths) = (0, 0);
+    for n in 0..20_000_u32 {
+        if let Some(mut growth) = table.growth(table.len() + 1).unwrap() {
+            growths += 1;
+            assert!(growth.bytes() > table.bytes());
+            while !growth.step(&mut table, 100) {
+                steps += 1;
+            }
+            assert_eq!(table.len(), n as usize);
+        }
+        let bytes = table.bytes();
+        table.insert(u64::from(n / 2), n).unwrap();
+        assert_eq!(table.bytes(), bytes, "grown outside a step");
+    }
+    assert!(growths <= 16, "{growths}");
+    // Entries, and buckets, which are made in larger steps.
+    assert!(steps >= 16_384 / 100 + 32_768 / 1600, "{steps}");
+    for n in 0..10_000 {
+        let values: Vec<u32> = table.walk(u64::from(n)).flatten().collect();
+        assert_eq!(values, [2 * n + 1, 2 * n]);
+    }
+    assert_eq!(table.walk(10_000).flatten().next(), None);
+    assert!(table.growth(usize::MAX).is_err());
+    // Room for what is to come.
+    let mut empty = ChainedTable::<u64, u32>::new();
+    let mut growth = empty.growth(1000).unwrap().unwrap();
+    while !growth.step(&mut empty, 1) {}
+    assert!(empty.is_empty() && empty.growth(1000).unwrap().is_none());
+    assert_eq!(empty.walk(7).count(), 0);
+}
+
+#[test]
 fn regular_keys_spread() {
     // Multiples of powers of two, down to those that differ in their uppermost bits only.
     for spread in [0, 3, 12, 32, 48] {

@@ -95,6 +95,27 @@ impl Dense {
         }
     }
 
+    /// Hands out rows with a key, from one of them on or from the first, at most so many; the row to
+    /// go on with, if there are more.
+    pub(super) fn find_some(
+        &self,
+        key: i64,
+        from: Option<u32>,
+        most: usize,
+        mut found: impl FnMut(u32),
+    ) -> Option<u32> {
+        let first = || self.heads.get(self.place(key)).copied();
+        let mut number = from.or_else(first)?;
+        for _ in 0..most {
+            if number == NO_ROW {
+                break;
+            }
+            found(number);
+            number = self.next.get(number as usize).copied().unwrap_or(NO_ROW);
+        }
+        (number != NO_ROW).then_some(number)
+    }
+
     /// Where a key's first row is noted; beyond the array's end for one that is less than the first
     /// or greater than the last. (The array ends at or before the greatest integer, so that what
     /// wraps around is never within it.)
@@ -123,6 +144,28 @@ mod tests {
         assert_eq!(
             found(&dense, &[5, 6, 3, 4, 2, i64::MIN, i64::MAX]),
             expected
+        );
+    }
+
+    #[test]
+    fn rows_of_a_key_come_in_portions() {
+        let keys: Vec<Option<i64>> = (0..1000).map(|at| Some(at % 2)).collect();
+        let dense = Dense::new(&keys).unwrap();
+        for most in [1, 7, 499, 500, 501] {
+            let (mut numbers, mut from, mut portions) = (Vec::new(), None, 0);
+            loop {
+                from = dense.find_some(1, from, most, |number| numbers.push(number));
+                portions += 1;
+                if from.is_none() {
+                    break;
+                }
+            }
+            assert!(numbers.into_iter().eq((1..1000).step_by(2)), "{most}");
+            assert_eq!(portions, 500_usize.div_ceil(most));
+        }
+        assert_eq!(
+            dense.find_some(2, None, 10, |_| panic!("no such key")),
+            None
         );
     }
 

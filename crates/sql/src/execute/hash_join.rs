@@ -5,8 +5,8 @@ use std::ops::Range;
 use types::{Charge, Result, Scratch, Value, row::integer_of};
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
-    pairs::{Pairs, Sides, slice},
+    BATCH_ROWS, Input, Operator, ROWS_AT_ONCE, Run, Step,
+    pairs::{self, Pairs, Sides},
     partners::Partners,
 };
 use crate::{
@@ -16,8 +16,8 @@ use crate::{
     rows::{NO_ROW, Rows},
 };
 
-/// Candidates that are kept for several rows of the probe side; a single row may have more.
-const CANDIDATES_MAX: usize = 64 * 1024;
+/// Candidates that are found for several rows of the probe side at once.
+const CANDIDATES_MAX: usize = 2 * ROWS_AT_ONCE;
 
 pub(super) struct HashJoining<'p> {
     join: &'p HashJoin,
@@ -38,6 +38,10 @@ pub(super) struct HashJoining<'p> {
     pairs: Pairs,
     /// Rows of the probe's batch that are looked up at once.
     slice: usize,
+    /// Keys of a row of the probe that is looked up by itself.
+    row_keys: Rows,
+    /// Where the candidates of that row go on, if it has more than were looked at.
+    goes_on: Option<u32>,
     /// Rows of the build side without a partner were handed over up to here.
     rest: usize,
     scratch: Scratch,
@@ -70,6 +74,8 @@ impl<'p> HashJoining<'p> {
             candidates: Vec::new(),
             pairs: Pairs::default(),
             slice: usize::MAX,
+            row_keys: Rows::new(join.probe_keys.len()),
+            goes_on: None,
             rest: 0,
             scratch: Scratch::new(),
             charge: Charge::default(),
@@ -87,8 +93,7 @@ impl<'p> HashJoining<'p> {
                 return Ok(true);
             }
             if self.probe.more(run).await? {
-                let found = self.look_up(run)?;
-                run.pause(found).await;
+                self.look_up(run).await?;
                 continue;
             }
             if self.join.kind == JoinKind::Full {
@@ -127,35 +132,40 @@ impl<'p> HashJoining<'p> {
         Ok(())
     }
 
-    /// Finds the partners of some rows of the probe side; how many there were beyond one for each.
-    /// Where rows have many, few are looked up at once: of several no more than [`CANDIDATES_MAX`]
-    /// candidates are kept.
-    fn look_up(&mut self, run: &Run<'_>) -> Result<usize> {
+    /// Finds the partners of some rows of the probe side, or of a part of one row's candidates. Where
+    /// rows have many, few are looked up at once.
+    async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
         let first = self.probe.taken;
-        let mut rows = first..self.probe.batch.len().min(first.saturating_add(self.slice));
-        loop {
-            let most = match rows.len() {
-                0 | 1 => usize::MAX,
-                _ => CANDIDATES_MAX,
-            };
-            self.candidates_for(rows.clone(), most, run)?;
-            if self.candidates.len() <= most {
+        let slice = if self.goes_on.is_some() {
+            1
+        } else {
+            self.slice
+        };
+        let mut rows = first..self.probe.batch.len().min(first.saturating_add(slice));
+        while rows.len() > 1 {
+            self.candidates_for(rows.clone(), run).await?;
+            if self.candidates.len() <= CANDIDATES_MAX {
                 break;
             }
             rows.end = first + rows.len().div_ceil(8);
         }
+        if rows.len() == 1 {
+            self.some_candidates(run)?;
+        }
         let found = self.candidates.len();
-        self.pair(rows.clone(), run)?;
-        let pairs = self.candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
-        self.charge
-            .set(run.memory(), pairs + self.matched.capacity())?;
-        self.probe.taken = rows.end;
-        self.slice = slice(rows.len(), found);
-        Ok(found.saturating_sub(rows.len()))
+        let is_done = self.pair(rows.clone(), run).await?;
+        if is_done {
+            self.goes_on = None;
+            self.probe.taken = rows.end;
+        }
+        self.slice = pairs::slice(rows.len(), found);
+        let candidates = self.candidates.capacity() * size_of::<(u32, u32)>();
+        let bytes = candidates + self.pairs.bytes() + self.matched.capacity();
+        self.charge.set(run.memory(), bytes)
     }
 
-    /// Finds the candidates of some rows of the probe side: all, or more than `most`.
-    fn candidates_for(&mut self, rows: Range<usize>, most: usize, run: &Run<'_>) -> Result<()> {
+    /// Finds the candidates of some rows of the probe side: all, or more than [`CANDIDATES_MAX`].
+    async fn candidates_for(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<()> {
         self.scratch.reset();
         self.candidates.clear();
         let mut machine = run.machine(&self.scratch);
@@ -167,46 +177,80 @@ impl<'p> HashJoining<'p> {
                     let row = batch.row(at);
                     let key = match self.probe_column {
                         Some(column) => integer_of(row[column]),
-                        None => integer_of(program.run(&mut machine, row)?),
+                        None => {
+                            run.pause(1).await;
+                            integer_of(program.run(&mut machine, row)?)
+                        }
                     };
                     if let Some(key) = key {
                         self.keys.push((at as u32, key));
                     }
                 }
-                dense.find(&self.keys, most, &mut self.candidates);
+                dense.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
                 self.partners.prefetch(&self.candidates);
                 Ok(())
             }
-            _ => equal(
-                &self.join.probe_keys,
-                batch,
-                rows,
-                &mut self.partners,
-                &mut machine,
-                (most, &mut self.candidates),
-            ),
+            _ => {
+                equal(
+                    (&self.join.probe_keys, batch, rows),
+                    &mut self.partners,
+                    (run, &mut machine),
+                    &mut self.candidates,
+                )
+                .await
+            }
         }
     }
 
-    /// Tells the pairs among the candidates for these rows.
-    fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<()> {
+    /// Finds candidates of the first row of the probe side that is not done: all, or the next
+    /// [`ROWS_AT_ONCE`] of them.
+    fn some_candidates(&mut self, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        self.candidates.clear();
+        let at = self.probe.taken;
+        if self.goes_on.is_none() {
+            let mut machine = run.machine(&self.scratch);
+            let row = self.probe.batch.row(at);
+            let keys = self.join.probe_keys.iter();
+            self.row_keys.clear();
+            self.row_keys
+                .try_push(keys.map(|program| program.run(&mut machine, row)))?;
+        }
+        let keys = self.row_keys.row(0);
+        if keys.iter().any(Value::is_null) {
+            return Ok(());
+        }
+        let candidates = &mut self.candidates;
+        self.goes_on = self
+            .partners
+            .find_some(keys, self.goes_on, ROWS_AT_ONCE, |number| {
+                candidates.push((at as u32, number));
+            });
+        candidates.sort_unstable();
+        Ok(())
+    }
+
+    /// Tells the pairs among the candidates for these rows; whether the last row is done.
+    async fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<bool> {
         let sides = Sides {
             left: &self.probe.batch,
             right: &self.partners.rows,
             right_width: self.join.build_width,
         };
         let matched = &mut self.matched;
-        self.pairs.tell(
-            (self.join.kind, self.join.residual.as_ref()),
-            (rows, sides),
-            &mut self.candidates,
-            (run, &self.scratch),
-            |number| {
-                if let Some(matched) = matched.get_mut(number as usize) {
-                    *matched = true;
-                }
-            },
-        )
+        self.pairs
+            .tell(
+                (self.join.kind, self.join.residual.as_ref()),
+                (rows, sides),
+                (&mut self.candidates, self.goes_on.is_some()),
+                (run, &self.scratch),
+                |number| {
+                    if let Some(matched) = matched.get_mut(number as usize) {
+                        *matched = true;
+                    }
+                },
+            )
+            .await
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
@@ -234,20 +278,19 @@ impl<'p> HashJoining<'p> {
 }
 
 /// Appends which of these rows of a batch have keys that are equal to those of which partners, in
-/// order; ends early once there are more than `most` candidates.
-fn equal<'a>(
-    programs: &'a [Program],
-    batch: &'a Rows,
-    looked_up: Range<usize>,
+/// order; ends early once there are more than [`CANDIDATES_MAX`] candidates.
+async fn equal<'a>(
+    (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
     partners: &mut Partners,
-    machine: &mut Machine<'a>,
-    (most, candidates): (usize, &mut Vec<(u32, u32)>),
+    (run, machine): (&Run<'_>, &mut Machine<'a>),
+    candidates: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
     let width = programs.len();
     let mut keys = Vec::with_capacity(looked_up.len() * width);
     let mut hashes = Vec::with_capacity(looked_up.len());
     let mut rows: Vec<u32> = Vec::with_capacity(looked_up.len());
     for at in looked_up.clone() {
+        run.pause(1).await;
         let row = batch.row(at);
         let first = keys.len();
         for program in programs {
@@ -260,9 +303,9 @@ fn equal<'a>(
     }
     partners.find_while(&hashes, |place, number| {
         candidates.push((rows[place], number));
-        candidates.len() <= most
+        candidates.len() <= CANDIDATES_MAX
     });
-    if candidates.len() > most {
+    if candidates.len() > CANDIDATES_MAX {
         return Ok(());
     }
     partners.prefetch(candidates);
@@ -293,6 +336,7 @@ impl Operator for HashJoining<'_> {
         }
         self.candidates.clear();
         self.pairs.clear();
+        self.goes_on = None;
         self.rest = 0;
     }
 }

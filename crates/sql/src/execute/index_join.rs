@@ -1,14 +1,15 @@
 //! Joins by lookup: the keys of a batch of rows are looked up in a table together, so that their
 //! cache misses overlap (paper 003).
 
-use engine::Direction;
-use interleave::{GroupChoice, Interleaved, Sequential};
+use engine::{Direction, IndexPosition};
+use interleave::{GroupChoice, Interleaved, Sequential, yield_now};
 use std::ops::{Bound, ControlFlow, Range};
 use types::{Charge, Result, Scratch};
 
 use super::{
     Input, Operator, ROWS_AT_ONCE, Run, Step,
     errors::of_engine,
+    key::Keys,
     pairs::{Pairs, Sides, slice},
     scan::{Reader, index_of},
 };
@@ -27,9 +28,18 @@ pub(super) struct IndexJoining<'p> {
     choice: GroupChoice,
     /// Rows of the outer batch that are looked up at once.
     slice: usize,
+    /// What is left to be read of the first row's range that is not done.
+    goes_on: Option<Rest>,
     scratch: Scratch,
     /// For the pairs.
     charge: Charge,
+}
+
+/// A part of a range.
+struct Rest {
+    keys: Keys,
+    /// Records up to this position of the index were read.
+    behind: Option<Vec<u8>>,
 }
 
 impl<'p> IndexJoining<'p> {
@@ -42,6 +52,7 @@ impl<'p> IndexJoining<'p> {
             pairs: Pairs::default(),
             choice: GroupChoice::default(),
             slice: usize::MAX,
+            goes_on: None,
             scratch: Scratch::new(),
             charge: Charge::default(),
         }
@@ -62,7 +73,6 @@ impl<'p> IndexJoining<'p> {
 
     async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
         self.scratch.reset();
-        self.pairs.clear();
         self.found.clear();
         let first = self.outer.taken;
         let until = self.outer.batch.len().min(first.saturating_add(self.slice));
@@ -87,13 +97,18 @@ impl<'p> IndexJoining<'p> {
         }
         candidates.sort_unstable();
         let found = candidates.len();
-        self.pair(rows.clone(), run, &mut candidates)?;
+        let is_done = self.pair(rows.clone(), run, &mut candidates).await?;
         self.found.settle(run.memory())?;
         let pairs = candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
         self.charge.set(run.memory(), pairs)?;
-        self.outer.taken = rows.end;
         self.slice = slice(rows.len(), found);
-        run.pause(found.saturating_sub(rows.len())).await;
+        self.outer.taken = match is_done {
+            true => {
+                self.goes_on = None;
+                rows.end
+            }
+            false => rows.end - 1,
+        };
         Ok(())
     }
 
@@ -151,7 +166,7 @@ impl<'p> IndexJoining<'p> {
     }
 
     /// Any number of records for each row, until there are enough; the first row that was not looked
-    /// up.
+    /// up. The last one that was may go on.
     async fn ranges(
         &mut self,
         range: &KeyRange,
@@ -160,80 +175,126 @@ impl<'p> IndexJoining<'p> {
         run: &Run<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<usize> {
-        let scan = &self.join.scan;
-        let mut reader = Reader::new(scan, run, &self.scratch)?;
+        let mut reader = Reader::new(&self.join.scan, run, &self.scratch)?;
         for at in outer.clone() {
             if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
                 return Ok(at);
             }
-            let keys = range.keys(&mut run.machine(&self.scratch), self.outer.batch.row(at))?;
-            let Some(keys) = keys else {
+            let rest = match self.goes_on.take() {
+                Some(rest) => Some(rest),
+                None => {
+                    let row = self.outer.batch.row(at);
+                    let keys = range.keys(&mut run.machine(&self.scratch), row)?;
+                    keys.map(|keys| Rest { keys, behind: None })
+                }
+            };
+            let Some(mut rest) = rest else {
                 continue;
             };
-            let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (
-                keys.from.as_ref().map(Vec::as_slice),
-                keys.to.as_ref().map(Vec::as_slice),
-            );
-            let (scratch, found) = (&self.scratch, &mut self.found);
-            let mut failure = None;
-            let reader = &mut reader;
-            let mut visit = |key: &[u8], record: &[u8]| {
-                let number = found.len() as u32;
-                match reader.take(run, scratch, key, record, found) {
-                    Ok(true) => {
-                        candidates.push((at as u32, number));
-                        ControlFlow::Continue(())
-                    }
-                    Ok(false) => ControlFlow::Continue(()),
-                    Err(error) => {
-                        failure = Some(error);
-                        ControlFlow::Break(())
-                    }
+            // A turn may end, after which the row's range goes on.
+            while !self
+                .piece(&mut rest, index, at, run, &mut reader, candidates)
+                .await?
+            {
+                if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
+                    self.goes_on = Some(rest);
+                    return Ok(at + 1);
                 }
-            };
-            let scanned = match index {
-                None => {
-                    let table = scan.table.storage();
-                    run.reads
-                        .scan::<Interleaved>(table, bounds, Direction::Forward, visit)
-                        .await
-                }
-                Some(index) => {
-                    let handle = index_of(&scan.table, index)?;
-                    let visit = |_: &[u8], key: &[u8], record: &[u8]| visit(key, record);
-                    run.reads
-                        .scan_by::<Interleaved>(handle, bounds, Direction::Forward, visit)
-                        .await
-                }
-            };
-            scanned.map_err(|error| of_engine(error, &scan.table))?;
-            if let Some(error) = failure {
-                return Err(error);
+                yield_now().await;
             }
             self.found.settle(run.memory())?;
         }
         Ok(outer.end)
     }
 
-    /// Tells the pairs among the candidates for these rows.
-    fn pair(
+    /// Reads records of an outer row's range, until the task's turn is over or there are enough;
+    /// whether the range is at its end.
+    async fn piece(
+        &mut self,
+        rest: &mut Rest,
+        index: Option<usize>,
+        at: usize,
+        run: &Run<'_>,
+        reader: &mut Reader<'_>,
+        candidates: &mut Vec<(u32, u32)>,
+    ) -> Result<bool> {
+        let scan = &self.join.scan;
+        let (scratch, found) = (&self.scratch, &mut self.found);
+        let mut failure = None;
+        let mut last: Option<Vec<u8>> = None;
+        let mut visit = |position: &[u8], key: &[u8], record: &[u8]| {
+            let number = found.len() as u32;
+            match reader.take(run, scratch, key, record, found) {
+                Ok(true) => candidates.push((at as u32, number)),
+                Ok(false) => {}
+                Err(error) => {
+                    failure = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+            if !run.turn().spend(1) && found.len() < ROWS_AT_ONCE && !found.is_large() {
+                return ControlFlow::Continue(());
+            }
+            last = Some(position.to_vec());
+            ControlFlow::Break(())
+        };
+        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (
+            rest.keys.from.as_ref().map(Vec::as_slice),
+            rest.keys.to.as_ref().map(Vec::as_slice),
+        );
+        let scanned = match index {
+            None => {
+                let visit = |key: &[u8], record: &[u8]| visit(key, key, record);
+                run.reads
+                    .scan::<Interleaved>(scan.table.storage(), bounds, Direction::Forward, visit)
+                    .await
+            }
+            Some(index) => {
+                let handle = index_of(&scan.table, index)?;
+                let behind = rest.behind.as_deref().map(IndexPosition::new);
+                let visit = |at: IndexPosition<'_>, _: &[u8], key: &[u8], record: &[u8]| {
+                    visit(at.bytes(), key, record)
+                };
+                run.reads
+                    .scan_by_from::<Interleaved>(handle, bounds, Direction::Forward, behind, visit)
+                    .await
+            }
+        };
+        scanned.map_err(|error| of_engine(error, &scan.table))?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let Some(last) = last else {
+            return Ok(true);
+        };
+        match index {
+            None => rest.keys.from = Bound::Excluded(last),
+            Some(_) => rest.behind = Some(last),
+        }
+        Ok(false)
+    }
+
+    /// Tells the pairs among the candidates for these rows; whether the last row is done.
+    async fn pair(
         &mut self,
         outer: Range<usize>,
         run: &Run<'_>,
         candidates: &mut Vec<(u32, u32)>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let sides = Sides {
             left: &self.outer.batch,
             right: &self.found,
             right_width: self.found.width(),
         };
-        self.pairs.tell(
-            (self.join.kind, self.join.residual.as_ref()),
-            (outer, sides),
-            candidates,
-            (run, &self.scratch),
-            |_| (),
-        )
+        self.pairs
+            .tell(
+                (self.join.kind, self.join.residual.as_ref()),
+                (outer, sides),
+                (candidates, self.goes_on.is_some()),
+                (run, &self.scratch),
+                |_| (),
+            )
+            .await
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
@@ -251,5 +312,6 @@ impl Operator for IndexJoining<'_> {
         self.outer.rewind();
         self.pairs.clear();
         self.found.clear();
+        self.goes_on = None;
     }
 }

@@ -26,12 +26,15 @@ pub(super) struct Sides<'s> {
 pub(super) struct Pairs {
     found: Vec<(u32, u32)>,
     next: usize,
+    /// The row that has further candidates has had a match.
+    has_match: bool,
 }
 
 impl Pairs {
     pub(super) fn clear(&mut self) {
         self.found.clear();
         self.next = 0;
+        self.has_match = false;
     }
 
     /// Bytes that they take.
@@ -40,35 +43,48 @@ impl Pairs {
     }
 
     /// Tells the pairs among the candidates for some rows of the left side, which are in the order of
-    /// these rows. `matched` hears of each row of the right side that has a partner.
+    /// these rows. `matched` hears of each row of the right side that has a partner. With `goes_on`
+    /// the last row has further candidates, which a later call is given with that row as its first.
+    /// Returns whether the last row is done: further candidates would make no difference to it.
     ///
     /// # Errors
     /// Those of the other conditions.
-    pub(super) fn tell(
+    ///
+    /// # Suspension
+    /// Suspends between candidates, and after them, where the task's turn is over.
+    pub(super) async fn tell<'a>(
         &mut self,
-        (kind, residual): (JoinKind, Option<&Program>),
-        (rows, sides): (Range<usize>, Sides<'_>),
-        candidates: &mut Vec<(u32, u32)>,
-        (run, scratch): (&Run<'_>, &Scratch),
+        (kind, residual): (JoinKind, Option<&'a Program>),
+        (rows, sides): (Range<usize>, Sides<'a>),
+        (candidates, goes_on): (&mut Vec<(u32, u32)>, bool),
+        (run, scratch): (&'a Run<'_>, &'a Scratch),
         mut matched: impl FnMut(u32),
-    ) -> Result<()> {
-        self.clear();
+    ) -> Result<bool> {
+        self.found.clear();
+        self.next = 0;
+        let Some(last) = rows.clone().next_back() else {
+            return Ok(true);
+        };
+        if residual.is_none() {
+            run.pause(candidates.len().saturating_sub(rows.len())).await;
+        }
         if kind == JoinKind::Inner && residual.is_none() {
             std::mem::swap(&mut self.found, candidates);
-            return Ok(());
+            return Ok(!goes_on);
         }
         let mut machine = run.machine(scratch);
         let mut candidates = candidates.iter().copied().peekable();
         let mut both = Vec::with_capacity(sides.left.width() + sides.right_width);
+        let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
         for at in rows {
             let row = sides.left.row(at);
-            let at = at as u32;
-            let mut any = false;
-            while let Some((_, number)) = candidates.next_if(|(of, _)| *of == at) {
-                if any && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+            let mut any = std::mem::take(&mut self.has_match);
+            while let Some((_, number)) = candidates.next_if(|(of, _)| *of as usize == at) {
+                if any && is_test {
                     continue;
                 }
                 if let Some(residual) = residual {
+                    run.pause(1).await;
                     both.clear();
                     both.extend_from_slice(row);
                     both.extend_from_slice(&sides.right.row(number as usize)[..sides.right_width]);
@@ -78,9 +94,13 @@ impl Pairs {
                 }
                 any = true;
                 matched(number);
-                if !matches!(kind, JoinKind::Anti | JoinKind::Semi) {
-                    self.found.push((at, number));
+                if !is_test {
+                    self.found.push((at as u32, number));
                 }
+            }
+            if goes_on && at == last && !(any && is_test) {
+                self.has_match = any;
+                return Ok(false);
             }
             let alone = match kind {
                 JoinKind::Left | JoinKind::Full | JoinKind::Anti => !any,
@@ -88,10 +108,10 @@ impl Pairs {
                 JoinKind::Inner | JoinKind::Right => false,
             };
             if alone {
-                self.found.push((at, NO_ROW));
+                self.found.push((at as u32, NO_ROW));
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Adds rows of the next pairs to `out`.

@@ -118,7 +118,9 @@ impl Partners {
         }
         self.table = ChainedTable::with_capacity(self.rows.len()).map_err(refused)?;
         self.charge(run.memory())?;
-        for number in 0..count {
+        // From the last row on: chains begin with what was added last, so a key's rows come in their
+        // order.
+        for number in (0..count).rev() {
             self.pending.push((self.hash_of(number), number));
             if self.pending.len() == SETTLED_AT_ONCE {
                 self.settle()?;
@@ -165,6 +167,26 @@ impl Partners {
     pub(super) fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
         if !self.table.is_empty() {
             self.table.find_while(&mut self.interleaver, hashes, found);
+        }
+    }
+
+    /// Hands out the rows that have these keys, of which none is NULL, in about their order, after a
+    /// look at `most` candidates; where to go on, if there may be more. `from` is where an earlier
+    /// call for these keys said to go on.
+    pub(super) fn find_some(
+        &self,
+        keys: &[Value<'_>],
+        from: Option<u32>,
+        most: usize,
+        mut found: impl FnMut(u32),
+    ) -> Option<u32> {
+        match &self.dense {
+            Some(dense) => dense.find_some(integer_of(*keys.first()?)?, from, most, found),
+            None => self.table.find_some(self.hash(keys), from, most, |number| {
+                if self.has_keys(number, keys) {
+                    found(number);
+                }
+            }),
         }
     }
 
