@@ -9,6 +9,8 @@ use types::{Array, Result, Scalar, SqlError, SqlState, Type, Value};
 
 use crate::{Context, Function};
 
+pub(crate) use edit::append;
+
 pub(crate) static FUNCTIONS: &[&[Function]] = &[
     edit::FUNCTIONS,
     inspect::FUNCTIONS,

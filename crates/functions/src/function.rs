@@ -101,6 +101,31 @@ impl Comparison {
     }
 }
 
+/// Binary functions of which a left-deep chain, `((a || b) || c) || d`, is one call with all operands.
+/// Each link by itself would copy what the links before it have made: a chain of texts would take
+/// memory and time with the square of its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chain {
+    /// `||` of texts, and of values that are written as text beside them.
+    Texts,
+    /// `||` of `bytea`.
+    Bytes,
+    /// `||` of an array and elements at its end.
+    Elements,
+}
+
+impl Chain {
+    /// The function of all operands. It looks at [`Context::argument_types`], and is strict if the
+    /// links are.
+    pub fn body(self) -> ScalarFunction {
+        match self {
+            Self::Texts => crate::string::concatenate_texts,
+            Self::Bytes => crate::string::concatenate_bytes,
+            Self::Elements => crate::array::append,
+        }
+    }
+}
+
 /// How a function is called.
 #[derive(Clone, Copy)]
 pub enum Body {
@@ -138,6 +163,8 @@ pub struct Function {
     pub typed: bool,
     /// The comparison that it is, if it is one, over all types of its parameters.
     pub comparison: Option<Comparison>,
+    /// The chain that it is a link of, if it can be one.
+    pub chain: Option<Chain>,
     /// How it is called.
     pub body: Body,
 }
@@ -160,6 +187,7 @@ impl Function {
             volatility: Volatility::Immutable,
             typed: false,
             comparison: None,
+            chain: None,
             body,
         }
     }
@@ -211,6 +239,11 @@ impl Function {
 
     pub(crate) const fn comparison(mut self, comparison: Comparison) -> Self {
         self.comparison = Some(comparison);
+        self
+    }
+
+    pub(crate) const fn chain(mut self, chain: Chain) -> Self {
+        self.chain = Some(chain);
         self
     }
 }

@@ -41,7 +41,7 @@ pub use aggregate::{Aggregate, Remove, State};
 pub use cast::{Cast, CastContext, cast, casts};
 pub use comparison::is_distinct;
 pub use context::{Context, Environment};
-pub use function::{Body, Comparison, Function, Parameter, ScalarFunction, Volatility};
+pub use function::{Body, Chain, Comparison, Function, Parameter, ScalarFunction, Volatility};
 pub use objects::{BETWEEN_FORMS, NoObjects, ObjectClass, Objects, SizeOf};
 pub use pattern::Patterns;
 pub use range::is_in_range;

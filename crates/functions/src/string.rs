@@ -33,9 +33,9 @@ pub(crate) static TABLES: &[&[Function]] = &[
     search::FUNCTIONS,
 ];
 
-pub(crate) use bytes::OPERATORS as BYTES_OPERATORS;
+pub(crate) use bytes::{OPERATORS as BYTES_OPERATORS, concatenate_bytes};
 pub(crate) use case::lower;
-pub(crate) use concat::OPERATORS;
+pub(crate) use concat::{OPERATORS, concatenate_texts};
 pub(crate) use quote::write_literal;
 pub use quote::{quoted_identifier, quoted_literal, write_identifier};
 

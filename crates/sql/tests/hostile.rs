@@ -37,7 +37,8 @@ const WIDE_MAX: usize = 1_000;
 
 /// Chains that are tried with the most repetitions. `HOSTILE=all` has all of them tried so, and
 /// `HOSTILE='sum of columns'` that one alone.
-const LONGEST: [&str; 5] = [
+const LONGEST: [&str; 6] = [
+    "concatenation of columns",
     "sum of columns",
     "or",
     "union all",

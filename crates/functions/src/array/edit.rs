@@ -6,7 +6,7 @@ use super::{element_of, elements, only_one_dimension, reshaped, room_for};
 use crate::{
     Context,
     argument::take,
-    function::{Function, INT4, INT4S, Parameter},
+    function::{Chain, Function, INT4, INT4S, Parameter},
 };
 
 const COMPATIBLE: Parameter = Parameter::AnyCompatible;
@@ -20,11 +20,11 @@ fn incompatible(detail: &'static str) -> SqlError {
     .detail(detail)
 }
 
-/// An array of one dimension with an element put at one of its ends.
+/// An array of one dimension with elements put at one of its ends.
 fn extended<'a>(
     context: &Context<'a>,
     array: Option<Array<'a>>,
-    element: Value<'a>,
+    new: &[Value<'a>],
     at_end: bool,
     array_position: usize,
 ) -> Result<Value<'a>> {
@@ -43,7 +43,8 @@ fn extended<'a>(
             (elements(context, array)?, lower)
         }
     };
-    values.insert(if at_end { values.len() } else { 0 }, element);
+    let at = if at_end { values.len() } else { 0 };
+    values.splice(at..at, new.iter().copied());
     let dimension = Dimension {
         length: values.len() as u32,
         lower,
@@ -51,12 +52,14 @@ fn extended<'a>(
     Array::build(scalar, &[dimension], &values, context.scratch).map(Value::Array)
 }
 
-fn append<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
-    extended(context, take(arguments, 0)?, take(arguments, 1)?, true, 0)
+/// An array, and any number of elements.
+pub(crate) fn append<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let new = arguments.get(1..).unwrap_or_default();
+    extended(context, take(arguments, 0)?, new, true, 0)
 }
 
 fn prepend<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
-    extended(context, take(arguments, 1)?, take(arguments, 0)?, false, 1)
+    extended(context, take(arguments, 1)?, &arguments[..1], false, 1)
 }
 
 /// One after the other; an array of one dimension less is an element of the other.
@@ -278,7 +281,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         append,
     )
     .lenient()
-    .typed(),
+    .typed()
+    .chain(Chain::Elements),
     Function::scalar(
         "array_prepend",
         &[COMPATIBLE, COMPATIBLES],
@@ -328,7 +332,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
 pub(super) static OPERATORS: &[Function] = &[
     Function::scalar("||", &[COMPATIBLES, COMPATIBLE], COMPATIBLES, append)
         .lenient()
-        .typed(),
+        .typed()
+        .chain(Chain::Elements),
     Function::scalar("||", &[COMPATIBLE, COMPATIBLES], COMPATIBLES, prepend)
         .lenient()
         .typed(),

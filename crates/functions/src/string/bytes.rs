@@ -7,16 +7,25 @@ use types::{Result, SqlError, SqlState, Value};
 use crate::{
     Context,
     argument::take,
-    function::{BOOL, BYTEA, Function, INT4, INT8, TEXT, entry},
+    function::{BOOL, BYTEA, Chain, Function, INT4, INT8, TEXT, entry},
 };
 
-fn concatenate<'a>(context: &Context<'a>, left: &'a [u8], right: &'a [u8]) -> Result<&'a [u8]> {
-    context.make_room(left.len() + right.len())?;
-    let mut joined =
-        bumpalo::collections::Vec::with_capacity_in(left.len() + right.len(), context.scratch);
-    joined.extend_from_slice_copy(left);
-    joined.extend_from_slice_copy(right);
-    Ok(joined.into_bump_slice())
+/// `||` of any number of values.
+pub(crate) fn concatenate_bytes<'a>(
+    context: &Context<'a>,
+    arguments: &[Value<'a>],
+) -> Result<Value<'a>> {
+    let lengths = arguments.iter().map(|value| match value {
+        Value::Bytea(bytes) => bytes.len(),
+        _ => 0,
+    });
+    let length = lengths.sum();
+    context.make_room(length)?;
+    let mut joined = bumpalo::collections::Vec::with_capacity_in(length, context.scratch);
+    for position in 0..arguments.len() {
+        joined.extend_from_slice_copy(take(arguments, position)?);
+    }
+    Ok(Value::Bytea(joined.into_bump_slice()))
 }
 
 fn substring(bytes: &[u8], start: i32) -> &[u8] {
@@ -172,7 +181,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 ];
 
 pub(crate) static OPERATORS: &[Function] = &[
-    entry!("||"(BYTEA, BYTEA) -> BYTEA, in context concatenate),
+    Function::scalar("||", &[BYTEA, BYTEA], BYTEA, concatenate_bytes).chain(Chain::Bytes),
     entry!("~~"(BYTEA, BYTEA) -> BOOL, crate::pattern::like_bytes),
     entry!("!~~"(BYTEA, BYTEA) -> BOOL, |bytes, pattern| {
         crate::pattern::like_bytes(bytes, pattern).map(|is| !is)

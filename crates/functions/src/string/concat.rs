@@ -5,7 +5,7 @@ use types::{Result, Sink, SqlError, SqlState, Value};
 use crate::{
     Context,
     argument::take,
-    function::{Function, Parameter, TEXT, entry},
+    function::{Chain, Function, Parameter, TEXT, entry},
 };
 
 fn concatenate<'a>(context: &Context<'a>, left: &'a str, right: &'a str) -> Result<&'a str> {
@@ -20,12 +20,26 @@ fn concatenate<'a>(context: &Context<'a>, left: &'a str, right: &'a str) -> Resu
     Ok(joined.into_bump_str())
 }
 
-/// `||` with something that is not text: its text.
-fn concatenate_any<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
-    let mut out = bumpalo::collections::Vec::new_in(context.scratch);
+/// `||` of any number of values, of which those that are not text are written as text.
+pub(crate) fn concatenate_texts<'a>(
+    context: &Context<'a>,
+    arguments: &[Value<'a>],
+) -> Result<Value<'a>> {
+    let lengths = arguments.iter().map(|value| match value {
+        Value::Text(text) => text.len(),
+        _ => 0,
+    });
+    let length = lengths.sum();
+    context.make_room(length)?;
+    let mut out = bumpalo::collections::Vec::with_capacity_in(length, context.scratch);
     for (position, value) in arguments.iter().enumerate() {
-        context.write(*value, context.argument_type(position), &mut out)?;
-        context.make_room(out.len())?;
+        match value {
+            Value::Text(text) => out.extend_from_slice_copy(text.as_bytes()),
+            value => {
+                context.write(*value, context.argument_type(position), &mut out)?;
+                context.make_room(out.len())?;
+            }
+        }
     }
     context.finish_text(out).map(Value::Text)
 }
@@ -103,17 +117,29 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     )
     .variadic()
     .lenient(),
-    entry!("textcat"(TEXT, TEXT) -> TEXT, in context concatenate),
+    entry!("textcat"(TEXT, TEXT) -> TEXT, in context concatenate).chain(Chain::Texts),
 ];
 
 pub(crate) static OPERATORS: &[Function] = &[
-    entry!("||"(TEXT, TEXT) -> TEXT, in context concatenate),
-    Function::scalar("||", &[TEXT, Parameter::AnyNonArray], TEXT, concatenate_any)
-        .stable()
-        .typed(),
-    Function::scalar("||", &[Parameter::AnyNonArray, TEXT], TEXT, concatenate_any)
-        .stable()
-        .typed(),
+    entry!("||"(TEXT, TEXT) -> TEXT, in context concatenate).chain(Chain::Texts),
+    Function::scalar(
+        "||",
+        &[TEXT, Parameter::AnyNonArray],
+        TEXT,
+        concatenate_texts,
+    )
+    .stable()
+    .typed()
+    .chain(Chain::Texts),
+    Function::scalar(
+        "||",
+        &[Parameter::AnyNonArray, TEXT],
+        TEXT,
+        concatenate_texts,
+    )
+    .stable()
+    .typed()
+    .chain(Chain::Texts),
     entry!("^@"(TEXT, TEXT) -> crate::function::BOOL, |text: &str, prefix| {
         text.starts_with::<&str>(prefix)
     }),

@@ -398,6 +398,11 @@ impl Compiler<'_> {
     }
 
     fn call(&mut self, function: Function, arguments: &[Expression], to: u32) -> Result<()> {
+        if let Some(chain) = Chained::of(function, arguments)
+            && chain.operands.len() > 2
+        {
+            return self.chain(&chain, to);
+        }
         let body = scalar(function)?;
         if let ([left, right], true, false) = (arguments, function.0.strict, function.0.typed) {
             let kind = function
@@ -466,14 +471,53 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Each step is computed into one of two registers in turn, and reads the other.
+    /// A chain as one call with all of its operands.
+    fn chain(&mut self, chain: &Chained<'_>, to: u32) -> Result<()> {
+        let types = chain.operands.iter().map(|operand| operand.ty);
+        self.types.push(types.collect());
+        let types = narrow(self.types.len() - 1)?;
+        let (first, count) = self.registers(chain.operands.iter().copied())?;
+        self.emit(Instruction::Call {
+            function: chain.chain.body(),
+            strict: chain.strict,
+            first,
+            count,
+            types: Some(types),
+            to,
+        });
+        Ok(())
+    }
+
+    /// Each step is computed into one of two registers in turn, and reads the other. Steps that are
+    /// parts of one chain are computed together.
     fn steps(&mut self, steps: &[Expression], to: u32) -> Result<()> {
         let outer = self.previous;
         let first = self.register(2)?;
-        let targets = [first, first + 1].into_iter().cycle();
-        for (at, (step, target)) in steps.iter().zip(targets).enumerate() {
-            let target = if at + 1 == steps.len() { to } else { target };
-            self.compute_into(step, target)?;
+        let mut targets = [first, first + 1].into_iter().cycle();
+        let mut chain: Option<Chained<'_>> = None;
+        for (at, step) in steps.iter().enumerate() {
+            let chained = Chained::of_step(step);
+            chain = match (chain.take(), chained) {
+                (Some(before), Some(link)) => Some(before.followed_by(link)),
+                (None, link) => link,
+                (Some(_), None) => None,
+            };
+            let next = steps.get(at + 1).and_then(Chained::of_step);
+            if let (Some(chain), Some(next)) = (&chain, &next)
+                && next.goes_on(chain)
+            {
+                continue;
+            }
+            let target = match at + 1 == steps.len() {
+                true => to,
+                false => targets.next().unwrap_or(first),
+            };
+            let registers = self.registers;
+            match chain.take() {
+                Some(chain) => self.chain(&chain, target)?,
+                None => self.compute_into(step, target)?,
+            }
+            self.registers = registers;
             self.previous = Some(Operand::Register(target));
         }
         self.previous = outer;
@@ -549,6 +593,68 @@ impl Compiler<'_> {
             to,
         });
         Ok(())
+    }
+}
+
+/// Links of a chain that are computed at once: see [`functions::Chain`].
+struct Chained<'e> {
+    chain: functions::Chain,
+    strict: bool,
+    /// From left to right, at least two.
+    operands: Vec<&'e Expression>,
+}
+
+impl<'e> Chained<'e> {
+    /// The chain whose last link is a call of a function.
+    fn of(function: Function, arguments: &'e [Expression]) -> Option<Self> {
+        let chain = function.0.chain?;
+        let mut operands = Vec::new();
+        let mut links = arguments;
+        while let [left, right] = links {
+            operands.push(right);
+            links = match &left.kind {
+                Kind::Call {
+                    function,
+                    arguments,
+                } if function.0.chain == Some(chain) => arguments,
+                _ => {
+                    operands.push(left);
+                    break;
+                }
+            };
+        }
+        operands.reverse();
+        (operands.len() > 1).then_some(Self {
+            chain,
+            strict: function.0.strict,
+            operands,
+        })
+    }
+
+    /// The chain that a step is.
+    fn of_step(step: &'e Expression) -> Option<Self> {
+        match &step.kind {
+            Kind::Call {
+                function,
+                arguments,
+            } => Self::of(*function, arguments),
+            _ => None,
+        }
+    }
+
+    /// Whether its links follow those of the step before, and nothing else of it reads that step.
+    fn goes_on(&self, before: &Self) -> bool {
+        let mut operands = self.operands.iter();
+        let is_previous = |part: &Expression| matches!(part.kind, Kind::Previous);
+        self.chain == before.chain
+            && operands.next().is_some_and(|first| is_previous(first))
+            && !operands.any(|operand| operand.any(&mut |part| is_previous(part)))
+    }
+
+    /// This and the links of a chain that goes on from it.
+    fn followed_by(mut self, next: Self) -> Self {
+        self.operands.extend(&next.operands[1..]);
+        self
     }
 }
 
