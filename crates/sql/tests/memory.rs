@@ -50,7 +50,12 @@ const HUNGRY: &[&str] = &[
     "select count(*) from item c full join (select a.id * 2000 + b.id as id from item a, item b) d
      on c.id = d.id",
     "select count(*) from item c left join (select a.id + b.id as id from item a, item b) d on c.id < -d.id",
+    "select count(*) from item c full join (select a.id + b.id as id from item a, item b) d on c.id < -d.id",
     // Windows, sets, relations of WITH.
+    "select count(*) from (select row_number() over () as n from item a, item b) c where n > 0",
+    "select max(l) from (select length(lag(x) over (order by x, id)) as l
+     from (select repeat('x', 100000) || id as x, id from item offset 0) c) d",
+    "select sum(r) from (select rank() over (partition by repeat('x', 50000) || id) as r from item) c",
     "select sum(a.id) over (partition by b.kind) from item a, item b",
     "select a.id, b.id from item a, item b except select 1, 1",
     "select 1, 1 intersect select a.id, b.id from item a, item b",
@@ -75,6 +80,16 @@ const HUNGRY: &[&str] = &[
     "select concat(a, a, a, a, a, a, a, a, a, a) from (select repeat('x', 4000000) a offset 0) s",
     "select a || a || a || a || a || a || a || a from (select repeat('x', 4000000) a offset 0) s",
     "select encode(repeat('x', 8000000)::bytea, 'hex')",
+    "select array[a, a, a, a, a, a, a, a, a, a] from (select repeat('x', 4000000) a offset 0) s",
+    "select jsonb_build_array(a, a, a, a, a, a, a, a, a, a) from (select repeat('x', 4000000) a offset 0) s",
+    "select row_to_json(row(a, a, a, a, a, a, a, a, a, a)) from (select repeat('x', 4000000) a offset 0) s",
+    "select greatest(upper(a), lower(a), upper(a), lower(a)) from (select repeat('x', 4000000) a offset 0) s",
+    // What regular expressions make.
+    "select regexp_replace(repeat('x', 1000000), 'x', repeat('y', 1000), 'g')",
+    "select regexp_replace(repeat('x', 100000), '^(.*)$', repeat('\\1', 1000))",
+    "select regexp_split_to_array(repeat('x,', 1000000), ',')",
+    "select count(*) from regexp_split_to_table(repeat('x,', 1000000), ',')",
+    "select regexp_matches(repeat('x', 1000000), 'x', 'g')",
     "select string_to_array(repeat('x,', 2000000), ',')",
     "select count(*) from item a, (select repeat('x', 1000000) x offset 0) b, item c group by b.x || a.id",
     // What was written is undone.

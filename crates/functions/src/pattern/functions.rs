@@ -169,7 +169,7 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
             break;
         };
         out.push_str(&text[copied..begin]);
-        expand(text, replacement, &captures, &mut out);
+        expand(context, text, replacement, &captures, &mut out)?;
         copied = end;
         context.make_room(out.len())?;
         if number > 0 {
@@ -181,12 +181,16 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
 }
 
 /// The replacement with `\1` to `\9` and `\&` filled in.
+///
+/// # Errors
+/// 53200 if the statement may not hold what comes of it.
 fn expand(
+    context: &Context<'_>,
     text: &str,
     replacement: &str,
     captures: &Captures,
     out: &mut bumpalo::collections::String<'_>,
-) {
+) -> Result<()> {
     let group = |number: usize| match captures.get(number) {
         Some(Some((begin, end))) => &text[*begin..*end],
         _ => "",
@@ -196,10 +200,13 @@ fn expand(
         out.push_str(&rest[..backslash]);
         let mut after = rest[backslash + 1..].chars();
         match after.next() {
-            Some(digit @ '1'..='9') => {
-                out.push_str(group(digit as usize - '0' as usize));
+            Some(digit @ ('1'..='9' | '&')) => {
+                // `&` is the whole match.
+                let number = digit.to_digit(10).unwrap_or(0);
+                let found = group(number as usize);
+                context.make_room(out.len() + found.len())?;
+                out.push_str(found);
             }
-            Some('&') => out.push_str(group(0)),
             Some('\\') => out.push('\\'),
             Some(other) => {
                 out.push('\\');
@@ -210,6 +217,7 @@ fn expand(
         rest = after.as_str();
     }
     out.push_str(rest);
+    Ok(())
 }
 
 /// The groups of a match, or the whole if there are none.
@@ -322,45 +330,67 @@ fn all_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Row
 }
 
 /// The pieces between matches. Empty matches at the ends, or right after another, split nothing.
-fn pieces<'t>(pattern: &Rc<Pattern>, text: &'t str) -> Result<Vec<&'t str>> {
+fn pieces<'t>(
+    pattern: &Rc<Pattern>,
+    text: &'t str,
+) -> impl Iterator<Item = Result<&'t str>> + use<'t> {
     let mut matcher = pattern.matcher(text);
-    let (mut pieces, mut begun, mut from) = (Vec::new(), 0, Some(0));
-    while let Some(at) = from
-        && let Some((begin, end)) = matcher.find(at)?
-    {
-        from = next_start(text, begin, end);
-        // An empty match right behind another splits nothing, which `begun` tells.
-        if end > begin || (begin > begun && end < text.len()) {
-            pieces.push(&text[begun..begin]);
-            begun = end;
+    let (mut begun, mut from, mut is_over) = (0, Some(0), false);
+    std::iter::from_fn(move || {
+        if is_over {
+            return None;
         }
-    }
-    pieces.push(&text[begun..]);
-    Ok(pieces)
+        while let Some(at) = from {
+            let (begin, end) = match matcher.find(at) {
+                Ok(Some(found)) => found,
+                Ok(None) => break,
+                Err(error) => {
+                    is_over = true;
+                    return Some(Err(error));
+                }
+            };
+            from = next_start(text, begin, end);
+            // An empty match right behind another splits nothing, which `begun` tells.
+            if end > begin || (begin > begun && end < text.len()) {
+                let piece = &text[begun..begin];
+                begun = end;
+                return Some(Ok(piece));
+            }
+        }
+        is_over = true;
+        Some(Ok(&text[begun..]))
+    })
 }
 
 fn split<'a>(
     context: &Context<'a>,
     arguments: &[Value<'a>],
     function: &str,
-) -> Result<Vec<&'a str>> {
+) -> Result<impl Iterator<Item = Result<Value<'a>>> + use<'a>> {
     let text: &'a str = take(arguments, 0)?;
     let options = options(arguments, 2, function)?;
-    pieces(&compile(context, take(arguments, 1)?, options)?, text)
+    let pattern = compile(context, take(arguments, 1)?, options)?;
+    Ok(pieces(&pattern, text).map(|piece| piece.map(Value::Text)))
 }
 
+/// Pieces that are listed before their memory is asked for.
+const PIECES_ASKED: usize = 1024;
+
 fn split_to_array<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
-    let mut all = bumpalo::collections::Vec::new_in(context.scratch);
-    let pieces = split(context, arguments, "regexp_split_to_array()")?;
-    all.extend(pieces.into_iter().map(Value::Text));
+    let mut all = Vec::new();
+    for piece in split(context, arguments, "regexp_split_to_array()")? {
+        // The list doubles, and the array is as long.
+        if all.len() == all.capacity() && all.len() >= PIECES_ASKED {
+            context.scratch.ask(4 * size_of_val(all.as_slice()))?;
+        }
+        all.push(piece?);
+    }
     Array::of(Scalar::Text, &all, context.scratch).map(Value::Array)
 }
 
 fn split_to_rows<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
     let pieces = split(context, arguments, "regexp_split_to_table()")?;
-    Ok(Box::new(
-        pieces.into_iter().map(|piece| Ok(Value::Text(piece))),
-    ))
+    Ok(Box::new(pieces))
 }
 
 const T: Parameter = TEXT;

@@ -1,7 +1,7 @@
 //! Joins without a key: each row of the outer side with each of the inner, which is read once, or
 //! for each outer row if it refers to that.
 
-use types::{Result, Scratch, Value};
+use types::{Charge, Result, Scratch, Value};
 
 use super::{Input, Operator, Run, Step};
 use crate::{
@@ -19,6 +19,8 @@ pub(super) struct LoopJoining<'p> {
     kept: Option<Rows>,
     /// Rows of the kept ones that had a partner, for a full join.
     matched: Vec<bool>,
+    /// For these.
+    charge: Charge,
     /// Of the outer row at hand: the next inner row, whether it had a partner.
     next: usize,
     found: bool,
@@ -37,6 +39,7 @@ impl<'p> LoopJoining<'p> {
             inner,
             kept: None,
             matched: Vec::new(),
+            charge: Charge::default(),
             next: 0,
             found: false,
             parameters: None,
@@ -89,6 +92,7 @@ impl<'p> LoopJoining<'p> {
     async fn over_kept(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if self.kept.is_none() {
             let kept = self.inner.all(run).await?;
+            self.charge.set(run.memory(), kept.len())?;
             self.matched = vec![false; kept.len()];
             self.kept = Some(kept);
         }

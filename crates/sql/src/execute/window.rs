@@ -75,13 +75,16 @@ impl<'p> Windowing<'p> {
         for at in 0..self.rows.len() {
             run.pause(1).await;
             values.push(columns.iter().map(|column| column.value(at)));
-            if at.is_multiple_of(BATCH_ROWS) {
-                values.settle(run.memory())?;
-            }
+            values.settle(run.memory())?;
         }
         Ok(values)
     }
 }
+
+/// Bytes that are needed for each row while a window's function is computed, beside keys and values:
+/// its place in the order, the list into which the order is merged, the beginning of its group, and
+/// its place again by its number.
+const ROW_BYTES: usize = 3 * size_of::<usize>() + size_of::<u32>();
 
 /// The values of one function for all rows.
 struct Column {
@@ -94,9 +97,10 @@ struct Column {
 
 impl Column {
     async fn compute(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Self> {
-        let scratch = Scratch::new();
-        let keys = keys(window, rows, run, &scratch).await?;
+        let keys = keys(window, rows, run).await?;
         let partition_keys = window.partition.len();
+        let mut charge = Charge::default();
+        charge.set(run.memory(), rows.len() * ROW_BYTES)?;
         let mut order: Vec<usize> = (0..rows.len()).collect();
         let compare = |left: &usize, right: &usize| {
             let (left, right) = (keys.row(*left), keys.row(*right));
@@ -109,11 +113,6 @@ impl Column {
             })
         };
         sort_by(&mut order, run, compare).await;
-        let mut charge = Charge::default();
-        charge.set(
-            run.memory(),
-            order.capacity() * (size_of::<usize>() + size_of::<u32>()),
-        )?;
         let mut values = Rows::new(1);
         let mut first = 0;
         while first < order.len() {
@@ -131,6 +130,7 @@ impl Column {
         for (place, at) in order.iter().enumerate() {
             places[*at] = place as u32;
         }
+        charge.lower(places.capacity() * size_of::<u32>());
         Ok(Self {
             values,
             places,
@@ -144,20 +144,22 @@ impl Column {
 }
 
 /// What each row is partitioned and ordered by.
-async fn keys(window: &Window, rows: &Rows, run: &Run<'_>, scratch: &Scratch) -> Result<Rows> {
+async fn keys(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
     let mut keys = Rows::new(window.partition.len() + window.order.len());
-    let mut machine = run.machine(scratch);
-    for (at, row) in rows.iter().enumerate() {
-        run.pause(1).await;
-        let programs = window
-            .partition
-            .iter()
-            .chain(window.order.iter().map(|key| &key.value));
-        let values = programs.map(|program| program.run(&mut machine, row));
-        keys.push(values.collect::<Result<Vec<_>>>()?);
-        if at.is_multiple_of(BATCH_ROWS) {
+    let mut scratch = Scratch::new();
+    let mut at = 0;
+    while at < rows.len() {
+        scratch.reset();
+        let mut machine = run.machine(&scratch);
+        let end = (at + BATCH_ROWS).min(rows.len());
+        for row in (at..end).map(|at| rows.row(at)) {
+            run.pause(1).await;
+            let order = window.order.iter().map(|key| &key.value);
+            let programs = window.partition.iter().chain(order);
+            keys.try_push(programs.map(|program| program.run(&mut machine, row)))?;
             keys.settle(run.memory())?;
         }
+        at = end;
     }
     Ok(keys)
 }
@@ -236,9 +238,7 @@ async fn over_partition(
             }
         };
         values.push([value]);
-        if at.is_multiple_of(BATCH_ROWS) {
-            values.settle(run.memory())?;
-        }
+        values.settle(run.memory())?;
     }
     Ok(())
 }

@@ -134,6 +134,9 @@ impl Program {
                 } => {
                     let range = first as usize..first as usize + count as usize;
                     let arguments = &machine.registers[range];
+                    if count > 2 {
+                        room_for(machine, arguments)?;
+                    }
                     let value = if strict && arguments.iter().any(Value::is_null) {
                         Value::Null
                     } else {
@@ -339,6 +342,7 @@ impl Program {
                         name: &field.name,
                         ty: field.ty,
                     });
+                    room_for(machine, &machine.registers[range.clone()])?;
                     let scratch = machine.context.scratch;
                     let record = Record {
                         fields: scratch.alloc_slice_fill_iter(fields),
@@ -380,6 +384,11 @@ impl Program {
                     (to, slice(machine, array, range, absent)?)
                 }
             };
+            // Many values that are larger than what they are made from: the next is not made
+            // before this one is charged.
+            if value.borrows() {
+                machine.context.scratch.settle()?;
+            }
             machine.registers[to as usize] = value;
         }
         Ok(())
@@ -406,6 +415,26 @@ pub(crate) fn agrees(comparison: Comparison, order: Ordering) -> bool {
         Comparison::LessOrEqual => order.is_le(),
         Comparison::Greater => order.is_gt(),
         Comparison::GreaterOrEqual => order.is_ge(),
+    }
+}
+
+/// Values of fewer bytes together are put into one without asking for its memory.
+const ASKED_BYTES: usize = 64 << 10;
+
+/// Asks for the memory of a value with all of these in it: a large one may be among them many times,
+/// so a call's result may be far larger than what is there already.
+fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
+    let bytes = values.iter().map(|value| match value {
+        Value::Text(text) | Value::Json(text) => text.len(),
+        Value::Bytea(bytes) => bytes.len(),
+        Value::Jsonb(document) => document.as_stored().len(),
+        Value::Array(array) => array.as_stored().len(),
+        _ => 0,
+    });
+    let bytes = bytes.sum();
+    match bytes < ASKED_BYTES {
+        true => Ok(()),
+        false => machine.context.scratch.ask(bytes),
     }
 }
 

@@ -21,7 +21,8 @@ impl<'a> Array<'a> {
     /// fastest.
     ///
     /// # Errors
-    /// `54000` if there are too many dimensions or elements, `XX000` if the number of values is
+    /// `54000` if there are too many dimensions or elements, `53200` if the statement may not hold as
+    /// much, `XX000` if the number of values is
     /// not the product of the lengths, or one is not of the element's type.
     pub fn build(
         element: Scalar,
@@ -75,9 +76,16 @@ impl<'a> Array<'a> {
                 let ends = out.len();
                 out.resize(ends + values.len() * 4, 0);
                 let data = out.len();
+                let mut asked = ASKED_BYTES;
                 for (index, value) in values.iter().enumerate() {
                     if !value.is_null() {
                         stored::write(*value, element.into(), &mut out)?;
+                    }
+                    // The same value may be there many times: what comes of it is no larger than was
+                    // asked for.
+                    if out.len() > asked {
+                        scratch.ask(out.len())?;
+                        asked = 2 * out.len();
                     }
                     let end = u32::try_from(out.len() - data).map_err(|_| too_large())?;
                     out[ends + index * 4..][..4].copy_from_slice(&end.to_le_bytes());
@@ -87,6 +95,9 @@ impl<'a> Array<'a> {
         Ok(Self(out.into_bump_slice()))
     }
 }
+
+/// Elements of so many bytes together are written without asking for their memory.
+const ASKED_BYTES: usize = 64 << 10;
 
 fn header<'a>(
     element: Scalar,

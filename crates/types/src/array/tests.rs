@@ -54,6 +54,21 @@ fn values_must_be_as_many_as_the_dimensions_say_and_of_the_type() {
     assert_eq!(build(&[one], &[huge; 2]), SqlState::PROGRAM_LIMIT_EXCEEDED);
 }
 
+/// `array[a, a, ...]` of a large value was written wholly before the statement was asked for its
+/// memory.
+#[test]
+fn an_array_is_no_larger_than_what_is_asked_for() {
+    let memory = crate::Memory::new(&crate::Allowance::unlimited(), 4 << 20);
+    let scratch = Scratch::new();
+    scratch.charge_to(&memory);
+    let large = "x".repeat(1 << 20);
+    let values = [Value::Text(&large); 100];
+    let error = Array::of(Scalar::Text, &values, &scratch).unwrap_err();
+    assert_eq!(error.state(), SqlState::OUT_OF_MEMORY);
+    assert!(scratch.allocated_bytes() < 16 << 20);
+    assert!(Array::of(Scalar::Text, &values[..1], &Scratch::new()).is_ok());
+}
+
 #[test]
 fn damaged_arrays_are_errors() {
     let scratch = Scratch::new();
