@@ -64,6 +64,12 @@ impl Told<'_> {
         Some(self.measurements?.operator(number))
     }
 
+    /// The most bytes that the execution has held at once; told with its time.
+    fn peak_bytes(&self) -> Option<usize> {
+        self.execution?;
+        Some(self.measurements?.peak_bytes)
+    }
+
     /// Of the execution outside its operators, if its time was measured.
     fn outside(&self) -> Option<Measurement> {
         self.measurements?.execution()

@@ -464,6 +464,7 @@ fn people_read_where_the_time_went() {
         names,
         [
             "Outside Operators",
+            "Peak Memory",
             "Planning Time",
             "Execution Time",
             "Time"
@@ -479,6 +480,37 @@ fn people_read_where_the_time_went() {
     let scan = lines.iter().position(|line| line.contains("->")).unwrap();
     assert!(lines[scan].ends_with(") (never executed)"), "{lines:?}");
     assert_eq!(lines.len(), scan + 1, "{lines:?}");
+}
+
+/// A statement that is to be given less memory has to say how much it takes.
+#[test]
+fn the_most_memory_is_told() {
+    let mut bed = tables();
+    bed.run(
+        "create table much (i int); insert into much select i from generate_series(1, 20000) i",
+    )
+    .unwrap();
+    let mut peak = |text: &str| {
+        let json = json(&mut bed, &format!("explain (analyze, format json) {text}"));
+        let kilobytes = json["Peak Memory"].as_u64();
+        kilobytes.unwrap_or_else(|| panic!("no peak: {json}"))
+    };
+    let counted = peak("select count(*) from much");
+    let sorted = peak("select i from much order by i desc");
+    // 20,000 rows of two values of 24 bytes.
+    assert!(sorted > counted + 900, "{counted} and {sorted} kB");
+    assert!(counted < 500, "{counted} kB");
+    let text = "explain (analyze, timing off) select i from much order by i desc";
+    let lines = told(&mut bed, text);
+    let line = lines.iter().find(|line| line.starts_with("Peak Memory: "));
+    assert!(line.is_some_and(|line| line.ends_with("kB")), "{lines:?}");
+    for text in [
+        "explain select i from much order by i desc",
+        "explain (analyze, summary off) select i from much order by i desc",
+    ] {
+        let lines = told(&mut bed, text);
+        assert!(!lines.join("\n").contains("Peak"), "{lines:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What the operators of an execution have done, for EXPLAIN ANALYZE: rows, repetitions, and where
-//! their time went.
+//! What the operators of an execution have done, for EXPLAIN ANALYZE: rows, repetitions, where
+//! their time went, and the most memory that they have held together.
 //!
 //! # Time
 //! A [`Timed`] future is around the whole execution (number 0) and each call of an operator. There
@@ -86,6 +86,8 @@ pub(crate) struct Measurements {
     /// By number; those that were never begun may be missing.
     all: RefCell<Vec<Measurement>>,
     clock: Option<Clock>,
+    /// The most bytes that the execution has held at once; known at its end.
+    pub(crate) peak_bytes: usize,
 }
 
 impl Measurements {

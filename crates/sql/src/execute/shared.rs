@@ -55,9 +55,11 @@ impl SharedRows {
         self.measurements.measure(execution).await
     }
 
-    /// What its operators have done.
+    /// What its operators have done, and what they have held.
     pub(crate) fn into_measurements(self) -> Measurements {
-        self.measurements
+        let mut measurements = self.measurements;
+        measurements.peak_bytes = self.budget.memory().peak();
+        measurements
     }
 }
 

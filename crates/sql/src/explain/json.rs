@@ -14,6 +14,9 @@ pub(crate) fn json(node: &Node, told: &Told<'_>) -> String {
         whole.insert("Outside Operators".to_owned(), outside.own.json());
         whole.insert("Time".to_owned(), measured.all_spent().json());
     }
+    if let Some(bytes) = told.peak_bytes() {
+        whole.insert("Peak Memory".to_owned(), json!(bytes.div_ceil(1024)));
+    }
     for (name, time) in [
         ("Planning Time", told.planning),
         ("Execution Time", told.execution),

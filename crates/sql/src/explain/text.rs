@@ -11,6 +11,9 @@ pub(crate) fn lines(node: &Node, told: &Told<'_>) -> Vec<String> {
     if let Some(outside) = &outside {
         lines.push(format!("Outside Operators: {}", outside.own));
     }
+    if let Some(bytes) = told.peak_bytes() {
+        lines.push(format!("Peak Memory: {}kB", bytes.div_ceil(1024)));
+    }
     for (name, time) in [("Planning", told.planning), ("Execution", told.execution)] {
         if let Some(time) = time {
             lines.push(format!("{name} Time: {:.3} ms", milliseconds(time)));
