@@ -464,3 +464,32 @@ fn hostile_statements_do_not_take_more_than_the_server_was_given() {
         assert!(peak < 3 * MEMORY, "the process has had {} MiB", peak >> 20);
     }
 }
+
+/// A message was kept as it arrived, up to a gigabyte of it, whatever the server was given.
+#[test]
+fn a_long_message_is_within_what_the_server_was_given() {
+    const MEMORY: usize = 64 << 20;
+    let served = Served::start(&["--in-memory", "--memory", "64MiB"]);
+    let (mut client, mut other) = (served.connect(), served.connect());
+    let long = "x".repeat(200 << 20);
+    let text = format!("select length('{long}')");
+    for _ in 0..2 {
+        let errors = [
+            client.batch_execute(&text).unwrap_err(),
+            client
+                .query("select length($1::text)", &[&long])
+                .unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(code(&error), &SqlState::OUT_OF_MEMORY, "{error}");
+            assert!(error.as_db_error().unwrap().hint().is_some());
+        }
+        for client in [&mut client, &mut other] {
+            let length = client.query_one("select length($1::text)", &[&&long[..1 << 20]]);
+            assert_eq!(length.unwrap().get::<_, i32>(0), 1 << 20);
+        }
+    }
+    if let Some(peak) = served.peak_bytes() {
+        assert!(peak < 3 * MEMORY, "the process has had {} MiB", peak >> 20);
+    }
+}

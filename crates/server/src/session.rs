@@ -17,11 +17,11 @@
 //! A panic of a session ends its connection, with XX000. No other connection hears of it.
 
 use std::{
-    collections::BTreeMap, future::Future, net::IpAddr, num::NonZeroU32, pin::Pin, sync::Arc,
-    time::Duration,
+    collections::BTreeMap, future::Future, net::IpAddr, num::NonZeroU32, pin::Pin, rc::Rc,
+    sync::Arc, time::Duration,
 };
 
-use types::{Result, SqlError};
+use types::{Memory, Result, SqlError};
 
 use crate::{
     client::Client,
@@ -113,6 +113,11 @@ pub trait Session: 'static {
 
     /// Tells those of them that have changed since they were told last.
     fn changed_parameters(&mut self, _tell: &mut dyn FnMut(&str, &str)) {}
+
+    /// What the client's long messages are charged to as they arrive; `None`: they are not.
+    fn memory(&self) -> Option<Rc<Memory>> {
+        None
+    }
 
     /// How long the client may be idle by now, and the error that ends the connection then.
     fn idle_limit(&self) -> Option<(Duration, SqlError)> {

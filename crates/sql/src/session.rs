@@ -303,6 +303,11 @@ impl Session {
         self.passwords = Some(keep);
     }
 
+    /// What the session keeps beside its statements is charged to: messages of its client as well.
+    pub fn memory(&self) -> Rc<Memory> {
+        self.kept.clone()
+    }
+
     /// How long its client may be idle by now, and the error that ends the connection then.
     pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
         let (limit, state, message) = match self.status() {

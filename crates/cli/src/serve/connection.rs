@@ -17,7 +17,7 @@ use sql::{
     CopyForm, CopyTarget, Field, Interrupt, Notice, Portal, Prepared, Progress, ResultRow, Session,
     Sink, Status, Tag,
 };
-use types::{Result, SqlError, SqlState, Type};
+use types::{Memory, Result, SqlError, SqlState, Type};
 use weft::Context;
 
 /// A database and its workers.
@@ -145,6 +145,10 @@ impl server::Session for Connection {
                 self.told.insert(name, value);
             }
         }
+    }
+
+    fn memory(&self) -> Option<Rc<Memory>> {
+        Some(self.session.memory())
     }
 
     fn idle_limit(&self) -> Option<(Duration, SqlError)> {

@@ -46,6 +46,9 @@ pub(super) struct Requests<'a, S: Session> {
 
 impl<'a, S: Session> Requests<'a, S> {
     pub(super) fn new(session: S, wire: &'a mut Wire) -> Requests<'a, S> {
+        if let Some(memory) = session.memory() {
+            wire.conversation.input.charge_to(memory);
+        }
         Requests {
             session,
             wire,

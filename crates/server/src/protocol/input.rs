@@ -6,15 +6,21 @@
 //! # Bounds
 //! The buffer grows with what has arrived, never with what a length announces: a client pays
 //! for memory by sending. Once it is empty it gives back what one long message made it take.
+//! Beyond [`KEPT_BYTES_MAX`] it is charged to the session. A message that the session may not hold
+//! is passed over as it arrives, and is taken as one that was refused.
 
-use std::ops::Range;
+use std::{ops::Range, rc::Rc};
 
-use types::{Result, SqlError, SqlState};
+use types::{Charge, Memory, Result, SqlError, SqlState};
 
 /// Room that there is at least for the next bytes, and that an empty buffer keeps.
 const ROOM_BYTES_MIN: usize = 8 * 1024;
 /// The most that it keeps, and the room that it makes for who sends much.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
+
+/// A long message is in memory so many times: as it arrived, and as the text or the values that are made
+/// of it before it goes.
+const COPIES: usize = 2;
 
 /// Bytes of a length.
 const LENGTH_BYTES: usize = 4;
@@ -31,6 +37,8 @@ pub(crate) struct Frame<'a> {
 pub(crate) struct Taken {
     pub(crate) tag: u8,
     body: Range<usize>,
+    /// There is no body, because the session could not hold it.
+    pub(crate) refused: Option<SqlError>,
 }
 
 /// What has arrived and not been taken yet.
@@ -42,15 +50,26 @@ pub(crate) struct Input {
     end: usize,
     /// All the room was taken last time: there may be more than that.
     filled: bool,
+    /// Bytes of a refused message that have not arrived yet.
+    passed_over: usize,
+    /// Of the session, once there is one.
+    memory: Option<Rc<Memory>>,
+    charge: Charge,
 }
 
 impl Input {
+    /// Charges long messages to a session from now on.
+    pub(crate) fn charge_to(&mut self, memory: Rc<Memory>) {
+        self.memory = Some(memory);
+    }
+
     /// Where the next bytes go; call [`Input::arrived`] with how many they were.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
             if self.bytes.len() > KEPT_BYTES_MAX {
                 (self.bytes, self.filled) = (Vec::new(), false);
+                self.charge.lower(0);
             }
         }
         let too_little = self.bytes.len() - self.end < ROOM_BYTES_MIN;
@@ -66,9 +85,26 @@ impl Input {
         if self.bytes.len() - self.end < ROOM_BYTES_MIN
             || self.filled && self.bytes.len() < KEPT_BYTES_MAX
         {
-            let doubled = (self.bytes.len() * 2).max(self.end + ROOM_BYTES_MIN);
+            let grown = self.grown_to();
             self.filled = false;
-            self.bytes.resize(doubled, 0);
+            self.bytes.resize(grown, 0);
+        }
+    }
+
+    /// How long the buffer is once it has grown for what is in it.
+    fn grown_to(&self) -> usize {
+        (self.bytes.len() * 2).max(self.end - self.start + ROOM_BYTES_MIN)
+    }
+
+    /// Charges what the buffer will have to grow to for the rest of a message.
+    ///
+    /// # Errors
+    /// 53200 if the session may not hold as much.
+    fn ask(&mut self) -> Result<()> {
+        let grown = self.grown_to();
+        match &self.memory {
+            Some(memory) if grown > KEPT_BYTES_MAX => self.charge.set(memory, COPIES * grown),
+            _ => Ok(()),
         }
     }
 
@@ -77,6 +113,10 @@ impl Input {
         self.end += count;
         self.filled = self.end == self.bytes.len();
         debug_assert!(self.end <= self.bytes.len());
+        // Nothing was there before them.
+        let passed_over = self.passed_over.min(self.end - self.start);
+        self.passed_over -= passed_over;
+        self.start += passed_over;
     }
 
     /// Takes the next message that has a tag, if it is there wholly; [`Input::frame`] shows it.
@@ -93,8 +133,31 @@ impl Input {
             return Ok(None);
         };
         let longest = longest(tag)?;
-        let body = self.take(1, longest)?;
-        Ok(body.map(|body| Taken { tag, body }))
+        if let Some(body) = self.take(1, longest)? {
+            let refused = None;
+            return Ok(Some(Taken { tag, body, refused }));
+        }
+        let Some(missing) = self.missing(1) else {
+            return Ok(None);
+        };
+        let Err(refused) = self.ask() else {
+            return Ok(None);
+        };
+        self.passed_over = missing;
+        self.start = self.end;
+        Ok(Some(Taken {
+            tag,
+            body: self.end..self.end,
+            refused: Some(refused),
+        }))
+    }
+
+    /// Bytes that are missing to the message that has begun to arrive, if its length has arrived.
+    fn missing(&self, tag_bytes: usize) -> Option<usize> {
+        let arrived = &self.bytes[self.start..self.end];
+        let length = arrived.get(tag_bytes..tag_bytes + LENGTH_BYTES)?;
+        let length = u32::from_be_bytes(length.try_into().ok()?) as usize;
+        (tag_bytes + length).checked_sub(arrived.len())
     }
 
     /// The same of a message without a tag.
@@ -103,7 +166,8 @@ impl Input {
     /// As for [`Input::tagged`].
     pub(crate) fn untagged(&mut self, longest: usize) -> Result<Option<Taken>> {
         let body = self.take(0, longest)?;
-        Ok(body.map(|body| Taken { tag: 0, body }))
+        let (tag, refused) = (0, None);
+        Ok(body.map(|body| Taken { tag, body, refused }))
     }
 
     /// The message that was taken last.
@@ -195,6 +259,42 @@ mod tests {
         put(&mut input, b"Q\x3f\xff\xff\xff");
         assert!(input.tagged(|_| Ok(usize::MAX)).unwrap().is_none());
         assert!(input.bytes.len() <= 2 * ROOM_BYTES_MIN);
+    }
+
+    #[test]
+    fn a_message_that_the_session_cannot_hold_is_passed_over() {
+        let allowance = types::Allowance::unlimited();
+        let memory = Memory::new(&allowance, 1 << 20);
+        let mut input = Input::default();
+        input.charge_to(memory.clone());
+        let long = message(b'Q', &vec![7; 3 << 20]);
+        let mut seen = Vec::new();
+        for part in [message(b'P', b"a"), long, message(b'S', b"b")]
+            .concat()
+            .chunks(1000)
+        {
+            put(&mut input, part);
+            while let Some(taken) = input.tagged(|_| Ok(usize::MAX)).unwrap() {
+                let refused = taken.refused.clone();
+                let frame = input.frame(taken);
+                seen.push((
+                    frame.tag,
+                    frame.body.to_vec(),
+                    refused.map(|error| error.state()),
+                ));
+            }
+            assert!(input.bytes.len() <= 1 << 19);
+        }
+        let out_of_memory = Some(SqlState::OUT_OF_MEMORY);
+        let expected = [
+            (b'P', b"a".to_vec(), None),
+            (b'Q', Vec::new(), out_of_memory),
+            (b'S', b"b".to_vec(), None),
+        ];
+        assert_eq!(seen, expected);
+        input.room();
+        assert_eq!(memory.used(), 0);
+        assert!(memory.peak() > 1 << 17);
     }
 
     #[test]

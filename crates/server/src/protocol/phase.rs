@@ -137,12 +137,14 @@ impl Conversation {
             }
         };
         let tag = taken.tag;
-        Request::read(self.input.frame(taken))
-            .map(Some)
-            .map_err(|error| Misunderstood {
-                fault: Fault::Error(error),
-                extended: matches!(tag, b'P' | b'B' | b'D' | b'E' | b'C' | b'H'),
-            })
+        let request = match taken.refused.clone() {
+            Some(error) => Err(error),
+            None => Request::read(self.input.frame(taken)).map(Some),
+        };
+        request.map_err(|error| Misunderstood {
+            fault: Fault::Error(error),
+            extended: matches!(tag, b'P' | b'B' | b'D' | b'E' | b'C' | b'H'),
+        })
     }
 
     /// The next message while a statement takes in data. `None`: it is not there yet.
@@ -161,6 +163,9 @@ impl Conversation {
                     return Err(error);
                 }
             };
+            if let Some(error) = taken.refused {
+                return Err(error);
+            }
             return match taken.tag {
                 b'd' => Ok(Some(Copied::Data(taken))),
                 b'c' => Ok(Some(Copied::Done)),
