@@ -41,53 +41,35 @@ pub fn is_in_range<'a>(
     if let (Some(value), Some(base), Some(distance)) = (float(value), float(base), float(distance))
     {
         refuse_negative(distance.is_nan() || distance < 0.0)?;
-        return Ok(match (value.is_nan(), base.is_nan()) {
-            (true, true) => true,
-            (true, false) => !below,
-            (false, true) => below,
-            _ if reaches_all(
-                distance.is_infinite(),
-                base.is_infinite(),
-                base > 0.0,
-                subtracts,
-            ) =>
-            {
-                true
-            }
-            _ => {
-                let limit = match subtracts {
-                    true => base - distance,
-                    false => base + distance,
-                };
-                match below {
-                    true => value <= limit,
-                    false => value >= limit,
-                }
-            }
+        let sizes = [value, base, distance].map(Size::of_float);
+        if let Some(is_in_range) = beyond_limits(sizes, subtracts, below) {
+            return Ok(is_in_range);
+        }
+        let limit = match subtracts {
+            true => base - distance,
+            false => base + distance,
+        };
+        return Ok(match below {
+            true => value <= limit,
+            false => value >= limit,
         });
     }
     if let (Value::Numeric(value), Value::Numeric(base), Value::Numeric(distance)) =
         (value, base, distance)
     {
         refuse_negative(distance.is_nan() || distance.signum() < 0)?;
-        return Ok(match (value.is_nan(), base.is_nan()) {
-            (true, true) => true,
-            (true, false) => !below,
-            (false, true) => below,
-            _ if reaches_all(
-                distance.is_infinite(),
-                base.is_infinite(),
-                base.signum() > 0,
-                subtracts,
-            ) =>
-            {
-                true
-            }
-            _ => {
-                let limit = numbers(base, distance, subtracts, context)?;
-                within(compare(Value::Numeric(value), Value::Numeric(limit)))
-            }
-        });
+        let sizes = [value, base, distance].map(Size::of_numeric);
+        if let Some(is_in_range) = beyond_limits(sizes, subtracts, below) {
+            return Ok(is_in_range);
+        }
+        let limit = match subtracts {
+            true => base.subtract(distance, context.scratch)?,
+            false => base.add(distance, context.scratch)?,
+        };
+        return Ok(within(compare(
+            Value::Numeric(value),
+            Value::Numeric(limit),
+        )));
     }
     let Value::Interval(distance) = distance else {
         return Err(unknown());
@@ -123,20 +105,46 @@ pub fn is_in_range<'a>(
     Ok(within(compare(value, limit)))
 }
 
-/// Whether an infinite distance from an infinity has no end to be compared with.
-fn reaches_all(infinite: bool, from_infinity: bool, is_positive: bool, subtracts: bool) -> bool {
-    infinite && from_infinity && is_positive == subtracts
+/// A number, as far as it matters where there is no limit to compare with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Finite,
+    Infinite,
+    NegativeInfinite,
+    NotANumber,
 }
 
-fn numbers<'a>(
-    base: Numeric<'a>,
-    distance: Numeric<'a>,
-    subtracts: bool,
-    context: &Context<'a>,
-) -> Result<Numeric<'a>> {
-    match subtracts {
-        true => base.subtract(distance, context.scratch),
-        false => base.add(distance, context.scratch),
+impl Size {
+    fn of_float(number: f64) -> Self {
+        Self::of(number.is_nan(), number.is_infinite(), number > 0.0)
+    }
+
+    fn of_numeric(number: Numeric<'_>) -> Self {
+        Self::of(number.is_nan(), number.is_infinite(), number.signum() > 0)
+    }
+
+    fn of(is_nan: bool, is_infinite: bool, is_positive: bool) -> Self {
+        match (is_nan, is_infinite, is_positive) {
+            (true, ..) => Self::NotANumber,
+            (_, false, _) => Self::Finite,
+            (_, true, true) => Self::Infinite,
+            (_, true, false) => Self::NegativeInfinite,
+        }
+    }
+}
+
+/// The answer for NaN, and for an infinite distance from an infinity that lies the other way; `None`
+/// where there is a limit.
+fn beyond_limits([value, base, distance]: [Size; 3], subtracts: bool, below: bool) -> Option<bool> {
+    let other_way = match subtracts {
+        true => Size::Infinite,
+        false => Size::NegativeInfinite,
+    };
+    match (value, base) {
+        (Size::NotANumber, Size::NotANumber) => Some(true),
+        (Size::NotANumber, _) => Some(!below),
+        (_, Size::NotANumber) => Some(below),
+        _ => (distance == Size::Infinite && base == other_way).then_some(true),
     }
 }
 

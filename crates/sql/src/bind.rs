@@ -99,6 +99,9 @@ pub(crate) struct Bound {
     pub(crate) outputs: Vec<Output>,
     /// The views that it names, those within them not counted.
     pub(crate) views: Vec<ObjectId>,
+    /// The primary keys by which a GROUP BY determines columns that are not among its keys; views
+    /// within it not counted.
+    pub(crate) grouped_by: Vec<ObjectId>,
     /// A literal in it means another value at another time.
     pub(crate) reads_now: bool,
     /// How many columns and relations it has, those of views counted: a measure of its size.
@@ -142,6 +145,8 @@ pub(crate) struct Binder<'b> {
     overriding: Option<Overriding>,
     /// See [`Bound::views`].
     views: Vec<ObjectId>,
+    /// See [`Bound::grouped_by`].
+    grouped_by: Vec<ObjectId>,
     /// See [`Bound::reads_now`].
     reads_now: Cell<bool>,
 }
@@ -177,6 +182,7 @@ impl<'b> Binder<'b> {
             relation,
             outputs,
             views: self.views,
+            grouped_by: self.grouped_by,
             reads_now: self.reads_now.get(),
             parts: (self.next_column + self.next_scan) as usize,
         }
@@ -222,6 +228,7 @@ impl<'b> Binder<'b> {
             found: None,
             overriding: None,
             views: Vec::new(),
+            grouped_by: Vec::new(),
             reads_now: Cell::new(false),
         }
     }
@@ -242,6 +249,13 @@ impl<'b> Binder<'b> {
         let bound = bind(self);
         self.search_path = outer;
         bound
+    }
+
+    /// Notes a primary key that the statement itself cannot be without.
+    fn note_grouped_by(&mut self, key: ObjectId) {
+        if self.depth == 0 && !self.grouped_by.contains(&key) {
+            self.grouped_by.push(key);
+        }
     }
 
     fn new_column(&mut self) -> ColumnId {

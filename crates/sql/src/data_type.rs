@@ -3,7 +3,7 @@
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
 };
-use types::{EnumId, Result, Scalar, SqlError, SqlState, Type, TypeModifier};
+use types::{EnumId, IntervalFields, Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use crate::{
     catalog::{Catalog, NameClass, SearchPath},
@@ -72,7 +72,10 @@ pub(crate) fn resolve(
             fields: None,
             precision,
         } => precise(Scalar::Interval, *precision),
-        DataType::Interval { .. } => Err(SqlError::unsupported("an interval with fields")),
+        DataType::Interval {
+            fields: Some(fields),
+            precision,
+        } => interval(&fields.to_string(), *precision),
         DataType::Custom(name, arguments) => custom(name, arguments, catalog, path),
         // The others have no more to them than their name.
         other => match Type::named(&other.to_string()) {
@@ -136,6 +139,22 @@ fn precise(scalar: Scalar, precision: Option<u64>) -> Result<(Type, TypeModifier
         None => Ok((Type::Scalar(scalar), TypeModifier::NONE)),
         Some(precision) => with(scalar, &[digits(precision)?]),
     }
+}
+
+/// An interval of some fields, of which seconds alone may have a number of digits.
+///
+/// # Errors
+/// 42601 for fields that there are not, or that have no digits.
+pub(crate) fn interval(fields: &str, precision: Option<u64>) -> Result<(Type, TypeModifier)> {
+    let has_seconds = fields.to_ascii_lowercase().ends_with("second");
+    let named = IntervalFields::named(fields).filter(|_| precision.is_none() || has_seconds);
+    let Some(named) = named else {
+        let message = format!("an interval has no fields \"{}\"", fields.to_lowercase());
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    };
+    let precision = precision.map(digits).transpose()?;
+    let modifier = TypeModifier::interval(named, precision)?;
+    Ok((Type::Scalar(Scalar::Interval), modifier))
 }
 
 fn characters(length: &Option<CharacterLength>) -> Result<Option<i32>> {

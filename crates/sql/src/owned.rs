@@ -1,6 +1,6 @@
 //! A single value with the memory that it borrows, for plans.
 
-use types::{Result, Scratch, Type, Value};
+use types::{Coercion, Result, Scratch, Type, TypeModifier, Value};
 
 use crate::rows::Rows;
 
@@ -31,6 +31,14 @@ impl OwnedValue {
     /// # Errors
     /// 22P02 and the like.
     pub(crate) fn parse(text: &str, ty: Type) -> Result<Self> {
+        Self::parse_fitted(text, ty, TypeModifier::NONE)
+    }
+
+    /// The same, as a modifier lets it be.
+    ///
+    /// # Errors
+    /// As of [`parse`](Self::parse).
+    pub(crate) fn parse_fitted(text: &str, ty: Type, modifier: TypeModifier) -> Result<Self> {
         let scratch = Scratch::new();
         let settings = types::Settings::default();
         let context = types::Context {
@@ -38,7 +46,9 @@ impl OwnedValue {
             names: &types::NoNames,
             now: 0,
         };
-        types::text::read(text, ty, &context, &scratch).map(Self::new)
+        let coercion = Coercion::Explicit;
+        types::text::read_with_modifier(text, ty, modifier, coercion, &context, &scratch)
+            .map(Self::new)
     }
 
     pub(crate) fn value(&self) -> Value<'_> {

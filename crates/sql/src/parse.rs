@@ -10,6 +10,7 @@ pub(crate) mod copy;
 pub(crate) mod definition;
 pub(crate) mod depth;
 pub(crate) mod dialect;
+mod forms;
 mod identity;
 mod lock_order;
 pub(crate) mod maintenance;
@@ -119,9 +120,16 @@ fn source<'t>(
     lines: &Lines<'_>,
     mut tokens: Vec<TokenWithSpan>,
 ) -> Option<Source<'t>> {
-    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    let mut has_forms = false;
+    tokens.retain(|token| {
+        has_forms |= forms::is_form(&token.token);
+        !matches!(token.token, Token::Whitespace(_))
+    });
     let (first, last) = (tokens.first()?, tokens.last()?);
     let bytes = lines.byte(first.span.start)..lines.byte(last.span.end);
+    if has_forms {
+        forms::arrange(&mut tokens);
+    }
     Some(Source {
         text,
         bytes,

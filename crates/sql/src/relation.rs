@@ -6,6 +6,7 @@
 
 mod check;
 mod depth;
+mod recursion;
 mod walk;
 
 use std::sync::Arc;

@@ -23,13 +23,13 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// 22023 for a letter that is none.
+    /// 22023 for a letter that is none; 0A000 for the older kinds of expressions.
     pub(crate) fn parse(letters: &str) -> Result<Self> {
         let mut options = Self::default();
         for letter in letters.chars() {
             match letter {
                 'g' => options.global = true,
-                letter => options.set(letter).ok_or_else(|| {
+                letter => options.set(letter)?.ok_or_else(|| {
                     SqlError::new(
                         SqlState::INVALID_PARAMETER_VALUE,
                         format!("invalid regular expression option: \"{letter}\""),
@@ -40,7 +40,11 @@ impl Options {
         Ok(options)
     }
 
-    pub(super) fn set(&mut self, letter: char) -> Option<()> {
+    /// `None` for a letter that is none.
+    ///
+    /// # Errors
+    /// 0A000 for `b` and `e`, in which backslashes and parentheses mean other things.
+    pub(super) fn set(&mut self, letter: char) -> Result<Option<()>> {
         match letter {
             'i' => self.ignore_case = true,
             'c' => self.ignore_case = false,
@@ -51,9 +55,14 @@ impl Options {
             'x' => self.expanded = true,
             't' => self.expanded = false,
             'q' => self.literal = true,
-            'e' | 'b' => {}
-            _ => return None,
+            'b' => {
+                return Err(SqlError::unsupported("a basic regular expression"));
+            }
+            'e' => {
+                return Err(SqlError::unsupported("an extended regular expression"));
+            }
+            _ => return Ok(None),
         }
-        Some(())
+        Ok(Some(()))
     }
 }

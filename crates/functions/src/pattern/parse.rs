@@ -86,7 +86,7 @@ impl<'p> Parser<'p> {
         if let Some(letters) = letters {
             for letter in letters.chars() {
                 self.options
-                    .set(letter)
+                    .set(letter)?
                     .ok_or_else(|| invalid("invalid embedded option"))?;
             }
             self.rest = &self.rest[letters.len() + 3..];
@@ -147,7 +147,8 @@ impl<'p> Parser<'p> {
             if self.rest.is_empty() || self.rest.starts_with(['|', ')']) {
                 break;
             }
-            let grouped = self.rest.starts_with("(?:");
+            let grouped = self.rest.starts_with("(?:")
+                || (self.rest.starts_with('(') && !self.rest.starts_with("(?"));
             let atom = self.atom()?;
             nodes.push(self.quantified(atom, grouped)?);
         }

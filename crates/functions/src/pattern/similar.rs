@@ -40,7 +40,8 @@ pub(super) fn to_regular_expression(pattern: &str, escape: Option<char>) -> Resu
                     out.push('\\');
                     out.push(escaped);
                 }
-                None => out.push('\\'),
+                // An escape at the end escapes nothing.
+                None => {}
             }
             continue;
         }

@@ -131,6 +131,26 @@ impl Binder<'_> {
                 let ty = self.unify(&mut items, "COALESCE", position)?;
                 Expression::new(Kind::Coalesce(items), ty)
             }
+            // `current_timestamp(3)`: rounded as a cast does it.
+            ("current_timestamp" | "localtimestamp" | "current_time" | "localtime", 1) => {
+                let now = self.call(name, Vec::new(), position)?;
+                let Expr::Value(digits) = &*items[0] else {
+                    return Ok(None);
+                };
+                let digits = match &digits.value {
+                    ast::Value::Number(digits, _) => digits.parse::<i32>().ok(),
+                    ast::Value::Placeholder(name) => {
+                        self.needs_literal_parameter(name)?;
+                        None
+                    }
+                    _ => None,
+                };
+                let (Some(digits), Type::Scalar(scalar)) = (digits, now.ty) else {
+                    return Ok(None);
+                };
+                let modifier = TypeModifier::new(scalar, &[digits])?;
+                self.cast(now, Type::Scalar(scalar), modifier, position)?
+            }
             ("greatest" | "least", 1..) => {
                 let mut items = bind(self)?;
                 let ty = self.unify(&mut items, &name.to_uppercase(), position)?;

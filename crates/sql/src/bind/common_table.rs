@@ -23,8 +23,65 @@ pub(crate) struct CommonTable {
     name: String,
     number: SharedId,
     columns: Vec<Output>,
-    /// The recursive part is being bound: how often it has named itself.
-    own: Option<usize>,
+    named: Named,
+}
+
+/// What it means to read a common table by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// Its rows.
+    Known,
+    /// The recursive part is being bound, which has named it so often: what the step before added.
+    Step(usize),
+    /// The part is being bound from which the recursion begins.
+    Initial,
+    /// It is being bound, and has no recursive part.
+    Whole,
+    /// It comes later in its clause.
+    Later,
+}
+
+impl CommonTable {
+    /// One that cannot be read now.
+    fn refused(name: String, named: Named) -> Self {
+        Self {
+            name,
+            number: SharedId(u32::MAX),
+            columns: Vec::new(),
+            named,
+        }
+    }
+}
+
+impl Named {
+    /// That a common table of this name cannot be read now.
+    fn error(self, name: &str) -> SqlError {
+        let (state, message) = match self {
+            Self::Later => (
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("reading WITH query \"{name}\" before its definition is not supported"),
+            ),
+            Self::Whole => (
+                SqlState::INVALID_RECURSION,
+                format!(
+                    "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
+                ),
+            ),
+            Self::Initial | Self::Known | Self::Step(_) => (
+                SqlState::INVALID_RECURSION,
+                format!(
+                    "recursive reference to query \"{name}\" must not appear within its non-recursive term"
+                ),
+            ),
+        };
+        let error = SqlError::new(state, message);
+        match self {
+            Self::Later => {
+                error.hint("Write the WITH queries in the order in which they are used.")
+            }
+            _ => error,
+        }
+    }
 }
 
 impl Binder<'_> {
@@ -32,7 +89,7 @@ impl Binder<'_> {
     pub(super) fn with(&mut self, with: &ast::With, scope: &Scope<'_>) -> Result<Vec<Shared>> {
         let first = self.common_tables.len();
         let mut definitions = Vec::with_capacity(with.cte_tables.len());
-        for cte in &with.cte_tables {
+        for (at, cte) in with.cte_tables.iter().enumerate() {
             let folded = name::fold(&cte.alias.name);
             if self.common_tables[first..]
                 .iter()
@@ -50,7 +107,16 @@ impl Binder<'_> {
             let number = self.new_shared();
             let own = Scope::within(scope.parent);
             let (body, mut outputs) = if with.recursive {
-                self.recursive(cte, &folded, number, &own)?
+                let visible = self.common_tables.len();
+                let later = &with.cte_tables[at + 1..];
+                for cte in later {
+                    let name = name::fold(&cte.alias.name);
+                    self.common_tables
+                        .push(CommonTable::refused(name, Named::Later));
+                }
+                let bound = self.recursive(cte, &folded, number, &own);
+                self.common_tables.truncate(visible);
+                bound?
             } else {
                 let (relation, outputs) = self.query(&cte.query, &own)?;
                 (SharedBody::Query(Box::new(relation)), outputs)
@@ -68,7 +134,7 @@ impl Binder<'_> {
                 name: folded,
                 number,
                 columns: outputs,
-                own: None,
+                named: Named::Known,
             });
         }
         Ok(definitions)
@@ -89,10 +155,18 @@ impl Binder<'_> {
             right,
         } = &*cte.query.body
         else {
-            let (relation, outputs) = self.query(&cte.query, scope)?;
+            self.common_tables
+                .push(CommonTable::refused(folded.to_owned(), Named::Whole));
+            let bound = self.query(&cte.query, scope);
+            self.common_tables.pop();
+            let (relation, outputs) = bound?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         };
-        let (initial, mut outputs) = self.body(left, scope)?;
+        self.common_tables
+            .push(CommonTable::refused(folded.to_owned(), Named::Initial));
+        let initial = self.body(left, scope);
+        self.common_tables.pop();
+        let (initial, mut outputs) = initial?;
         self.known_outputs(&outputs)?;
         self.rename(&mut outputs, cte)?;
         // In the step, the name stands for what the step before has added.
@@ -108,13 +182,16 @@ impl Binder<'_> {
             name: folded.to_owned(),
             number,
             columns,
-            own: Some(0),
+            named: Named::Step(0),
         };
         self.common_tables.push(table);
         let step = self.body(right, scope);
         let table = self.common_tables.pop();
-        let (step, step_outputs) = step?;
-        let uses = table.and_then(|table| table.own).unwrap_or_default();
+        let (mut step, step_outputs) = step?;
+        let uses = match table.map(|table| table.named) {
+            Some(Named::Step(uses)) => uses,
+            _ => 0,
+        };
         let distinct = !matches!(set_quantifier, SetQuantifier::All);
         if uses == 0 {
             // It does not name itself: an ordinary union.
@@ -123,15 +200,38 @@ impl Binder<'_> {
                 self.set_operation(kind, !distinct, (initial, outputs), (step, step_outputs))?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         }
-        if uses > 1 {
+        let within = match step.misplaced(number) {
+            Some(construct) => Some(format!("within {construct}")),
+            None if uses > 1 => Some("more than once".to_owned()),
+            None => None,
+        };
+        if let Some(within) = within {
             let message =
-                format!("recursive reference to query \"{folded}\" must not appear more than once");
+                format!("recursive reference to query \"{folded}\" must not appear {within}");
             return Err(SqlError::new(SqlState::INVALID_RECURSION, message));
         }
-        if cte.query.order_by.is_some() || cte.query.limit_clause.is_some() {
-            return Err(SqlError::unsupported(
-                "ORDER BY or LIMIT in a recursive query",
-            ));
+        let limit = cte.query.limit_clause.as_ref();
+        let has_offset = |limit: &ast::LimitClause| {
+            matches!(
+                limit,
+                ast::LimitClause::LimitOffset {
+                    offset: Some(_),
+                    ..
+                }
+            )
+        };
+        let clause = if cte.query.order_by.is_some() {
+            Some("ORDER BY")
+        } else if limit.is_some_and(has_offset) {
+            Some("OFFSET")
+        } else if limit.is_some() || cte.query.fetch.is_some() {
+            Some("LIMIT")
+        } else {
+            (!cte.query.locks.is_empty()).then_some("FOR UPDATE/SHARE")
+        };
+        if let Some(clause) = clause {
+            let message = format!("{clause} in a recursive query is not implemented");
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         if outputs.len() != step_outputs.len() {
             let message = "each UNION query must have the same number of columns";
@@ -201,8 +301,19 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Whether a name is that of a recursion whose step is being bound.
+    pub(super) fn is_recursion(&self, name: &str) -> bool {
+        let mut tables = self.common_tables.iter().rev();
+        let table = tables.find(|table| table.name == name);
+        table.is_some_and(|table| matches!(table.named, Named::Step(_)))
+    }
+
     /// The common table of a name, if there is one: each use has columns of its own.
-    pub(super) fn common_table(&mut self, name: &str) -> Result<Option<(Relation, Source)>> {
+    pub(super) fn common_table(
+        &mut self,
+        name: &str,
+        position: Option<u32>,
+    ) -> Result<Option<(Relation, Source)>> {
         let Some(at) = self
             .common_tables
             .iter()
@@ -211,8 +322,10 @@ impl Binder<'_> {
             return Ok(None);
         };
         let table = &mut self.common_tables[at];
-        if let Some(uses) = &mut table.own {
-            *uses += 1;
+        match &mut table.named {
+            Named::Known => {}
+            Named::Step(uses) => *uses += 1,
+            refused => return Err(place(refused.error(name), position)),
         }
         let table = table.clone();
         let mut columns = Vec::with_capacity(table.columns.len());

@@ -5,7 +5,9 @@ use types::{Coercion, Result, Scalar, Scratch, SqlError, SqlState, Type, TypeMod
 
 use super::{
     Binder,
+    clause::Clause,
     scalar::{TEXT, place},
+    scope::Scope,
 };
 use crate::{
     catalog::Searched,
@@ -40,6 +42,7 @@ impl Binder<'_> {
         modifier: TypeModifier,
         position: Option<u32>,
     ) -> Result<Expression> {
+        let expression = self.with_fields(expression, ty, modifier, position)?;
         let converted = self.converted(expression, ty, CastContext::Implicit, position)?;
         Ok(fitted(converted, modifier, Coercion::Assignment))
     }
@@ -55,6 +58,7 @@ impl Binder<'_> {
         modifier: TypeModifier,
         position: Option<u32>,
     ) -> Result<Expression> {
+        let expression = self.with_fields(expression, ty, modifier, position)?;
         let converted = self.converted(expression, ty, CastContext::Explicit, position)?;
         Ok(fitted(converted, modifier, Coercion::Explicit))
     }
@@ -86,8 +90,35 @@ impl Binder<'_> {
                 .hint("You will need to rewrite or cast the expression.");
             return Err(place(error, position));
         }
+        let expression = self.with_fields(expression, ty, modifier, position)?;
         let converted = self.converted(expression, ty, CastContext::Assignment, position)?;
         Ok(fitted(converted, modifier, Coercion::Assignment))
+    }
+
+    /// A literal that becomes an interval of some fields is read by them: they say what unit a bare
+    /// number has.
+    fn with_fields(
+        &mut self,
+        expression: Expression,
+        ty: Type,
+        modifier: TypeModifier,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        let is_interval = ty == Type::Scalar(Scalar::Interval);
+        let has_fields = is_interval && modifier.interval_fields().is_some();
+        if expression.ty != Type::Unknown || !has_fields {
+            return Ok(expression);
+        }
+        self.needs_literal(&expression)?;
+        let Kind::Constant(value) = &expression.kind else {
+            return Ok(expression);
+        };
+        let Value::Text(text) = value.value() else {
+            return Ok(expression);
+        };
+        let value = OwnedValue::parse_fitted(text, ty, modifier);
+        let value = value.map_err(|error| place(error, position))?;
+        Ok(Expression::constant(value, ty))
     }
 
     /// Gives expressions the type that they have together.
@@ -207,8 +238,8 @@ impl Binder<'_> {
     pub(super) fn array(
         &mut self,
         items: &[sqlparser::ast::Expr],
-        scope: &super::scope::Scope<'_>,
-        clause: &mut super::clause::Clause<'_>,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         if items.is_empty() {
             return Err(SqlError::new(
@@ -235,8 +266,8 @@ impl Binder<'_> {
         &mut self,
         root: &sqlparser::ast::Expr,
         chain: &[sqlparser::ast::AccessExpr],
-        scope: &super::scope::Scope<'_>,
-        clause: &mut super::clause::Clause<'_>,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         use sqlparser::ast::{AccessExpr, Subscript};
         let position = self.position(root);
@@ -286,6 +317,9 @@ impl Binder<'_> {
         let Some(element) = base.ty.element() else {
             if chain.len() == dotted {
                 return Ok(base);
+            }
+            if base.ty == Type::Scalar(Scalar::Jsonb) {
+                return self.part_of_json(base, &chain[dotted..], position, scope, clause);
             }
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",
@@ -348,6 +382,42 @@ impl Binder<'_> {
         }
         let ty = array.ty;
         Ok(Expression::new(Kind::Slice { array, bounds }, ty))
+    }
+}
+
+impl Binder<'_> {
+    /// `document['a'][0]` is `document #> '{a,0}'`.
+    fn part_of_json(
+        &mut self,
+        document: Expression,
+        chain: &[sqlparser::ast::AccessExpr],
+        position: Option<u32>,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        use sqlparser::ast::{AccessExpr, Subscript};
+        let text = Type::Scalar(Scalar::Text);
+        let mut path = Vec::with_capacity(chain.len());
+        for access in chain {
+            let AccessExpr::Subscript(Subscript::Index { index }) = access else {
+                let message = "jsonb subscript does not support slices";
+                let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                return Err(place(error, position));
+            };
+            let step = self.scalar(index, scope, clause)?;
+            match step.ty {
+                Type::Unknown | Type::Scalar(Scalar::Text | Scalar::Int4 | Scalar::Int2) => {}
+                ty => {
+                    let message = format!("subscript type {} is not supported", self.type_name(ty));
+                    let error = SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                        .hint("jsonb subscript must be coercible to either integer or text.");
+                    return Err(place(error, position));
+                }
+            }
+            path.push(self.cast(step, text, TypeModifier::NONE, position)?);
+        }
+        let path = Expression::new(Kind::Array(path), Type::Array(Scalar::Text));
+        self.operator("#>", Some(document), path, position)
     }
 }
 

@@ -173,8 +173,9 @@ impl Binder<'_> {
         let qualified =
             name::qualified(name, self.database()).map_err(|error| place(error, position))?;
         if qualified.schema.is_none()
-            && let Some((relation, source)) = self.common_table(&qualified.name)?
+            && let Some((relation, source)) = self.common_table(&qualified.name, position)?
         {
+            scope.reads_itself |= self.is_recursion(&qualified.name);
             scope.add(self.aliased(source, alias)?)?;
             return Ok(relation);
         }

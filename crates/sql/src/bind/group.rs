@@ -12,6 +12,7 @@ use super::{
     select::{List, applied, expanded},
 };
 use crate::{
+    catalog::ObjectId,
     expression::{ColumnId, Expression, Kind},
     relation::{Aggregate, Applied, FunctionCall, Relation, SortKey},
 };
@@ -19,11 +20,22 @@ use crate::{
 /// Grouping sets beyond this many are refused, as PostgreSQL does.
 const SETS_MAX: usize = 4096;
 
+/// A key of groups.
+#[derive(Debug, PartialEq)]
+struct GroupKey {
+    expression: Expression,
+    /// The item of the select list that it is. With several grouping sets, items with equal
+    /// expressions are keys of their own, because one may be NULL where another is not.
+    item: Option<usize>,
+}
+
 /// What a GROUP BY clause says.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// Each once.
-    keys: Vec<Expression>,
+    keys: Vec<GroupKey>,
+    /// Their columns above the groups.
+    columns: Vec<ColumnId>,
     /// Positions among them.
     sets: Vec<Vec<usize>>,
 }
@@ -34,11 +46,11 @@ impl Groups {
         self.sets.is_empty()
     }
 
-    fn key(&mut self, expression: Expression) -> usize {
-        match self.keys.iter().position(|key| *key == expression) {
+    fn key(&mut self, wanted: GroupKey) -> usize {
+        match self.keys.iter().position(|key| *key == wanted) {
             Some(at) => at,
             None => {
-                self.keys.push(expression);
+                self.keys.push(wanted);
                 self.keys.len() - 1
             }
         }
@@ -63,7 +75,14 @@ impl Binder<'_> {
         if expressions.is_empty() {
             return Ok(groups);
         }
+        let is_set = |expr: &Expr| {
+            matches!(
+                expr,
+                Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_)
+            )
+        };
         let mut keys = GroupKeys {
+            has_sets: expressions.iter().any(is_set),
             binder: self,
             select,
             list,
@@ -94,6 +113,13 @@ impl Binder<'_> {
             sets = combined;
         }
         groups.sets = sets;
+        groups.columns = groups.keys.iter().map(|_| self.new_column()).collect();
+        for (key, id) in groups.keys.iter().zip(&groups.columns) {
+            if let Some(at) = key.item {
+                let GroupKey { expression, .. } = key;
+                list.items[at].value = Expression::column(*id, expression.ty, expression.modifier);
+            }
+        }
         Ok(groups)
     }
 }
@@ -105,6 +131,8 @@ struct GroupKeys<'k, 'b, 's> {
     list: &'k mut List,
     scope: &'k Scope<'s>,
     groups: &'k mut Groups,
+    /// There may be several grouping sets.
+    has_sets: bool,
 }
 
 impl GroupKeys<'_, '_, '_> {
@@ -164,13 +192,13 @@ impl GroupKeys<'_, '_, '_> {
         let mut keys = Vec::with_capacity(expressions.len());
         for expr in expressions {
             let key = self.group_key(expr)?;
-            self.list.refuse_in_key(&key)?;
+            self.list.refuse_in_key(&key.expression)?;
             keys.push(self.groups.key(key));
         }
         Ok(keys)
     }
 
-    fn group_key(&mut self, expr: &Expr) -> Result<Expression> {
+    fn group_key(&mut self, expr: &Expr) -> Result<GroupKey> {
         let outputs = self.list.items.len();
         if let Some(at) = self.binder.output_position(expr, outputs, "GROUP BY")? {
             return self.item(at);
@@ -198,12 +226,19 @@ impl GroupKeys<'_, '_, '_> {
         self.list.subqueries.extend(subqueries);
         // Where the same expression stands above the groups, it is the key.
         self.binder.needs_literal(&expression)?;
-        Ok(expression)
+        let mut items = self.list.items.iter();
+        let item = match self.has_sets {
+            true => items.position(|item| item.value == expression),
+            false => None,
+        };
+        Ok(GroupKey { expression, item })
     }
 
-    /// The value of an item of the select list.
-    fn item(&mut self, at: usize) -> Result<Expression> {
-        self.binder.known(self.list.items[at].value.clone())
+    /// The key that an item of the select list is.
+    fn item(&mut self, at: usize) -> Result<GroupKey> {
+        let expression = self.binder.known(self.list.items[at].value.clone())?;
+        let item = self.has_sets.then_some(at);
+        Ok(GroupKey { expression, item })
     }
 
     /// The item of the select list that has a subquery and is written as this expression is.
@@ -327,17 +362,16 @@ impl Binder<'_> {
     ) -> Result<Relation> {
         let AboveGroups { having, order, on } = clauses;
         let relation = applied(relation, std::mem::take(&mut list.aggregates.subqueries));
-        let beneath = list.beneath(&groups.keys);
+        let expressions = groups.keys.into_iter().map(|key| key.expression);
+        let expressions: Vec<Expression> = expressions.collect();
+        let beneath = list.beneath(&expressions);
         let made = beneath.subqueries.iter().map(Applied::column);
         let made: Vec<ColumnId> = made
             .chain(beneath.sets.iter().flat_map(|call| call.columns.clone()))
             .collect();
         let relation = expanded(applied(relation, beneath.subqueries), beneath.sets);
-        let keys: Vec<(ColumnId, Expression)> = groups
-            .keys
-            .into_iter()
-            .map(|key| (self.new_column(), key))
-            .collect();
+        let keys: Vec<(ColumnId, Expression)> =
+            groups.columns.into_iter().zip(expressions).collect();
         let sets = if groups.sets.is_empty() {
             vec![(0..keys.len()).collect()]
         } else {
@@ -362,6 +396,7 @@ impl Binder<'_> {
             added: Vec::new(),
             failed: None,
         };
+        above.given.extend(above.keys.iter().map(|(id, _)| *id));
         above
             .given
             .extend(list.windows.iter().map(|call| call.column));
@@ -457,7 +492,10 @@ impl Above {
             if self.given.contains(&id) || !self.local.contains(&id) {
                 return None;
             }
-            if self.single && self.depends(id, scope) {
+            if self.single
+                && let Some(key) = self.determined(id, scope)
+            {
+                binder.note_grouped_by(key);
                 let column = binder.new_column();
                 self.added.push((column, part.clone()));
                 return Some(Expression::column(column, part.ty, part.modifier));
@@ -467,26 +505,23 @@ impl Above {
         });
     }
 
-    /// Whether the keys have all of the primary key of the column's table.
-    fn depends(&self, id: ColumnId, scope: &Scope<'_>) -> bool {
-        let Some((table, _)) = scope.origin(id) else {
-            return false;
-        };
+    /// The primary key of the column's table, if the keys have all of it.
+    fn determined(&self, id: ColumnId, scope: &Scope<'_>) -> Option<ObjectId> {
+        let (table, _) = scope.origin(id)?;
         let source = scope.sources.iter().find(|source| {
             source
                 .columns
                 .iter()
                 .any(|column| column.value.kind == Kind::Column(id))
         });
-        let (Some(source), Some(primary)) = (source, table.primary_key_columns()) else {
-            return false;
-        };
-        primary.iter().all(|attribute| {
+        let (source, primary) = (source?, table.primary_key.as_ref()?);
+        let is_key = |attribute: &u16| {
             source.columns.iter().any(|column| {
                 column.attribute == Some(usize::from(*attribute))
                     && self.keys.iter().any(|(_, key)| *key == column.value)
             })
-        })
+        };
+        primary.columns.iter().all(is_key).then_some(primary.id)
     }
 }
 

@@ -9,10 +9,7 @@ use super::{
     scalar::{INT4, place},
     scope::Scope,
 };
-use crate::{
-    expression::{Expression, Kind},
-    owned::OwnedValue,
-};
+use crate::{data_type, expression::Expression, owned::OwnedValue};
 
 impl Binder<'_> {
     /// Words that the standard has for functions without parentheses.
@@ -70,6 +67,7 @@ impl Binder<'_> {
         self.cast(literal, ty, modifier, position)
     }
 
+    /// `interval '1:30' hour to minute`: the fields say what units bare numbers have.
     pub(super) fn interval(
         &mut self,
         interval: &ast::Interval,
@@ -78,36 +76,21 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let operand = self.scalar(&interval.value, scope, clause)?;
         self.needs_literal(&operand)?;
-        let ty = Type::Scalar(Scalar::Interval);
         let position = self.position(&interval.value);
-        let Some(field) = &interval.leading_field else {
-            return self.cast(operand, ty, TypeModifier::NONE, position);
+        let (ty, modifier) = match (&interval.leading_field, &interval.last_field) {
+            (None, _) => (Type::Scalar(Scalar::Interval), TypeModifier::NONE),
+            // The digits of a second that stands alone are what the parser calls leading.
+            (Some(field), None) => {
+                data_type::interval(&field.to_string(), interval.leading_precision)
+                    .map_err(|error| place(error, position))?
+            }
+            (Some(first), Some(last)) => {
+                let fields = format!("{first} to {last}");
+                data_type::interval(&fields, interval.fractional_seconds_precision)
+                    .map_err(|error| place(error, position))?
+            }
         };
-        let (Kind::Constant(value), None) = (&operand.kind, &interval.last_field) else {
-            return Err(place(
-                SqlError::unsupported("interval with a range of fields"),
-                position,
-            ));
-        };
-        let Value::Text(text) = value.value() else {
-            return Err(place(
-                SqlError::new(SqlState::SYNTAX_ERROR, "syntax error in interval"),
-                position,
-            ));
-        };
-        // `interval '3' day` is '3 day'.
-        let has_unit = text.chars().any(char::is_alphabetic);
-        let text = if has_unit {
-            text.to_owned()
-        } else {
-            format!("{text} {field}")
-        };
-        self.cast(
-            Expression::constant(OwnedValue::text(&text), Type::Unknown),
-            ty,
-            TypeModifier::NONE,
-            position,
-        )
+        self.cast(operand, ty, modifier, position)
     }
 }
 

@@ -103,6 +103,32 @@ impl Binder<'_> {
                 let operator = if *negated { "!~~*" } else { "~~*" };
                 self.like(operator, left, pattern, escape_char.as_ref(), scope, clause)
             }
+            Expr::Like {
+                negated,
+                any: true,
+                expr: left,
+                pattern,
+                escape_char: None,
+            } => {
+                let operator = match negated {
+                    true => BinaryOperator::PGNotLikeMatch,
+                    false => BinaryOperator::PGLikeMatch,
+                };
+                self.quantified(left, &operator, pattern, false, scope, clause)
+            }
+            Expr::ILike {
+                negated,
+                any: true,
+                expr: left,
+                pattern,
+                escape_char: None,
+            } => {
+                let operator = match negated {
+                    true => BinaryOperator::PGNotILikeMatch,
+                    false => BinaryOperator::PGILikeMatch,
+                };
+                self.quantified(left, &operator, pattern, false, scope, clause)
+            }
             Expr::SimilarTo {
                 negated,
                 expr: left,

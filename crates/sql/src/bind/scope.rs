@@ -24,6 +24,8 @@ pub(crate) struct Scope<'p> {
     pub(crate) part: Cell<Part>,
     /// Aggregates of this query that were found in subqueries.
     pub(crate) aggregates: RefCell<Aggregates>,
+    /// The recursion whose step the query belongs to is one of its sources.
+    pub(crate) reads_itself: bool,
 }
 
 /// A part of a query, in which aggregates of the query may be or not.

@@ -86,6 +86,11 @@ impl Binder<'_> {
         let mut keys = self.sort_keys(ordering, &mut list, &select.named_window, &scope)?;
         self.known_items(&mut list.items, &wanted)?;
         list.aggregates.extend(scope.aggregates.take());
+        if scope.reads_itself && !list.aggregates.calls.is_empty() {
+            let message =
+                "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(SqlError::new(SqlState::INVALID_RECURSION, message));
+        }
 
         let mut having = having;
         if !groups.is_plain() || !list.aggregates.is_empty() || having.is_some() {

@@ -12,7 +12,7 @@ use super::{
     scope::Scope,
 };
 use crate::{
-    expression::{Expression, Kind},
+    expression::{ColumnId, Expression, Kind},
     relation::{Applied, Output, Relation, Subquery, SubqueryKind},
 };
 
@@ -45,6 +45,16 @@ impl Binder<'_> {
         );
         value.modifier = output.modifier;
         Ok(value)
+    }
+
+    /// A subquery whose one output is a row.
+    pub(super) fn row_subquery(
+        &mut self,
+        column: ColumnId,
+        relation: Relation,
+        clause: &mut Clause<'_>,
+    ) -> Expression {
+        self.apply(SubqueryKind::Scalar(column), relation, Type::Record, clause)
     }
 
     /// `ARRAY(SELECT ...)`

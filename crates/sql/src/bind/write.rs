@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     catalog::{Column, Generation, IdentityMode, StoredExpression, Table},
-    expression::{ColumnId, Expression},
+    expression::{ColumnId, Expression, Kind},
     name,
     parse::overriding::Overriding,
     relation::{Check, Output, Relation},
@@ -320,24 +320,18 @@ impl Binder<'_> {
                     bound.push((at, value));
                 }
                 ast::AssignmentTarget::Tuple(names) => {
+                    let columns = names.iter().map(|name| self.assigned_column(table, name));
+                    let columns: Vec<usize> = columns.collect::<Result<_>>()?;
                     let values = match &assignment.value {
-                        ast::Expr::Tuple(values) => values.as_slice(),
-                        ast::Expr::Nested(single) => std::slice::from_ref(&**single),
-                        ast::Expr::Subquery(_) => {
-                            return Err(SqlError::unsupported("UPDATE (columns) = (subquery)")
-                                .hint("Assign each column by a subquery of its own, or use UPDATE ... FROM."));
+                        ast::Expr::Subquery(query) => {
+                            let values = self.values_of(query, table, &columns, scope, clause)?;
+                            bound.extend(columns.into_iter().zip(values));
+                            continue;
                         }
-                        _ => {
-                            let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
-                            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-                        }
+                        value => row_values(value)?,
                     };
-                    if values.len() != names.len() {
-                        let message = "number of columns does not match number of values";
-                        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-                    }
-                    for (name, value) in names.iter().zip(values) {
-                        let at = self.assigned_column(table, name)?;
+                    refuse_other_number(columns.len(), values.len())?;
+                    for (at, value) in columns.into_iter().zip(values) {
                         bound.push((at, self.new_value(table, at, value, scope, clause)?));
                     }
                 }
@@ -374,6 +368,48 @@ impl Binder<'_> {
     }
 
     /// The value that a statement gives a column; `DEFAULT` is the column's own.
+    /// `SET (a, b) = (SELECT ...)`: the subquery's row is one value, whose fields the columns get.
+    fn values_of(
+        &mut self,
+        query: &ast::Query,
+        table: &Arc<Table>,
+        columns: &[usize],
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Vec<Expression>> {
+        let types = columns.iter().map(|at| table.columns[*at].ty);
+        self.wanted = types.collect();
+        let (mut relation, outputs) = self.query(query, &Scope::within(Some(scope)))?;
+        refuse_other_number(columns.len(), outputs.len())?;
+        self.known_outputs(&outputs)?;
+        let fields = outputs.iter().map(|output| {
+            let value = Expression::column(output.column, output.ty, output.modifier);
+            (output.name.clone(), value)
+        });
+        let row = self.record(fields.collect());
+        let column = self.new_column();
+        relation = Relation::Compute {
+            input: Box::new(relation),
+            columns: vec![(column, row)],
+        };
+        let row = self.row_subquery(column, relation, clause);
+        let mut values = Vec::with_capacity(columns.len());
+        for (position, (at, output)) in columns.iter().zip(&outputs).enumerate() {
+            let column = &table.columns[*at];
+            self.writable_column(column, clause.name, None)?;
+            let field = Expression {
+                kind: Kind::Field {
+                    record: Box::new(row.clone()),
+                    position,
+                },
+                ty: output.ty,
+                modifier: output.modifier,
+            };
+            values.push(self.assigned(field, column, None)?);
+        }
+        Ok(values)
+    }
+
     pub(super) fn new_value(
         &mut self,
         table: &Arc<Table>,
@@ -490,4 +526,42 @@ impl Binder<'_> {
 pub(super) fn is_default(expr: &ast::Expr) -> bool {
     matches!(expr, ast::Expr::Identifier(ident)
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// The values of `SET (a, b) = (1, 2)` and `SET (a, b) = ROW (1, 2)`.
+///
+/// # Errors
+/// 0A000 for what is no row.
+fn row_values(value: &ast::Expr) -> Result<Vec<&ast::Expr>> {
+    use ast::{FunctionArg, FunctionArgExpr, FunctionArguments};
+    let row = match value {
+        ast::Expr::Tuple(values) => Some(values.iter().collect()),
+        ast::Expr::Nested(single) => Some(vec![&**single]),
+        ast::Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("row") => {
+            match &function.args {
+                FunctionArguments::List(list) => {
+                    let items = list.args.iter().map(|argument| match argument {
+                        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value),
+                        _ => None,
+                    });
+                    items.collect()
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    row.ok_or_else(|| {
+        let message =
+            "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+        SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+    })
+}
+
+fn refuse_other_number(columns: usize, values: usize) -> Result<()> {
+    if columns == values {
+        return Ok(());
+    }
+    let message = "number of columns does not match number of values";
+    Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
 }

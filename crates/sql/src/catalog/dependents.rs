@@ -10,7 +10,7 @@
 //! | a sequence | defaults | normal |
 //! | an enum type | columns and views of it | normal |
 //! | a view | views that refer to it | normal |
-//! | a key | foreign keys that it serves | normal |
+//! | a key | foreign keys that it serves, views whose GROUP BY it completes | normal |
 //!
 //! What depends *normally* keeps a thing from being dropped, unless it is to be dropped too
 //! (`CASCADE`); what *goes along* is dropped silently.
@@ -230,6 +230,11 @@ fn of_constraint(
     };
     let of = |object: &Table| serves(object, id, index);
     found.extend(tables(catalog).flat_map(of));
+    let views = catalog.objects().filter_map(|object| match object {
+        Object::View(view) if view.grouped_by.contains(&constraint) => Some(view.id),
+        _ => None,
+    });
+    found.extend(views.map(|view| (Target::Object(view), Bond::Normal)));
 }
 
 /// Foreign keys of a table to another that an index of that serves, or the key of its rows.

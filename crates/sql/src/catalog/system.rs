@@ -233,6 +233,7 @@ fn view(
         search_path: Arc::default(),
         columns: columns.iter().map(column).collect(),
         dependencies: Arc::default(),
+        grouped_by: Arc::default(),
         comments: Comments::default(),
     }
 }

@@ -26,6 +26,9 @@ pub struct View {
     pub columns: Arc<[ViewColumn]>,
     /// What the query refers to.
     pub dependencies: Arc<[Dependency]>,
+    /// The primary keys that its GROUP BY cannot be without, by their own numbers.
+    #[serde(default)]
+    pub grouped_by: Arc<[ObjectId]>,
     /// What is said of it and its parts.
     #[serde(default)]
     pub comments: Comments,

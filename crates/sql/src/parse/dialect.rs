@@ -14,10 +14,11 @@
 use std::{any::TypeId, cell::Cell};
 
 use sqlparser::{
-    ast::Expr,
+    ast::{DataType, Expr, TypedString},
     dialect::{Dialect, PostgreSqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
+    tokenizer::Token,
 };
 
 use crate::phase;
@@ -47,6 +48,39 @@ impl Postgres {
     }
 }
 
+/// `interval(3) '1.2345'`: the parser takes the parentheses for the interval.
+fn rounded_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_interval = |token: &Token| {
+        matches!(token, Token::Word(word)
+            if word.keyword == Keyword::INTERVAL && word.quote_style.is_none())
+    };
+    if !is_interval(&parser.peek_token_ref().token) {
+        return None;
+    }
+    let [_, open, number, close, text] = parser.peek_tokens();
+    let digits = match (open, number, close, text) {
+        (
+            Token::LParen,
+            Token::Number(digits, false),
+            Token::RParen,
+            Token::SingleQuotedString(_),
+        ) => digits.parse().ok()?,
+        _ => return None,
+    };
+    (0..4).for_each(|_| parser.advance_token());
+    let data_type = DataType::Interval {
+        fields: None,
+        precision: Some(digits),
+    };
+    Some(parser.parse_value().map(|value| {
+        Expr::TypedString(TypedString {
+            data_type,
+            value,
+            uses_odbc_syntax: false,
+        })
+    }))
+}
+
 /// Asks the base.
 macro_rules! as_base {
     ($($name:ident),* $(,)?) => {
@@ -62,15 +96,20 @@ impl Dialect for Postgres {
         BASE.dialect()
     }
 
-    fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         phase::pause();
         match self.operands.get().checked_sub(1) {
             Some(left) => {
                 self.operands.set(left);
-                None
+                rounded_interval(parser)
             }
             None => Some(Err(ParserError::RecursionLimitExceeded)),
         }
+    }
+
+    /// A word behind an item is its name only if it cannot begin what may follow the list.
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
+        *keyword != Keyword::FOR && BASE.is_column_alias(keyword, parser)
     }
 
     fn supports_named_fn_args_with_expr_name(&self) -> bool {

@@ -15,7 +15,7 @@ impl Session {
         refuse_foreign(create)?;
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
-        let (text, outputs, uses) = phase::run(|| {
+        let (text, outputs, uses, grouped_by) = phase::run(|| {
             let text = create.query.to_string();
             let statement = Statement::Query(create.query.clone());
             let mut parameters = Parameters::default();
@@ -24,7 +24,7 @@ impl Session {
             let tables = crate::plan::tables(&bound.relation).into_iter();
             let uses = tables.map(|(id, _)| id).chain(bound.views);
             let uses: Vec<ObjectId> = uses.collect();
-            Ok((text, bound.outputs, uses))
+            Ok((text, bound.outputs, uses, bound.grouped_by))
         })
         .await?;
         let mut columns: Vec<ViewColumn> = outputs
@@ -59,6 +59,7 @@ impl Session {
             search_path: self.names(&catalog).schemas(),
             columns: columns.into(),
             dependencies: uses.into_iter().map(Dependency::on).collect(),
+            grouped_by: grouped_by.into(),
             comments: Comments::default(),
         };
         match existing {

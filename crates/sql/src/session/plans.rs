@@ -113,6 +113,7 @@ impl Plans {
         if let Ok(known) = self.entries.find_entry(hash, is) {
             let (old, _) = known.remove();
             self.bytes -= old.planned.bytes();
+            self.charge.lower(self.bytes);
         }
         let bytes = planned.bytes();
         if bytes > PLANS_BYTES_MAX {

@@ -66,7 +66,12 @@ impl TimeZone {
                 rules: Rules::Fixed(0),
             });
         }
-        if let Some(seconds) = crate::text::parse_offset(name) {
+        // POSIX's form needs no sign.
+        let signed = match name.as_bytes() {
+            [b'0'..=b'9', ..] if name.contains(':') => Cow::Owned(format!("+{name}")),
+            _ => Cow::Borrowed(name),
+        };
+        if let Some(seconds) = crate::text::parse_offset(&signed) {
             return Some(Self {
                 name: name.into(),
                 rules: Rules::Fixed(-seconds),
@@ -91,7 +96,10 @@ impl TimeZone {
         name.push_str(&String::from_utf8_lossy(&offset));
         name.push('>');
         offset.clear();
-        crate::text::write_offset(-seconds, &mut offset);
+        match seconds {
+            0 => offset.extend_from_slice(b"-00"),
+            _ => crate::text::write_offset(-seconds, &mut offset),
+        }
         name.push_str(&String::from_utf8_lossy(&offset));
         Self {
             name: name.into(),

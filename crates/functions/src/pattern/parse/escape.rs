@@ -36,7 +36,9 @@ impl Parser<'_> {
     /// An escape that stands for one character.
     pub(super) fn plain_escape(&mut self, letter: char) -> Result<char> {
         let hexadecimal = |this: &mut Self, digits: usize| {
+            let is_digit = |byte: u8| byte.is_ascii_hexdigit();
             let text = this.rest.get(..digits);
+            let text = text.filter(|text| text.bytes().all(is_digit));
             let code = text.and_then(|text| u32::from_str_radix(text, 16).ok());
             let character = code.and_then(char::from_u32);
             if character.is_some() {

@@ -124,6 +124,25 @@ impl Ddl<'_> {
         Ok(Dropped { cascaded })
     }
 
+    /// Drops what depends on something that is about to go by other means, and not the thing itself.
+    ///
+    /// # Errors
+    /// As for [`Ddl::drop`].
+    pub async fn drop_dependents(&self, root: Target, behavior: Behavior) -> Result<Dropped> {
+        self.lock_to_drop(owner_of(root)).await?;
+        let catalog = self.changes.catalog();
+        let plan = plan(&catalog, &[root]);
+        if behavior == Behavior::Restrict && !plan.in_the_way.is_empty() {
+            return Err(others_depend(&catalog, &[root], &plan));
+        }
+        let dependents = plan.in_the_way.iter().map(|(dependent, _)| *dependent);
+        let dependents: Vec<Target> = dependents.collect();
+        match dependents.is_empty() {
+            true => Ok(Dropped::default()),
+            false => self.drop(&dependents, Behavior::Cascade).await,
+        }
+    }
+
     async fn lock_to_drop(&self, id: ObjectId) -> Result<()> {
         if self.changes.catalog().table(id).is_some() {
             self.lock(id, TableLockMode::AccessExclusive).await?;

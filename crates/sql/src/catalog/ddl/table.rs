@@ -76,6 +76,10 @@ impl Ddl<'_> {
         let id = self.new_id().await?;
         let mut columns = new.columns;
         check_columns(&columns)?;
+        let names = columns.iter().map(|column| &column.name);
+        names
+            .into_iter()
+            .try_for_each(|name| is_no_system_column(name))?;
         for column in &mut columns {
             name_own_table(column, id);
             self.keep_column(column, id).await?;
@@ -324,7 +328,22 @@ fn check_columns(columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
+/// # Errors
+/// 42701 for a name that each of PostgreSQL's tables has for a column of its own.
+fn is_no_system_column(name: &str) -> Result<()> {
+    match name {
+        "ctid" | "xmin" | "cmin" | "xmax" | "cmax" | "tableoid" => {
+            let message = format!("column name \"{name}\" conflicts with a system column name");
+            Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// # Errors
+/// 42701, if a table cannot have another column of this name.
 fn no_such_column(table: &Table, name: &str) -> Result<()> {
+    is_no_system_column(name)?;
     match table.column(name) {
         None => Ok(()),
         Some(_) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{Result, SqlError, SqlState};
 
 use super::{Ddl, gone};
-use crate::catalog::{Object, ObjectId, View};
+use crate::catalog::{Dependency, Object, ObjectId, View};
 
 impl Ddl<'_> {
     /// Creates a view; its number is given here.
@@ -14,9 +14,26 @@ impl Ddl<'_> {
     /// 42P07; 42704 if something that it refers to is gone; the engine's.
     pub async fn create_view(&self, mut view: View) -> Result<ObjectId> {
         view.id = self.new_id().await?;
-        let dependencies = view.dependencies.clone();
-        self.create(Object::View(Arc::new(view)), &dependencies)
-            .await
+        let (dependencies, keys) = (view.dependencies.clone(), view.grouped_by.clone());
+        let id = self
+            .create(Object::View(Arc::new(view)), &dependencies)
+            .await?;
+        self.expect_keys(&keys, &dependencies)?;
+        Ok(id)
+    }
+
+    /// # Errors
+    /// 42704 if a primary key is gone that one of these tables had; the tables themselves are held.
+    fn expect_keys(&self, keys: &[ObjectId], tables: &[Dependency]) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let tables = tables.iter().filter_map(|on| catalog.table(on.object));
+        let there: Vec<ObjectId> = tables
+            .filter_map(|table| Some(table.primary_key.as_ref()?.id))
+            .collect();
+        match keys.iter().find(|key| !there.contains(key)) {
+            Some(key) => Err(gone("constraint", *key)),
+            None => Ok(()),
+        }
     }
 
     /// Replaces a view by one of the same number, whose first columns are those of the old one. What is
@@ -56,6 +73,7 @@ impl Ddl<'_> {
         view.comments = before.comments.clone();
         let dependencies = view.dependencies.clone();
         self.keep(&dependencies).await?;
+        self.expect_keys(&view.grouped_by, &dependencies)?;
         self.put(Object::View(Arc::new(view))).await
     }
 }

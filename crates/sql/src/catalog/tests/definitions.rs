@@ -204,6 +204,7 @@ fn views_and_roles_are_kept() {
             })
             .collect(),
         dependencies: Arc::default(),
+        grouped_by: Arc::default(),
         comments: Comments::default(),
     };
     let first = view(&["a"]);

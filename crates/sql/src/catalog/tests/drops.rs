@@ -29,6 +29,7 @@ impl Bed {
             search_path: Arc::default(),
             columns: Arc::default(),
             dependencies: on.into(),
+            grouped_by: [].into(),
             comments: Comments::default(),
         };
         self.ddl(async move |ddl| ddl.create_view(view).await)

@@ -1,9 +1,12 @@
 //! SET, SHOW, RESET and DISCARD.
 
 use sqlparser::tokenizer::Token;
-use types::Result;
+use types::{
+    IntervalFields, Result, Scalar, SqlError, SqlState, TimeZone, Type, TypeModifier, Value,
+};
 
 use super::{Command, Reader, transaction::modes};
+use crate::owned::OwnedValue;
 
 /// How long a setting stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +87,12 @@ fn set(reader: &mut Reader<'_, '_>) -> Result<Command> {
         };
         ("role".to_owned(), value)
     } else if reader.eat(&["time", "zone"]) {
-        let value = match reader.eat(&["local"]) {
-            true => Assigned::Default,
-            false => one(reader)?,
+        let value = if reader.eat(&["local"]) {
+            Assigned::Default
+        } else if reader.eat(&["interval"]) {
+            distance(reader)?
+        } else {
+            one(reader)?
         };
         ("TimeZone".to_owned(), value)
     } else if reader.eat(&["schema"]) {
@@ -157,6 +163,35 @@ fn one(reader: &mut Reader<'_, '_>) -> Result<Assigned> {
         true => Ok(Assigned::Default),
         false => Ok(Assigned::Values(vec![value(reader)?])),
     }
+}
+
+/// `'-03:30' hour to minute`: a time zone by how far it is from Greenwich.
+fn distance(reader: &mut Reader<'_, '_>) -> Result<Assigned> {
+    let text = reader.string().ok_or_else(|| reader.unexpected())?;
+    let modifier = if reader.eat(&["hour", "to", "minute"]) {
+        TypeModifier::interval(IntervalFields::HourToMinute, None)?
+    } else if reader.eat(&["hour"]) {
+        TypeModifier::interval(IntervalFields::Hour, None)?
+    } else {
+        TypeModifier::NONE
+    };
+    let value = OwnedValue::parse_fitted(&text, Type::Scalar(Scalar::Interval), modifier)?;
+    let Value::Interval(interval) = value.value() else {
+        return Err(reader.unexpected());
+    };
+    let part = match (interval.months, interval.days) {
+        (0, 0) => None,
+        (0, _) => Some("days"),
+        _ => Some("months"),
+    };
+    if let Some(part) = part {
+        let message = format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{text}'\"");
+        let error = SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+        return Err(error.detail(format!("Cannot specify {part} in time zone interval.")));
+    }
+    let seconds = i32::try_from(interval.microseconds / 1_000_000).unwrap_or(i32::MAX);
+    let zone = TimeZone::fixed(seconds);
+    Ok(Assigned::Values(vec![zone.name().to_owned()]))
 }
 
 fn value(reader: &mut Reader<'_, '_>) -> Result<String> {

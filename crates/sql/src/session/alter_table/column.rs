@@ -120,14 +120,14 @@ impl Session {
             };
         };
         let position = u16::try_from(position).unwrap_or(u16::MAX);
-        if matches!(&table.row_key, RowKey::Columns(key) if key.contains(&position)) {
-            self.unkey(id).await?;
-        }
         let behavior = match cascade {
             true => Behavior::Cascade,
             false => Behavior::Restrict,
         };
         let target = Target::Column(id, position);
+        if matches!(&table.row_key, RowKey::Columns(key) if key.contains(&position)) {
+            self.unkey(id, target, behavior).await?;
+        }
         self.ddl()?.drop(&[target], behavior).await.map(drop)
     }
 

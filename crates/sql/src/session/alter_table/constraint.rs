@@ -129,21 +129,10 @@ impl Session {
         self.rewrite(id, edit, &[]).await.map(drop)
     }
 
-    /// Takes the primary key from a table whose rows lie under it.
-    pub(super) async fn unkey(&self, id: ObjectId) -> Result<()> {
-        let catalog = self.changes.catalog();
-        let table = self.table_now(id)?;
-        let others = table
-            .referenced_by
-            .iter()
-            .filter_map(|id| catalog.table(*id));
-        let mut keys = others.flat_map(|other| other.foreign_keys.iter());
-        if keys.any(|key| key.referenced == id && key.referenced_index.is_none()) {
-            return Err(
-                SqlError::unsupported("dropping a primary key that foreign keys refer to")
-                    .hint("Drop the foreign keys before."),
-            );
-        }
+    /// Takes the primary key from a table whose rows lie under it, because the key or one of its
+    /// columns goes.
+    pub(super) async fn unkey(&self, id: ObjectId, goes: Target, behavior: Behavior) -> Result<()> {
+        self.ddl()?.drop_dependents(goes, behavior).await?;
         let edit = |table: &mut Table| {
             let mut all = table.columns.to_vec();
             all.iter_mut().for_each(|column| column.missing = None);
@@ -345,18 +334,20 @@ impl Session {
         let table = self.table_now(id)?;
         let name = name::fold(ident);
         let key = table.primary_key.iter().find(|key| *key.name == *name);
-        if key.is_some_and(|key| key.index.is_none()) {
-            return self.unkey(id).await;
+        let behavior = match cascade {
+            true => Behavior::Cascade,
+            false => Behavior::Restrict,
+        };
+        if let Some(key) = key.filter(|key| key.index.is_none()) {
+            return self
+                .unkey(id, Target::Constraint(id, key.id), behavior)
+                .await;
         }
         let Some(constraint) = table.constraint(&name) else {
             return match if_exists {
                 true => Ok(()),
                 false => Err(no_such_constraint(&table, &name)),
             };
-        };
-        let behavior = match cascade {
-            true => Behavior::Cascade,
-            false => Behavior::Restrict,
         };
         let target = Target::Constraint(id, constraint);
         self.ddl()?.drop(&[target], behavior).await.map(drop)

@@ -122,6 +122,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("default_transaction_deferrable", Bool, Only(&["off"]), "off", "Sets whether new transactions are deferrable."),
     setting("default_transaction_isolation", LEVELS, Effective, "read committed", "Sets the isolation level of new transactions."),
     setting("default_transaction_read_only", Bool, Effective, "off", "Sets whether new transactions only read."),
+    setting("default_with_oids", Bool, Only(&["off"]), "off", "Gives new tables a column of object identifiers."),
     setting("effective_cache_size", Integer(1, MOST, Unit::Blocks), Harmless, "4GB", "Sets how much the planner takes to be cached."),
     setting("effective_io_concurrency", Integer(0, 1000, Unit::None), Harmless, "1", "Sets how many requests a device takes at once."),
     setting("enable_async_append", Bool, ON, "on", "Allows a kind of plan."),

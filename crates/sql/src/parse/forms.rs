@@ -1,0 +1,383 @@
+//! Forms of SQL that the parser does not know, written with tokens that it does.
+//!
+//! | form | becomes |
+//! | --- | --- |
+//! | `TABLE t` for a query | `SELECT * FROM t` |
+//! | `FROM ONLY t`, `ONLY (t)` | `FROM t`: no table has heirs |
+//! | `x ISNULL` | `x IS NULL` |
+//! | `ORDER BY x USING <`, `>` | `ORDER BY x ASC`, `DESC` |
+//! | `integer ARRAY` | `integer[]` |
+//! | `FETCH FIRST (n) ROWS ONLY` | `LIMIT (n)` |
+//! | `TRIM(LEADING FROM x)`, `TRIM(FROM x)` | `TRIM(LEADING ' ' FROM x)`, `TRIM(x)` |
+//! | `FOR UPDATE OF a, b NOWAIT` | a clause for each of `a`, `b` |
+//! | `CREATE UNLOGGED TABLE` | `CREATE TABLE`: it is kept all the same |
+//! | `CREATE RECURSIVE VIEW v (a) AS q` | `CREATE VIEW v (a) AS WITH RECURSIVE v (a) AS (q) SELECT a FROM v` |
+//!
+//! Locations stay those of the text; tokens that are put in have that of the one before them. The
+//! words that begin these forms are reserved in PostgreSQL, so that none is a name.
+
+use sqlparser::{
+    keywords::Keyword,
+    tokenizer::{Span, Token, TokenWithSpan, Word},
+};
+
+/// Whether a form may begin here.
+pub(super) fn is_form(token: &Token) -> bool {
+    let Token::Word(word) = token else {
+        return false;
+    };
+    is_null_test(token)
+        || word.quote_style.is_none()
+            && matches!(
+                word.keyword,
+                Keyword::TABLE
+                    | Keyword::ONLY
+                    | Keyword::USING
+                    | Keyword::ARRAY
+                    | Keyword::FETCH
+                    | Keyword::TRIM
+                    | Keyword::OF
+                    | Keyword::UNLOGGED
+                    | Keyword::RECURSIVE
+            )
+}
+
+/// `ISNULL`, which is no keyword of the parser's.
+fn is_null_test(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.keyword == Keyword::NoKeyword
+        && word.quote_style.is_none()
+        && word.value.eq_ignore_ascii_case("isnull"))
+}
+
+/// Writes all forms of a statement with tokens that the parser knows.
+pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
+    // Nothing is copied before there is a form.
+    let mut out: Option<Vec<TokenWithSpan>> = None;
+    let given = Given(tokens);
+    let mut at = 0;
+    while at < given.0.len() {
+        let before = out.as_deref().unwrap_or(&given.0[..at]);
+        let form = match is_form(&given.0[at].token) {
+            true => given.form(at, before),
+            false => None,
+        };
+        match form {
+            Some(form) => {
+                let out = out.get_or_insert_with(|| given.0[..at].to_vec());
+                out.truncate(out.len() - form.before);
+                out.extend(form.tokens);
+                at += form.taken;
+            }
+            None => {
+                out.iter_mut().for_each(|out| out.push(given.0[at].clone()));
+                at += 1;
+            }
+        }
+    }
+    if let Some(out) = out {
+        *tokens = out;
+    }
+}
+
+/// What is written in the place of some tokens.
+struct Form {
+    tokens: Vec<TokenWithSpan>,
+    /// How many tokens it takes the place of, from where it begins.
+    taken: usize,
+    /// And how many of those before.
+    before: usize,
+}
+
+impl Form {
+    fn new(tokens: Vec<TokenWithSpan>, taken: usize) -> Option<Self> {
+        Some(Self {
+            tokens,
+            taken,
+            before: 0,
+        })
+    }
+}
+
+/// The tokens as they were written.
+struct Given<'t>(&'t [TokenWithSpan]);
+
+impl Given<'_> {
+    fn keyword(&self, at: usize) -> Option<Keyword> {
+        self.0.get(at).and_then(keyword)
+    }
+
+    fn token(&self, at: usize) -> Option<&Token> {
+        self.0.get(at).map(|token| &token.token)
+    }
+
+    fn is_name(&self, at: usize) -> bool {
+        matches!(self.token(at), Some(Token::Word(_)))
+    }
+
+    /// The form that begins here, behind these tokens.
+    fn form(&self, at: usize, before: &[TokenWithSpan]) -> Option<Form> {
+        let span = self.0[at].span;
+        let last = before.last().and_then(keyword);
+        if is_null_test(&self.0[at].token) {
+            if !ends_operand(before) || self.token(at + 1) == Some(&Token::LParen) {
+                return None;
+            }
+            let null = word("NULL", Keyword::NULL, span);
+            return Form::new(vec![word("IS", Keyword::IS, span), null], 1);
+        }
+        // `AS only` and `t.only` are names.
+        let is_label = last == Some(Keyword::AS) && !is_definition(before);
+        if is_label || before.last().map(|token| &token.token) == Some(&Token::Period) {
+            return None;
+        }
+        match self.keyword(at)? {
+            Keyword::TABLE if self.is_name(at + 1) && begins_query(before) => {
+                let all = [
+                    word("SELECT", Keyword::SELECT, span),
+                    TokenWithSpan::new(Token::Mul, span),
+                    word("FROM", Keyword::FROM, span),
+                ];
+                Form::new(all.into(), 1)
+            }
+            Keyword::ONLY
+                if !matches!(last, Some(Keyword::ROW | Keyword::ROWS | Keyword::READ)) =>
+            {
+                self.only(at)
+            }
+            Keyword::USING => {
+                let (name, keyword) = match self.token(at + 1)? {
+                    Token::Lt => ("ASC", Keyword::ASC),
+                    Token::Gt => ("DESC", Keyword::DESC),
+                    _ => return None,
+                };
+                Form::new(vec![word(name, keyword, span)], 2)
+            }
+            Keyword::ARRAY
+                if !matches!(
+                    self.token(at + 1),
+                    Some(Token::LBracket | Token::LParen | Token::Period)
+                ) && ends_operand(before) =>
+            {
+                let brackets = [Token::LBracket, Token::RBracket];
+                let brackets = brackets.map(|token| TokenWithSpan::new(token, span));
+                Form::new(brackets.into(), 1)
+            }
+            Keyword::FETCH => self.fetch(at),
+            Keyword::TRIM => self.trim(at),
+            Keyword::OF => self.locked(at, before),
+            Keyword::UNLOGGED if before.len() == 1 && last == Some(Keyword::CREATE) => {
+                Form::new(Vec::new(), 1)
+            }
+            Keyword::RECURSIVE if self.keyword(at + 1) == Some(Keyword::VIEW) => {
+                self.recursive_view(at)
+            }
+            _ => None,
+        }
+    }
+
+    /// `ONLY name` and `ONLY (name)`.
+    fn only(&self, at: usize) -> Option<Form> {
+        if self.is_name(at + 1) {
+            // The word alone goes.
+            return Form::new(Vec::new(), 1);
+        }
+        let name = self.brackets(at + 1)?;
+        let is_part = |token: &TokenWithSpan| matches!(token.token, Token::Word(_) | Token::Period);
+        match !name.is_empty() && name.iter().all(is_part) {
+            true => Form::new(name.to_vec(), name.len() + 3),
+            false => None,
+        }
+    }
+
+    /// What stands in the parentheses that begin here.
+    fn brackets(&self, begin: usize) -> Option<&[TokenWithSpan]> {
+        if self.token(begin) != Some(&Token::LParen) {
+            return None;
+        }
+        let mut depth = 0_usize;
+        for (at, token) in self.0.iter().enumerate().skip(begin) {
+            match token.token {
+                Token::LParen => depth += 1,
+                Token::RParen if depth == 1 => return Some(&self.0[begin + 1..at]),
+                Token::RParen => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn fetch(&self, at: usize) -> Option<Form> {
+        if !matches!(self.keyword(at + 1)?, Keyword::FIRST | Keyword::NEXT) {
+            return None;
+        }
+        let count = self.brackets(at + 2)?;
+        let end = at + 2 + count.len() + 2;
+        if !matches!(self.keyword(end)?, Keyword::ROW | Keyword::ROWS) {
+            return None;
+        }
+        match (count, self.keyword(end + 1)?) {
+            (_, Keyword::ONLY) => {
+                let mut limit = vec![word("LIMIT", Keyword::LIMIT, self.0[at].span)];
+                limit.extend_from_slice(&self.0[at + 2..end]);
+                Form::new(limit, end + 2 - at)
+            }
+            // The parser takes a number before WITH TIES.
+            ([number], Keyword::WITH) => {
+                let mut fetch = self.0[at..at + 2].to_vec();
+                fetch.push(number.clone());
+                Form::new(fetch, end - at)
+            }
+            _ => None,
+        }
+    }
+
+    fn trim(&self, at: usize) -> Option<Form> {
+        if self.token(at + 1) != Some(&Token::LParen) {
+            return None;
+        }
+        let sides = [Keyword::LEADING, Keyword::TRAILING, Keyword::BOTH];
+        let has_side = matches!(self.keyword(at + 2), Some(side) if sides.contains(&side));
+        let from = at + 2 + usize::from(has_side);
+        if self.keyword(from) != Some(Keyword::FROM) {
+            return None;
+        }
+        let mut trim = self.0[at..from].to_vec();
+        if has_side {
+            let blank = Token::SingleQuotedString(" ".to_owned());
+            trim.push(TokenWithSpan::new(blank, self.0[from].span));
+            trim.push(self.0[from].clone());
+        }
+        Form::new(trim, from + 1 - at)
+    }
+
+    /// `FOR UPDATE OF a, b NOWAIT`, from OF on.
+    fn locked(&self, at: usize, before: &[TokenWithSpan]) -> Option<Form> {
+        let strengths: [&[Keyword]; 4] = [
+            &[Keyword::FOR, Keyword::UPDATE],
+            &[Keyword::FOR, Keyword::SHARE],
+            &[Keyword::FOR, Keyword::NO, Keyword::KEY, Keyword::UPDATE],
+            &[Keyword::FOR, Keyword::KEY, Keyword::SHARE],
+        ];
+        let written = |words: &&[Keyword]| {
+            let begin = before.len().checked_sub(words.len())?;
+            let head = &before[begin..];
+            let words = words.iter().map(|word| Some(*word));
+            head.iter().map(keyword).eq(words).then_some(head)
+        };
+        let head = strengths.iter().find_map(written)?;
+        let mut names: Vec<&[TokenWithSpan]> = Vec::new();
+        let mut next = at + 1;
+        loop {
+            let begin = next;
+            while self.is_name(next) && self.token(next + 1) == Some(&Token::Period) {
+                next += 2;
+            }
+            if !self.is_name(next) {
+                return None;
+            }
+            next += 1;
+            names.push(&self.0[begin..next]);
+            if self.token(next) != Some(&Token::Comma) {
+                break;
+            }
+            next += 1;
+        }
+        if names.len() == 1 {
+            return None;
+        }
+        let end = match (self.keyword(next), self.keyword(next + 1)) {
+            (Some(Keyword::NOWAIT), _) => next + 1,
+            (Some(Keyword::SKIP), Some(Keyword::LOCKED)) => next + 2,
+            _ => next,
+        };
+        let clause = |name: &[TokenWithSpan]| {
+            let of = std::slice::from_ref(&self.0[at]);
+            [head, of, name, &self.0[next..end]].concat()
+        };
+        Some(Form {
+            tokens: names.into_iter().flat_map(clause).collect(),
+            taken: end - at,
+            before: head.len(),
+        })
+    }
+
+    fn recursive_view(&self, at: usize) -> Option<Form> {
+        let mut name = at + 2;
+        while self.token(name + 1) == Some(&Token::Period) {
+            name += 2;
+        }
+        let columns = self.brackets(name + 1)?;
+        let end = name + 1 + columns.len() + 2;
+        if !self.is_name(name) || self.keyword(end) != Some(Keyword::AS) {
+            return None;
+        }
+        let span = self.0[at].span;
+        let symbol = |token| TokenWithSpan::new(token, span);
+        let mut view = self.0[at + 1..=end].to_vec();
+        view.push(word("WITH", Keyword::WITH, span));
+        view.push(self.0[at].clone());
+        view.extend_from_slice(&self.0[name..=end]);
+        view.push(symbol(Token::LParen));
+        view.extend_from_slice(&self.0[end + 1..]);
+        view.push(symbol(Token::RParen));
+        view.push(word("SELECT", Keyword::SELECT, span));
+        view.extend_from_slice(columns);
+        view.push(word("FROM", Keyword::FROM, span));
+        view.push(self.0[name].clone());
+        Form::new(view, self.0.len() - at)
+    }
+}
+
+fn keyword(token: &TokenWithSpan) -> Option<Keyword> {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    }
+}
+
+fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
+    let word = Word {
+        value: text.to_owned(),
+        quote_style: None,
+        keyword,
+    };
+    TokenWithSpan::new(Token::Word(word), span)
+}
+
+/// Whether these tokens end with the AS of a view or a table.
+fn is_definition(before: &[TokenWithSpan]) -> bool {
+    let has_query = |token: &TokenWithSpan| keyword(token) == Some(Keyword::SELECT);
+    before.first().and_then(keyword) == Some(Keyword::CREATE) && !before.iter().any(has_query)
+}
+
+/// Whether a query may begin behind these tokens.
+fn begins_query(before: &[TokenWithSpan]) -> bool {
+    let Some(last) = before.last() else {
+        return true;
+    };
+    let set = [Keyword::UNION, Keyword::INTERSECT, Keyword::EXCEPT];
+    match keyword(last) {
+        Some(Keyword::ALL | Keyword::DISTINCT) => {
+            let operator = before.iter().rev().nth(1).and_then(keyword);
+            operator.is_some_and(|operator| set.contains(&operator))
+        }
+        Some(Keyword::AS | Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) => true,
+        Some(word) => set.contains(&word),
+        None => matches!(last.token, Token::LParen | Token::RParen),
+    }
+}
+
+/// Whether these tokens may end with an operand, or with a type.
+fn ends_operand(before: &[TokenWithSpan]) -> bool {
+    match before.last().map(|token| &token.token) {
+        Some(Token::Word(word)) => word.keyword != Keyword::AS || word.quote_style.is_some(),
+        Some(
+            Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::Placeholder(_)
+            | Token::RParen
+            | Token::RBracket,
+        ) => true,
+        _ => false,
+    }
+}
