@@ -58,7 +58,6 @@ use crate::{
         pace::{Haste, Pace},
     },
     cold::{ColdAddress, file_of},
-    device_room::Purse,
     error::Error,
     indirection::Rid,
     log::{
@@ -369,7 +368,7 @@ impl Writer<'_> {
         loop {
             self.session.database.check_writable()?;
             let bytes = crate::log::format::transaction_bytes();
-            lane.room_for(bytes, Purse::Reserve).await?;
+            lane.room_for_checkpoint(bytes).await?;
             if self.session.commit_nothing().is_some() {
                 return Ok(());
             }

@@ -19,8 +19,9 @@
 //! # Relief
 //! A lane that finds no room, or too little for a usual segment, asks for a checkpoint, since that
 //! makes closed segments superfluous. The session in charge of checkpoints takes it at once.
-//! Transactions that need a segment wait until that attempt has ended, and are refused only if
-//! there is still no room. After an attempt that failed the next one waits, longer each time,
+//! Transactions that need a segment, those that delete too, wait until that attempt has ended, and are
+//! refused only if there is still no room: a checkpoint that is under way takes the reserve before
+//! it gives back the log. After an attempt that failed the next one waits, longer each time,
 //! and nobody waits for it ([`DeviceRoom::is_relief_coming`]).
 
 use std::{

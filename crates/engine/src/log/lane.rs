@@ -216,8 +216,27 @@ impl LaneWriter {
     /// # Suspension
     /// An event wait, if the buffers are full.
     pub(crate) async fn room_for(&self, bytes: usize, purse: Purse) -> Result<(), Error> {
+        self.room_after_relief(bytes, purse, false).await
+    }
+
+    /// The same for what a checkpoint logs: no other one makes room for it.
+    ///
+    /// # Errors
+    /// As for [`LaneWriter::room_for`].
+    ///
+    /// # Suspension
+    /// As for [`LaneWriter::room_for`].
+    pub(crate) async fn room_for_checkpoint(&self, bytes: usize) -> Result<(), Error> {
+        self.room_after_relief(bytes, Purse::Reserve, true).await
+    }
+
+    async fn room_after_relief(
+        &self,
+        bytes: usize,
+        purse: Purse,
+        mut relieved: bool,
+    ) -> Result<(), Error> {
         let mut waiting = None;
-        let mut relieved = purse == Purse::Reserve;
         loop {
             let ring = self.room.next();
             let room = self.room(bytes, purse)?;

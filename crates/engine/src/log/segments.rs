@@ -142,7 +142,9 @@ struct Allotted {
     new: Option<Arc<dyn File>>,
 }
 
-/// What was allotted counts as taken until this is dropped, or for good.
+/// What was allotted counts as taken, for good once there is a segment. Dropped before that, as
+/// when the transaction that waits for it is given up, the file goes: half a segment is of no use, and
+/// may be what fills the device. A write to it may be under way, so it is not used again.
 struct Claim<'s> {
     segments: &'s Segments,
     number: u64,
@@ -161,6 +163,8 @@ impl<'s> Claim<'s> {
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
+        // If that fails, the next opening finds it.
+        let _ = self.segments.directory.remove(&file_name(self.number));
         let mut pool = self.segments.pool();
         pool.prepared.retain(|&(number, _)| number != self.number);
     }
@@ -205,7 +209,7 @@ impl Segments {
     /// Device waits.
     ///
     /// # Cancellation
-    /// A file may be left over; the next opening finds it.
+    /// The file is removed.
     pub(crate) async fn prepare(
         &self,
         port: &std::rc::Rc<Port>,
@@ -224,8 +228,6 @@ impl Segments {
         if let Some(file) = new {
             let filled = self.fill(port, &file, bytes, pace).await;
             if !matches!(filled, Ok(Pace::GoOn)) {
-                // Half a file is of no use, and may be what fills the device.
-                let _ = self.directory.remove(&file_name(number));
                 return filled.map(|_| None);
             }
         }
@@ -400,5 +402,41 @@ mod tests {
         ] {
             assert_eq!(file_number(name), None);
         }
+    }
+
+    /// A commit that was given up while it waited for room left its file until the next opening: a
+    /// client that did so again and again filled the device.
+    #[test]
+    fn a_segment_that_nobody_waits_for_leaves_no_file() {
+        const BYTES: u64 = 1 << 20;
+        let disk = io::SimulatedDisk::new(1, io::Faults::default());
+        let directory = disk.directory();
+        let found = FoundSegments {
+            next_number: 7,
+            used: Vec::new(),
+            free: Vec::new(),
+            oldest: Timestamp(0),
+            cuts: BTreeMap::new(),
+        };
+        let segments = Segments::new(directory.clone(), found);
+        let arena = memory::Arena::new(64 << 20).unwrap();
+        let room = DeviceRoom::new(directory.clone(), arena);
+        let port = Port::new(directory.channel().unwrap());
+        let header = SegmentHeader {
+            database: 1,
+            incarnation: 1,
+            lane: 0,
+            ordinal: 0,
+        };
+        let pace = async |_, _| std::future::pending::<Pace>().await;
+        let room = (&room, Purse::Free);
+        let mut prepared = Box::pin(segments.prepare(&port, header, (0, BYTES), room, pace));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(prepared.as_mut().poll(&mut context).is_pending());
+        assert_eq!(directory.list().unwrap(), [file_name(7)]);
+        assert_eq!(segments.room().taken, BYTES);
+        drop(prepared);
+        assert!(directory.list().unwrap().is_empty());
+        assert_eq!(segments.room().taken, 0);
     }
 }
