@@ -217,3 +217,9 @@ fn rows_are_locked_by_who_asks_for_it() {
 fn rows_are_followed_and_looked_at_again() {
     scenarios(include_str!("isolation/rows.txt"));
 }
+
+/// Rows that others refer to are changed, and referred to while they are changed.
+#[test]
+fn keys_are_held_on_to_beside_changes() {
+    scenarios(include_str!("isolation/keys.txt"));
+}

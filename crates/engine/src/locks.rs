@@ -6,6 +6,10 @@
 //! (`indirection.rs`) that readers mask and writers heed. The first who has to wait
 //! for an owner enters him as the holder, on his behalf, and marks the slot.
 //!
+//! A write that keeps a record's key owns it less strongly (`Strength::NoKeyUpdate`) than others do; the
+//! version says which it is (`version.rs`), as long as it is in the chain. `transaction/lock.rs` argues how
+//! a key share goes on beside such writes.
+//!
 //! | what | file |
 //! | --- | --- |
 //! | the table: acquire, release, hand over | here |
@@ -17,13 +21,14 @@
 //! # Invariants
 //! - *Mark*: a slot is marked exactly while the table has a record for it. Both change
 //!   under the latch of the record's shard. An unmarked head is replaced by a
-//!   compare-and-swap that fails on a mark; a marked one only by an exclusive holder.
-//! - *Owner*: if the head of a marked slot is uncommitted, its maker is an exclusive
-//!   holder, until his end has taken him out. (He wrote before the mark: then whoever
-//!   marked the slot entered him. Or after: then he was the holder.)
-//! - *Order*: first come, first served, but for two kinds of newcomers. Who holds a lock
-//!   on the record and wants a stronger one comes before those who hold none there. Who
-//!   has locks elsewhere comes before those who have none at all, each of which it may
+//!   compare-and-swap that fails on a mark; a marked one only by a holder that may write.
+//! - *Owner*: if the head of a marked slot is uncommitted, its maker is a holder, at least as
+//!   strong as that version says, until his end has taken him out. (He wrote before the mark: then
+//!   whoever marked the slot entered him. Or after: then he was the holder.) So a version of his is
+//!   not changed into a stronger one, but replaced by it, as if it were another's.
+//! - *Order*: first come, first served among those who exclude each other, but for two kinds of
+//!   newcomers. Who holds a lock on the record and wants a stronger one comes before those who
+//!   wait for the one it has. Who has locks elsewhere comes before those who have none at all, each of which it may
 //!   happen to a few times only: others wait for the newcomer, and at the end of a long
 //!   queue it would close a cycle nearly every time (Tian, Huang, Mozafari, Schoenebeck:
 //!   "Contention-aware lock scheduling for transactional databases", VLDB 2018, go
@@ -95,13 +100,42 @@ use crate::{
     version::Version,
 };
 
-/// What a lock keeps others from.
+/// What a lock on a record keeps others from: PostgreSQL's four row locks, the weakest first. A
+/// stronger one excludes all that a weaker one excludes.
+///
+/// | strength | excludes |
+/// | --- | --- |
+/// | `KeyShare` | `Update` |
+/// | `Share` | `NoKeyUpdate`, `Update` |
+/// | `NoKeyUpdate` | `Share`, `NoKeyUpdate`, `Update` |
+/// | `Update` | all |
+///
+/// A *key* is whatever others may refer to: the caller of a write says whether the write keeps it
+/// ([`crate::Transaction::modify_row`]). A write that keeps it locks its record as `NoKeyUpdate`,
+/// every other write as `Update`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strength {
-    /// Nobody else writes the record, or locks it exclusively.
-    Shared,
-    /// Nobody else writes or locks the record.
-    Exclusive,
+    /// The record stays, and keeps its key.
+    KeyShare,
+    /// The record stays as it is.
+    Share,
+    /// The record is written, and keeps its key.
+    NoKeyUpdate,
+    /// The record is written, deleted, or given another key.
+    Update,
+}
+
+impl Strength {
+    /// Whether two transactions can have these locks on one record.
+    #[inline]
+    pub(crate) fn goes_with(self, other: Strength) -> bool {
+        use Strength::{KeyShare, NoKeyUpdate, Share};
+        match self.max(other) {
+            KeyShare | Share => true,
+            NoKeyUpdate => self.min(other) == KeyShare,
+            Strength::Update => false,
+        }
+    }
 }
 
 /// What to do about a record that another transaction has written or locked.
@@ -170,8 +204,8 @@ pub(crate) struct Request<'a> {
     pub(crate) slot: &'a Slot,
     /// What was found there.
     pub(crate) head: Version,
-    /// Whose it is, if it is uncommitted.
-    pub(crate) owner: Option<(TransactionId, &'a Status)>,
+    /// Whose it is, if it is uncommitted, and how strongly: as the version says.
+    pub(crate) owner: Option<(TransactionId, &'a Status, Strength)>,
     pub(crate) by: TransactionId,
     pub(crate) strength: Strength,
     /// Nobody can be waiting for the one who asks: it has written and locked nothing
@@ -325,13 +359,16 @@ impl Locks {
         let place = Place::of(request.slot);
         let mut shard = self.shard(place);
         if !shard.records.contains_key(&place) {
-            if request.owner.is_some() && !queues {
+            let is_in_the_way = |(owner, _, strength): (TransactionId, _, Strength)| {
+                owner != request.by && !strength.goes_with(request.strength)
+            };
+            if request.owner.is_some_and(is_in_the_way) && !queues {
                 return Acquired::Busy;
             }
             if !request.slot.mark(request.head) {
                 return Acquired::Changed;
             }
-            if let Some((owner, status)) = request.owner
+            if let Some((owner, status, _)) = request.owner
                 && !status.watch(owner.sequence())
             {
                 request.slot.unmark();
@@ -341,8 +378,8 @@ impl Locks {
                 request.slot.unmark();
                 return Acquired::Exhausted;
             };
-            if let Some((owner, _)) = request.owner {
-                record.hold(owner, Strength::Exclusive);
+            if let Some((owner, _, strength)) = request.owner {
+                record.hold(owner, strength);
             }
         } else if request.slot.head() != Head::Version(request.head) {
             return Acquired::Changed;
@@ -350,7 +387,7 @@ impl Locks {
         let record = shard.records.get_mut(&place).expect("it was just there");
         let stake = match request.is_free {
             true => Stake::None,
-            false => Stake::Elsewhere,
+            false => Stake::Some,
         };
         match record.request(request.by, request.strength, stake) {
             Ok(before) => Acquired::Held(before),

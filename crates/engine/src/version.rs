@@ -25,6 +25,9 @@
 //!   then constant. It can leave memory without being written again.
 //! - the flag in the highest bit of `length`: nobody has asked for the version since
 //!   somebody last looked (`cold/demote.rs`). Set and cleared by anybody.
+//! - the flag in the next bit of `length`: the version has the key of the one that it replaces, and
+//!   others may hold on to that beside its maker (`locks.rs`). Written before the version is
+//!   published, then constant.
 //!
 //! # Dangling `next`
 //! Once no snapshot is older than a version, what follows it is freed without
@@ -40,6 +43,7 @@ use memory::{BlockSize, Exhausted, Local, Purpose};
 use self::stamps::{Distance, ReadMark};
 use crate::{
     cold::{POSITION_UNIT, POSITIONS_END},
+    locks::Strength,
     sync::{AtomicU32, AtomicU64, Ordering},
     timestamp::{Begin, Timestamp, TransactionId},
 };
@@ -137,7 +141,9 @@ const _: () = assert!(size_of::<Header>() == HEADER_BYTES || cfg!(loom));
 
 /// In `length`: the version was not asked for lately. New ones count as asked for.
 const IDLE: u32 = 1 << 31;
-const LENGTH: u32 = IDLE - 1;
+/// In `length`: the write kept the record's key.
+const KEEPS_KEY: u32 = 1 << 30;
+const LENGTH: u32 = KEEPS_KEY - 1;
 /// `length` of a version that says "deleted".
 const TOMBSTONE: u32 = LENGTH;
 const _: () = assert!(crate::VALUE_BYTES_MAX < TOMBSTONE as usize);
@@ -155,15 +161,25 @@ impl Version {
         HEADER_BYTES + bytes
     }
 
-    /// A new version with a copy of `payload` (`None`: a tombstone), unpublished.
+    /// A new version with a copy of `payload` (`None`: a tombstone), unpublished. `strength` is how
+    /// its maker locks the record by it.
     #[inline]
     pub(crate) fn create(
         local: &Local,
         maker: TransactionId,
         payload: Option<&[u8]>,
         next: Option<Version>,
+        strength: Strength,
     ) -> Result<Version, Exhausted> {
-        Self::make(local, maker.word(), payload, next)
+        let version = Self::make(local, maker.word(), payload, next)?;
+        if strength < Strength::Update {
+            let length = &version.header().length;
+            length.store(
+                length.load(Ordering::Relaxed) | KEEPS_KEY,
+                Ordering::Relaxed,
+            );
+        }
+        Ok(version)
     }
 
     /// A version that was committed at `timestamp`, and is not made of anything in memory;
@@ -349,7 +365,7 @@ impl Version {
     #[inline(always)]
     pub(crate) fn payload_used(&self) -> Option<&[u8]> {
         // Relaxed: as in `length`.
-        let length = self.header().length.load(Ordering::Relaxed);
+        let length = self.header().length.load(Ordering::Relaxed) & !KEEPS_KEY;
         if length >= TOMBSTONE {
             return self.payload_after_rest();
         }
@@ -371,6 +387,16 @@ impl Version {
             length.fetch_or(IDLE, Ordering::Relaxed);
         }
         !is_idle
+    }
+
+    /// How strongly the maker of the version locks the record by it.
+    #[inline]
+    pub(crate) fn strength(self) -> Strength {
+        // Relaxed: written before the version was published.
+        match self.header().length.load(Ordering::Relaxed) & KEEPS_KEY {
+            0 => Strength::Update,
+            _ => Strength::NoKeyUpdate,
+        }
     }
 
     #[inline(always)]
@@ -416,7 +442,8 @@ impl Version {
     unsafe fn write_payload(self, payload: Option<&[u8]>) {
         let length = payload.map_or(TOMBSTONE, |bytes| bytes.len() as u32);
         let header = self.header();
-        header.length.store(length, Ordering::Relaxed);
+        let kept = header.length.load(Ordering::Relaxed) & KEEPS_KEY;
+        header.length.store(length | kept, Ordering::Relaxed);
         if let Some(bytes) = payload {
             // SAFETY: there is room, and by the caller's promise nothing else accesses
             // these bytes.

@@ -375,7 +375,7 @@ fn what_left_memory_is_written_locked_and_deleted() {
             };
             let modify = transaction.modify::<Interleaved>(&table, &keys[4], append);
             assert_eq!(modify.await, Ok(true));
-            let (strength, wait) = (Strength::Exclusive, IfLocked::Wait);
+            let (strength, wait) = (Strength::Update, IfLocked::Wait);
             let read = <[u8]>::to_vec;
             let lock = transaction.lock::<Interleaved, _>(&table, &keys[5], strength, wait, read);
             assert_eq!(lock.await, Ok(Some(value(5))));

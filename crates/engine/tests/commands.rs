@@ -22,7 +22,7 @@ impl Setup {
     fn set_row(&self, txn: &Transaction, key: &str, value: &str) -> RowOutcome {
         let change = |_: &[u8], new: &mut Vec<u8>| {
             new.extend_from_slice(value.as_bytes());
-            ControlFlow::Continue(())
+            ControlFlow::Continue(Strength::NoKeyUpdate)
         };
         let by = Some(txn);
         let written = txn.modify_row::<Sequential>(&self.table, key.as_bytes(), by, change);
@@ -74,7 +74,7 @@ fn a_command_writes_a_row_once() {
         assert_eq!(s.set_row(&txn, key, "1"), RowOutcome::Done);
         assert_eq!(s.set_row(&txn, key, "2"), RowOutcome::Already);
         assert_eq!(s.delete_row(&txn, key), RowOutcome::Already);
-        let (strength, if_locked) = (Strength::Exclusive, IfLocked::Wait);
+        let (strength, if_locked) = (Strength::Update, IfLocked::Wait);
         let (key, by) = (key.as_bytes(), Some(&txn));
         let locked = txn.lock_row::<Sequential, _>(&s.table, key, by, strength, if_locked, |_| ());
         assert_eq!(

@@ -9,7 +9,9 @@ mod steps;
 use std::ops::{Bound, ControlFlow};
 
 use by_hand::Setup;
-use engine::{Abort, Direction, Error, IfLocked, Isolation, OnConflict, Strength, Transaction};
+use engine::{
+    Abort, Direction, Error, IfLocked, Isolation, OnConflict, RowOutcome, Strength, Transaction,
+};
 use interleave::{Sequential, run_inline};
 use steps::Stepped;
 
@@ -183,7 +185,7 @@ fn a_transaction_that_does_not_wait_aborts_at_a_lock() {
     let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     assert_eq!(
-        s.lock(&a, "x", Strength::Shared, IfLocked::Wait),
+        s.lock(&a, "x", Strength::Share, IfLocked::Wait),
         Ok(Some("0".into()))
     );
     b.set_on_conflict(OnConflict::Abort);
@@ -200,22 +202,19 @@ fn shared_locks_go_together_and_keep_writers_out() {
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
     );
-    s.lock(&a, "x", Strength::Shared, IfLocked::Fail).unwrap();
-    s.lock(&b, "x", Strength::Shared, IfLocked::Fail).unwrap();
+    s.lock(&a, "x", Strength::Share, IfLocked::Fail).unwrap();
+    s.lock(&b, "x", Strength::Share, IfLocked::Fail).unwrap();
     assert_eq!(
-        s.lock(&c, "x", Strength::Exclusive, IfLocked::Fail),
+        s.lock(&c, "x", Strength::Update, IfLocked::Fail),
         Err(Error::Locked)
     );
-    assert_eq!(
-        s.lock(&c, "x", Strength::Exclusive, IfLocked::Skip),
-        Ok(None)
-    );
+    assert_eq!(s.lock(&c, "x", Strength::Update, IfLocked::Skip), Ok(None));
     let mut write = Stepped::new(c.update::<Sequential>(&s.table, b"x", b"c"));
     assert_eq!(write.step(), None);
     // Behind the writer, shared or not.
     let d = s.begin(Isolation::Snapshot);
     assert_eq!(
-        s.lock(&d, "x", Strength::Shared, IfLocked::Fail),
+        s.lock(&d, "x", Strength::Share, IfLocked::Fail),
         Err(Error::Locked)
     );
     a.rollback();
@@ -236,8 +235,8 @@ fn a_shared_lock_becomes_an_exclusive_one_before_others() {
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
     );
-    s.lock(&a, "x", Strength::Shared, IfLocked::Fail).unwrap();
-    s.lock(&b, "x", Strength::Shared, IfLocked::Fail).unwrap();
+    s.lock(&a, "x", Strength::Share, IfLocked::Fail).unwrap();
+    s.lock(&b, "x", Strength::Share, IfLocked::Fail).unwrap();
     s.get(&c, "x");
     let mut other = Stepped::new(c.upsert::<Sequential>(&s.table, b"x", b"c"));
     assert_eq!(other.step(), None);
@@ -258,8 +257,8 @@ fn a_shared_lock_becomes_an_exclusive_one_before_others() {
 fn two_upgrades_of_one_record_are_a_deadlock() {
     let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
-    s.lock(&a, "x", Strength::Shared, IfLocked::Wait).unwrap();
-    s.lock(&b, "x", Strength::Shared, IfLocked::Wait).unwrap();
+    s.lock(&a, "x", Strength::Share, IfLocked::Wait).unwrap();
+    s.lock(&b, "x", Strength::Share, IfLocked::Wait).unwrap();
     let mut first = Stepped::new(a.upsert::<Sequential>(&s.table, b"x", b"a"));
     assert_eq!(first.step(), None);
     assert_eq!(s.put(&b, "x", "b"), Err(Error::Abort(Abort::Deadlock)));
@@ -299,7 +298,7 @@ fn a_deadlock_through_the_queue_is_found() {
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
     );
-    s.lock(&a, "x", Strength::Shared, IfLocked::Wait).unwrap();
+    s.lock(&a, "x", Strength::Share, IfLocked::Wait).unwrap();
     s.put(&c, "y", "c").unwrap();
     // Without a lock of its own, `b` would let `c` pass.
     s.put(&b, "z", "b").unwrap();
@@ -309,7 +308,7 @@ fn a_deadlock_through_the_queue_is_found() {
     let mut third = Stepped::new(c.lock::<Sequential, _>(
         &s.table,
         b"x",
-        Strength::Shared,
+        Strength::Share,
         IfLocked::Wait,
         |_| (),
     ));
@@ -356,7 +355,7 @@ fn a_locking_read_waits_and_reads_what_it_has_locked() {
         let mut read = Stepped::new(b.lock::<Sequential, _>(
             &s.table,
             b"x",
-            Strength::Exclusive,
+            Strength::Update,
             IfLocked::Wait,
             text,
         ));
@@ -375,10 +374,7 @@ fn there_is_nothing_to_lock_where_there_is_no_record() {
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
     s.insert(&a, "new", "a").unwrap();
     for key in ["absent", "new"] {
-        assert_eq!(
-            s.lock(&b, key, Strength::Exclusive, IfLocked::Fail),
-            Ok(None)
-        );
+        assert_eq!(s.lock(&b, key, Strength::Update, IfLocked::Fail), Ok(None));
     }
     drop((a, b));
     s.check_nothing_left();
@@ -403,7 +399,7 @@ fn a_scan_that_skips_what_is_locked_serves_a_queue_of_jobs() {
             &s.table,
             range,
             Direction::Forward,
-            Strength::Exclusive,
+            Strength::Update,
             IfLocked::Skip,
             |key, _| {
                 taken.push(String::from_utf8(key.to_vec()).unwrap());
@@ -419,7 +415,7 @@ fn a_scan_that_skips_what_is_locked_serves_a_queue_of_jobs() {
             &s.table,
             range,
             direction,
-            Strength::Shared,
+            Strength::Share,
             if_locked,
             |_, _| ControlFlow::Continue(()),
         ))
@@ -443,13 +439,13 @@ fn who_gives_up_waiting_leaves_the_queue() {
         s.begin(Isolation::Snapshot),
         s.begin(Isolation::Snapshot),
     );
-    s.lock(&a, "x", Strength::Shared, IfLocked::Wait).unwrap();
+    s.lock(&a, "x", Strength::Share, IfLocked::Wait).unwrap();
     let mut writer = Stepped::new(b.upsert::<Sequential>(&s.table, b"x", b"b"));
     assert_eq!(writer.step(), None);
     let mut reader = Stepped::new(c.lock::<Sequential, _>(
         &s.table,
         b"x",
-        Strength::Shared,
+        Strength::Share,
         IfLocked::Wait,
         |_| (),
     ));
@@ -465,8 +461,7 @@ fn who_gives_up_waiting_leaves_the_queue() {
     assert!(unheard.is_woken());
     drop(unheard);
     let d = s.begin(Isolation::Snapshot);
-    s.lock(&d, "x", Strength::Exclusive, IfLocked::Fail)
-        .unwrap();
+    s.lock(&d, "x", Strength::Update, IfLocked::Fail).unwrap();
     run_inline(b.commit()).unwrap();
     drop(d);
     s.check_nothing_left();
@@ -495,10 +490,9 @@ fn the_end_of_a_transaction_ends_its_waits() {
 fn a_savepoint_gives_back_the_locks_that_came_after_it() {
     let s = waiting();
     let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
-    s.lock(&a, "x", Strength::Shared, IfLocked::Wait).unwrap();
+    s.lock(&a, "x", Strength::Share, IfLocked::Wait).unwrap();
     let savepoint = a.savepoint().unwrap();
-    s.lock(&a, "y", Strength::Exclusive, IfLocked::Wait)
-        .unwrap();
+    s.lock(&a, "y", Strength::Update, IfLocked::Wait).unwrap();
     s.put(&a, "x", "a").unwrap();
     s.put(&a, "z", "a").unwrap();
     let mut on_z = Stepped::new(b.upsert::<Sequential>(&s.table, b"z", b"b"));
@@ -506,16 +500,14 @@ fn a_savepoint_gives_back_the_locks_that_came_after_it() {
     a.rollback_to(&savepoint).unwrap();
     assert_eq!(on_z.step(), Some(Ok(())), "undone writes are handed over");
     drop(on_z);
-    s.lock(&b, "y", Strength::Exclusive, IfLocked::Fail)
-        .unwrap();
-    s.lock(&b, "x", Strength::Shared, IfLocked::Fail).unwrap();
+    s.lock(&b, "y", Strength::Update, IfLocked::Fail).unwrap();
+    s.lock(&b, "x", Strength::Share, IfLocked::Fail).unwrap();
     assert_eq!(
-        s.lock(&b, "x", Strength::Exclusive, IfLocked::Fail),
+        s.lock(&b, "x", Strength::Update, IfLocked::Fail),
         Err(Error::Locked)
     );
     run_inline(a.commit()).unwrap();
-    s.lock(&b, "x", Strength::Exclusive, IfLocked::Fail)
-        .unwrap();
+    s.lock(&b, "x", Strength::Update, IfLocked::Fail).unwrap();
     run_inline(b.commit()).unwrap();
     s.check_nothing_left();
 }
@@ -647,5 +639,174 @@ fn who_waits_for_a_record_of_a_dropped_table_gets_his_turn() {
             assert_eq!(s.session.database().memory().reserved_bytes, 0);
             assert!(s.session.database().table("t").is_none());
         }
+    }
+}
+
+impl Setup {
+    /// A write that keeps the record's key.
+    fn change(&self, txn: &Transaction, key: &str, value: &str) {
+        let change = |_: &[u8], new: &mut Vec<u8>| {
+            new.extend_from_slice(value.as_bytes());
+            ControlFlow::Continue(Strength::NoKeyUpdate)
+        };
+        let key = key.as_bytes();
+        let written = txn.modify_row::<Sequential>(&self.table, key, None, change);
+        assert_eq!(run_inline(written).unwrap().outcome, RowOutcome::Done);
+    }
+
+    fn may_lock(&self, txn: &Transaction, key: &str, strength: Strength) -> bool {
+        match self.lock(txn, key, strength, IfLocked::Skip) {
+            Ok(read) => read.is_some(),
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+const ALL: [Isolation; 3] = [
+    Isolation::ReadCommitted,
+    Isolation::Snapshot,
+    Isolation::Serializable,
+];
+
+/// A reference to a record and a change of what it does not refer to excluded each other, and on a
+/// snapshot one of them was aborted.
+#[test]
+fn a_key_share_goes_beside_writes_that_keep_the_key() {
+    for level in ALL {
+        let s = waiting();
+        let (a, b) = (s.begin(Isolation::ReadCommitted), s.begin(level));
+        // The snapshot of `b` is older than all that follows.
+        s.get(&b, "y");
+        let before = s.begin(Isolation::ReadCommitted);
+        s.change(&before, "x", "before");
+        run_inline(before.commit()).unwrap();
+        s.change(&a, "x", "a");
+        let seen = match level {
+            Isolation::ReadCommitted => "before",
+            _ => "0",
+        };
+        let locked = s.lock(&b, "x", Strength::KeyShare, IfLocked::Fail);
+        assert_eq!(locked, Ok(Some(seen.to_owned())), "{level:?}");
+        for (strength, may) in [(Strength::Share, false), (Strength::KeyShare, true)] {
+            let c = s.begin(Isolation::ReadCommitted);
+            assert_eq!(s.may_lock(&c, "x", strength), may, "{strength:?}");
+        }
+        s.change(&a, "x", "again");
+        run_inline(a.commit()).unwrap();
+        let c = s.begin(Isolation::ReadCommitted);
+        assert!(s.may_lock(&c, "x", Strength::NoKeyUpdate));
+        assert!(!s.may_lock(&c, "x", Strength::Update));
+        s.change(&c, "x", "c");
+        run_inline(c.commit()).unwrap();
+        let d = s.begin(Isolation::ReadCommitted);
+        let mut removal = Stepped::new(d.delete::<Sequential>(&s.table, b"x"));
+        assert_eq!(removal.step(), None, "it is held on to");
+        run_inline(b.commit()).unwrap();
+        assert_eq!(removal.step(), Some(Ok(true)));
+        drop(removal);
+        run_inline(d.commit()).unwrap();
+        s.check_nothing_left();
+    }
+}
+
+#[test]
+fn a_key_share_does_not_go_past_a_key_that_has_changed() {
+    for level in [Isolation::Snapshot, Isolation::Serializable] {
+        let s = waiting();
+        let b = s.begin(level);
+        s.get(&b, "y");
+        s.get(&b, "x");
+        let a = s.begin(Isolation::ReadCommitted);
+        s.put(&a, "x", "another key").unwrap();
+        assert!(!s.may_lock(&b, "x", Strength::KeyShare));
+        run_inline(a.commit()).unwrap();
+        let locked = s.lock(&b, "x", Strength::KeyShare, IfLocked::Fail);
+        assert_eq!(locked, Err(TOO_OLD));
+        drop(b);
+        s.check_nothing_left();
+    }
+}
+
+/// The writer itself has to wait, if it goes on to take the key away.
+#[test]
+fn a_writer_that_has_kept_a_key_waits_to_delete_it() {
+    for commits in [true, false] {
+        let s = waiting();
+        let (a, b) = (
+            s.begin(Isolation::ReadCommitted),
+            s.begin(Isolation::ReadCommitted),
+        );
+        s.change(&a, "x", "a");
+        assert!(s.may_lock(&b, "x", Strength::KeyShare));
+        let mut removal = Stepped::new(a.delete::<Sequential>(&s.table, b"x"));
+        assert_eq!(removal.step(), None);
+        match commits {
+            true => drop(run_inline(b.commit()).unwrap()),
+            false => b.rollback(),
+        }
+        assert_eq!(removal.step(), Some(Ok(true)));
+        drop(removal);
+        let c = s.begin(Isolation::ReadCommitted);
+        assert!(!s.may_lock(&c, "x", Strength::KeyShare));
+        run_inline(a.commit()).unwrap();
+        assert!(!s.may_lock(&c, "x", Strength::KeyShare), "it is gone");
+        drop(c);
+        s.check_nothing_left();
+    }
+}
+
+/// Each of two holds on to what the other one wants to delete.
+#[test]
+fn two_that_hold_on_to_a_key_and_delete_it_are_a_deadlock() {
+    let s = waiting();
+    let (a, b) = (
+        s.begin(Isolation::ReadCommitted),
+        s.begin(Isolation::ReadCommitted),
+    );
+    assert!(s.may_lock(&a, "x", Strength::KeyShare));
+    assert!(s.may_lock(&b, "x", Strength::KeyShare));
+    s.change(&a, "x", "a");
+    let mut removal = Stepped::new(a.delete::<Sequential>(&s.table, b"x"));
+    assert_eq!(removal.step(), None);
+    let deadlock = run_inline(b.update::<Sequential>(&s.table, b"x", b"b"));
+    assert_eq!(deadlock, Err(Error::Abort(Abort::Deadlock)));
+    assert_eq!(removal.step(), Some(Ok(true)));
+    drop(removal);
+    run_inline(a.commit()).unwrap();
+    s.check_nothing_left();
+}
+
+/// What a transaction holds is what it has written and locked, whichever of the two it returns from.
+#[test]
+fn a_savepoint_gives_back_the_strength_that_came_after_it() {
+    for (deletes, commits) in [(true, true), (true, false), (false, true), (false, false)] {
+        let s = waiting();
+        let (a, b) = (
+            s.begin(Isolation::ReadCommitted),
+            s.begin(Isolation::ReadCommitted),
+        );
+        s.change(&a, "x", "a");
+        let savepoint = a.savepoint().unwrap();
+        match deletes {
+            true => assert_eq!(run_inline(a.delete::<Sequential>(&s.table, b"x")), Ok(true)),
+            false => assert!(s.may_lock(&a, "x", Strength::Update)),
+        }
+        let (strength, wait) = (Strength::KeyShare, IfLocked::Wait);
+        let lock = b.lock::<Sequential, _>(&s.table, b"x", strength, wait, |_| ());
+        let mut lock = Stepped::new(lock);
+        assert_eq!(lock.step(), None);
+        a.rollback_to(&savepoint).unwrap();
+        assert_eq!(lock.step(), Some(Ok(Some(()))));
+        drop(lock);
+        let c = s.begin(Isolation::ReadCommitted);
+        assert!(!s.may_lock(&c, "x", Strength::Share), "it is still written");
+        match commits {
+            true => drop(run_inline(a.commit()).unwrap()),
+            false => a.rollback(),
+        }
+        assert!(s.may_lock(&c, "x", Strength::Share));
+        drop(c);
+        run_inline(b.commit()).unwrap();
+        s.check_nothing_left();
     }
 }

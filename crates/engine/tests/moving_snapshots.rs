@@ -43,7 +43,7 @@ impl At {
 
     fn lock(&self, txn: &Transaction, key: &str) -> Result<Option<String>, Error> {
         let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
-        let (key, strength) = (key.as_bytes(), Strength::Exclusive);
+        let (key, strength) = (key.as_bytes(), Strength::Update);
         run_inline(txn.lock::<Sequential, _>(&self.table, key, strength, IfLocked::Fail, text))
     }
 

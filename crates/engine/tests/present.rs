@@ -55,7 +55,7 @@ fn it_writes_nothing_and_its_end_ends_nothing() {
     let present = txn.read_present().unwrap();
     assert_eq!(setup.insert(&present, "b", "new"), Err(Error::ReadOnly));
     let locked =
-        present.lock::<Sequential, _>(&setup.table, b"a", Strength::Shared, IfLocked::Fail, |_| ());
+        present.lock::<Sequential, _>(&setup.table, b"a", Strength::Share, IfLocked::Fail, |_| ());
     assert_eq!(run_inline(locked), Err(Error::ReadOnly));
     drop(present);
     assert_eq!(setup.get(&txn, "a").as_deref(), Some("new"));

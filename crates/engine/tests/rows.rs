@@ -39,7 +39,7 @@ impl Setup {
             before = Some(text(old));
             new.extend_from_slice(old);
             new.push(b'!');
-            ControlFlow::Continue(())
+            ControlFlow::Continue(Strength::NoKeyUpdate)
         };
         let key = key.as_bytes();
         let written = txn.modify_row::<Sequential>(&self.table, key, Some(txn), change);
@@ -48,7 +48,7 @@ impl Setup {
 
     fn lock_row(&self, txn: &Transaction, key: &str) -> (RowFound, Option<String>) {
         let (key, by) = (key.as_bytes(), Some(txn));
-        let (strength, if_locked) = (Strength::Exclusive, IfLocked::Fail);
+        let (strength, if_locked) = (Strength::Update, IfLocked::Fail);
         let locked = txn.lock_row::<Sequential, _>(&self.table, key, by, strength, if_locked, text);
         let locked = run_inline(locked).unwrap();
         (locked.found, locked.read)

@@ -170,7 +170,7 @@ fn a_table_and_a_record_are_in_one_graph() {
     let (a, b) = (s.transaction(), s.transaction());
     s.try_lock(&a, RowExclusive).unwrap();
     let read = |_: &[u8]| ();
-    let x = b.lock::<Sequential, _>(&s.table, b"x", Strength::Exclusive, IfLocked::Wait, read);
+    let x = b.lock::<Sequential, _>(&s.table, b"x", Strength::Update, IfLocked::Wait, read);
     run_inline(x).unwrap();
     let mut write = Stepped::new(a.update::<Sequential>(&s.table, b"x", b"a"));
     assert_eq!(write.step(), None, "for the record");

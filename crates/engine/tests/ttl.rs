@@ -263,7 +263,7 @@ fn an_expired_record_cannot_be_locked() {
     setup.put("a", "1");
     let txn = setup.begin(Isolation::Snapshot);
     let lock = |txn: &Transaction| {
-        let (strength, if_locked) = (Strength::Exclusive, IfLocked::Fail);
+        let (strength, if_locked) = (Strength::Update, IfLocked::Fail);
         run_inline(txn.lock::<Sequential, _>(&setup.table, b"a", strength, if_locked, text))
     };
     assert_eq!(lock(&txn), Ok(Some("1".to_owned())));
@@ -284,7 +284,7 @@ fn a_record_that_expires_while_it_is_waited_for_is_absent() {
     setup.put("a", "1");
     let holder = setup.begin(Isolation::ReadCommitted);
     let lock = async |txn: &Transaction| {
-        let (table, exclusive) = (&setup.table, Strength::Exclusive);
+        let (table, exclusive) = (&setup.table, Strength::Update);
         let locked = txn.lock::<Sequential, _>(table, b"a", exclusive, IfLocked::Wait, text);
         locked.await
     };

@@ -13,6 +13,7 @@ pub(crate) mod dialect;
 mod forms;
 mod identity;
 mod lock_order;
+pub(crate) mod lock_strength;
 pub(crate) mod maintenance;
 pub(crate) mod overriding;
 pub(crate) mod position;
@@ -312,7 +313,7 @@ pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result
     if is_kept(&tokens) {
         requote(&mut tokens);
     }
-    strengthen_locks(&mut tokens);
+    lock_strength::mark(&mut tokens);
     lock_order::arrange(&mut tokens);
     identity::arrange(&mut tokens);
     let overriding = Overriding::take(&mut tokens)?;
@@ -389,24 +390,6 @@ fn requote(tokens: &mut [TokenWithSpan]) {
             value: text.clone(),
             tag,
         });
-    }
-}
-
-/// `FOR NO KEY UPDATE` and `FOR KEY SHARE` are taken for the stronger locks that the parser
-/// knows: they exclude a few more.
-fn strengthen_locks(tokens: &mut Vec<TokenWithSpan>) {
-    let is = |token: Option<&TokenWithSpan>, keyword| matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.keyword == keyword);
-    let mut at = 0;
-    while at < tokens.len() {
-        if is(tokens.get(at), Keyword::FOR) {
-            if is(tokens.get(at + 1), Keyword::NO) && is(tokens.get(at + 2), Keyword::KEY) {
-                tokens.drain(at + 1..at + 3);
-            } else if is(tokens.get(at + 1), Keyword::KEY) && is(tokens.get(at + 2), Keyword::SHARE)
-            {
-                tokens.remove(at + 1);
-            }
-        }
-        at += 1;
     }
 }
 

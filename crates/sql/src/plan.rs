@@ -435,7 +435,7 @@ pub(crate) struct RowLock {
     pub(crate) rows: Arc<RowLayout>,
     /// Where the record's key is in the row.
     pub(crate) key: usize,
-    pub(crate) exclusive: bool,
+    pub(crate) strength: engine::Strength,
     pub(crate) if_locked: IfLocked,
     /// The record's columns in the row, to be read again: position in the row, in the table.
     pub(crate) columns: Vec<(usize, usize)>,
@@ -488,6 +488,8 @@ pub(crate) struct OnConflict {
 #[derive(Debug)]
 pub(crate) struct ConflictUpdate {
     pub(crate) assignments: Vec<(usize, Program)>,
+    /// As [`Assignments::keys`].
+    pub(crate) keys: Vec<u16>,
     pub(crate) predicate: Option<Program>,
 }
 
@@ -508,6 +510,9 @@ pub(crate) struct Assignments {
     pub(crate) values: Vec<(usize, Program)>,
     /// The key that the row lies under may be another one afterwards.
     pub(crate) may_move: bool,
+    /// Columns of keys to which foreign keys may refer, of those that are written: if they stay the
+    /// same, who refers to the row does not mind.
+    pub(crate) keys: Vec<u16>,
 }
 
 /// Rows of a table that are deleted. Gives the input's rows.

@@ -378,16 +378,16 @@ pub(crate) struct RowLock {
     pub(crate) scan: ScanId,
     pub(crate) table: Arc<Table>,
     pub(crate) key: ColumnId,
-    pub(crate) exclusive: bool,
+    pub(crate) strength: engine::Strength,
     pub(crate) if_locked: IfLocked,
 }
 
-/// What to do where another has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What to do where another has it. Of several for one row, the last here counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum IfLocked {
     Wait,
-    Fail,
     Skip,
+    Fail,
 }
 
 /// Rows that are put into a table.

@@ -354,7 +354,7 @@ fn interactive_transactions_lock_wait_and_return_to_savepoints() {
     let savepoint = owner.savepoint().unwrap();
     owner.insert(&table, &2, &2).unwrap();
     let other = db.begin_blocking().unwrap();
-    let refused = other.lock(&table, &1, Strength::Shared, IfLocked::Fail);
+    let refused = other.lock(&table, &1, Strength::Share, IfLocked::Fail);
     assert!(matches!(refused, Err(Error::Locked)));
     other.set_on_conflict(OnConflict::Abort).unwrap();
     owner.rollback_to(&savepoint).unwrap();

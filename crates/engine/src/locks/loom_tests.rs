@@ -46,9 +46,9 @@ impl World {
         let request = Request {
             slot: &self.slot,
             head: version(2),
-            owner: owned.then_some((self.owner, &self.status)),
+            owner: owned.then_some((self.owner, &self.status, Strength::Update)),
             by,
-            strength: Strength::Exclusive,
+            strength: Strength::Update,
             is_free: true,
         };
         self.locks.acquire(&request, true)

@@ -45,19 +45,16 @@ impl Ticket {
     }
 }
 
-/// How much others wait for who asks for a lock.
+/// Whether others may be waiting for who asks for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stake {
-    /// It has a lock on this very record, and wants a stronger one. Who overtook it
-    /// would wait for it.
-    Here,
-    /// It has locks elsewhere, or has written, or waits elsewhere as well.
-    Elsewhere,
+    /// It has locks, or has written, or waits elsewhere as well.
+    Some,
     /// Nobody can be waiting for it.
     None,
 }
 
-/// How many with locks elsewhere may go just before one that has none. (Then the next
+/// How many with a stake may go just before one that has none. (Then the next
 /// goes behind it, so that it does not starve.)
 const OVERTAKEN_MAX: u32 = 16;
 
@@ -73,7 +70,7 @@ struct Waiter {
 
 impl Waiter {
     fn lets_pass(&self, newcomer: Stake) -> bool {
-        newcomer < self.stake && (newcomer == Stake::Here || self.overtaken < OVERTAKEN_MAX)
+        newcomer < self.stake && self.overtaken < OVERTAKEN_MAX
     }
 
     fn is_of(&self, ticket: &Ticket) -> bool {
@@ -85,12 +82,6 @@ impl Waiter {
 pub(super) struct Record {
     holders: Vec<(TransactionId, Strength)>,
     queue: VecDeque<Waiter>,
-}
-
-impl Strength {
-    fn goes_with(self, other: Strength) -> bool {
-        self == Strength::Shared && other == Strength::Shared
-    }
 }
 
 impl Record {
@@ -111,10 +102,12 @@ impl Record {
         }
     }
 
-    /// Whether no other holder minds.
-    fn is_free_for(&self, by: TransactionId, strength: Strength) -> bool {
-        let mut others = self.holders.iter().filter(|holder| holder.0 != by);
-        others.all(|holder| holder.1.goes_with(strength))
+    /// Whether no other holder minds, and nobody who waits before `turn`.
+    fn is_free_for(&self, by: TransactionId, strength: Strength, turn: usize) -> bool {
+        let mut holders = self.holders.iter();
+        let mut before = self.queue.range(..turn);
+        holders.all(|holder| holder.0 == by || holder.1.goes_with(strength))
+            && before.all(|waiter| waiter.by == by || waiter.strength.goes_with(strength))
     }
 
     /// Grants a lock at once: what was held before.
@@ -131,11 +124,11 @@ impl Record {
         if held >= Some(strength) {
             return Ok(held);
         }
-        let is_first = self.turn_of(by, stake) == 0;
-        if !is_first || !self.is_free_for(by, strength) {
+        let turn = self.turn_of(by, stake);
+        if !self.is_free_for(by, strength, turn) {
             return Err(());
         }
-        self.note_overtaken(0);
+        self.note_overtaken(turn);
         self.hold(by, strength);
         Ok(held)
     }
@@ -151,7 +144,7 @@ impl Record {
         let waiter = Waiter {
             by,
             strength,
-            stake: self.stake_of(by, stake),
+            stake,
             overtaken: 0,
             ticket: ticket.clone(),
             waker: None,
@@ -162,19 +155,18 @@ impl Record {
         ticket
     }
 
-    fn stake_of(&self, by: TransactionId, elsewhere: Stake) -> Stake {
-        match self.held(by) {
-            Some(_) => Stake::Here,
-            None => elsewhere,
-        }
-    }
-
-    /// Where in the queue a newcomer belongs.
-    fn turn_of(&self, by: TransactionId, elsewhere: Stake) -> usize {
-        let stake = self.stake_of(by, elsewhere);
+    /// Where in the queue a newcomer belongs: before those who wait for what it has here, and would
+    /// otherwise wait for it in vain; nobody waits for it then who did not before.
+    fn turn_of(&self, by: TransactionId, stake: Stake) -> usize {
         let mut before = self.queue.iter();
         let last = before.rposition(|waiter| !waiter.lets_pass(stake));
-        last.map_or(0, |last| last + 1)
+        let turn = last.map_or(0, |last| last + 1);
+        let Some(held) = self.held(by) else {
+            return turn;
+        };
+        let waits_for_it = |waiter: &Waiter| waiter.by != by && !waiter.strength.goes_with(held);
+        let first = self.queue.range(..turn).position(waits_for_it);
+        first.unwrap_or(turn)
     }
 
     /// Counts a newcomer at `turn` with the first that it overtakes: if with all, they
@@ -185,13 +177,20 @@ impl Record {
         }
     }
 
-    /// Grants locks from the head of the queue; whom to wake.
+    /// Grants the locks that nobody minds; whom to wake.
     pub(super) fn hand_over(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
-        while let Some(first) = self.queue.front()
-            && self.is_free_for(first.by, first.strength)
-        {
-            let (by, strength) = (first.by, first.strength);
+        let mut turn = 0;
+        while let Some(waiter) = self.queue.get(turn) {
+            let (by, strength) = (waiter.by, waiter.strength);
+            if !self.is_free_for(by, strength, turn) {
+                if strength == Strength::Update {
+                    // Nobody passes that one.
+                    break;
+                }
+                turn += 1;
+                continue;
+            }
             self.hold(by, strength);
             // It may want the same twice, with others between that it now keeps out.
             self.queue.retain_mut(|waiter| {
@@ -264,32 +263,32 @@ impl Record {
         }
     }
 
-    /// Everybody that the waiter at `turn` waits for here. An exclusive lock goes with
-    /// none, so from the nearest conflict on, everybody before it is somebody's blocker.
+    /// Everybody that the waiter at `turn` waits for here. From it to the front, all are looked at
+    /// that it minds, or one of those that it waits for: a stronger lock minds all that a weaker one
+    /// does, so the strongest of them counts.
     fn blockers_at(&self, turn: usize, found: &mut Vec<(TransactionId, bool)>) {
         let Waiter { by, strength, .. } = self.queue[turn];
-        let minds = |other: &Waiter| other.by != by && !other.strength.goes_with(strength);
-        let nearest = self.queue.range(..turn).rposition(minds);
-        // Whether one of them minds what `by` itself has, or waits for, before it.
-        let (mut others, mut writers) = (false, false);
-        for other in nearest
-            .into_iter()
-            .flat_map(|nearest| self.queue.range(..=nearest).rev())
-        {
-            if other.by != by {
-                others = true;
-                writers |= other.strength == Strength::Exclusive;
+        let minds =
+            |one: Option<Strength>, other: Strength| one.is_some_and(|one| !one.goes_with(other));
+        // Of those that it waits for, without itself.
+        let mut others: Option<Strength> = None;
+        for other in self.queue.range(..turn).rev() {
+            let is_own = other.by == by;
+            if minds(others, other.strength) {
+                // What `by` itself waits for before it may be in the way of one of them.
                 found.push((other.by, true));
-            } else if writers || others && other.strength == Strength::Exclusive {
-                found.push((by, true));
+            } else if !is_own && minds(Some(strength), other.strength) {
+                found.push((other.by, true));
+            } else {
+                continue;
+            }
+            if !is_own {
+                others = others.max(Some(other.strength));
             }
         }
         for &(holder, held) in &self.holders {
-            let is_in_the_way = match holder == by {
-                true => writers || others && held == Strength::Exclusive,
-                false => others || !held.goes_with(strength),
-            };
-            if is_in_the_way {
+            // So may what it has.
+            if minds(others, held) || holder != by && minds(Some(strength), held) {
                 found.push((holder, false));
             }
         }
@@ -317,8 +316,8 @@ mod tests {
     #[test]
     fn who_comes_first_is_served_first_and_shared_locks_go_together() {
         let mut record = Record::default();
-        assert_eq!(record.request(id(1), Exclusive, Stake::None), Ok(None));
-        let tickets = [(2, Shared), (3, Shared), (4, Exclusive), (5, Shared)]
+        assert_eq!(record.request(id(1), Update, Stake::None), Ok(None));
+        let tickets = [(2, Share), (3, Share), (4, Update), (5, Share)]
             .map(|(by, strength)| record.enqueue(id(by), strength, Stake::None));
         record.weaken(id(1), None);
         record.hand_over();
@@ -326,7 +325,7 @@ mod tests {
         let granted = || answers().filter(|a| *a == Answer::Granted).count();
         assert_eq!(granted(), 2);
         assert!(
-            record.request(id(6), Shared, Stake::None).is_err(),
+            record.request(id(6), Share, Stake::None).is_err(),
             "nobody overtakes"
         );
         record.weaken(id(2), None);
@@ -343,23 +342,23 @@ mod tests {
     #[test]
     fn who_has_a_lock_gets_a_stronger_one_before_others() {
         let mut record = Record::default();
-        record.request(id(1), Shared, Stake::None).unwrap();
-        record.request(id(2), Shared, Stake::None).unwrap();
-        let other = record.enqueue(id(3), Exclusive, Stake::Elsewhere);
-        let upgrade = record.enqueue(id(1), Exclusive, Stake::Elsewhere);
+        record.request(id(1), Share, Stake::None).unwrap();
+        record.request(id(2), Share, Stake::None).unwrap();
+        let other = record.enqueue(id(3), Update, Stake::Some);
+        let upgrade = record.enqueue(id(1), Update, Stake::Some);
         record.weaken(id(2), None);
         record.hand_over();
         assert_eq!(upgrade.answer(), Answer::Granted);
         assert_eq!(other.answer(), Answer::Waiting);
-        assert_eq!(record.held(id(1)), Some(Exclusive));
+        assert_eq!(record.held(id(1)), Some(Update));
     }
 
     #[test]
     fn a_waiter_is_blocked_by_whom_it_cannot_go_with() {
         let mut record = Record::default();
-        record.request(id(1), Shared, Stake::None).unwrap();
-        record.request(id(2), Shared, Stake::None).unwrap();
-        for (by, strength) in [(3, Exclusive), (4, Shared), (5, Shared), (6, Exclusive)] {
+        record.request(id(1), Share, Stake::None).unwrap();
+        record.request(id(2), Share, Stake::None).unwrap();
+        for (by, strength) in [(3, Update), (4, Share), (5, Share), (6, Update)] {
             record.enqueue(id(by), strength, Stake::None);
         }
         let blockers = |by| {
@@ -382,14 +381,74 @@ mod tests {
     fn two_that_want_more_than_they_share_wait_for_each_other() {
         let mut record = Record::default();
         for by in [1, 2] {
-            record.request(id(by), Shared, Stake::None).unwrap();
+            record.request(id(by), Share, Stake::None).unwrap();
         }
         for by in [1, 2] {
-            record.enqueue(id(by), Exclusive, Stake::None);
+            record.enqueue(id(by), Update, Stake::None);
         }
+        for (one, other) in [(1, 2), (2, 1)] {
+            let mut found = Vec::new();
+            record.blockers(id(one), &mut found);
+            assert!(found.contains(&(id(other), false)), "{found:?}");
+        }
+    }
+
+    /// PostgreSQL 15, table 13.3, row by row: an `x` where the two exclude each other.
+    const MATRIX: [&str; 4] = ["...x", "..xx", ".xxx", "xxxx"];
+    const ALL: [Strength; 4] = [KeyShare, Share, NoKeyUpdate, Update];
+
+    #[test]
+    fn strengths_exclude_each_other_as_in_postgresql() {
+        for (held, row) in ALL.into_iter().zip(MATRIX) {
+            for (wanted, mark) in ALL.into_iter().zip(row.chars()) {
+                let mut record = Record::default();
+                record.request(id(1), held, Stake::None).unwrap();
+                let granted = record.request(id(2), wanted, Stake::None).is_ok();
+                assert_eq!(granted, mark == '.', "{held:?} and {wanted:?}");
+            }
+        }
+    }
+
+    /// A reference to a row does not wait for those who wait to change its other columns; but for
+    /// one that waits to delete it.
+    #[test]
+    fn waiters_that_do_not_mind_each_other_pass_each_other() {
+        let mut record = Record::default();
+        record.request(id(1), NoKeyUpdate, Stake::None).unwrap();
+        let change = record.enqueue(id(2), NoKeyUpdate, Stake::None);
+        assert!(record.request(id(3), KeyShare, Stake::None).is_ok());
+        let removal = record.enqueue(id(4), Update, Stake::None);
+        let reference = record.enqueue(id(5), KeyShare, Stake::None);
         let mut found = Vec::new();
-        record.blockers(id(2), &mut found);
-        assert!(found.contains(&(id(2), false)), "{found:?}");
+        record.blockers(id(5), &mut found);
+        // The one before the removal is waited for because of it.
+        found.sort_by_key(|(id, _)| id.context());
+        let all = [(1, false), (2, true), (3, false), (4, true)];
+        assert_eq!(found, all.map(|(by, waits)| (id(by), waits)));
+        record.weaken(id(1), None);
+        record.hand_over();
+        assert_eq!(change.answer(), Answer::Granted);
+        assert_eq!(reference.answer(), Answer::Waiting);
+        for by in [2, 3] {
+            record.weaken(id(by), None);
+            record.hand_over();
+        }
+        assert_eq!(removal.answer(), Answer::Granted);
+        assert_eq!(reference.answer(), Answer::Waiting);
+    }
+
+    /// One that has a lock passes those who would wait for it for ever, and no others: else it would
+    /// make somebody wait for it without having looked for a deadlock.
+    #[test]
+    fn a_stronger_lock_passes_those_who_wait_for_the_weaker_one() {
+        for (waits, passes) in [(Update, true), (NoKeyUpdate, false)] {
+            let mut record = Record::default();
+            record.request(id(1), KeyShare, Stake::Some).unwrap();
+            record.request(id(2), Share, Stake::Some).unwrap();
+            record.enqueue(id(3), waits, Stake::Some);
+            let granted = record.request(id(1), Share, Stake::Some);
+            assert_eq!(granted.is_ok(), passes, "{waits:?}");
+        }
     }
 
     /// By a `join`, with somebody between. Who asked for the stronger lock first has the
@@ -398,13 +457,13 @@ mod tests {
     #[test]
     fn who_waits_twice_for_a_record() {
         for (first, between, second, is_deadlock) in [
-            (Exclusive, Shared, Shared, false),
-            (Exclusive, Exclusive, Exclusive, false),
-            (Shared, Shared, Exclusive, false),
-            (Shared, Exclusive, Exclusive, true),
+            (Update, Share, Share, false),
+            (Update, Update, Update, false),
+            (Share, Share, Update, false),
+            (Share, Update, Update, true),
         ] {
             let mut record = Record::default();
-            record.request(id(9), Exclusive, Stake::None).unwrap();
+            record.request(id(9), Update, Stake::None).unwrap();
             let waits = [(1, first), (2, between), (1, second)];
             let tickets = waits.map(|(by, strength)| record.enqueue(id(by), strength, Stake::None));
             let mut found = Vec::new();
@@ -425,10 +484,10 @@ mod tests {
     #[test]
     fn who_has_locks_elsewhere_overtakes_who_has_none_but_not_for_ever() {
         let mut record = Record::default();
-        record.request(id(1), Exclusive, Stake::None).unwrap();
-        let patient = record.enqueue(id(2), Exclusive, Stake::None);
+        record.request(id(1), Update, Stake::None).unwrap();
+        let patient = record.enqueue(id(2), Update, Stake::None);
         let busy: Vec<_> = (0..OVERTAKEN_MAX as u16 + 3)
-            .map(|i| record.enqueue(id(10 + i), Exclusive, Stake::Elsewhere))
+            .map(|i| record.enqueue(id(10 + i), Update, Stake::Some))
             .collect();
         let mut served = 0;
         let mut holder = 1;

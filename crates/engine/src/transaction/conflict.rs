@@ -138,13 +138,14 @@ impl<'t> Statement<'t> {
         slot: &Slot,
         head: Version,
         owner: Option<TransactionId>,
+        strength: Strength,
     ) -> Result<Seized<'t>, Error> {
         let transaction = self.transaction;
         let if_locked = match transaction.on_conflict() {
             OnConflict::Wait => IfLocked::Wait,
             OnConflict::Abort => IfLocked::Fail,
         };
-        match transaction.seize(slot, head, owner, Strength::Exclusive, if_locked)? {
+        match transaction.seize(slot, head, owner, strength, if_locked)? {
             Seized::Busy => Err(transaction.doom(Abort::WriteConflict)),
             seized => Ok(seized),
         }
@@ -153,7 +154,7 @@ impl<'t> Statement<'t> {
 
 impl Transaction {
     /// Locks a record whose head was found to be `head`, uncommitted if it has an
-    /// owner.
+    /// owner, which may be the transaction itself.
     #[cold]
     pub(super) fn seize<'t>(
         &'t self,
@@ -168,7 +169,7 @@ impl Transaction {
         let request = Request {
             slot,
             head,
-            owner: owner.map(|owner| (owner, database.statuses.of(owner))),
+            owner: owner.map(|owner| (owner, database.statuses.of(owner), head.strength())),
             by: self.id(),
             strength,
             is_free: self.is_nobodys_concern(),

@@ -14,7 +14,7 @@ use crate::{
     locks::{OnConflict, Place, Strength, Waited},
     session::{Held, Lost, State},
     table::Table,
-    timestamp::TransactionId,
+    timestamp::{Begin, TransactionId},
 };
 
 impl Transaction {
@@ -101,10 +101,35 @@ impl Transaction {
         });
     }
 
+    /// Whether the transaction has locked a record so strongly, apart from what it has written there.
+    pub(super) fn has_locked_record(&self, slot: *const Slot, strength: Strength) -> bool {
+        let is_without = self.context.locks.borrow().is_empty();
+        !is_without && self.held(Place::of(slot)) >= Some(strength)
+    }
+
+    /// How strongly the transaction locks a record by what it has written there.
+    fn strength_of_write(&self, place: Place) -> Option<Strength> {
+        let Place::Record(slot) = place else {
+            return None;
+        };
+        let _pin = self.session.memory.pin();
+        // SAFETY: tables live as long as the database, and their slots never move.
+        let head = unsafe { &*slot }.version()?;
+        let is_own = head.begin() == Begin::InProgress(self.name());
+        is_own.then(|| head.strength())
+    }
+
+    /// Weakens the lock on a record to what the transaction still needs: one that it has otherwise,
+    /// or that of its write.
+    fn weaken(&self, place: Place, to: Option<Strength>) {
+        let to = to.max(self.strength_of_write(place));
+        let locks = &self.session.database.locks;
+        locks.release(place, self.name(), to);
+    }
+
     /// Gives a lock up that was handed over to nobody's knowledge.
     pub(crate) fn release_unheard(&self, place: Place) {
-        let locks = &self.session.database.locks;
-        locks.release(place, self.name(), self.held(place));
+        self.weaken(place, self.held(place));
     }
 
     /// Gives a lock up that an operation has waited for, and does not need.
@@ -114,12 +139,17 @@ impl Transaction {
         };
         let mut locks = self.context.locks.borrow_mut();
         let mut own = locks.iter().rposition(|held| held.place == place);
-        if let Some(at) = own.take_if(|at| locks[*at].before != Some(Strength::Exclusive)) {
+        if let Some(at) = own.take_if(|at| locks[*at].before < Some(locks[*at].strength)) {
             let held = locks.remove(at);
             drop(locks);
-            let table = &self.session.database.locks;
-            table.release(place, self.name(), held.before);
+            self.weaken(place, held.before);
         }
+    }
+
+    /// Has others go on who can, now that a record is written less strongly.
+    pub(super) fn weaken_written(&self, slot: *const Slot) {
+        let place = Place::of(slot);
+        self.weaken(place, self.held(place));
     }
 
     /// Hands over a record that the transaction had written and has not any more.
@@ -160,8 +190,7 @@ impl Transaction {
             };
             drop(locks);
             let Some(held) = newest else { return };
-            let table = &self.session.database.locks;
-            table.release(held.place, self.name(), held.before);
+            self.weaken(held.place, held.before);
         }
     }
 

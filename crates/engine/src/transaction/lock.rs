@@ -1,4 +1,20 @@
 //! Explicit row locks: `select ... for update` and its relatives.
+//!
+//! # Key shares, beside writes that keep the key
+//! A key share keeps a record where it is, with its key; writes that keep the key go on beside it.
+//! So it does not matter to it whether the version that its snapshot sees has been replaced since, as
+//! long as each version since, committed or not, keeps the key (`Version::strength`):
+//!
+//! ```text
+//!   newest                                      seen by the snapshot
+//!   uncommitted, keeps the key → committed, keeps the key → committed
+//! ```
+//! Then the record is locked and that version is read, at every isolation; nothing is waited for and
+//! no snapshot is too old. (PostgreSQL does the same.) It is right because the lock is the record's
+//! and not a version's: nobody deletes the record or changes its key before the lock's end, whoever
+//! writes it meanwhile, and nobody has done so since the snapshot. If one version since does not
+//! keep the key, the lock is taken as any other. A version's word for it is about the keys that its
+//! table had when it was written.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -18,6 +34,7 @@ use crate::{
     locks::{IfLocked, Strength, Waiting},
     table::Table,
     timestamp::{Begin, Timestamp},
+    version::{HEADER_BYTES, Version},
 };
 
 /// Records that a locking scan looks for at a time, before it locks them one by one.
@@ -257,6 +274,28 @@ impl<'t> Statement<'t> {
         let bytes = table.prefetch_bytes();
         let absent = !matches!(aim, Aim::Row(Some(_)));
         loop {
+            if strength == Strength::KeyShare
+                && let Some((head, seen)) = self.kept_since::<P>(table, slot, aim).await?
+            {
+                let owner = match head.begin() {
+                    Begin::InProgress(owner) => Some(owner),
+                    Begin::Committed(_) => None,
+                };
+                match transaction.seize(slot, head, owner, strength, if_locked)? {
+                    Seized::Held => {
+                        transaction.note(slot, Some(seen));
+                        show(table.split(seen.payload().unwrap_or_default()).1);
+                        return Ok(Locked::Read);
+                    }
+                    Seized::Changed => {
+                        let_others_go::<P>(Point::new("engine: key to hold"), slot).await;
+                        continue;
+                    }
+                    Seized::Busy if if_locked == IfLocked::Skip => return Ok(Locked::Skipped),
+                    Seized::Busy => return Err(Error::Locked),
+                    Seized::Blocked(waiting) => return Ok(Locked::Blocked(waiting)),
+                }
+            }
             let standing = self.examine::<P>(table, slot, key, bytes, absent).await?;
             if let (Aim::Row(since), Standing::Free(head, sight)) = (aim, &standing) {
                 match transaction.trace(slot, *head, *sight, since)? {
@@ -276,6 +315,19 @@ impl<'t> Statement<'t> {
                     transaction.note(slot, Some(head));
                     transaction.note_absence(table, key, found_in);
                     return Ok(Locked::Absent);
+                }
+                Standing::Free(head, Sight::Own) if strength > head.strength() => {
+                    let own = Some(transaction.id());
+                    match transaction.seize(slot, head, own, strength, if_locked)? {
+                        Seized::Held => {
+                            show(table.split(head.payload().unwrap_or_default()).1);
+                            return Ok(Locked::Read);
+                        }
+                        Seized::Changed => continue,
+                        Seized::Busy if if_locked == IfLocked::Skip => return Ok(Locked::Skipped),
+                        Seized::Busy => return Err(Error::Locked),
+                        Seized::Blocked(waiting) => return Ok(Locked::Blocked(waiting)),
+                    }
                 }
                 Standing::Free(head, Sight::Own) => {
                     show(table.split(head.payload().unwrap_or_default()).1);
@@ -301,6 +353,51 @@ impl<'t> Statement<'t> {
                 Seized::Busy => return Err(Error::Locked),
                 Seized::Blocked(waiting) => return Ok(Locked::Blocked(waiting)),
             }
+        }
+    }
+
+    /// The head of a record, and the version behind it that the snapshot sees, if all that was
+    /// written in between keeps the key.
+    ///
+    /// # Errors
+    /// The transaction is over.
+    #[cold]
+    async fn kept_since<P: Policy>(
+        &self,
+        table: &Table,
+        slot: &Slot,
+        aim: Aim,
+    ) -> Result<Option<(Version, Version)>, Error> {
+        let transaction = self.transaction;
+        let snapshot = match aim {
+            Aim::Row(Some(since)) => since,
+            Aim::Row(None) | Aim::Record => transaction.context.snapshot(),
+        };
+        loop {
+            let Some(head) = slot.version() else {
+                return Ok(None);
+            };
+            let mut version = head;
+            let seen = loop {
+                let point = Point::new("engine: version behind a head");
+                P::touch(point, version.address(), HEADER_BYTES).await;
+                match transaction.sight(version, snapshot) {
+                    Sight::Own => break None,
+                    Sight::Visible => break Some(version),
+                    Sight::Newer | Sight::Uncommitted => {}
+                }
+                match version.next() {
+                    Some(next) if version.strength() < Strength::Update => version = next,
+                    _ => break None,
+                }
+            };
+            transaction.check_open()?;
+            // Else it may have been taken back meanwhile.
+            if slot.version() != Some(head) {
+                continue;
+            }
+            let seen = seen.filter(|seen| *seen != head && !transaction.is_absent(table, *seen));
+            return Ok(seen.map(|seen| (head, seen)));
         }
     }
 }

@@ -93,7 +93,7 @@ impl Transaction {
                 (Sight::Uncommitted, Begin::InProgress(owner)) => Some(owner),
                 _ => None,
             };
-            match self.seize(slot, head, owner, Strength::Exclusive, IfLocked::Wait)? {
+            match self.seize(slot, head, owner, Strength::Update, IfLocked::Wait)? {
                 Seized::Held if owner.is_none() => return Ok(None),
                 Seized::Blocked(waiting) => return Ok(Some(waiting)),
                 _ => let_others_go::<P>(point, slot).await,

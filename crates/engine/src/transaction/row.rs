@@ -42,6 +42,7 @@ use super::{
 use crate::{
     error::{Abort, Error},
     indirection::{Rid, Slot},
+    locks::Strength,
     moves::Gone,
     table::Table,
     timestamp::{Begin, Timestamp},
@@ -90,6 +91,9 @@ impl Transaction {
     /// transaction that has found it, with its snapshot still open: this one, or one that reads
     /// beside it. Without it, the row is whatever lies under the key.
     ///
+    /// `change` says how strongly the write locks the row: [`Strength::NoKeyUpdate`] if the new value
+    /// has the key of the old one, [`Strength::Update`] otherwise.
+    ///
     /// # Errors
     /// As for [`Transaction::modify`]; [`Abort::WriteConflict`] if it is not known any more where
     /// the row has gone.
@@ -101,7 +105,7 @@ impl Transaction {
         table: &Table,
         key: &[u8],
         by: Option<&Transaction>,
-        change: impl FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+        change: impl FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<(), Strength>,
     ) -> Result<RowFound, Error> {
         let content = Changed::new(self, table, change);
         self.write_row::<P>(table, key, by, &content).await
@@ -266,13 +270,13 @@ impl<F: FnMut(&[u8]) -> ControlFlow<()>> Content for &Deleted<'_, F> {
     fn with<R>(
         self,
         old: Option<&[u8]>,
-        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+        make: impl FnOnce(Option<&[u8]>, Strength) -> Result<R, Error>,
     ) -> Result<Option<R>, Error> {
         let old = old.expect("only a record that is there is deleted");
         let check = &mut *self.check.borrow_mut();
         match check(self.table.split(old).1) {
             ControlFlow::Break(()) => Ok(None),
-            ControlFlow::Continue(()) => make(None).map(Some),
+            ControlFlow::Continue(()) => make(None, Strength::Update).map(Some),
         }
     }
 

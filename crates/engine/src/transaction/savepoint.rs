@@ -166,11 +166,15 @@ impl Transaction {
         let write = &mut writes[saved.write];
         // SAFETY: tables live as long as the database, and their slots never move.
         let slot = unsafe { &*write.slot };
-        slot.replace_own(write.version, saved.version);
+        let is_marked = slot.replace_own(write.version, saved.version);
         self.context.command.restored(slot, saved.version);
         let undone = std::mem::replace(&mut write.version, saved.version);
         write.key = saved.key;
         write.savepoint = saved.savepoint;
+        let is_weaker = saved.version.strength() < undone.strength();
         self.discard(undone);
+        if is_marked && is_weaker {
+            self.weaken_written(slot);
+        }
     }
 }

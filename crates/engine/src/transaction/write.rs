@@ -43,7 +43,7 @@ use super::{Statement, Transaction, row::NewPlace};
 use crate::{
     error::{Abort, Error},
     indirection::{Rid, Slot},
-    locks::Waiting,
+    locks::{Strength, Waiting},
     table::Table,
     timestamp::Timestamp,
 };
@@ -184,10 +184,14 @@ impl Transaction {
         &self,
         table: &Table,
         key: &[u8],
-        change: impl FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+        mut change: impl FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
     ) -> impl Future<Output = Result<bool, Error>> {
         async move {
             check(key, None)?;
+            let change = |old: &[u8], new: &mut Vec<u8>| match change(old, new) {
+                ControlFlow::Continue(()) => ControlFlow::Continue(Strength::Update),
+                ControlFlow::Break(()) => ControlFlow::Break(()),
+            };
             let content = Changed::new(self, table, change);
             let statement = self.statement_to_write(table)?;
             let written =

@@ -15,7 +15,7 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
         let key = [PREFIX, register];
         if client.waits() && mood.dice.chance(400) {
             if client.isolation() == Isolation::Snapshot && mood.dice.chance(600) {
-                let strength = [Strength::Shared, Strength::Exclusive][mood.dice.below(2)];
+                let strength = [Strength::Share, Strength::Update][mood.dice.below(2)];
                 let if_locked = [IfLocked::Wait, IfLocked::Fail][mood.dice.below(2)];
                 client.lock::<P>(&key, strength, if_locked).await?;
             } else {

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     catalog::{self, NameClass, Table, TableKind, View},
     name::QualifiedName,
+    parse::lock_strength,
     relation::{IfLocked, Relation, RowLock, SystemScan},
 };
 
@@ -217,25 +218,26 @@ impl Binder<'_> {
         Ok((relation, source))
     }
 
-    /// `FOR UPDATE` and `FOR SHARE`: the rows of tables that the query reads itself.
+    /// `FOR UPDATE` and its relatives: the rows of tables that the query reads itself.
     pub(super) fn locked(
         &mut self,
         relation: Relation,
         locks: &[sqlparser::ast::LockClause],
     ) -> Result<Relation> {
-        use sqlparser::ast::{LockType, NonBlock};
+        use sqlparser::ast::NonBlock;
         let mut scans = Vec::new();
-        lockable(&relation, &mut scans)?;
         let mut bound: Vec<RowLock> = Vec::new();
         for lock in locks {
-            let exclusive = matches!(lock.lock_type, LockType::Update);
+            let (strength, of) = lock_strength::of(lock);
+            let shown = lock_strength::shown(strength);
+            scans.clear();
+            lockable(&relation, shown, &mut scans)?;
             let if_locked = match lock.nonblock {
                 None => IfLocked::Wait,
                 Some(NonBlock::Nowait) => IfLocked::Fail,
                 Some(NonBlock::SkipLocked) => IfLocked::Skip,
             };
-            let of = lock
-                .of
+            let of = of
                 .as_ref()
                 .map(|of| crate::name::qualified(of, self.database))
                 .transpose()?;
@@ -248,20 +250,22 @@ impl Binder<'_> {
                     continue;
                 }
                 any = true;
-                if bound.iter().any(|other| other.scan == scan.id) {
+                if let Some(other) = bound.iter_mut().find(|other| other.scan == scan.id) {
+                    other.strength = other.strength.max(strength);
+                    other.if_locked = other.if_locked.max(if_locked);
                     continue;
                 }
                 bound.push(RowLock {
                     scan: scan.id,
                     table: scan.table.clone(),
                     key: scan.key,
-                    exclusive,
+                    strength,
                     if_locked,
                 });
             }
             if let (false, Some(of)) = (any, of) {
                 let message = format!(
-                    "relation \"{}\" in FOR UPDATE clause not found in FROM clause",
+                    "relation \"{}\" in {shown} clause not found in FROM clause",
                     of.name
                 );
                 return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
@@ -275,9 +279,13 @@ impl Binder<'_> {
 }
 
 /// The scans whose rows come through as they are.
-fn lockable<'r>(relation: &'r Relation, scans: &mut Vec<&'r crate::relation::Scan>) -> Result<()> {
+fn lockable<'r>(
+    relation: &'r Relation,
+    shown: &str,
+    scans: &mut Vec<&'r crate::relation::Scan>,
+) -> Result<()> {
     let refused = |what: &str| {
-        let message = format!("FOR UPDATE is not allowed with {what}");
+        let message = format!("{shown} is not allowed with {what}");
         Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
     };
     match relation {
@@ -287,14 +295,14 @@ fn lockable<'r>(relation: &'r Relation, scans: &mut Vec<&'r crate::relation::Sca
         | Relation::Sort { input, .. }
         | Relation::Limit { input, .. }
         | Relation::Calls { input, .. }
-        | Relation::Apply { input, .. } => lockable(input, scans)?,
+        | Relation::Apply { input, .. } => lockable(input, shown, scans)?,
         Relation::Join(join) => {
-            lockable(&join.left, scans)?;
+            lockable(&join.left, shown, scans)?;
             if !matches!(
                 join.kind,
                 crate::relation::JoinKind::Semi | crate::relation::JoinKind::Anti
             ) {
-                lockable(&join.right, scans)?;
+                lockable(&join.right, shown, scans)?;
             }
         }
         Relation::Distinct { .. } => return refused("DISTINCT clause"),

@@ -190,7 +190,7 @@ impl Changes {
     /// # Errors
     /// 42704 and its like, if it is gone.
     pub(super) async fn keep(&self, transaction: &Transaction, id: ObjectId) -> Result<()> {
-        self.lock_object(transaction, id, Strength::Shared)
+        self.lock_object(transaction, id, Strength::Share)
             .await
             .map(drop)
     }
@@ -200,7 +200,7 @@ impl Changes {
     /// # Errors
     /// As for [`Changes::keep`].
     pub(super) async fn hold(&self, transaction: &Transaction, id: ObjectId) -> Result<Object> {
-        self.lock_object(transaction, id, Strength::Exclusive).await
+        self.lock_object(transaction, id, Strength::Update).await
     }
 
     async fn lock_object(

@@ -207,6 +207,23 @@ impl Table {
         found.map(|(_, id)| id)
     }
 
+    /// Columns of keys to which foreign keys may refer, of these.
+    pub(crate) fn keys_among(&self, written: impl Iterator<Item = usize>) -> Vec<u16> {
+        let mut keys: Vec<u16> = match &self.row_key {
+            RowKey::Hidden => Vec::new(),
+            RowKey::Columns(columns) => columns.to_vec(),
+        };
+        let may_be_referred_to = |index: &&Index| index.unique && index.predicate.is_none();
+        let indexes = self.indexes.iter().filter(may_be_referred_to);
+        keys.extend(indexes.filter_map(Index::key_columns).flatten());
+        let mut among: Vec<u16> = written
+            .filter_map(|at| keys.iter().copied().find(|of| usize::from(*of) == at))
+            .collect();
+        among.sort_unstable();
+        among.dedup();
+        among
+    }
+
     /// One of its indexes, by number.
     pub fn index(&self, id: ObjectId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)

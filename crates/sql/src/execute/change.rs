@@ -1,7 +1,7 @@
 //! UPDATE, DELETE, FOR UPDATE: rows that were found are changed or locked, each as it is then
 //! (`change_row.rs`).
 
-use engine::{IfLocked as EngineIfLocked, Strength};
+use engine::IfLocked as EngineIfLocked;
 use interleave::Interleaved;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
@@ -150,7 +150,7 @@ impl Operator for Deleting<'_> {
     }
 }
 
-/// FOR UPDATE and FOR SHARE.
+/// FOR UPDATE and its relatives.
 pub(super) struct Locking<'p> {
     input: Input<'p>,
     locks: &'p [RowLock],
@@ -255,11 +255,6 @@ async fn locked(
         same.push(values.iter().copied());
         return Ok(Some(same));
     };
-    let strength = if lock.exclusive {
-        Strength::Exclusive
-    } else {
-        Strength::Shared
-    };
     let if_locked = match lock.if_locked {
         IfLocked::Wait => EngineIfLocked::Wait,
         IfLocked::Fail => EngineIfLocked::Fail,
@@ -269,7 +264,7 @@ async fn locked(
         lock.table.storage(),
         key,
         Some(run.reads),
-        strength,
+        lock.strength,
         if_locked,
         |record| {
             let row = refreshed(

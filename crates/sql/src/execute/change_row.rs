@@ -20,6 +20,7 @@ use super::{
     Input, Run,
     errors::{of_engine, of_write},
     insert::changes_key,
+    key_changes::is_same as is_same_in,
     scan::column,
 };
 use crate::{
@@ -74,6 +75,19 @@ pub(super) fn refreshed<'a>(
     match recheck {
         Some(recheck) if !recheck.holds(&mut run.machine(scratch), &fresh)? => Ok(None),
         _ => Ok(Some(fresh)),
+    }
+}
+
+/// How strongly an update locks a row that writes these columns of keys.
+pub(super) fn strength_of_update(
+    table: &Table,
+    keys: &[u16],
+    old: &[Value<'_>],
+    new: &[Value<'_>],
+) -> Strength {
+    match is_same_in(table, keys, old, new) {
+        true => Strength::NoKeyUpdate,
+        false => Strength::Update,
     }
 }
 
@@ -265,12 +279,14 @@ impl<'p> Changing<'_, 'p> {
             |old, record| {
                 let failed_row = &mut failed_row.borrow_mut();
                 let made = self.made(row, new, assignments, old, record, failed_row);
-                let is_made = matches!(made, Ok(Some(Attempt::Became(_))));
+                let flow = match &made {
+                    Ok(Some(Attempt::Became(Became::Updated(both)))) => {
+                        ControlFlow::Continue(self.strength(assignments, both.row(0)))
+                    }
+                    _ => ControlFlow::Break(()),
+                };
                 outcome = made;
-                match is_made {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                }
+                flow
             },
         );
         let found = match changed.await {
@@ -326,6 +342,17 @@ impl<'p> Changing<'_, 'p> {
         Ok(Some(Attempt::Became(Became::Updated(both))))
     }
 
+    /// How strongly an update locks a row, given with the record as it was, and the new one.
+    fn strength(&self, assignments: &Assignments, both: &[Value<'_>]) -> Strength {
+        if assignments.keys.is_empty() {
+            return Strength::NoKeyUpdate;
+        }
+        let table = &self.target.table;
+        let (fresh, made) = both.split_at(both.len() - table.columns.len());
+        let old = self.target.record(fresh);
+        strength_of_update(table, &assignments.keys, &old, made)
+    }
+
     fn note_update(&self, both: &Rows) -> Result<()> {
         let table = &self.target.table;
         let both = both.row(0);
@@ -347,11 +374,19 @@ impl<'p> Changing<'_, 'p> {
         let storage = table.storage();
         let mut record = Vec::new();
         let mut failed_row = Rows::new(table.columns.len());
+        // By the row as it was found: most that assign a key to itself need not wait for those who
+        // refer to it.
+        let guessed = assigned(target, new, assignments, run, self.scratch, row);
+        let strength = match guessed {
+            Ok((old, made)) => strength_of_update(table, &assignments.keys, &old, &made),
+            // If it is still so by then, this is said then.
+            Err(_) => Strength::Update,
+        };
         let locked = transaction.lock_row::<Interleaved, _>(
             storage,
             self.key,
             Some(run.reads),
-            Strength::Exclusive,
+            strength,
             EngineIfLocked::Wait,
             |old| self.made(row, new, assignments, old, &mut record, &mut failed_row),
         );
@@ -367,7 +402,11 @@ impl<'p> Changing<'_, 'p> {
         let row = both.row(0);
         let (fresh, made) = row.split_at(row.len() - table.columns.len());
         if !changes_key(table, &target.record(fresh), made) {
-            let written = transaction.update::<Interleaved>(storage, key, &record);
+            let strength = self.strength(assignments, row);
+            let written = transaction.modify_row::<Interleaved>(storage, key, None, |_, stored| {
+                stored.extend_from_slice(&record);
+                ControlFlow::Continue(strength)
+            });
             written
                 .await
                 .map_err(|error| of_write(error, table, run, made))?;

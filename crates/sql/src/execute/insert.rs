@@ -17,6 +17,7 @@ use types::{Result, Scratch, SqlError, SqlState, Value, row::Row};
 
 use super::{
     BATCH_ROWS, Input, Operator, Run, Step,
+    change_row::strength_of_update,
     errors::{Conflict, conflict, of_engine, of_write},
     scan::{column, index_of},
 };
@@ -421,7 +422,11 @@ async fn change(
             .modify_row::<Interleaved>(table.storage(), &key, None, |old, record| {
                 outcome = changed_row(plan, update, run, scratch, met, old, excluded, record);
                 match &outcome {
-                    Ok(Changed::Row(_)) => ControlFlow::Continue(()),
+                    Ok(Changed::Row(both)) => {
+                        let (old, new) = both.row(0).split_at(table.columns.len());
+                        let strength = strength_of_update(table, &update.keys, old, new);
+                        ControlFlow::Continue(strength)
+                    }
                     _ => ControlFlow::Break(()),
                 }
             });

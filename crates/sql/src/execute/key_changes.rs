@@ -267,7 +267,13 @@ fn values<'v>(columns: &[u16], row: &[Value<'v>]) -> Vec<Value<'v>> {
     columns.iter().map(|at| row[usize::from(*at)]).collect()
 }
 
-fn is_same(table: &Table, columns: &[u16], old: &[Value<'_>], new: &[Value<'_>]) -> bool {
+/// Whether some columns are the same in two rows of a table.
+pub(super) fn is_same(
+    table: &Table,
+    columns: &[u16],
+    old: &[Value<'_>],
+    new: &[Value<'_>],
+) -> bool {
     columns.iter().all(|at| {
         let at = usize::from(*at);
         match (old[at].is_null(), new[at].is_null()) {

@@ -11,7 +11,7 @@ use crate::{
     rows::Rows,
 };
 
-/// For a plan that locks the one row whose key its parameters are, shared, and for such keys:
+/// For a plan that locks the one row whose key its parameters are, and for such keys:
 /// which of them there are. `None` if the plan is none of these.
 ///
 /// The records are fetched together, so that their cache misses overlap, and then locked one after
@@ -21,7 +21,7 @@ pub(crate) async fn lock_rows(
     run: &Run<'_>,
     parameters: &Rows,
 ) -> Result<Option<Vec<bool>>> {
-    let Some((scan, range)) = locked_point(plan) else {
+    let Some((scan, range, strength)) = locked_point(plan) else {
         return Ok(None);
     };
     let table = scan.table.storage();
@@ -48,13 +48,9 @@ pub(crate) async fn lock_rows(
             found.push(false);
             continue;
         };
-        let locked = run.transaction.lock::<Interleaved, _>(
-            table,
-            key,
-            Strength::Shared,
-            IfLocked::Wait,
-            |_| (),
-        );
+        let locked =
+            run.transaction
+                .lock::<Interleaved, _>(table, key, strength, IfLocked::Wait, |_| ());
         let locked = locked.await;
         found.push(
             locked
@@ -66,18 +62,16 @@ pub(crate) async fn lock_rows(
 }
 
 /// A row that has the key has all that the scan asks for.
-fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange)> {
+fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange, Strength)> {
     match plan {
         Plan::Project { input, .. } => locked_point(input),
-        Plan::Lock { input, locks, .. } if locks.iter().all(|lock| !lock.exclusive) => {
-            match &**input {
-                Plan::Scan(scan) if scan.filter.is_none() => match &scan.access {
-                    Access::Key(range) if range.is_point => Some((scan, range)),
-                    _ => None,
-                },
+        Plan::Lock { input, locks, .. } => match (&**input, locks.as_slice()) {
+            (Plan::Scan(scan), [lock]) if scan.filter.is_none() => match &scan.access {
+                Access::Key(range) if range.is_point => Some((scan, range, lock.strength)),
                 _ => None,
-            }
-        }
+            },
+            _ => None,
+        },
         _ => None,
     }
 }

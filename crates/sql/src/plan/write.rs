@@ -30,7 +30,7 @@ impl Lowering {
         )?;
         let on_conflict = insert
             .on_conflict
-            .map(|conflict| self.on_conflict(conflict))
+            .map(|conflict| self.on_conflict(conflict, &insert.table, &insert.generated))
             .transpose()?;
         let layout = input.layout.followed_by(&Layout::new(insert.new));
         let plan = Insert {
@@ -46,12 +46,19 @@ impl Lowering {
         })
     }
 
-    fn on_conflict(&self, conflict: relation::OnConflict) -> Result<OnConflict> {
+    fn on_conflict(
+        &self,
+        conflict: relation::OnConflict,
+        table: &Table,
+        generated: &[(usize, Expression)],
+    ) -> Result<OnConflict> {
         let update = match conflict.update {
             None => None,
             Some(update) => {
                 let both = Layout::new(update.old).followed_by(&Layout::new(update.excluded));
+                let written = update.assignments.iter().chain(generated);
                 Some(ConflictUpdate {
+                    keys: table.keys_among(written.map(|(at, _)| *at)),
                     assignments: self.assignments(&update.assignments, &both)?,
                     predicate: update
                         .predicate
@@ -117,6 +124,7 @@ impl Lowering {
         Ok(Assignments {
             values: self.assignments(assignments, layout)?,
             may_move,
+            keys: table.keys_among(assignments.iter().chain(generated).map(|(at, _)| *at)),
         })
     }
 
@@ -344,7 +352,7 @@ impl Lowering {
                 table: lock.table.clone(),
                 rows: row_layout(&lock.table)?,
                 key: node.at(lock.key)?,
-                exclusive: lock.exclusive,
+                strength: lock.strength,
                 if_locked: lock.if_locked,
                 columns: columns.collect(),
                 computed,

@@ -10,21 +10,25 @@
 //! its key. Neither commits before its check.
 //!
 //! 1. `I` looks for `k` by a locking read: it finds the newest committed version of `p` (or its
-//!    own), and holds a shared lock on `p` from then on until it ends.
-//! 2. `D` has an exclusive hold on `p` from its write on until it ends, and looks for rows that
+//!    own), or, where all that was written since keeps the key, the one that its snapshot sees; and
+//!    it holds a key share of `p` from then on until it ends.
+//! 2. `D` has an exclusive hold on `p` from its write on until it ends (the write does not keep the
+//!    key), and looks for rows that
 //!    refer to `k` afterwards, in the present: all that was committed by then, and its own.
 //! 3. The two exclude each other. If `I` has its lock first, `D` waits in its write until `I` has
 //!    ended; if `I` has committed, its row is in the present that `D` looks at. If `D` writes
 //!    first, `I` waits in its check until `D` has ended; if `D` has committed, there is no `p`.
 //! 4. So it does not matter that `D` does not see rows that others have not committed: they have
 //!    not passed their check either, and will fail it.
-//! 5. A row that refers to `k` and is deleted, or changed, by another transaction `X` is still
-//!    there for `D`: it waits for `X` in locking it, or in its own action on it, and looks again.
+//! 5. A row that refers to `k` and is deleted by another transaction `X` is still there for `D`: it
+//!    waits for `X` in locking it, or in its own action on it, and looks again. If `X` only has it
+//!    refer to something else, `D` need not wait: the row that is there still refers to `k`, and `D`
+//!    fails (as in PostgreSQL).
 //!
 //! ```text
 //!   I: insert child(k)     D: delete parent(k)
 //!   writes child
-//!   locks p (shared)
+//!   locks p's key
 //!                          waits for I
 //!   commits
 //!                          owns p, deletes it
@@ -34,8 +38,8 @@
 //! The present is that of a reader beside the transaction (`engine::Present`), at every level: a
 //! statement's own snapshot is older than what it waited for.
 //!
-//! *On a snapshot* 1 and the writes of 2 are as they are anyway: a row that was changed since is not
-//! locked or written, the transaction aborts (40001). What `D` looks for may be newer than its
+//! *On a snapshot* 1 and the writes of 2 are as they are anyway: a row whose key was changed since is not
+//! locked, and one that was changed at all is not written; the transaction aborts (40001). What `D` looks for may be newer than its
 //! snapshot. It cannot change what it
 //! finds there and does not see: if an action has left such rows, it aborts (40001). *Serializable*
 //! transactions also look at their snapshot, so that what they have decided by is certified.

@@ -70,7 +70,7 @@ impl InteractiveTransaction {
         V: Value,
         Q: AsKey<K> + ?Sized,
     {
-        self.lock(table, key, Strength::Exclusive, IfLocked::Wait)
+        self.lock(table, key, Strength::Update, IfLocked::Wait)
             .await
     }
 

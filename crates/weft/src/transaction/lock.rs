@@ -53,9 +53,9 @@ impl<P: Policy> Transaction<P> {
     /// first.insert(&jobs, &1, "sweep")?;
     /// first.commit()?;
     /// let (mine, yours) = (db.begin_blocking()?, db.begin_blocking()?);
-    /// let job = mine.lock(&jobs, &1, Strength::Exclusive, IfLocked::Fail)?;
+    /// let job = mine.lock(&jobs, &1, Strength::Update, IfLocked::Fail)?;
     /// assert_eq!(job.as_deref(), Some("sweep"));
-    /// let refused = yours.lock(&jobs, &1, Strength::Shared, IfLocked::Fail);
+    /// let refused = yours.lock(&jobs, &1, Strength::Share, IfLocked::Fail);
     /// assert!(matches!(refused, Err(Error::Locked)));
     /// # Ok::<(), Error>(())
     /// ```
@@ -102,7 +102,7 @@ impl<P: Policy> Transaction<P> {
         table: &Table<K, V>,
         key: &Q,
     ) -> Result<Option<V>> {
-        self.lock(table, key, Strength::Exclusive, IfLocked::Wait)
+        self.lock(table, key, Strength::Update, IfLocked::Wait)
             .await
     }
 }

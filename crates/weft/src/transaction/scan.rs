@@ -88,7 +88,7 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
     /// # txn.insert(&jobs, &7, "sweep").await?;
     /// let mut job = None;
     /// txn.scan(&jobs, ..)
-    ///     .lock(Strength::Exclusive, IfLocked::Skip)
+    ///     .lock(Strength::Update, IfLocked::Skip)
     ///     .for_each(|number, what| {
     ///         job = Some((number, what));
     ///         ControlFlow::Break(())

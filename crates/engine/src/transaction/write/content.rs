@@ -5,6 +5,7 @@ use std::{cell::RefCell, ops::ControlFlow};
 use super::super::Transaction;
 use crate::{
     error::Error,
+    locks::Strength,
     table::Table,
     ttl::{EXPIRY_BYTES, put_expiry},
 };
@@ -14,19 +15,25 @@ pub(in super::super) trait Content: Copy {
     /// Whether what is stored there is read for it.
     const READS_OLD: bool;
 
-    /// Has `make` make a version with it, in place of one with `old`. Not if the record is
-    /// to be left as it is. If the version cannot be put in its place, this is called again.
+    /// Has `make` make a version with it, in place of one with `old`, whose write locks the record
+    /// so strongly. Not if the record is to be left as it is. If the version cannot be put in its
+    /// place, this is called again.
     ///
     /// # Errors
     /// What `make` returns; [`Error::ValueTooLong`].
     fn with<R>(
         self,
         old: Option<&[u8]>,
-        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+        make: impl FnOnce(Option<&[u8]>, Strength) -> Result<R, Error>,
     ) -> Result<Option<R>, Error>;
 
     /// Whether it is nothing.
     fn is_deletion(self) -> bool;
+
+    /// The weakest strength that a write may say it has.
+    fn weakest(self) -> Strength {
+        Strength::Update
+    }
 }
 
 /// Given beforehand.
@@ -37,9 +44,9 @@ impl Content for Option<&[u8]> {
     fn with<R>(
         self,
         _old: Option<&[u8]>,
-        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+        make: impl FnOnce(Option<&[u8]>, Strength) -> Result<R, Error>,
     ) -> Result<Option<R>, Error> {
-        make(self).map(Some)
+        make(self, Strength::Update).map(Some)
     }
 
     #[inline(always)]
@@ -49,7 +56,7 @@ impl Content for Option<&[u8]> {
 }
 
 /// Made of the value that the record has, by a `change` that appends it to memory that it
-/// is given.
+/// is given, and says how strongly the write locks the record.
 pub(in super::super) struct Changed<'t, F> {
     transaction: &'t Transaction,
     table: &'t Table,
@@ -58,7 +65,7 @@ pub(in super::super) struct Changed<'t, F> {
 
 impl<'t, F> Changed<'t, F>
 where
-    F: FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+    F: FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<(), Strength>,
 {
     pub(in super::super) fn new(transaction: &'t Transaction, table: &'t Table, change: F) -> Self {
         Changed {
@@ -71,7 +78,7 @@ where
 
 impl<F> Content for &Changed<'_, F>
 where
-    F: FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>,
+    F: FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<(), Strength>,
 {
     const READS_OLD: bool = true;
 
@@ -79,7 +86,7 @@ where
     fn with<R>(
         self,
         old: Option<&[u8]>,
-        make: impl FnOnce(Option<&[u8]>) -> Result<R, Error>,
+        make: impl FnOnce(Option<&[u8]>, Strength) -> Result<R, Error>,
     ) -> Result<Option<R>, Error> {
         let (transaction, table) = (self.transaction, self.table);
         let old = old.expect("only a record that is there is changed");
@@ -88,17 +95,21 @@ where
         let ttl = table.time_to_live();
         put_expiry(&mut new, ttl.map(|ttl| transaction.present().after(ttl)));
         let change = &mut *self.change.borrow_mut();
-        if change(table.split(old).1, &mut new).is_break() {
+        let ControlFlow::Continue(strength) = change(table.split(old).1, &mut new) else {
             return Ok(None);
-        }
+        };
         if new.len() > crate::VALUE_BYTES_MAX {
             let bytes = new.len() - ttl.map_or(0, |_| EXPIRY_BYTES);
             return Err(Error::ValueTooLong { bytes });
         }
-        make(Some(&new)).map(Some)
+        make(Some(&new), strength).map(Some)
     }
 
     fn is_deletion(self) -> bool {
         false
+    }
+
+    fn weakest(self) -> Strength {
+        Strength::NoKeyUpdate
     }
 }

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     error::Error,
     indirection::{Rid, Slot},
+    locks::Strength,
     secondary::{derived::is_derived, entry::Entry},
     session::{KeptKey, Saved, Step, Write, WriteKind},
     table::Table,
@@ -59,7 +60,8 @@ impl<'t> Statement<'t> {
                     });
                 }
                 Standing::Owned(head, owner) => {
-                    match self.seize_to_write(slot, head, Some(owner))? {
+                    let weakest = content.weakest();
+                    match self.seize_to_write(slot, head, Some(owner), weakest)? {
                         Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
                         _ => let_others_go::<P>(OWNER_ENDS, slot).await,
                     }
@@ -93,13 +95,26 @@ impl<'t> Statement<'t> {
                 return Ok(refusal);
             }
             if sight == Sight::Own {
-                let rewritten =
-                    content.with(head.payload(), |new| self.rewrite(slot, head, key, new));
-                return Ok(rewritten?.map_or(Written::Left, |()| Written::Done));
+                let rewritten = content.with(head.payload(), |new, strength| {
+                    self.rewrite(slot, head, key, new, strength)
+                });
+                match rewritten? {
+                    None => return Ok(Written::Left),
+                    Some(true) => return Ok(Written::Done),
+                    Some(false) => {}
+                }
+                // Others hold on to the key, which the write before has kept.
+                let own = Some(transaction.id());
+                match self.seize_to_write(slot, head, own, Strength::Update)? {
+                    Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
+                    _ => continue,
+                }
             }
             let is_locked = slot.is_marked();
+            let locks = transaction.context.locks.borrow().len();
+            let weakest = content.weakest();
             if is_locked {
-                match self.seize_to_write(slot, head, None)? {
+                match self.seize_to_write(slot, head, None, weakest)? {
                     Seized::Held => {}
                     Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
                     _ => continue,
@@ -107,13 +122,28 @@ impl<'t> Statement<'t> {
             }
             let memory = &transaction.session.memory;
             let id = transaction.id();
-            let version = content.with(head.payload(), |new| {
-                Ok(Version::create(memory, id, new, Some(head))?)
+            let version = content.with(head.payload(), |new, strength| {
+                Ok(Version::create(memory, id, new, Some(head), strength)?)
             })?;
             let Some(version) = version else {
                 transaction.note(slot, Some(head));
                 return Ok(Written::Left);
             };
+            if is_locked && version.strength() > weakest {
+                // Who waits for the end of a key share, and has nothing yet that its holder may
+                // want, is in nobody's way.
+                transaction.release_locks(locks);
+                let seized = self.seize_to_write(slot, head, None, version.strength());
+                if !matches!(seized, Ok(Seized::Held)) {
+                    // SAFETY: never published.
+                    unsafe { version.free(memory, version.block_bytes()) };
+                }
+                match seized? {
+                    Seized::Held => {}
+                    Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
+                    _ => continue,
+                }
+            }
             let replaced = if is_locked {
                 slot.replace_own(head, version);
                 true
@@ -208,15 +238,17 @@ impl Statement<'_> {
         });
     }
 
-    /// Changes a record that this transaction has written before. The version that
-    /// stands there is kept, if a savepoint lies between, or for the journal.
+    /// Changes a record that this transaction has written before; false if it has to be locked
+    /// more strongly first. The version that stands there is kept, if a savepoint lies between, or
+    /// for the journal.
     fn rewrite(
         &self,
         slot: &Slot,
         own: Version,
         key: &[u8],
         value: Option<&[u8]>,
-    ) -> Result<(), Error> {
+        strength: Strength,
+    ) -> Result<bool, Error> {
         let transaction = self.transaction;
         let context = &transaction.context;
         let mut writes = context.writes.borrow_mut();
@@ -226,23 +258,21 @@ impl Statement<'_> {
         let write = &mut writes[at];
         let mut savepoints = context.savepoints.borrow_mut();
         let is_saved = write.savepoint < savepoints.newest();
-        if is_saved {
-            context.command.wrote(slot, Some(own));
-        }
-        if own.is_tombstone() != value.is_none() && !is_derived(write.table) {
-            let mut moves = context.moves.borrow_mut();
-            match value {
-                None => moves.deleted(slot),
-                // What was not there before has nobody who waits for it.
-                Some(_) if write.kind == WriteKind::Version => moves.replaced(slot),
-                Some(_) => {}
-            }
-        }
+        let is_stronger = strength > own.strength();
+        let was_tombstone = own.is_tombstone();
+        let is_replaced = is_saved || self.journals || is_stronger;
         // SAFETY: our own, uncommitted; reads hand slices out only within calls.
-        if is_saved || self.journals || !unsafe { own.overwrite(value) } {
+        if is_replaced || !unsafe { own.overwrite(value) } {
             let memory = &transaction.session.memory;
-            let version = Version::create(memory, transaction.id(), value, own.next())?;
-            slot.replace_own(own, version);
+            let strength = strength.max(own.strength());
+            let version = Version::create(memory, transaction.id(), value, own.next(), strength)?;
+            if !is_stronger || transaction.has_locked_record(slot, strength) {
+                slot.replace_own(own, version);
+            } else if !slot.replace(own, version) {
+                // SAFETY: never published.
+                unsafe { version.free(memory, version.block_bytes()) };
+                return Ok(false);
+            }
             let saved = Saved {
                 write: at,
                 version: own,
@@ -263,7 +293,19 @@ impl Statement<'_> {
         if value.is_none() && write.kind == WriteKind::Version {
             write.key = context.keep_key(key);
         }
-        Ok(())
+        if is_saved {
+            context.command.wrote(slot, Some(own));
+        }
+        if was_tombstone != value.is_none() && !is_derived(write.table) {
+            let mut moves = context.moves.borrow_mut();
+            match value {
+                None => moves.deleted(slot),
+                // What was not there before has nobody who waits for it.
+                Some(_) if write.kind == WriteKind::Version => moves.replaced(slot),
+                Some(_) => {}
+            }
+        }
+        Ok(true)
     }
 }
 

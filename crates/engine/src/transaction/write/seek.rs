@@ -8,8 +8,13 @@ use super::{
     Content, Intent, Written,
 };
 use crate::{
-    cold::Patience, error::Error, indirection::Rid, locks::Waited, session::WriteKind,
-    table::Table, version::Version,
+    cold::Patience,
+    error::Error,
+    indirection::Rid,
+    locks::{Strength, Waited},
+    session::WriteKind,
+    table::Table,
+    version::Version,
 };
 
 /// A way to the slot of a record that is to be written.
@@ -140,7 +145,9 @@ impl Seek for OrNew {
             let pin = session.memory.pin();
             let rid = session.rids.borrow_mut().take(table, &session.memory)?;
             let (memory, id) = (&session.memory, transaction.id());
-            let version = content.with(None, |new| Ok(Version::create(memory, id, new, None)?));
+            let version = content.with(None, |new, _| {
+                Ok(Version::create(memory, id, new, None, Strength::Update)?)
+            });
             let version = match version {
                 Ok(Some(version)) => version,
                 failed => {

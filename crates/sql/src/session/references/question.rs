@@ -67,7 +67,7 @@ impl Question {
         let refers = equals(referring, own);
         let text = match self {
             Self::Find => format!(
-                "select 1 from {} where {} for share",
+                "select 1 from {} where {} for key share",
                 name(referenced),
                 equals(referenced, there)
             ),
@@ -80,7 +80,10 @@ impl Question {
                 format!("select 1 from {} where {refers}", name(referring))
             }
             Self::RefersLocked => {
-                format!("select 1 from {} where {refers} for share", name(referring))
+                format!(
+                    "select 1 from {} where {refers} for key share",
+                    name(referring)
+                )
             }
             Self::Delete => format!("delete from {} where {refers}", name(referring)),
             Self::Follow => {
