@@ -77,6 +77,9 @@ impl Transaction {
     /// Where there is no record there is nothing to lock: `None`, as for one that was
     /// skipped.
     ///
+    /// A [`Strength::KeyShare`] reads what the snapshot sees, as long as nobody has changed the
+    /// record's key since. Otherwise:
+    ///
     /// Under read committed it reads the newest committed version, as it is once the
     /// lock is held. On a snapshot the record must not have been changed since; if it was,
     /// and nothing that the transaction has read was, the snapshot moves to the present.

@@ -271,7 +271,7 @@ impl<'t> Ddl<'t> {
     }
 
     /// Locks a table, and gives it as it is then.
-    pub(super) async fn lock(&self, id: ObjectId, mode: TableLockMode) -> Result<Arc<Table>> {
+    pub(crate) async fn lock(&self, id: ObjectId, mode: TableLockMode) -> Result<Arc<Table>> {
         let locked = self
             .changes
             .lock_table(self.transaction, id, mode, IfLocked::Wait);

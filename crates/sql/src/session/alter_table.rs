@@ -17,6 +17,7 @@ mod rewrite;
 
 use std::sync::Arc;
 
+use engine::TableLockMode;
 use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
@@ -37,7 +38,9 @@ impl Session {
         let Some(id) = self.table_to_alter(written, if_exists)? else {
             return Ok(());
         };
-        self.ddl()?.lock_exclusively(id).await?;
+        let modes = actions.iter().map(lock_mode);
+        let mode = modes.max().unwrap_or(TableLockMode::AccessExclusive);
+        self.ddl()?.lock(id, mode).await?;
         let mut actions: Vec<_> = actions.iter().collect();
         actions.sort_by_key(|action| pass(action));
         for action in actions {
@@ -148,6 +151,20 @@ impl Session {
             ))
             .hint("Drop the view, and create it again.")),
         }
+    }
+}
+
+/// What an action locks its table against: most keep everybody out. A foreign key keeps writers from
+/// both of its tables, and readers from none; a look at rows that are there minds neither, because
+/// new rows satisfy what is looked at already.
+fn lock_mode(action: &TableAction) -> TableLockMode {
+    match action {
+        TableAction::AddConstraint { constraint, .. } => match **constraint {
+            ast::TableConstraint::ForeignKey(_) => TableLockMode::ShareRowExclusive,
+            _ => TableLockMode::AccessExclusive,
+        },
+        TableAction::ValidateConstraint(_) => TableLockMode::ShareUpdateExclusive,
+        _ => TableLockMode::AccessExclusive,
     }
 }
 

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use engine::TableLockMode;
 use sqlparser::ast::{self, TableConstraint};
 use types::{Result, SqlError, SqlState};
 
@@ -384,7 +385,8 @@ impl Session {
             table.checks = checks.into();
             Ok(())
         };
-        self.edit_table(id, validate).await
+        let mode = TableLockMode::ShareUpdateExclusive;
+        self.ddl()?.alter_table(id, mode, validate).await.map(drop)
     }
 
     /// A name for the index of a constraint, if no relation has it.
