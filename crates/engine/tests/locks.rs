@@ -741,7 +741,9 @@ fn a_writer_that_has_kept_a_key_waits_to_delete_it() {
         let mut removal = Stepped::new(a.delete::<Sequential>(&s.table, b"x"));
         assert_eq!(removal.step(), None);
         match commits {
-            true => drop(run_inline(b.commit()).unwrap()),
+            true => {
+                run_inline(b.commit()).unwrap();
+            }
             false => b.rollback(),
         }
         assert_eq!(removal.step(), Some(Ok(true)));
@@ -801,7 +803,9 @@ fn a_savepoint_gives_back_the_strength_that_came_after_it() {
         let c = s.begin(Isolation::ReadCommitted);
         assert!(!s.may_lock(&c, "x", Strength::Share), "it is still written");
         match commits {
-            true => drop(run_inline(a.commit()).unwrap()),
+            true => {
+                run_inline(a.commit()).unwrap();
+            }
             false => a.rollback(),
         }
         assert!(s.may_lock(&c, "x", Strength::Share));
