@@ -75,6 +75,7 @@ pub(crate) use self::{
     key_changes::{Happened, KeyChanges, Noted, Reference},
     lock_rows::lock_rows,
     measure::{Measurement, Measurements, Spent},
+    merge_sort::sort_by,
     opened::Opened,
     row_numbers::RowNumbers,
     scan::column,

@@ -13,7 +13,7 @@ mod column;
 mod tests;
 
 use engine::Transaction;
-use interleave::Interleaved;
+use interleave::{Interleaved, Turn};
 use types::{
     Result, Type, Value,
     row::{Row, RowLayout, RowWriter},
@@ -32,6 +32,8 @@ use crate::{
 pub(crate) const SAMPLE_ROWS: u64 = 30_000;
 /// Rows that are looked at for a statement that waits to be planned: some milliseconds' work.
 pub(crate) const QUICK_SAMPLE_ROWS: u64 = 5_000;
+/// Places that are looked at between two looks at the task's turn.
+const PLACES_AT_ONCE: usize = 64;
 /// Values of more bytes are counted as different from all others, and not kept.
 const VALUE_BYTES_MAX: usize = 256;
 
@@ -41,7 +43,7 @@ const VALUE_BYTES_MAX: usize = 256;
 /// The engine's; XX001 for records that are none.
 ///
 /// # Suspension
-/// Memory waits.
+/// Memory waits, and turns of others.
 pub(crate) async fn gathered(
     transaction: &Transaction,
     table: &Table,
@@ -65,17 +67,24 @@ pub(crate) async fn gathered(
             |part: u64| (u128::from(part) * u128::from(places) / u128::from(looked_at)) as u64;
         random.u64(bound(part)..bound(part + 1))
     });
-    let mut failure = None;
-    let occupied = transaction
-        .sample::<Interleaved>(table.storage(), chosen, |record| {
-            if let Err(error) = sample.add(table, record) {
-                failure.get_or_insert(error);
-            }
-        })
-        .await
-        .map_err(from_engine)?;
-    if let Some(error) = failure {
-        return Err(error);
+    let chosen: Vec<u64> = chosen.collect();
+    let turn = Turn::default();
+    let mut occupied = 0;
+    for places in chosen.chunks(PLACES_AT_ONCE) {
+        let mut failure = None;
+        let places = places.iter().copied();
+        turn.pause(places.len()).await;
+        occupied += transaction
+            .sample::<Interleaved>(table.storage(), places, |record| {
+                if let Err(error) = sample.add(table, record) {
+                    failure.get_or_insert(error);
+                }
+            })
+            .await
+            .map_err(from_engine)?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
     }
     let rows = match looked_at {
         0 => 0.0,
@@ -86,7 +95,7 @@ pub(crate) async fn gathered(
         places,
         ..TableStatistics::default()
     };
-    sample.summarize(table, &mut found)?;
+    sample.summarize(table, &mut found, &turn).await?;
     Ok(found)
 }
 
@@ -132,15 +141,26 @@ impl Sample {
         Ok(())
     }
 
-    fn summarize(&self, table: &Table, found: &mut TableStatistics) -> Result<()> {
+    async fn summarize(
+        &self,
+        table: &Table,
+        found: &mut TableStatistics,
+        turn: &Turn,
+    ) -> Result<()> {
         if self.rows.is_empty() {
             return Ok(());
         }
         for (place, (at, seen)) in self.columns.iter().zip(&self.seen).enumerate() {
-            let values = self.rows.iter().map(|row| row[place]);
-            let values: Vec<Value<'_>> = values.filter(|value| !value.is_null()).collect();
+            let mut values = Vec::with_capacity(self.rows.len());
+            for row in self.rows.iter() {
+                turn.pause(1).await;
+                if !row[place].is_null() {
+                    values.push(row[place]);
+                }
+            }
             let ty = table.columns[*at].ty;
-            let column = seen.summarize(ty, values, self.rows.len(), found.rows)?;
+            let column = seen.summarize(ty, values, self.rows.len(), found.rows, turn);
+            let column = column.await?;
             found
                 .columns
                 .insert(u16::try_from(*at).unwrap_or(u16::MAX), column);

@@ -9,7 +9,10 @@ use types::{
 };
 
 use super::{
-    Input, Operator, Run, Step, distinct::Seen, merge_sort::sort_by, partners::Partners,
+    Input, Operator, Run, Step,
+    distinct::Seen,
+    merge_sort::{numbered, sort_by},
+    partners::Partners,
     sort::compare_keys,
 };
 use crate::{
@@ -104,7 +107,10 @@ impl<'p> Aggregating<'p> {
             while self.input.more(run).await? {
                 let first = self.input.taken;
                 let rows = run.turn().piece(self.input.batch.len() - first);
-                self.accumulate(run, first..first + rows)?;
+                for groups in &mut self.sets {
+                    groups.keys.make_room(rows, run).await?;
+                }
+                self.accumulate(run, first..first + rows).await?;
                 self.input.taken += rows;
                 for groups in &mut self.sets {
                     groups.charge(run.memory())?;
@@ -127,7 +133,7 @@ impl<'p> Aggregating<'p> {
 
     /// Takes rows of a batch into account: finds the groups of all, then goes through them call by
     /// call.
-    fn accumulate(&mut self, run: &Run<'_>, rows: Range<usize>) -> Result<()> {
+    async fn accumulate(&mut self, run: &Run<'_>, rows: Range<usize>) -> Result<()> {
         self.scratch.reset();
         let mut machine = run.machine(&self.scratch);
         let batch = &self.input.batch;
@@ -162,6 +168,15 @@ impl<'p> Aggregating<'p> {
                 self.plan.calls.iter().zip(&self.definitions).enumerate()
             {
                 let grows = self.growing[at];
+                if call.distinct {
+                    for group in &found {
+                        if let Call::Distinct(_, seen) =
+                            &mut groups.states[*group as usize * count + at]
+                        {
+                            seen.make_room(found.len(), run).await?;
+                        }
+                    }
+                }
                 let mut context = machine.context;
                 context.argument_types = &call.argument_types;
                 for (row, group) in taken().zip(&found) {
@@ -411,10 +426,10 @@ async fn result<'a>(
     };
     let width = call.arguments.len();
     run.memory().ask(2 * rows.len() * size_of::<usize>())?;
-    let mut order: Vec<usize> = (0..rows.len()).collect();
+    let mut order = numbered(rows.len(), run.turn(), |at| at).await;
     let keys = |at: &usize| &rows.row(*at)[width..];
     let compare = |left: &usize, right: &usize| compare_keys(&call.order, keys(left), keys(right));
-    sort_by(&mut order, run, compare).await;
+    sort_by(&mut order, run.turn(), compare).await;
     let direct = definition.direct.unwrap_or(0);
     let mut state = (definition.start)();
     let mut seen = call
@@ -423,10 +438,11 @@ async fn result<'a>(
     for at in &order {
         run.pause(1).await;
         let arguments = &rows.row(*at)[direct..width];
-        if let Some(seen) = &mut seen
-            && !seen.is_new(arguments)?
-        {
-            continue;
+        if let Some(seen) = &mut seen {
+            seen.make_room(1, run).await?;
+            if !seen.is_new(arguments)? {
+                continue;
+            }
         }
         (definition.accumulate)(&context, &mut state, arguments)?;
     }

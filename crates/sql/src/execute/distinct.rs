@@ -38,6 +38,14 @@ impl Seen {
         Ok(!found)
     }
 
+    /// As [`Partners::make_room`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
+        self.0.make_room(rows, run).await
+    }
+
     /// Charges what was met since the last time.
     ///
     /// # Errors
@@ -75,6 +83,7 @@ impl<'p> Distinct<'p> {
 
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         while out.is_empty() && self.input.more(run).await? {
+            self.seen.make_room(self.input.batch.len(), run).await?;
             self.scratch.reset();
             let mut machine = run.machine(&self.scratch);
             let mut keys = Vec::with_capacity(self.on.len());

@@ -4,7 +4,7 @@ use engine::{IfLocked, Strength};
 use interleave::Interleaved;
 use types::{Result, Scratch};
 
-use super::{Run, errors::of_engine};
+use super::{BATCH_ROWS, Run, errors::of_engine};
 use crate::{
     plan::{Access, KeyRange, Plan, Scan},
     program::Machine,
@@ -29,21 +29,26 @@ pub(crate) async fn lock_rows(
     {
         let scratch = Scratch::new();
         for values in parameters.iter() {
+            run.pause(1).await;
             let mut machine = Machine::new(run.context(&scratch), values);
             keys.push(range.point(&mut machine, &[])?);
         }
     }
     if keys.len() > 1 {
-        let there: Vec<&Vec<u8>> = keys.iter().flatten().collect();
-        let fetched = run
-            .reads
-            .multi_get::<Interleaved, _>(table, there.into_iter(), |_, _| ());
-        fetched
-            .await
-            .map_err(|error| of_engine(error, &scan.table))?;
+        for some in keys.chunks(BATCH_ROWS) {
+            let there: Vec<&Vec<u8>> = some.iter().flatten().collect();
+            run.pause(there.len()).await;
+            let fetched =
+                run.reads
+                    .multi_get::<Interleaved, _>(table, there.into_iter(), |_, _| ());
+            fetched
+                .await
+                .map_err(|error| of_engine(error, &scan.table))?;
+        }
     }
     let mut found = Vec::with_capacity(keys.len());
     for key in &keys {
+        run.pause(1).await;
         let Some(key) = key else {
             found.push(false);
             continue;

@@ -6,17 +6,16 @@
 //! be unknown have a NULL among their keys and are few as a rule, or the asking row has one: then
 //! those that count are looked at until one is found, which is the first where there is one key.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
-};
-
+use index::hash::ChainedTable;
 use types::{
     Charge, Result, Scratch, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
 };
 
-use super::{Input, Run};
+use super::{
+    Input, Run,
+    partners::{grow, refused},
+};
 use crate::{
     plan::{HashedKeys, Matched},
     program::{Machine, Program},
@@ -34,13 +33,16 @@ pub(super) struct Matches<'p> {
     width: usize,
     types: Vec<Type>,
     /// By all keys.
-    alike: Chains,
+    alike: Numbers,
     /// By the filters' keys: all rows, if there are tests as well.
-    counting: Chains,
+    counting: Numbers,
     /// By the filters' keys: rows with a NULL among the tests' keys.
-    unknown: Chains,
+    unknown: Numbers,
     charge: Charge,
 }
+
+/// Numbers of rows by hashes.
+type Numbers = ChainedTable<u64, u32>;
 
 impl<'p> Matches<'p> {
     /// Reads a query.
@@ -60,13 +62,17 @@ impl<'p> Matches<'p> {
             rows: Rows::new(width + types.len()),
             width,
             types,
-            alike: Chains::default(),
-            counting: Chains::default(),
-            unknown: Chains::default(),
+            alike: Numbers::new(),
+            counting: Numbers::new(),
+            unknown: Numbers::new(),
             charge: Charge::default(),
         };
         let mut scratch = Scratch::new();
         while query.more(run).await? {
+            let rows = query.batch.len();
+            for numbers in matches.numbers() {
+                grow(numbers, numbers.len() + rows, run).await?;
+            }
             scratch.reset();
             let mut machine = run.machine(&scratch);
             let mut keys = Vec::with_capacity(matches.types.len());
@@ -80,11 +86,15 @@ impl<'p> Matches<'p> {
             }
             query.taken = query.batch.len();
             matches.rows.settle(run.memory())?;
-            let chains = [&matches.alike, &matches.counting, &matches.unknown];
-            let bytes = chains.into_iter().map(Chains::bytes).sum();
+            let bytes = matches.numbers().into_iter().map(|numbers| numbers.bytes());
+            let bytes = bytes.sum();
             matches.charge.set(run.memory(), bytes)?;
         }
         Ok(matches)
+    }
+
+    fn numbers(&mut self) -> [&mut Numbers; 3] {
+        [&mut self.alike, &mut self.counting, &mut self.unknown]
     }
 
     fn add(&mut self, row: &[Value<'_>], keys: &[Value<'_>]) -> Result<()> {
@@ -96,7 +106,11 @@ impl<'p> Matches<'p> {
         // Where nothing but its keys is looked at, a row that is there already adds nothing.
         if self.matched.residual.is_none()
             && self.matched.others.is_empty()
-            && self.alike.of(all).any(|number| self.has_keys(number, keys))
+            && self
+                .alike
+                .walk(all)
+                .flatten()
+                .any(|number| self.has_keys(number, keys))
         {
             return Ok(());
         }
@@ -108,12 +122,12 @@ impl<'p> Matches<'p> {
             )
         })?;
         self.rows.push(row.iter().chain(keys).copied());
-        self.alike.add(all, number);
+        self.alike.insert(all, number).map_err(refused)?;
         if !tests.is_empty() {
             let hash = self.hash_of_filters(filters);
-            self.counting.add(hash, number);
+            self.counting.insert(hash, number).map_err(refused)?;
             if tests.iter().any(Value::is_null) {
-                self.unknown.add(hash, number);
+                self.unknown.insert(hash, number).map_err(refused)?;
             }
         }
         Ok(())
@@ -158,8 +172,11 @@ impl<'p> Matches<'p> {
         let is_known = !tests.iter().any(Value::is_null);
         if is_known {
             let hash = hash_values(&self.types, &keys, SEED);
-            for number in self.alike.of(hash) {
+            for number in self.alike.walk(hash) {
                 run.pause(1).await;
+                let Some(number) = number else {
+                    continue;
+                };
                 if !self.has_keys(number, &keys) || !self.counts(number, &mut asking)? {
                     continue;
                 }
@@ -172,12 +189,15 @@ impl<'p> Matches<'p> {
         }
         if !unknown && !tests.is_empty() {
             // No other row makes it true.
-            let chains = match is_known {
+            let numbers = match is_known {
                 true => &self.unknown,
                 false => &self.counting,
             };
-            for number in chains.of(self.hash_of_filters(filters)) {
+            for number in numbers.walk(self.hash_of_filters(filters)) {
                 run.pause(1).await;
+                let Some(number) = number else {
+                    continue;
+                };
                 if self.has_keys(number, filters)
                     && self.may_be_alike(number, filters.len(), tests)
                     && self.counts(number, &mut asking)?
@@ -242,58 +262,5 @@ impl<'a> Asking<'a, '_> {
             Value::Bool(value) => Some(value),
             _ => None,
         })
-    }
-}
-
-/// Numbers of rows by hashes: those with equal hashes are linked.
-#[derive(Default)]
-struct Chains {
-    /// The place of the newest.
-    newest: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
-    /// Numbers, and the place of the one before each.
-    links: Vec<(u32, u32)>,
-}
-
-impl Chains {
-    fn add(&mut self, hash: u64, number: u32) {
-        let place = self.links.len() as u32;
-        let before = self.newest.insert(hash, place).unwrap_or(NO_ROW);
-        self.links.push((number, before));
-    }
-
-    /// Bytes on the heap, about.
-    fn bytes(&self) -> usize {
-        let newest = self.newest.capacity() * (size_of::<(u64, u32)>() + 1);
-        newest + self.links.capacity() * size_of::<(u32, u32)>()
-    }
-
-    /// The rows with a hash, the newest first.
-    fn of(&self, hash: u64) -> impl Iterator<Item = u32> + '_ {
-        let mut place = self.newest.get(&hash).copied().unwrap_or(NO_ROW);
-        std::iter::from_fn(move || {
-            let (number, before) = self.links.get(place as usize)?;
-            place = *before;
-            Some(*number)
-        })
-    }
-}
-
-/// Hashes of hashes are these.
-#[derive(Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
     }
 }

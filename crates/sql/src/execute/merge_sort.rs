@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::Run;
+use interleave::Turn;
 
 /// Items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
@@ -11,15 +11,27 @@ const PIECE: usize = 512;
 /// Items that are copied at once.
 const COPIED_AT_ONCE: usize = 32 * 1024;
 
+/// Numbers from 0 on, each as `item` has it: what is to be sorted.
+pub(super) async fn numbered<T>(count: usize, turn: &Turn, item: impl Fn(usize) -> T) -> Vec<T> {
+    let mut items = Vec::with_capacity(count);
+    while items.len() < count {
+        let from = items.len();
+        let until = count.min(from + COPIED_AT_ONCE);
+        items.extend((from..until).map(&item));
+        turn.pause((until - from) / 64).await;
+    }
+    items
+}
+
 /// Sorts items.
-pub(super) async fn sort_by<T: Copy>(
+pub(crate) async fn sort_by<T: Copy>(
     items: &mut Vec<T>,
-    run: &Run<'_>,
+    turn: &Turn,
     mut compare: impl FnMut(&T, &T) -> Ordering,
 ) {
     for piece in items.chunks_mut(PIECE) {
         piece.sort_by(&mut compare);
-        run.pause(piece.len()).await;
+        turn.pause(piece.len()).await;
     }
     let mut sorted = PIECE;
     if items.len() <= sorted {
@@ -29,7 +41,7 @@ pub(super) async fn sort_by<T: Copy>(
     while sorted < items.len() {
         for pair in items.chunks(sorted.saturating_mul(2)) {
             let (left, right) = pair.split_at(sorted.min(pair.len()));
-            merge(left, right, &mut merged, run, &mut compare).await;
+            merge(left, right, &mut merged, turn, &mut compare).await;
         }
         std::mem::swap(items, &mut merged);
         merged.clear();
@@ -42,7 +54,7 @@ async fn merge<T: Copy>(
     mut left: &[T],
     mut right: &[T],
     merged: &mut Vec<T>,
-    run: &Run<'_>,
+    turn: &Turn,
     compare: &mut impl FnMut(&T, &T) -> Ordering,
 ) {
     let is_sorted = match (left.last(), right.first()) {
@@ -58,13 +70,13 @@ async fn merge<T: Copy>(
                 merged.push(*of_left);
                 left = left_rest;
             }
-            run.pause(1).await;
+            turn.pause(1).await;
         }
     }
     for rest in [left, right] {
         for piece in rest.chunks(COPIED_AT_ONCE) {
             merged.extend_from_slice(piece);
-            run.pause(piece.len() / 64).await;
+            turn.pause(piece.len() / 64).await;
         }
     }
 }

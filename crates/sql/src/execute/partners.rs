@@ -15,7 +15,10 @@ use types::{
     row::{integer_of, is_integer},
 };
 
-use super::{Run, dense::Dense};
+use super::{
+    Run,
+    dense::{Dense, DenseKeys},
+};
 use crate::rows::{NO_ROW, Rows};
 
 /// Buckets of entries that are put in together.
@@ -23,6 +26,9 @@ const BUILT_TOGETHER: usize = 16;
 
 /// Rows that are put in at once.
 const SETTLED_AT_ONCE: usize = 1024;
+
+/// Entries of a table that are moved at once while it grows. A table that has no more grows at once.
+const MOVED_AT_ONCE: usize = 1024;
 
 const SEED: u64 = 0;
 
@@ -99,6 +105,17 @@ impl Partners {
         self.table.bytes() + dense + self.pending.capacity() * size_of::<(u64, u32)>()
     }
 
+    /// Makes room for so many more rows: a large table grows step by step, and other tasks have turns
+    /// in between. Called before rows are pushed, since a table without room grows at once when they
+    /// are settled.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
+    pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
+        let all = self.table.len() + self.pending.len() + rows;
+        grow(&mut self.table, all, run).await
+    }
+
     /// Has these rows found from now on, which are all that there will be.
     pub(super) async fn settle_all(&mut self, rows: Rows, run: &Run<'_>) -> Result<()> {
         self.clear();
@@ -110,13 +127,20 @@ impl Partners {
             && is_integer(*ty)
         {
             run.memory().ask(self.rows.len() * Dense::BYTES_PER_ROW)?;
-            let keys: Vec<_> = self.rows.iter().map(|row| integer_of(row[*at])).collect();
-            self.dense = Dense::new(&keys);
-            if self.dense.is_some() {
+            let mut keys = DenseKeys::with_capacity(self.rows.len());
+            for row in self.rows.iter() {
+                keys.push(integer_of(row[*at]));
+                run.pause(1).await;
+            }
+            if let Some(mut filling) = keys.fill() {
+                while !filling.step(SETTLED_AT_ONCE) {
+                    run.pause(SETTLED_AT_ONCE).await;
+                }
+                self.dense = Some(filling.finish());
                 return self.charge(run.memory());
             }
         }
-        self.table = ChainedTable::with_capacity(self.rows.len()).map_err(refused)?;
+        grow(&mut self.table, self.rows.len(), run).await?;
         self.charge(run.memory())?;
         // From the last row on: chains begin with what was added last, so a key's rows come in their
         // order.
@@ -228,7 +252,27 @@ impl Partners {
     }
 }
 
-fn refused(refused: Refused) -> SqlError {
+/// Has a table grow step by step, if it has no room for so many entries in all. See
+/// [`Partners::make_room`].
+pub(super) async fn grow(
+    table: &mut ChainedTable<u64, u32>,
+    all: usize,
+    run: &Run<'_>,
+) -> Result<()> {
+    if all <= MOVED_AT_ONCE {
+        return Ok(());
+    }
+    let Some(mut growth) = table.growth(all).map_err(refused)? else {
+        return Ok(());
+    };
+    run.memory().ask(growth.bytes())?;
+    while !growth.step(table, MOVED_AT_ONCE) {
+        run.pause(MOVED_AT_ONCE).await;
+    }
+    Ok(())
+}
+
+pub(super) fn refused(refused: Refused) -> SqlError {
     match refused {
         Refused::Memory(_) => SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory")
             .detail("The system refused memory for a hash table."),

@@ -82,6 +82,7 @@ impl<'p> Comparing<'p> {
         if !self.is_read {
             while self.right.more(run).await? {
                 let rows = self.right.batch.len();
+                self.partners.make_room(rows, run).await?;
                 for at in 0..rows {
                     run.pause(1).await;
                     let number = number(
@@ -98,6 +99,7 @@ impl<'p> Comparing<'p> {
         }
         while out.is_empty() && self.left.more(run).await? {
             let rows = self.left.batch.len();
+            self.partners.make_room(rows, run).await?;
             for at in self.left.taken..rows {
                 run.pause(1).await;
                 let row = self.left.batch.row(at);

@@ -168,6 +168,9 @@ impl<'p> Recursion<'p> {
                 self.steps = true;
                 continue;
             }
+            if let Some((_, seen)) = &mut self.distinct {
+                seen.make_room(input.batch.len(), run).await?;
+            }
             for at in input.taken..input.batch.len() {
                 let row = input.batch.row(at);
                 if let Some((_, seen)) = &mut self.distinct

@@ -4,7 +4,10 @@ use std::cmp::Ordering;
 
 use types::{Charge, Result, Scratch, SqlError, SqlState, Value, compare::compare_as};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::sort_by};
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    merge_sort::{numbered, sort_by},
+};
 use crate::{plan::SortKey, program::Program, rows::Rows};
 
 /// More rows than this are not sorted.
@@ -120,10 +123,10 @@ impl<'p> Sorting<'p> {
         // Merging takes a second list of them.
         run.memory().ask(2 * self.rows.len() * size_of::<u32>())?;
         let width = self.input.batch.width();
-        let mut order: Vec<u32> = (0..u32::try_from(self.rows.len()).unwrap_or(u32::MAX)).collect();
+        let mut order = numbered(self.rows.len(), run.turn(), |at| at as u32).await;
         let keys = |at: &u32| &self.rows.row(*at as usize)[width..];
         let compare = |left: &u32, right: &u32| compare_keys(self.keys, keys(left), keys(right));
-        sort_by(&mut order, run, compare).await;
+        sort_by(&mut order, run.turn(), compare).await;
         Ok(order)
     }
 

@@ -18,7 +18,11 @@ use self::{
     frames::{Distances, Frames},
     running::Running,
 };
-use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::sort_by, sort::compare_keys};
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    merge_sort::{numbered, sort_by},
+    sort::compare_keys,
+};
 use crate::{plan::Window, rows::Rows};
 
 pub(super) struct Windowing<'p> {
@@ -101,7 +105,7 @@ impl Column {
         let partition_keys = window.partition.len();
         let mut charge = Charge::default();
         charge.set(run.memory(), rows.len() * ROW_BYTES)?;
-        let mut order: Vec<usize> = (0..rows.len()).collect();
+        let mut order = numbered(rows.len(), run.turn(), |at| at).await;
         let compare = |left: &usize, right: &usize| {
             let (left, right) = (keys.row(*left), keys.row(*right));
             compare_plain(&left[..partition_keys], &right[..partition_keys]).then_with(|| {
@@ -112,15 +116,19 @@ impl Column {
                 )
             })
         };
-        sort_by(&mut order, run, compare).await;
+        sort_by(&mut order, run.turn(), compare).await;
         let mut values = Rows::new(1);
         let mut first = 0;
         while first < order.len() {
             let own = &keys.row(order[first])[..partition_keys];
-            let length = order[first..]
-                .iter()
-                .take_while(|at| compare_plain(&keys.row(**at)[..partition_keys], own).is_eq())
-                .count();
+            let mut length = 1;
+            for at in &order[first + 1..] {
+                run.pause(1).await;
+                if compare_plain(&keys.row(*at)[..partition_keys], own).is_ne() {
+                    break;
+                }
+                length += 1;
+            }
             let partition = &order[first..first + length];
             over_partition(window, rows, &keys, partition, run, &mut values).await?;
             run.pause(length).await;
@@ -128,6 +136,7 @@ impl Column {
         }
         let mut places = vec![0; order.len()];
         for (place, at) in order.iter().enumerate() {
+            run.pause(1).await;
             places[*at] = place as u32;
         }
         charge.lower(places.capacity() * size_of::<u32>());

@@ -60,6 +60,7 @@ mod violation;
 use std::rc::Rc;
 
 use engine::{Abort, Isolation, Transaction};
+use interleave::Turn;
 use types::{Result, SqlError, SqlState, Type, Value};
 
 pub(in crate::session) use self::question::Question;
@@ -131,7 +132,9 @@ impl Session {
         if noted.happened == Happened::Referred {
             return keeping.referred(&noted.keys).await;
         }
+        let turn = Turn::default();
         for key in noted.keys.iter() {
+            turn.pause(QUESTION_UNITS).await;
             match noted.happened {
                 Happened::Referred => {}
                 Happened::Deleted => keeping.lost(key, &[]).await?,
@@ -207,6 +210,10 @@ impl Session {
     }
 }
 
+/// What a question about a key counts for in a turn. Each is an execution of its own, too short for
+/// its own turn to end.
+const QUESTION_UNITS: usize = 64;
+
 /// What is at hand while the keys of one foreign key are seen to.
 struct Keeping<'s> {
     session: &'s Session,
@@ -223,7 +230,13 @@ impl Keeping<'_> {
         }
         let question = self.session.question(self.reference, Question::Find);
         let found = self.found(&*question.await?, keys).await?;
+        let turn = Turn::default();
         for (at, key) in keys.iter().enumerate() {
+            turn.pause(match found {
+                Some(_) => 1,
+                None => QUESTION_UNITS,
+            })
+            .await;
             let is_there = match &found {
                 Some(found) => found[at],
                 None => self.asked(Question::Find, key).await?,

@@ -7,10 +7,14 @@
 
 use std::cmp::Ordering;
 
+use interleave::Turn;
 use types::{Result, Type, Value, compare::compare_as, row::RowLayout};
 
 use super::VALUE_BYTES_MAX;
-use crate::catalog::{ColumnStatistics, CommonValue, Distinct, StoredValue};
+use crate::{
+    catalog::{ColumnStatistics, CommonValue, Distinct, StoredValue},
+    execute::sort_by,
+};
 
 /// So many values are kept as common, at most.
 const COMMON_MAX: usize = 100;
@@ -64,12 +68,13 @@ impl Seen {
     }
 
     /// What is known from the values that were kept, of `sampled` rows among `rows`.
-    pub(super) fn summarize(
+    pub(super) async fn summarize(
         &self,
         ty: Type,
         mut values: Vec<Value<'_>>,
         sampled: usize,
         rows: f64,
+        turn: &Turn,
     ) -> Result<ColumnStatistics> {
         let present = values.len() + self.wide;
         let null_fraction = self.nulls as f64 / sampled as f64;
@@ -84,8 +89,8 @@ impl Seen {
         if !ty.is_ordered() || present == 0 {
             return Ok(found);
         }
-        values.sort_unstable_by(|one, two| compare_as(ty, *one, *two));
-        let runs = runs(ty, &values);
+        sort_by(&mut values, turn, |one, two| compare_as(ty, *one, *two)).await;
+        let runs = runs(ty, &values, turn).await;
         let different = runs.len() + self.wide;
         let single = runs.iter().filter(|run| run.count == 1).count() + self.wide;
         let population = rows.max(sampled as f64) * (1.0 - null_fraction);
@@ -111,6 +116,7 @@ impl Seen {
             .filter(|(_, is_common)| !**is_common)
             .map(|(value, _)| *value)
             .collect();
+        turn.pause(values.len() / 16).await;
         let others_differ = runs.len() - common.len();
         if others_differ >= 2 {
             let bounds = (PARTS_MAX + 1).min(others_differ);
@@ -123,9 +129,10 @@ impl Seen {
     }
 }
 
-fn runs(ty: Type, values: &[Value<'_>]) -> Vec<Run> {
+async fn runs(ty: Type, values: &[Value<'_>], turn: &Turn) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, value) in values.iter().enumerate() {
+        turn.pause(1).await;
         match runs.last_mut() {
             Some(run) if compare_as(ty, values[run.first], *value) == Ordering::Equal => {
                 run.count += 1;

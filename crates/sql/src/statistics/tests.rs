@@ -1,11 +1,26 @@
 //! What is found of generated values, against what is true of them.
 
+use std::{
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use interleave::Turn;
 use types::{Scalar, Type, Value, row::RowLayout};
 
 use super::column::Seen;
 use crate::catalog::{ColumnStatistics, Distinct};
 
 const INT4: Type = Type::Scalar(Scalar::Int4);
+
+/// What a future gives that waits for nothing: outside a worker no turn ends.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(done) => done,
+        Poll::Pending => panic!("it waits"),
+    }
+}
 
 fn summarized(values: &[Option<i32>], rows: f64) -> ColumnStatistics {
     let mut seen = Seen::new(INT4).unwrap();
@@ -16,7 +31,7 @@ fn summarized(values: &[Option<i32>], rows: f64) -> ColumnStatistics {
             kept.push(value);
         }
     }
-    seen.summarize(INT4, kept, values.len(), rows).unwrap()
+    at_once(seen.summarize(INT4, kept, values.len(), rows, &Turn::default())).unwrap()
 }
 
 fn integers(found: &ColumnStatistics) -> (Vec<(i32, f64)>, Vec<i32>) {
@@ -106,7 +121,9 @@ fn long_values_differ_and_are_not_kept() {
     for _ in 0..10 {
         assert!(!seen.count(Value::Text(&long), long.len()));
     }
-    let found = seen.summarize(text, Vec::new(), 10, 10.0).unwrap();
+    let turn = Turn::default();
+    let found = seen.summarize(text, Vec::new(), 10, 10.0, &turn);
+    let found = at_once(found).unwrap();
     assert_eq!(found.distinct, Some(Distinct::Fraction(1.0)));
     assert_eq!(found.average_width, 1_000.0);
     assert!(found.histogram.is_empty());
