@@ -10,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::{slice::LongSlice, slot, task::end};
 
 /// The clock of a worker: real, or moved by a simulator.
@@ -32,6 +34,14 @@ impl Clock {
         match self {
             Clock::Real(start) => start.elapsed(),
             Clock::Manual(now) => now.get(),
+        }
+    }
+
+    /// How long the calling thread has had a processor, if the clock is real: a call of the system.
+    pub(crate) fn thread_time(&self) -> Option<Duration> {
+        match self {
+            Clock::Real(_) => Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).ok(),
+            Clock::Manual(_) => None,
         }
     }
 }

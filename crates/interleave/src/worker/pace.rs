@@ -10,6 +10,10 @@
 //! charged to whichever task is resumed when the clock is read, and how many resumptions there are
 //! between them varies, so that a rotation of few tasks does not charge always the same one.
 //!
+//! Where the system has more to run than processors, a thread loses its own in the middle of a slice.
+//! What the thread did not run is no part of a slice that is called long, as far as batch tasks go: for
+//! them the thread's own time is read at each look around.
+//!
 //! # Invariant: no task holds its worker
 //! A slice longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX) is counted, the longest is kept by
 //! name. Sockets, messages, timers and admissions are looked at when [`LOOK`] has passed, between
@@ -54,6 +58,8 @@ pub(super) struct Pace {
     /// State of the generator that varies `planned`.
     spread: u32,
     looked_at: Duration,
+    /// For how long the thread had run at the last look around, if there were batch tasks.
+    ran_at: Option<Duration>,
     /// It is time to look around.
     pub(super) is_due: bool,
     /// When a task was last begun out of the queue, or the queue was empty.
@@ -69,6 +75,7 @@ impl Pace {
             unlooked: 0,
             spread: 0x9e37_79b9,
             looked_at: Duration::ZERO,
+            ran_at: None,
             is_due: false,
             admitted_at: Duration::ZERO,
         }
@@ -120,6 +127,10 @@ impl<L: WorkerLocal> Worker<L> {
         let now = self.clock.now();
         self.timers.set_read_at(now);
         self.pace.looked_at = now;
+        self.pace.ran_at = match self.hot[Class::Batch.index()].is_empty() {
+            true => None,
+            false => self.clock.thread_time(),
+        };
         self.pace.unlooked = 0;
         self.pace.is_due = false;
         now
@@ -172,11 +183,22 @@ impl<L: WorkerLocal> Worker<L> {
         };
         self.shares.charge(class, elapsed, others);
         if elapsed > SLICE_MAX {
-            // SAFETY: between two resumptions, on the worker's thread.
-            let future = unsafe { slot.root() }.type_name();
-            self.slice_was_long(elapsed, slot.label(), future, among);
+            let ran = self.ran_of(elapsed);
+            if ran > SLICE_MAX {
+                // SAFETY: between two resumptions, on the worker's thread.
+                let future = unsafe { slot.root() }.type_name();
+                self.slice_was_long(ran, slot.label(), future, among);
+            }
         }
         elapsed
+    }
+
+    /// How much of the time since the last look around the thread has run, of so long a slice.
+    #[cold]
+    fn ran_of(&self, elapsed: Duration) -> Duration {
+        let since = |ran_at| Some(self.clock.thread_time()?.saturating_sub(ran_at));
+        let ran = self.pace.ran_at.and_then(since);
+        ran.map_or(elapsed, |ran| elapsed.min(ran))
     }
 
     /// Charges time to a task, which may become batch by it.
