@@ -9,16 +9,19 @@ use std::{cell::Cell, time::Duration};
 
 use crate::{slot, touch::yield_now};
 
-/// A turn ends when it has lasted for so long: half of the bound, since what is done between
-/// two readings comes on top of it.
-const TURN: Duration = Duration::from_micros(100);
+/// A turn ends when it has lasted for so long: three quarters of the bound, since what is done
+/// between two readings comes on top of it. Between two turns the worker looks around, which takes
+/// some microseconds.
+const TURN: Duration = Duration::from_micros(150);
 
 /// Between two readings of the clock, about.
-const READING: Duration = Duration::from_micros(10);
+const READING: Duration = Duration::from_micros(15);
 
-/// Units of a turn at most: what a turn makes has a bound, whatever the clock says. A
-/// simulation, whose clock stands still, has such turns only.
-const UNITS_MAX: u32 = 4096;
+/// Units of a turn at most: what a turn makes has a bound, whatever the clock says.
+const UNITS_MAX: u32 = 16 * 1024;
+
+/// Units of a turn in which the clock stands still, as a simulation's does.
+const UNITS_STILL_MAX: u32 = 4096;
 
 /// Units before the clock is read for the first time.
 const UNITS_FIRST: u32 = 64;
@@ -99,7 +102,12 @@ impl Turn {
         // Others may have had turns since the last reading.
         let since = now.saturating_sub(self.read_at.get().max(began));
         self.read_at.set(now);
-        let is_over = now.saturating_sub(began) >= TURN || of_turn >= UNITS_MAX;
+        let most = if now == began {
+            UNITS_STILL_MAX
+        } else {
+            UNITS_MAX
+        };
+        let is_over = now.saturating_sub(began) >= TURN || of_turn >= most;
         self.units.set(if is_over { 0 } else { of_turn });
         let step = if since > READING {
             let quotient = since.as_nanos() / READING.as_nanos();
@@ -109,10 +117,10 @@ impl Turn {
         } else {
             self.step.get()
         };
-        let step = step.clamp(1, UNITS_MAX);
+        let step = step.clamp(1, UNITS_STILL_MAX);
         self.step.set(step);
         // No more than what is left of the turn.
-        self.planned.set(step.min(UNITS_MAX - self.units.get()));
+        self.planned.set(step.min(most - self.units.get()));
         self.left.set(self.planned.get());
         is_over
     }

@@ -68,8 +68,8 @@ use crate::{
 /// Resumptions (a finished task counts as several, and so does time) between two housekeepings.
 const HOUSEKEEPING_INTERVAL: u64 = 2048;
 /// What a look around counts for: where resumptions are long, there is a housekeeping every
-/// second time.
-const LOOK_WEIGHT: u64 = HOUSEKEEPING_INTERVAL / 2;
+/// eighth time, about a millisecond after the last.
+const LOOK_WEIGHT: u64 = HOUSEKEEPING_INTERVAL / 8;
 
 thread_local! {
     static WORKERS_ON_THREAD: Cell<u32> = const { Cell::new(0) };

@@ -36,8 +36,8 @@ pub(crate) const DEPTH_MAX: usize = 256;
 /// of this depth of them.
 pub(crate) const CHAIN_MAX: usize = 250_000;
 
-/// How long a phase has its worker before other tasks get a turn.
-const SLICE: Duration = Duration::from_micros(200);
+/// How long a phase has its worker before other tasks get a turn: as long as any turn.
+const SLICE: Duration = Duration::from_micros(150);
 
 /// Calls of [`pause`] between two looks at the clock.
 const LOOK_EVERY: u32 = 16;
