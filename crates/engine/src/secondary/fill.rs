@@ -1,6 +1,6 @@
 //! Building an index within a transaction that has locked the table: `catalog/create_index.rs`.
 
-use interleave::{Grouped, Policy};
+use interleave::{Grouped, Policy, turn_is_over, yield_now};
 
 use super::{
     BuildError, Extractor, Index, IndexCore, IndexOptions,
@@ -38,6 +38,9 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError::Duplicate`]; [`BuildError::Engine`]. Entries that were claimed stay.
+    ///
+    /// # Suspension
+    /// Memory waits; other tasks have their turn between two batches, once this one's is over.
     pub(crate) async fn fill_index<P: Policy>(&self, index: &Index) -> Result<(), BuildError> {
         let mut batch = Batch::default();
         loop {
@@ -53,6 +56,9 @@ impl Transaction {
             claim_all::<Grouped>(self, index, &batch.entries).await?;
             if is_all {
                 return Ok(());
+            }
+            if turn_is_over() {
+                yield_now().await;
             }
         }
     }
