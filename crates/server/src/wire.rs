@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use interleave::{Wait, note_wait};
+use interleave::{Wait, note_wait, yield_now};
 use types::{Result, SqlError};
 
 use crate::{
@@ -83,6 +83,11 @@ impl Wire {
     /// # Errors
     /// None come.
     pub(crate) async fn receive(&mut self) -> std::result::Result<(), Ended> {
+        if self.flushes {
+            // Answers that are ready at the same time are sent one right after the other: a client
+            // that sleeps is woken once for several of them.
+            yield_now().await;
+        }
         poll_fn(|context| {
             if let Poll::Ready(error) = self.control.poll_stopping(context) {
                 return Poll::Ready(Err(Ended::Fatal(error)));
