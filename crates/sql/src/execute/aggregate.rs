@@ -191,12 +191,10 @@ impl<'p> Aggregating<'p> {
                     }
                     let state = &mut groups.states[*group as usize * count + at];
                     let call = (call, *definition, &context);
+                    let before = if grows { state.heap_bytes() } else { 0 };
+                    take(call, state, &mut machine, row, &mut arguments)?;
                     if grows {
-                        let before = state.heap_bytes();
-                        take(call, state, &mut machine, row, &mut arguments)?;
                         groups.states_bytes += state.heap_bytes().saturating_sub(before);
-                    } else {
-                        take(call, state, &mut machine, row, &mut arguments)?;
                     }
                 }
             }
