@@ -2,14 +2,24 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use std::{rc::Rc, sync::Arc};
+use std::{
+    future::{Future as _, poll_fn},
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_channel::{Receiver, Sender};
 use engine::{ColdConfig, Database, DatabaseConfig, LogConfig, RecoveryConfig};
-use interleave::{Clock, FromFn, InFlight, JoinHandle, Worker, WorkerConfig};
+use interleave::{Clock, FromFn, InFlight, JoinHandle, Wait, Worker, WorkerConfig, note_wait};
 use io::{Faults, SimulatedDisk};
 use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
+
+/// For how long a statement is given turns before it is said to wait: a machine that does much else
+/// plans slowly, and a session that has taken long has only a share of the turns.
+const SETTLING: Duration = Duration::from_millis(25);
 
 /// What a text has given.
 #[derive(Debug, Default, Clone)]
@@ -263,9 +273,11 @@ impl Bed {
 
     /// Whether an answer has come by now, once nothing moves any more.
     pub(crate) fn is_waiting(&mut self, client: &Client) -> bool {
-        for _ in 0..1000 {
+        let (begun, mut turns) = (Instant::now(), 0);
+        while client.replies.is_empty() && (turns < 1000 || begun.elapsed() < SETTLING) {
             let turn = self.worker.handle().submit(|_| std::future::ready(()));
             self.worker.run_until(turn).unwrap();
+            turns += 1;
         }
         client.replies.is_empty()
     }
@@ -281,7 +293,7 @@ fn client(worker: &Worker<engine::Session>, database: &Arc<sql::Database>) -> Cl
             let session = session.clone();
             async move {
                 let mut session = Session::new(&database, &session, "weft");
-                while let Ok((text, mut answer)) = requests.recv().await {
+                while let Ok((text, mut answer)) = request(&requests).await {
                     let reply = session.execute(&text, &mut answer).await.map(|()| answer);
                     if answers.send(reply).await.is_err() {
                         break;
@@ -294,4 +306,17 @@ fn client(worker: &Worker<engine::Session>, database: &Arc<sql::Database>) -> Cl
         replies,
         _task: task,
     }
+}
+
+/// Waits for a client's next statement, as the server does.
+async fn request<T>(requests: &Receiver<T>) -> std::result::Result<T, async_channel::RecvError> {
+    let mut request = pin!(requests.recv());
+    poll_fn(|context| {
+        let polled = request.as_mut().poll(context);
+        if polled.is_pending() {
+            note_wait(Wait::Request);
+        }
+        polled
+    })
+    .await
 }
