@@ -8,7 +8,7 @@
 //! | expressions, long chains of them; calls; conversions | `scalar.rs`, `chain.rs`; `call.rs`; `convert.rs` |
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
-//! | VALUES, set operations; WITH | `query.rs`, `sets.rs`; `common_table.rs` |
+//! | VALUES, set operations; WITH | `query.rs`, `sets.rs`; `common_table.rs`, `common_tables.rs` |
 //! | queries within expressions; fields of records; sequences | `subquery.rs`; `field.rs`; `sequence.rs` |
 //! | expressions of indexes | `index.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
@@ -22,6 +22,7 @@ mod chain;
 mod change;
 mod clause;
 mod common_table;
+mod common_tables;
 mod condition;
 mod convert;
 mod copy;
@@ -56,7 +57,7 @@ use std::{
 use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
-use self::{common_table::CommonTable, field::RecordField};
+use self::{common_tables::CommonTables, field::RecordField};
 pub(crate) use self::{
     copy::CopiedColumns, index::IndexEntries, parameters::Parameters, rewrite::NewValue,
     write::WrittenColumn,
@@ -126,7 +127,7 @@ pub(crate) struct Binder<'b> {
     /// bound next, as a side of a set operation, and taken by it.
     wanted: Vec<Type>,
     /// Visible ones, the innermost last.
-    common_tables: Vec<CommonTable>,
+    common_tables: CommonTables,
     /// `WINDOW name AS ...` of the query block that is being bound.
     named_windows: Vec<ast::NamedWindowDefinition>,
     /// The fields of the columns that are records of known fields.
@@ -218,7 +219,7 @@ impl<'b> Binder<'b> {
             next_scan: 0,
             next_shared: 0,
             wanted: Vec::new(),
-            common_tables: Vec::new(),
+            common_tables: CommonTables::default(),
             named_windows: Vec::new(),
             records: HashMap::new(),
             null_extended: HashSet::new(),

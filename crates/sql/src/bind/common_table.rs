@@ -19,8 +19,8 @@ use crate::{
 
 /// What a name in a WITH clause stands for.
 #[derive(Debug, Clone)]
-pub(crate) struct CommonTable {
-    name: String,
+pub(super) struct CommonTable {
+    pub(super) name: String,
     number: SharedId,
     columns: Vec<Output>,
     named: Named,
@@ -87,14 +87,19 @@ impl Named {
 impl Binder<'_> {
     /// Binds the definitions of a WITH clause and makes their names known.
     pub(super) fn with(&mut self, with: &ast::With, scope: &Scope<'_>) -> Result<Vec<Shared>> {
+        if with.recursive {
+            // Each is known as soon as it is bound, and then hides that it comes later.
+            for cte in &with.cte_tables {
+                let name = name::fold(&cte.alias.name);
+                let later = CommonTable::refused(name, Named::Later);
+                self.common_tables.push(later);
+            }
+        }
         let first = self.common_tables.len();
         let mut definitions = Vec::with_capacity(with.cte_tables.len());
-        for (at, cte) in with.cte_tables.iter().enumerate() {
+        for cte in &with.cte_tables {
             let folded = name::fold(&cte.alias.name);
-            if self.common_tables[first..]
-                .iter()
-                .any(|other| other.name == folded)
-            {
+            if self.common_tables.find(&folded) >= Some(first) {
                 let message = format!("WITH query name \"{folded}\" specified more than once");
                 let error = SqlError::new(SqlState::DUPLICATE_ALIAS, message);
                 return Err(place(error, self.at(cte.alias.name.span)));
@@ -107,16 +112,7 @@ impl Binder<'_> {
             let number = self.new_shared();
             let own = Scope::within(scope.parent);
             let (body, mut outputs) = if with.recursive {
-                let visible = self.common_tables.len();
-                let later = &with.cte_tables[at + 1..];
-                for cte in later {
-                    let name = name::fold(&cte.alias.name);
-                    self.common_tables
-                        .push(CommonTable::refused(name, Named::Later));
-                }
-                let bound = self.recursive(cte, &folded, number, &own);
-                self.common_tables.truncate(visible);
-                bound?
+                self.recursive(cte, &folded, number, &own)?
             } else {
                 let (relation, outputs) = self.query(&cte.query, &own)?;
                 (SharedBody::Query(Box::new(relation)), outputs)
@@ -303,8 +299,8 @@ impl Binder<'_> {
 
     /// Whether a name is that of a recursion whose step is being bound.
     pub(super) fn is_recursion(&self, name: &str) -> bool {
-        let mut tables = self.common_tables.iter().rev();
-        let table = tables.find(|table| table.name == name);
+        let at = self.common_tables.find(name);
+        let table = at.map(|at| &self.common_tables[at]);
         table.is_some_and(|table| matches!(table.named, Named::Step(_)))
     }
 
@@ -314,11 +310,7 @@ impl Binder<'_> {
         name: &str,
         position: Option<u32>,
     ) -> Result<Option<(Relation, Source)>> {
-        let Some(at) = self
-            .common_tables
-            .iter()
-            .rposition(|table| table.name == name)
-        else {
+        let Some(at) = self.common_tables.find(name) else {
             return Ok(None);
         };
         let table = &mut self.common_tables[at];

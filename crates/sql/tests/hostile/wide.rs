@@ -195,6 +195,11 @@ fn relations(from: &'static str) -> Vec<Construct> {
             let tables: Vec<String> = (0..n).map(|at| format!("c{at} as (select {at})")).collect();
             format!("with {} select * from c0", tables.join(", "))
         }),
+        // Whether a name comes later was found by a list of those names for each of them.
+        bounded("common tables of a recursive clause", 1_000, LIMITS, |n| {
+            let tables: Vec<String> = (0..n).map(|at| format!("c{at} as (select {at})")).collect();
+            format!("with recursive {} select * from c0", tables.join(", "))
+        }),
         bounded("scalar subqueries", 100, LIMITS, move |n| {
             format!(
                 "select {}{from}",
