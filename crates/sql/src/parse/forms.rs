@@ -21,6 +21,11 @@ use sqlparser::{
     tokenizer::{Span, Token, TokenWithSpan, Word},
 };
 
+use crate::phase;
+
+/// Tokens that are looked at for the end of brackets: names of a view's columns, or a number of rows.
+const BRACKETS_MAX: usize = 4096;
+
 /// Whether a form may begin here.
 pub(super) fn is_form(token: &Token) -> bool {
     let Token::Word(word) = token else {
@@ -53,23 +58,34 @@ fn is_null_test(token: &Token) -> bool {
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     // Nothing is copied before there is a form.
     let mut out: Option<Vec<TokenWithSpan>> = None;
-    let given = Given(tokens);
+    let mut given = Given {
+        tokens,
+        has_query: false,
+    };
     let mut at = 0;
-    while at < given.0.len() {
-        let before = out.as_deref().unwrap_or(&given.0[..at]);
-        let form = match is_form(&given.0[at].token) {
+    while at < given.tokens.len() {
+        phase::pause();
+        let before = out.as_deref().unwrap_or(&given.tokens[..at]);
+        let form = match is_form(&given.tokens[at].token) {
             true => given.form(at, before),
             false => None,
         };
+        let written = match &form {
+            Some(form) => &form.tokens[..],
+            None => &given.tokens[at..=at],
+        };
+        let is_query = |token: &TokenWithSpan| keyword(token) == Some(Keyword::SELECT);
+        given.has_query |= written.iter().any(is_query);
         match form {
             Some(form) => {
-                let out = out.get_or_insert_with(|| given.0[..at].to_vec());
+                let out = out.get_or_insert_with(|| given.tokens[..at].to_vec());
                 out.truncate(out.len() - form.before);
                 out.extend(form.tokens);
                 at += form.taken;
             }
             None => {
-                out.iter_mut().for_each(|out| out.push(given.0[at].clone()));
+                out.iter_mut()
+                    .for_each(|out| out.push(given.tokens[at].clone()));
                 at += 1;
             }
         }
@@ -99,15 +115,19 @@ impl Form {
 }
 
 /// The tokens as they were written.
-struct Given<'t>(&'t [TokenWithSpan]);
+struct Given<'t> {
+    tokens: &'t [TokenWithSpan],
+    /// There was a SELECT before.
+    has_query: bool,
+}
 
 impl Given<'_> {
     fn keyword(&self, at: usize) -> Option<Keyword> {
-        self.0.get(at).and_then(keyword)
+        self.tokens.get(at).and_then(keyword)
     }
 
     fn token(&self, at: usize) -> Option<&Token> {
-        self.0.get(at).map(|token| &token.token)
+        self.tokens.get(at).map(|token| &token.token)
     }
 
     fn is_name(&self, at: usize) -> bool {
@@ -116,9 +136,9 @@ impl Given<'_> {
 
     /// The form that begins here, behind these tokens.
     fn form(&self, at: usize, before: &[TokenWithSpan]) -> Option<Form> {
-        let span = self.0[at].span;
+        let span = self.tokens[at].span;
         let last = before.last().and_then(keyword);
-        if is_null_test(&self.0[at].token) {
+        if is_null_test(&self.tokens[at].token) {
             if !ends_operand(before) || self.token(at + 1) == Some(&Token::LParen) {
                 return None;
             }
@@ -126,7 +146,8 @@ impl Given<'_> {
             return Form::new(vec![word("IS", Keyword::IS, span), null], 1);
         }
         // `AS only` and `t.only` are names.
-        let is_label = last == Some(Keyword::AS) && !is_definition(before);
+        let is_definition = || before.first().and_then(keyword) == Some(Keyword::CREATE);
+        let is_label = last == Some(Keyword::AS) && (self.has_query || !is_definition());
         if is_label || before.last().map(|token| &token.token) == Some(&Token::Period) {
             return None;
         }
@@ -189,16 +210,22 @@ impl Given<'_> {
         }
     }
 
-    /// What stands in the parentheses that begin here.
+    /// What stands in the parentheses that begin here, if it is not longer than such forms have it.
     fn brackets(&self, begin: usize) -> Option<&[TokenWithSpan]> {
         if self.token(begin) != Some(&Token::LParen) {
             return None;
         }
         let mut depth = 0_usize;
-        for (at, token) in self.0.iter().enumerate().skip(begin) {
+        for (at, token) in self
+            .tokens
+            .iter()
+            .enumerate()
+            .skip(begin)
+            .take(BRACKETS_MAX)
+        {
             match token.token {
                 Token::LParen => depth += 1,
-                Token::RParen if depth == 1 => return Some(&self.0[begin + 1..at]),
+                Token::RParen if depth == 1 => return Some(&self.tokens[begin + 1..at]),
                 Token::RParen => depth -= 1,
                 _ => {}
             }
@@ -217,13 +244,13 @@ impl Given<'_> {
         }
         match (count, self.keyword(end + 1)?) {
             (_, Keyword::ONLY) => {
-                let mut limit = vec![word("LIMIT", Keyword::LIMIT, self.0[at].span)];
-                limit.extend_from_slice(&self.0[at + 2..end]);
+                let mut limit = vec![word("LIMIT", Keyword::LIMIT, self.tokens[at].span)];
+                limit.extend_from_slice(&self.tokens[at + 2..end]);
                 Form::new(limit, end + 2 - at)
             }
             // The parser takes a number before WITH TIES.
             ([number], Keyword::WITH) => {
-                let mut fetch = self.0[at..at + 2].to_vec();
+                let mut fetch = self.tokens[at..at + 2].to_vec();
                 fetch.push(number.clone());
                 Form::new(fetch, end - at)
             }
@@ -241,11 +268,11 @@ impl Given<'_> {
         if self.keyword(from) != Some(Keyword::FROM) {
             return None;
         }
-        let mut trim = self.0[at..from].to_vec();
+        let mut trim = self.tokens[at..from].to_vec();
         if has_side {
             let blank = Token::SingleQuotedString(" ".to_owned());
-            trim.push(TokenWithSpan::new(blank, self.0[from].span));
-            trim.push(self.0[from].clone());
+            trim.push(TokenWithSpan::new(blank, self.tokens[from].span));
+            trim.push(self.tokens[from].clone());
         }
         Form::new(trim, from + 1 - at)
     }
@@ -276,7 +303,7 @@ impl Given<'_> {
                 return None;
             }
             next += 1;
-            names.push(&self.0[begin..next]);
+            names.push(&self.tokens[begin..next]);
             if self.token(next) != Some(&Token::Comma) {
                 break;
             }
@@ -291,8 +318,8 @@ impl Given<'_> {
             _ => next,
         };
         let clause = |name: &[TokenWithSpan]| {
-            let of = std::slice::from_ref(&self.0[at]);
-            [head, of, name, &self.0[next..end]].concat()
+            let of = std::slice::from_ref(&self.tokens[at]);
+            [head, of, name, &self.tokens[next..end]].concat()
         };
         Some(Form {
             tokens: names.into_iter().flat_map(clause).collect(),
@@ -311,20 +338,20 @@ impl Given<'_> {
         if !self.is_name(name) || self.keyword(end) != Some(Keyword::AS) {
             return None;
         }
-        let span = self.0[at].span;
+        let span = self.tokens[at].span;
         let symbol = |token| TokenWithSpan::new(token, span);
-        let mut view = self.0[at + 1..=end].to_vec();
+        let mut view = self.tokens[at + 1..=end].to_vec();
         view.push(word("WITH", Keyword::WITH, span));
-        view.push(self.0[at].clone());
-        view.extend_from_slice(&self.0[name..=end]);
+        view.push(self.tokens[at].clone());
+        view.extend_from_slice(&self.tokens[name..=end]);
         view.push(symbol(Token::LParen));
-        view.extend_from_slice(&self.0[end + 1..]);
+        view.extend_from_slice(&self.tokens[end + 1..]);
         view.push(symbol(Token::RParen));
         view.push(word("SELECT", Keyword::SELECT, span));
         view.extend_from_slice(columns);
         view.push(word("FROM", Keyword::FROM, span));
-        view.push(self.0[name].clone());
-        Form::new(view, self.0.len() - at)
+        view.push(self.tokens[name].clone());
+        Form::new(view, self.tokens.len() - at)
     }
 }
 
@@ -342,12 +369,6 @@ fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
         keyword,
     };
     TokenWithSpan::new(Token::Word(word), span)
-}
-
-/// Whether these tokens end with the AS of a view or a table.
-fn is_definition(before: &[TokenWithSpan]) -> bool {
-    let has_query = |token: &TokenWithSpan| keyword(token) == Some(Keyword::SELECT);
-    before.first().and_then(keyword) == Some(Keyword::CREATE) && !before.iter().any(has_query)
 }
 
 /// Whether a query may begin behind these tokens.

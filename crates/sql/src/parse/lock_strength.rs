@@ -10,43 +10,67 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan, Word},
 };
 
+use crate::phase;
+
 const KEY_SHARE: &str = "key share";
 const NO_KEY_UPDATE: &str = "no key update";
 const ALL: &str = "*";
 
 /// Names the locks that the parser does not know.
 pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) {
-    let is = |token: Option<&TokenWithSpan>, keyword| matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.quote_style.is_none() && word.keyword == keyword);
-    let mut at = 0;
+    let Some(first) = (0..tokens.len()).find(|at| meant_at(tokens, *at).is_some()) else {
+        return;
+    };
+    let mut marked = tokens[..first].to_vec();
+    let mut at = first;
     while at < tokens.len() {
-        let is_next = |ahead: usize, keyword| is(tokens.get(at + ahead), keyword);
-        let found = if !is_next(0, Keyword::FOR) {
-            None
-        } else if is_next(1, Keyword::NO) && is_next(2, Keyword::KEY) && is_next(3, Keyword::UPDATE)
-        {
-            Some((2, NO_KEY_UPDATE))
-        } else if is_next(1, Keyword::KEY) && is_next(2, Keyword::SHARE) {
-            Some((1, KEY_SHARE))
-        } else {
-            None
-        };
-        at += 1;
-        let Some((words, meant)) = found else {
+        phase::pause();
+        marked.push(tokens[at].clone());
+        let Some((words, meant)) = meant_at(tokens, at) else {
+            at += 1;
             continue;
         };
-        tokens.drain(at..at + words);
+        // The strength that the parser knows, then the name.
+        at += 1 + words;
+        marked.push(tokens[at].clone());
+        let span = tokens[at].span;
         at += 1;
-        let span = tokens[at - 1].span;
         let token = |token| TokenWithSpan { token, span };
-        let mut name = vec![token(quoted(meant)), token(Token::Period)];
-        if is(tokens.get(at), Keyword::OF) {
-            at += 1;
-        } else {
-            name.insert(0, token(Token::make_keyword("OF")));
-            name.push(token(quoted(ALL)));
+        let name = [token(quoted(meant)), token(Token::Period)];
+        match is_keyword(tokens.get(at), Keyword::OF) {
+            true => {
+                marked.push(tokens[at].clone());
+                at += 1;
+                marked.extend(name);
+            }
+            false => {
+                marked.push(token(Token::make_keyword("OF")));
+                marked.extend(name);
+                marked.push(token(quoted(ALL)));
+            }
         }
-        tokens.splice(at..at, name);
     }
+    *tokens = marked;
+}
+
+/// The lock that begins here, if the parser does not know it, and how many words the parser is not to
+/// see.
+fn meant_at(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, &'static str)> {
+    let is = |ahead: usize, keyword| is_keyword(tokens.get(at + ahead), keyword);
+    if !is(0, Keyword::FOR) {
+        None
+    } else if is(1, Keyword::NO) && is(2, Keyword::KEY) && is(3, Keyword::UPDATE) {
+        Some((2, NO_KEY_UPDATE))
+    } else if is(1, Keyword::KEY) && is(2, Keyword::SHARE) {
+        Some((1, KEY_SHARE))
+    } else {
+        None
+    }
+}
+
+fn is_keyword(token: Option<&TokenWithSpan>, keyword: Keyword) -> bool {
+    matches!(token.map(|token| &token.token), Some(Token::Word(word))
+        if word.quote_style.is_none() && word.keyword == keyword)
 }
 
 fn quoted(value: &str) -> Token {

@@ -16,6 +16,7 @@ use types::Result;
 use super::{
     DEPTH_MAX, Source, definition::Definition, dialect::Postgres, not_parsed, parse_tokens,
 };
+use crate::phase;
 
 /// A relation whose columns a new table has too.
 #[derive(Debug, Clone)]
@@ -91,14 +92,22 @@ impl Source<'_> {
         if !creates || !self.tokens.windows(2).any(begins) {
             return Ok(None);
         }
-        let mut tokens = self.tokens.clone();
+        let tokens = &self.tokens;
+        let elements = elements(tokens);
+        let (Some(first), Some(last)) = (elements.first(), elements.last()) else {
+            return Ok(None);
+        };
         let mut likes = Vec::new();
-        let (mut columns, mut taken) = (0, Vec::new());
-        for element in elements(&tokens) {
+        let mut columns = 0;
+        // The definition without them, which has a comma between any two elements that stay.
+        let mut others = tokens[..first.start].to_vec();
+        let mut is_first = true;
+        for element in &elements {
+            phase::pause();
             match keyword(tokens.get(element.start)) {
                 Keyword::LIKE => {
                     likes.push(self.like(&tokens[element.start..=element.end], columns)?);
-                    taken.push(element);
+                    continue;
                 }
                 Keyword::CONSTRAINT
                 | Keyword::PRIMARY
@@ -108,19 +117,12 @@ impl Source<'_> {
                 | Keyword::EXCLUDE => {}
                 _ => columns += 1,
             }
+            let begin = element.start - usize::from(!is_first);
+            others.extend_from_slice(&tokens[begin..element.end]);
+            is_first = false;
         }
-        for element in taken.into_iter().rev() {
-            // With the comma behind it, or if it is the last the one before.
-            let range = match tokens.get(element.end).map(|token| &token.token) {
-                Some(Token::Comma) => element.start..element.end + 1,
-                _ if tokens[element.start - 1].token == Token::Comma => {
-                    element.start - 1..element.end
-                }
-                _ => element,
-            };
-            tokens.drain(range);
-        }
-        match &*parse_tokens(self.text, tokens)? {
+        others.extend_from_slice(&tokens[last.end..]);
+        match &*parse_tokens(self.text, others)? {
             Statement::CreateTable(create) => Ok(Some(Definition::CreateTableLike {
                 create: Box::new(create.clone()),
                 likes,

@@ -5,6 +5,11 @@ use super::construct::{Construct, answers, bounded, joined};
 /// Too many of a kind, as in PostgreSQL, or too many relations upon each other.
 const LIMITS: &[&str] = &["54000", "54001", "54011", "54023"];
 
+/// What is written with other tokens may be no statement after all.
+const FORMS: &[&str] = &[
+    "42601", "42P01", "42701", "0A000", "54000", "54001", "54011",
+];
+
 pub(crate) fn constructs() -> Vec<Construct> {
     let from = " from (values (1)) v(x)";
     let mut all = operators(from);
@@ -194,6 +199,19 @@ fn relations(from: &'static str) -> Vec<Construct> {
         bounded("common tables", 1_000, LIMITS, |n| {
             let tables: Vec<String> = (0..n).map(|at| format!("c{at} as (select {at})")).collect();
             format!("with {} select * from c0", tables.join(", "))
+        }),
+        // Each of these forms was looked for, or moved what follows it, as often as it is there.
+        bounded("locks of keys", 0, FORMS, move |n| {
+            format!("select x{from} {}", "for key share ".repeat(n))
+        }),
+        bounded("only within only", 0, FORMS, |n| {
+            format!("select 1 from {}", "only (".repeat(n))
+        }),
+        bounded("names after as", 0, FORMS, |n| {
+            format!("create table t as {}", "as only ".repeat(n))
+        }),
+        bounded("tables like others between columns", 0, FORMS, |n| {
+            format!("create table t ({} z int)", "like x, c int, ".repeat(n))
         }),
         // Whether a name comes later was found by a list of those names for each of them.
         bounded("common tables of a recursive clause", 1_000, LIMITS, |n| {
