@@ -144,6 +144,42 @@ fn a_statement_ends_when_its_client_is_gone() {
     }
 }
 
+/// A client that sends a statement, closes its sending half and waits for the answer, as
+/// `printf .. | nc` does, lost its statement at the first turn of others: the connection was taken for
+/// one whose client is gone. PostgreSQL finishes the statement, and so does `weft serve` for a
+/// second; what takes longer may as well be a killed client's, and ends.
+#[test]
+fn a_client_that_sends_no_more_has_its_answer() {
+    let served = Served::start_with(1, &["--in-memory"]);
+    let mut other = patient(&served);
+    other
+        .batch_execute("create table t (a int primary key)")
+        .unwrap();
+    // Another statement computes, so the connection's task gives turns.
+    let mut hog = Raw::connect(&served);
+    hog.ask(ENDLESS);
+    let mut half = Raw::connect(&served);
+    half.ask("insert into t select i from generate_series(1, 2000) i");
+    half.ask("select count(*) from t");
+    half.0.shutdown(std::net::Shutdown::Write).unwrap();
+    half.until_ready();
+    half.until_ready();
+    let row = other.query_one("select count(*) from t", &[]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), 2000);
+
+    let mut endless = Raw::connect(&served);
+    endless.run("begin");
+    endless.run("delete from t where a = 7");
+    endless.ask(ENDLESS);
+    endless.0.shutdown(std::net::Shutdown::Write).unwrap();
+    // The row is free when the transaction has ended.
+    assert_eq!(other.execute("delete from t where a = 7", &[]).unwrap(), 1);
+    // Told why, or not.
+    let mut rest = Vec::new();
+    endless.0.read_to_end(&mut rest).unwrap();
+    assert!(!rest.contains(&b'C'), "{}", String::from_utf8_lossy(&rest));
+}
+
 /// A hash join over one key obeyed a time limit of 150 ms after 14 seconds; a scan by index read all
 /// 200,000 records of the key at which a piece ended.
 #[test]

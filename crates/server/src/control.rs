@@ -2,10 +2,13 @@
 //!
 //! A request to cancel comes over another connection, with the number and the secret that the
 //! first one was given. It is a flag and a wake: whoever carries a statement out looks at the
-//! flag now and then, and waits for it beside what it waits for. A client that is gone is another:
-//! the reactor sees its socket closed, whether anybody reads or not, and a statement that is carried
-//! out for nobody ends. (A client that only closes its sending side while it waits for an answer
-//! cannot be told from one that was killed.)
+//! flag now and then, and waits for it beside what it waits for.
+//!
+//! A client that is gone is another. The reactor sees a socket closed whether anybody reads or not,
+//! and tells two cases apart. A reset connection is *lost*: its statement ends at once. A connection
+//! whose other side has closed its sending half is *half-closed*: its client either waits for an
+//! answer or was killed, which look alike until the server sends something. A session gives the
+//! statement of a half-closed connection some time, and then takes it for lost ([`Control::lose`]).
 
 use std::{
     collections::HashMap,
@@ -32,6 +35,7 @@ pub struct Control {
     cancelled: AtomicBool,
     stopping: AtomicBool,
     lost: AtomicBool,
+    half_closed: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -103,8 +107,19 @@ impl Control {
         self.waker.wake();
     }
 
-    /// The client is gone.
-    pub(crate) fn lose(&self) {
+    /// Notes that the client will send nothing more. Wakes the connection's task.
+    pub(crate) fn half_close(&self) {
+        self.half_closed.store(true, Ordering::Relaxed);
+        self.waker.wake();
+    }
+
+    /// Whether the client will send nothing more; it may wait for answers.
+    pub fn is_half_closed(&self) -> bool {
+        self.half_closed.load(Ordering::Relaxed)
+    }
+
+    /// Takes the client for gone: its statement is given up.
+    pub fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
         self.waker.wake();
     }
@@ -176,6 +191,7 @@ impl Connections {
             cancelled: AtomicBool::new(false),
             stopping: AtomicBool::new(known.stopping),
             lost: AtomicBool::new(false),
+            half_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
         known.controls.insert(process, control.clone());

@@ -84,7 +84,7 @@ struct Direction {
 struct Entry {
     reading: Direction,
     writing: Direction,
-    /// Is told that the other side is gone.
+    /// Is told that the other side is gone, or sends nothing more.
     mourner: OnceLock<Arc<Control>>,
 }
 
@@ -166,10 +166,12 @@ impl Reactor {
         if event.is_readable() || event.is_read_closed() || event.is_error() {
             entry.reading.set();
         }
-        if (event.is_read_closed() || event.is_error())
-            && let Some(control) = entry.mourner.get()
-        {
-            control.lose();
+        if let Some(control) = entry.mourner.get() {
+            if event.is_error() || event.is_write_closed() {
+                control.lose();
+            } else if event.is_read_closed() {
+                control.half_close();
+            }
         }
         if event.is_writable() || event.is_write_closed() || event.is_error() {
             entry.writing.set();
@@ -258,7 +260,7 @@ impl<S: Source> Watched<S> {
         })
     }
 
-    /// Has `control` told when the other side has closed the socket or is gone, whether anybody
+    /// Has `control` told when the other side has closed its sending half or is gone, whether anybody
     /// reads or not: a statement that computes does not.
     pub(crate) fn mourn_by(&self, control: Arc<Control>) {
         // A socket has one connection.

@@ -1,14 +1,17 @@
 //! SQL sessions behind the PostgreSQL protocol.
 
 use std::{
+    cell::RefCell,
     collections::HashMap,
     num::NonZeroU32,
+    pin::Pin,
     rc::Rc,
     sync::Arc,
     task::{self, Poll},
     time::Duration,
 };
 
+use interleave::{Sleep, sleep};
 use server::{
     Backend, Client, CommandTag, Control, Execution, Format, Named, ParameterTypes, Parameters,
     Severity, Startup, Task, TransactionStatus, Verifier,
@@ -58,7 +61,7 @@ impl Backend for Served {
         let mut session = Session::new(&self.database, context.engine_session(), &startup.user);
         session.attach(
             startup.control.process(),
-            Rc::new(Cancelled(startup.control.clone())),
+            Rc::new(Cancelled::new(startup.control.clone())),
         );
         session.keep_passwords(super::password::keep);
         for (name, value) in &startup.settings {
@@ -84,12 +87,37 @@ pub(super) struct Connection {
     described: Named<Statement>,
 }
 
+/// How long statements go on whose client has closed its sending half. A client that pipes a
+/// script into its socket and closes that half waits for answers; one that was killed does not, and
+/// is not to keep its locks for longer.
+const HALF_CLOSED_FOR: Duration = Duration::from_secs(1);
+
 /// A client's wish to have its statement given up, or the server's.
-struct Cancelled(Arc<Control>);
+struct Cancelled {
+    control: Arc<Control>,
+    /// Runs from the first look at a half-closed connection on.
+    patience: RefCell<Option<Pin<Box<Sleep>>>>,
+}
+
+impl Cancelled {
+    fn new(control: Arc<Control>) -> Cancelled {
+        Cancelled {
+            control,
+            patience: RefCell::default(),
+        }
+    }
+}
 
 impl Interrupt for Cancelled {
     fn poll(&self, context: &mut task::Context<'_>) -> Poll<SqlError> {
-        self.0.poll(context)
+        if self.control.is_half_closed() {
+            let mut patience = self.patience.borrow_mut();
+            let sleep = patience.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED_FOR)));
+            if sleep.as_mut().poll(context).is_ready() {
+                self.control.lose();
+            }
+        }
+        self.control.poll(context)
     }
 }
 
