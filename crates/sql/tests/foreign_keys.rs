@@ -153,9 +153,14 @@ fn who_deletes_a_row_waits_for_who_deletes_those_that_refer_to_it() {
 
     bed.run_in(&child, "begin; update c set p = 3 where id = 2")
         .unwrap();
-    waits(&mut bed, &parent, "delete from p where id = 2");
-    bed.run_in(&child, "rollback").unwrap();
-    assert_eq!(state(bed.reply_of(&parent)), "23503");
+    // The check holds on to the row's own key only, which this change keeps: as in PostgreSQL, the
+    // row as it was committed is in the way, and is not waited for.
+    assert_eq!(
+        state(bed.run_in(&parent, "delete from p where id = 2")),
+        "23503"
+    );
+    bed.run_in(&child, "commit").unwrap();
+    bed.run_in(&parent, "delete from p where id = 2").unwrap();
 }
 
 #[test]
