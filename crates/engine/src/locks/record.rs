@@ -185,7 +185,7 @@ impl Record {
             let (by, strength) = (waiter.by, waiter.strength);
             if !self.is_free_for(by, strength, turn) {
                 if strength == Strength::Update {
-                    // Nobody passes that one.
+                    // No other waiter passes one that wants to delete.
                     break;
                 }
                 turn += 1;
@@ -270,12 +270,12 @@ impl Record {
         let Waiter { by, strength, .. } = self.queue[turn];
         let minds =
             |one: Option<Strength>, other: Strength| one.is_some_and(|one| !one.goes_with(other));
-        // Of those that it waits for, without itself.
+        // The strongest of the others that the waiter waits for.
         let mut others: Option<Strength> = None;
         for other in self.queue.range(..turn).rev() {
             let is_own = other.by == by;
             if minds(others, other.strength) {
-                // What `by` itself waits for before it may be in the way of one of them.
+                // A lock that `by` itself has asked for earlier may be in the way of one of the others.
                 found.push((other.by, true));
             } else if !is_own && minds(Some(strength), other.strength) {
                 found.push((other.by, true));
@@ -287,7 +287,7 @@ impl Record {
             }
         }
         for &(holder, held) in &self.holders {
-            // So may what it has.
+            // A lock that `by` itself holds may be so as well.
             if minds(others, held) || holder != by && minds(Some(strength), held) {
                 found.push((holder, false));
             }

@@ -2,7 +2,7 @@
 //!
 //! # Key shares, beside writes that keep the key
 //! A key share keeps a record where it is, with its key; writes that keep the key go on beside it.
-//! So it does not matter to it whether the version that its snapshot sees has been replaced since, as
+//! A key share therefore ignores that the version its snapshot sees has been replaced since, as
 //! long as each version since, committed or not, keeps the key (`Version::strength`):
 //!
 //! ```text

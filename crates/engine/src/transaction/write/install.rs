@@ -130,8 +130,8 @@ impl<'t> Statement<'t> {
                 return Ok(Written::Left);
             };
             if is_locked && version.strength() > weakest {
-                // Who waits for the end of a key share, and has nothing yet that its holder may
-                // want, is in nobody's way.
+                // A writer that waits for the end of a key share first gives up the weaker lock,
+                // so the share's holder can write beside the wait.
                 transaction.release_locks(locks);
                 let seized = self.seize_to_write(slot, head, None, version.strength());
                 if !matches!(seized, Ok(Seized::Held)) {
