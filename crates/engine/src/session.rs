@@ -518,6 +518,17 @@ impl WorkerLocal for Session {
         self.tend();
     }
 
+    /// What it has committed counts in what the blocks of others claim, and its snapshots and
+    /// epochs keep their garbage.
+    fn leave(&self) {
+        // First: it may owe a commit.
+        self.tend();
+        if let Some(lane) = self.lane.get() {
+            lane.flush();
+        }
+        self.go_idle();
+    }
+
     fn progress(&self) -> Option<u64> {
         Some(self.counters.useful.get() + self.contexts.work())
     }

@@ -284,7 +284,8 @@ impl<L: WorkerLocal> Worker<L> {
 
     /// Works until `task`, of this worker or another, has ended, and returns its
     /// result. This worker's other tasks make progress meanwhile and stay where
-    /// they are afterwards.
+    /// they are afterwards; what other workers wait for is not left undone
+    /// ([`WorkerLocal::leave`]).
     ///
     /// # Errors
     /// As awaiting the task.
@@ -295,7 +296,7 @@ impl<L: WorkerLocal> Worker<L> {
         loop {
             let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&onlooker));
             if let Poll::Ready(result) = polled {
-                self.publish();
+                self.leave();
                 return result;
             }
             while !task.is_ready() {
@@ -322,9 +323,17 @@ impl<L: WorkerLocal> Worker<L> {
             match self.timers.next() {
                 wait if self.local.awaits_device() && !by_hand => self.round(wait),
                 Some(wait) if wait.is_zero() || !by_hand => self.round(Some(wait)),
-                _ => return self.publish(),
+                _ => return self.leave(),
             }
         }
+    }
+
+    /// Before the thread turns to something else.
+    fn leave(&self) {
+        if matches!(self.clock, Clock::Real(_)) {
+            self.local.leave();
+        }
+        self.publish();
     }
 
     fn is_out_of_work(&self) -> bool {

@@ -192,6 +192,12 @@ impl WorkerLocal for WorkerState {
         }
     }
 
+    /// Only a [`LocalDatabase`](crate::LocalDatabase) leaves its worker, which is its only one:
+    /// relaxed commits are on their way, and there are no others to wait for them.
+    fn leave(&self) {
+        self.session.push();
+    }
+
     fn progress(&self) -> Option<u64> {
         self.session.progress()
     }

@@ -297,10 +297,7 @@ impl LocalDatabase {
 }
 
 fn finish<T>(worker: &mut Worker<WorkerState>, job: Job<T>) -> Result<T> {
-    let ended = worker.run_until(job.task);
-    // Relaxed commits are not left lying until the next call.
-    worker.local().session.push();
-    ended?;
+    worker.run_until(job.task)?;
     // A task that has ended without a panic has left its result.
     job.result.take().ok_or(Error::Closed)
 }

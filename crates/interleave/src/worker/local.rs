@@ -87,6 +87,12 @@ pub trait WorkerLocal: 'static {
     /// Called after sleep, before any task is resumed.
     fn after_sleep(&self) {}
 
+    /// The worker's thread turns to something else, for nobody knows how long
+    /// ([`Worker::run_until`](crate::Worker::run_until) returns): nothing may be left that other
+    /// workers wait for. May block for as long as a device takes. Not called with a clock that is
+    /// moved by hand: whoever moves it says when each worker goes on.
+    fn leave(&self) {}
+
     /// A total of useful work until now, for [`InFlight::Auto`](crate::InFlight::Auto): less
     /// than before where work was in vain. `None`: finished tasks are counted.
     fn progress(&self) -> Option<u64> {

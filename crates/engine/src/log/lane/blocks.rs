@@ -245,8 +245,9 @@ impl LaneWriter {
         }
     }
 
-    /// Writes what is in the buffers, blocking the thread: at the session's end.
-    pub(super) fn flush(&self) {
+    /// Writes what is in the buffers, blocking the thread: at the session's end, and before its
+    /// thread turns to something else.
+    pub(crate) fn flush(&self) {
         loop {
             self.busy.set(true);
             self.work(Moment::Resting);
