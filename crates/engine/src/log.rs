@@ -44,7 +44,7 @@ pub use self::wait::Durable;
 pub(crate) use self::{
     bell::{Bell, Listening},
     frontier::{Frontier, Sealed},
-    lane::{LaneWriter, Moment, Resting},
+    lane::{LaneWriter, LargeTransaction, Moment, Resting},
     segments::Segments,
 };
 use crate::{

@@ -21,9 +21,11 @@
 //! 4. `successor`, `phase = Committed` (Release),
 //! 5. stamp every version (Release), 6. give the context up.
 //!
-//! No step suspends, so whoever waits for 1–4 waits for a running thread. In step 3 a
+//! Steps 1–4 do not suspend, so whoever waits for them waits for a running thread. In step 3 a
 //! transaction waits for the end of others, but only of those with earlier timestamps;
-//! so none waits for itself.
+//! so none waits for itself. Step 5 gives way to others if there is much to stamp
+//! (`transaction/commit/turns.rs`): nobody waits for it, but for the locks that are given up
+//! behind it.
 //!
 //! # Reading a version whose maker is in progress
 //! The reader has snapshot `s`, a value it has read from the clock before.

@@ -42,6 +42,7 @@ mod commit;
 mod conflict;
 mod elsewhere;
 mod held;
+mod in_turns;
 mod lock;
 mod maintain;
 mod multi_get;

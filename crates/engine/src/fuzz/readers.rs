@@ -80,7 +80,7 @@ fn log_file() -> Vec<u8> {
             needed: number * 2 + 2,
             durable: number * 2,
         };
-        seal_block(&mut block, header, [Claim::default(), claim].into_iter());
+        seal_block(&mut block, header, &[Claim::default(), claim]);
         bytes.extend_from_slice(&block);
     }
     bytes

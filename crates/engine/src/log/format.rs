@@ -24,10 +24,13 @@
 //! `log.rs`. Nothing in here trusts a byte: whatever a file holds, the answer is a
 //! block or the reason why it is none.
 
+mod large;
+
 use std::{fmt, ops::Range};
 
 use io::BLOCK_BYTES;
 
+pub(crate) use self::large::LargeBlock;
 use crate::{
     bytes::{Reader, TooShort},
     timestamp::Timestamp,
@@ -260,30 +263,27 @@ impl BlockHeader {
 
 /// Makes `buffer`, which holds room for the header and then the payload, a block:
 /// appends the vector, fills in the header, pads.
-pub(crate) fn seal(
-    buffer: &mut io::Buffer,
-    header: BlockHeader,
-    vector: impl Iterator<Item = Claim>,
-) {
-    let payload_bytes = buffer.len() - BLOCK_HEADER_BYTES;
-    let mut lanes = 0;
-    for claim in vector {
-        let mut entry = [0; VECTOR_ENTRY_BYTES];
-        entry[..4].copy_from_slice(&claim.lane.to_le_bytes());
-        entry[8..16].copy_from_slice(&claim.needed.to_le_bytes());
-        entry[16..].copy_from_slice(&claim.durable.to_le_bytes());
-        buffer.extend_from_slice(&entry);
-        lanes += 1;
-    }
+pub(crate) fn seal(buffer: &mut io::Buffer, header: BlockHeader, claims: &[Claim]) {
     let header = BlockHeader {
-        payload_bytes: payload_bytes as u32,
-        lanes,
+        payload_bytes: (buffer.len() - BLOCK_HEADER_BYTES) as u32,
+        lanes: claims.len() as u16,
         ..header
     };
+    for claim in claims {
+        buffer.extend_from_slice(&vector_entry(claim));
+    }
     header.encode_into(&mut buffer[..BLOCK_HEADER_BYTES]);
     let checksum = crc32fast::hash(&buffer[CHECKED_FROM..]);
     buffer[8..12].copy_from_slice(&checksum.to_le_bytes());
     buffer.pad();
+}
+
+fn vector_entry(claim: &Claim) -> [u8; VECTOR_ENTRY_BYTES] {
+    let mut entry = [0; VECTOR_ENTRY_BYTES];
+    entry[..4].copy_from_slice(&claim.lane.to_le_bytes());
+    entry[8..16].copy_from_slice(&claim.needed.to_le_bytes());
+    entry[16..].copy_from_slice(&claim.durable.to_le_bytes());
+    entry
 }
 
 /// A block whose checksum is right.
@@ -442,6 +442,7 @@ impl<'b> LoggedWrite<'b> {
 /// Appends one transaction to a payload: its head first, then each write.
 pub(crate) struct Appending<'b> {
     buffer: &'b mut io::Buffer,
+    timestamp: Timestamp,
     start: usize,
     count: u32,
 }
@@ -450,11 +451,10 @@ impl<'b> Appending<'b> {
     #[inline]
     pub(crate) fn begin(buffer: &'b mut io::Buffer, timestamp: Timestamp) -> Appending<'b> {
         let start = buffer.len();
-        let mut head = [0; TRANSACTION_HEADER_BYTES];
-        head[..8].copy_from_slice(&timestamp.0.to_le_bytes());
-        buffer.extend_from_slice(&head);
+        buffer.extend_from_slice(&transaction_head(timestamp, 0, 0));
         Appending {
             buffer,
+            timestamp,
             start,
             count: 0,
         }
@@ -462,25 +462,47 @@ impl<'b> Appending<'b> {
 
     #[inline]
     pub(crate) fn write(&mut self, table: u32, key: &[u8], value: Option<&[u8]>) {
-        let mut head = [0; WRITE_HEADER_BYTES];
-        head[..4].copy_from_slice(&table.to_le_bytes());
-        head[4..6].copy_from_slice(&(key.len() as u16).to_le_bytes());
-        head[6] = if value.is_some() { PUT } else { DELETE };
-        let value = value.unwrap_or_default();
-        head[8..].copy_from_slice(&(value.len() as u32).to_le_bytes());
-        self.buffer.extend_from_slice(&head);
+        self.buffer
+            .extend_from_slice(&write_head(table, key, value));
         self.buffer.extend_from_slice(key);
-        self.buffer.extend_from_slice(value);
+        self.buffer.extend_from_slice(value.unwrap_or_default());
         self.count += 1;
     }
 
     #[inline]
     pub(crate) fn end(self) {
         let bytes = self.buffer.len() - self.start - TRANSACTION_HEADER_BYTES;
-        let head = &mut self.buffer[self.start..];
-        head[8..12].copy_from_slice(&(bytes as u32).to_le_bytes());
-        head[12..16].copy_from_slice(&self.count.to_le_bytes());
+        self.buffer[self.start..][..TRANSACTION_HEADER_BYTES].copy_from_slice(&transaction_head(
+            self.timestamp,
+            bytes,
+            self.count,
+        ));
     }
+}
+
+/// What stands before `bytes` of writes.
+#[inline]
+fn transaction_head(
+    timestamp: Timestamp,
+    bytes: usize,
+    writes: u32,
+) -> [u8; TRANSACTION_HEADER_BYTES] {
+    let mut head = [0; TRANSACTION_HEADER_BYTES];
+    head[..8].copy_from_slice(&timestamp.0.to_le_bytes());
+    head[8..12].copy_from_slice(&(bytes as u32).to_le_bytes());
+    head[12..16].copy_from_slice(&writes.to_le_bytes());
+    head
+}
+
+/// What stands before the key and value of a write.
+#[inline]
+fn write_head(table: u32, key: &[u8], value: Option<&[u8]>) -> [u8; WRITE_HEADER_BYTES] {
+    let mut head = [0; WRITE_HEADER_BYTES];
+    head[..4].copy_from_slice(&table.to_le_bytes());
+    head[4..6].copy_from_slice(&(key.len() as u16).to_le_bytes());
+    head[6] = if value.is_some() { PUT } else { DELETE };
+    head[8..].copy_from_slice(&(value.unwrap_or_default().len() as u32).to_le_bytes());
+    head
 }
 
 #[cfg(all(test, not(loom)))]

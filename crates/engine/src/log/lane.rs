@@ -8,22 +8,27 @@
 //! - the oldest commit in it has waited for its *window*: that of group commit if
 //!   somebody waits for it, else that of relaxed commits, else none.
 //!
+//! A transaction that is larger than a buffer is a block of its own (`large.rs`).
+//!
 //! [`LaneWriter::poll`] does all that (`blocks.rs`), called by the worker between
 //! resumptions; there is no flusher thread. Preparing the next segment takes longer
 //! and is a coroutine's work (`segment.rs`): the session's upkeep does it ahead of
 //! time, else whoever needs it.
 
 mod blocks;
+mod large;
 mod segment;
 
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
+pub(crate) use self::large::LargeTransaction;
 use interleave::{Clock, Rouser, Wait, noting};
 use io::{Buffer, File, Port, Transfer};
 use memory::Reservation;
@@ -106,6 +111,8 @@ pub(crate) struct LaneWriter {
     /// Rung when there is room for commits again, or never will be.
     room: Bell,
     waiting_for_room: Cell<u32>,
+    /// Large transactions that wait for all others to be in blocks.
+    large_waiting: Cell<u32>,
     /// Rung when the upkeep has something to do.
     upkeep: Bell,
     winds_up: Cell<bool>,
@@ -146,9 +153,14 @@ struct Writing {
 
 /// A block that is being written.
 struct UnderWay {
+    /// Of a piece of it, at `offset`.
     transfer: Transfer,
     file: Arc<dyn File>,
     offset: u64,
+    /// The pieces behind that one.
+    rest: VecDeque<Buffer>,
+    /// Its pieces come from `large.rs`, and are nobody's spare.
+    is_large: bool,
     /// When it was submitted, or the processor was last yielded for it.
     looked_at: Duration,
     attempts: u32,
@@ -190,6 +202,7 @@ impl LaneWriter {
             waiters: RefCell::default(),
             room: Bell::default(),
             waiting_for_room: Cell::new(0),
+            large_waiting: Cell::new(0),
             upkeep: Bell::default(),
             winds_up: Cell::new(false),
             busy: Cell::new(false),
@@ -210,13 +223,13 @@ impl LaneWriter {
     /// no room, until a checkpoint has ended that was asked for.
     ///
     /// # Errors
-    /// [`Error::Poisoned`]; [`Error::StorageFull`] and [`Error::MemoryExhausted`], and
-    /// the transaction can be committed later; [`Error::TransactionTooLarge`].
+    /// [`Error::Poisoned`]; [`Error::StorageFull`], and the transaction can be committed later.
     ///
     /// # Suspension
     /// An event wait, if the buffers are full.
     pub(crate) async fn room_for(&self, bytes: usize, purse: Purse) -> Result<(), Error> {
-        self.room_after_relief(bytes, purse, false).await
+        let look = || self.room(bytes, purse);
+        self.room_after_relief(look, purse, false).await
     }
 
     /// The same for what a checkpoint logs: no other one makes room for it.
@@ -227,19 +240,20 @@ impl LaneWriter {
     /// # Suspension
     /// As for [`LaneWriter::room_for`].
     pub(crate) async fn room_for_checkpoint(&self, bytes: usize) -> Result<(), Error> {
-        self.room_after_relief(bytes, Purse::Reserve, true).await
+        let look = || self.room(bytes, Purse::Reserve);
+        self.room_after_relief(look, Purse::Reserve, true).await
     }
 
     async fn room_after_relief(
         &self,
-        bytes: usize,
+        mut look: impl FnMut() -> Result<Room, Error>,
         purse: Purse,
         mut relieved: bool,
     ) -> Result<(), Error> {
         let mut waiting = None;
         loop {
             let ring = self.room.next();
-            let room = self.room(bytes, purse)?;
+            let room = look()?;
             if let Room::Enough = room {
                 return Ok(());
             }
@@ -306,33 +320,14 @@ impl LaneWriter {
 
     fn room(&self, bytes: usize, purse: Purse) -> Result<Room, Error> {
         self.log.check_sound()?;
-        if bytes > self.log.config.transaction_bytes_max {
-            return Err(Error::TransactionTooLarge { bytes });
-        }
+        debug_assert!(!self.is_large(bytes), "it is a block of its own");
         let mut writing = self.writing.borrow_mut();
         let used = writing.active.len();
-        if writing.transactions > 0 && used + bytes > self.log.config.buffer_bytes {
+        let is_full = writing.transactions > 0 && used + bytes > self.log.config.buffer_bytes;
+        if is_full || self.large_waiting.get() > 0 {
             return Ok(Room::Soon);
         }
-        let needed = (used + bytes) as u64 + SLACK_BYTES;
-        let room = |segment: &Option<Segment>| {
-            segment
-                .as_ref()
-                .map_or(0, |segment| segment.room_for(purse))
-        };
-        let resting = &writing.resting;
-        if room(&resting.segment) >= needed || room(&resting.next) >= needed {
-            if used + bytes > writing.active.capacity() {
-                writing.enlarge(bytes)?;
-            }
-            return Ok(Room::Enough);
-        }
-        writing.segment_bytes_wanted = writing.segment_bytes_wanted.max(needed);
-        Ok(if writing.preparing {
-            Room::Soon
-        } else {
-            Room::NoSegment
-        })
+        Ok(writing.segment_room((used + bytes) as u64, purse))
     }
 
     /// Commits: `take_timestamp` does, and `write` appends what belongs to it. If that
@@ -354,14 +349,20 @@ impl LaneWriter {
         let result = write(timestamp, &mut appending);
         appending.end();
         writing.resting.committed = lane.end_commit();
+        self.appended(writing, timestamp, durability.into());
+        (timestamp, result)
+    }
+
+    /// There is one more transaction in the active buffer.
+    #[inline(always)]
+    fn appended(&self, writing: &mut Writing, timestamp: Timestamp, urgency: Urgency) {
         if writing.transactions == 0 {
             writing.since = self.clock.now();
             self.busy.set(true);
         }
         writing.transactions += 1;
         writing.newest = timestamp;
-        writing.urgency = writing.urgency.max(durability.into());
-        (timestamp, result)
+        writing.urgency = writing.urgency.max(urgency);
     }
 
     /// Whether everything up to `timestamp` is durable; if not, `context` is woken
@@ -468,25 +469,40 @@ impl Drop for WaitingForRoom<'_> {
 }
 
 impl Writing {
-    /// Makes the active buffer, which is empty, large enough for a transaction of
-    /// `bytes`.
-    ///
-    /// # Errors
-    /// [`Error::MemoryExhausted`].
-    #[cold]
-    fn enlarge(&mut self, bytes: usize) -> Result<(), Error> {
-        debug_assert_eq!(self.transactions, 0, "others fit into the usual buffer");
-        let bytes = bytes + SLACK_BYTES as usize;
-        self.memory
-            .grow(block_bytes(bytes) - self.active.capacity())?;
-        self.active = empty_block(bytes);
-        Ok(())
+    /// Whether a block of about `bytes` can go to the segments there are, for what may use `purse`.
+    fn segment_room(&mut self, bytes: u64, purse: Purse) -> Room {
+        let needed = bytes + SLACK_BYTES;
+        let room = |segment: &Option<Segment>| {
+            segment
+                .as_ref()
+                .map_or(0, |segment| segment.room_for(purse))
+        };
+        if room(&self.resting.segment) >= needed || room(&self.resting.next) >= needed {
+            return Room::Enough;
+        }
+        self.segment_bytes_wanted = self.segment_bytes_wanted.max(needed);
+        if self.preparing {
+            Room::Soon
+        } else {
+            Room::NoSegment
+        }
+    }
+
+    /// Empties a buffer that was written, for the next block. One that has grown far beyond the
+    /// usual is replaced.
+    fn keep_spare(&mut self, mut buffer: Buffer, usual_bytes: usize) {
+        if buffer.capacity() > usual_bytes * 4 {
+            (self.memory).shrink(buffer.capacity() - block_bytes(usual_bytes));
+            buffer = empty_block(usual_bytes);
+        }
+        buffer.set_len(BLOCK_HEADER_BYTES);
+        self.spare = Some(buffer);
     }
 }
 
 impl LogConfig {
-    /// Memory that a session's two buffers take, as long as no transaction is larger
-    /// than one.
+    /// Memory that a session's two buffers take. A transaction that is larger than one takes
+    /// more while it is written.
     pub fn session_bytes(&self) -> usize {
         2 * block_bytes(self.buffer_bytes)
     }
@@ -501,15 +517,6 @@ fn empty_block(bytes: usize) -> Buffer {
     let mut buffer = Buffer::with_capacity(block_bytes(bytes));
     buffer.set_len(BLOCK_HEADER_BYTES);
     buffer
-}
-
-/// Empties a block; one that has grown far beyond the usual is replaced.
-fn reset_block(buffer: &mut Buffer, usual_bytes: usize, memory: &mut Reservation) {
-    if buffer.capacity() > usual_bytes * 4 {
-        memory.shrink(buffer.capacity() - block_bytes(usual_bytes));
-        *buffer = empty_block(usual_bytes);
-    }
-    buffer.set_len(BLOCK_HEADER_BYTES);
 }
 
 impl Drop for LaneWriter {

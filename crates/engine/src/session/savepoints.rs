@@ -98,6 +98,17 @@ impl Savepoints {
             .ok()
     }
 
+    /// The mark of this number, if it is there.
+    pub(crate) fn mark(&self, number: u32) -> Option<Mark> {
+        (self.marks.iter().rev())
+            .find(|mark| mark.number == number)
+            .copied()
+    }
+
+    pub(crate) fn has_saved_nothing_after(&self, mark: &Mark) -> bool {
+        self.saved.len() <= mark.saved
+    }
+
     /// Takes out what was saved last, if that was after `mark`.
     pub(crate) fn saved_after(&mut self, mark: &Mark) -> Option<Saved> {
         (self.saved.len() > mark.saved).then(|| self.saved.pop())?

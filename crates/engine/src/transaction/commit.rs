@@ -1,26 +1,38 @@
 //! The end of a transaction. What makes it visible never suspends; a commit may wait
-//! before that for room in the log, and afterwards for the device.
+//! before that for room in the log, and afterwards for the device. What a large one has to do
+//! besides is in `commit/turns.rs`.
+
+mod turns;
 
 use std::{
     future::Future,
+    ops::{ControlFlow, Range},
     pin::Pin,
     task::{Context, Poll},
 };
 
+use self::turns::{LogSize, Stamping};
 use super::Transaction;
 use crate::{
     catalog::{EVENTS, Effect},
     device_room::Purse,
     error::{Abort, Error},
-    log::{Durability, Durable, LaneWriter, format},
+    log::{Durability, Durable, LaneWriter, LargeTransaction},
     secondary::derived::is_derived,
     session::State,
     timestamp::Timestamp,
 };
 
-/// Bytes that a transaction may write into catalogs, and that drops something, and is still said to make
-/// room.
-const DROPPED_BYTES_MIN: usize = 64 << 10;
+/// Writes of a transaction that commits in one go: more would take longer than a turn.
+const AT_ONCE_MAX: usize = 1024;
+
+/// Where a commit is logged.
+enum Log<'l> {
+    None,
+    Buffer(&'l LaneWriter),
+    /// As a block that was put together.
+    Large(&'l LaneWriter, LargeTransaction<'l>),
+}
 
 /// A commit: see [`Transaction::commit`].
 #[must_use = "a commit is acknowledged only to who awaits it"]
@@ -31,8 +43,8 @@ pub struct Commit {
 enum CommitState {
     Ended(Result<Timestamp, Error>),
     Waits(Timestamp, Durable),
-    /// Boxed: rare, and large.
-    NoRoom(Pin<Box<dyn Future<Output = Result<Timestamp, Error>>>>),
+    /// There is no room, or much to do. Boxed: rare, and large.
+    InTurns(Pin<Box<dyn Future<Output = Result<Timestamp, Error>>>>),
 }
 
 impl Commit {
@@ -60,7 +72,7 @@ impl Future for Commit {
             CommitState::Waits(timestamp, durable) => {
                 Pin::new(durable).poll(context).map_ok(|()| *timestamp)
             }
-            CommitState::NoRoom(commit) => commit.as_mut().poll(context),
+            CommitState::InTurns(commit) => commit.as_mut().poll(context),
         }
     }
 }
@@ -76,9 +88,10 @@ impl Transaction {
     /// their snapshot's.
     ///
     /// The call itself makes the transaction visible to others, if there is room in
-    /// the log; the future's answer comes when the transaction is as durable as
+    /// the log and it is not large; the future's answer comes when the transaction is as durable as
     /// [`Transaction::durability`] asks for. The same goes for a read-only
-    /// transaction and what it saw.
+    /// transaction and what it saw. A transaction of more than a thousand writes, or of more bytes
+    /// than a log buffer ([`crate::LogConfig::buffer_bytes`]), commits in turns with other tasks.
     ///
     /// # Errors
     /// [`Error::Abort`] if no serial order allows the transaction; this or
@@ -88,11 +101,12 @@ impl Transaction {
     /// [`Error::Poisoned`]: whether it is durable is unknown.
     ///
     /// # Suspension
-    /// An event wait, if there is a log. No snapshot is held meanwhile.
+    /// An event wait, if there is a log. No snapshot is held meanwhile. A large transaction
+    /// yields as well.
     ///
     /// # Cancellation
     /// Dropping the future leaves the transaction committed or, if there was no room
-    /// in the log yet, rolls it back.
+    /// in the log yet or a large one was not put together, rolls it back.
     #[inline]
     pub fn commit(self) -> Commit {
         let has_only_read =
@@ -100,7 +114,7 @@ impl Transaction {
         let committed = if has_only_read {
             self.commit_reads().map(Some)
         } else {
-            self.try_commit()
+            self.commit_at_once()
         };
         Commit {
             state: match committed {
@@ -108,7 +122,7 @@ impl Transaction {
                 Ok(Some((timestamp, Some(depends_on)))) => {
                     CommitState::Waits(timestamp, self.session.durable(depends_on))
                 }
-                Ok(None) => CommitState::NoRoom(Box::pin(self.commit_when_there_is_room())),
+                Ok(None) => CommitState::InTurns(Box::pin(self.commit_in_turns())),
                 Err(error) => CommitState::Ended(Err(error)),
             },
         }
@@ -143,90 +157,34 @@ impl Transaction {
         })
     }
 
-    /// Commits a transaction that has written, unless there is no room in the log: its
-    /// timestamp, and what its answer must wait for.
-    fn try_commit(&self) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
+    /// Commits a transaction that has written, unless it is large or there is no room in the log:
+    /// its timestamp, and what its answer must wait for.
+    fn commit_at_once(&self) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
         self.check_open()?;
-        let lane = self.session.lane();
-        if let Some(lane) = lane {
-            self.session.database.check_writable()?;
-            let bytes = self.log_bytes();
-            // Whose purse it is has to be found out only where the room of all is used up.
-            if !lane.has_room(bytes, Purse::Free)? && !lane.has_room(bytes, self.purse())? {
-                return Ok(None);
-            }
+        if self.context.writes.borrow().len() > AT_ONCE_MAX {
+            return Ok(None);
         }
-        let effects = self.begin_effects().map_err(|abort| self.doom(abort))?;
-        let timestamp = match self.commit_writes(lane) {
-            Ok(timestamp) => timestamp,
-            Err(abort) => {
-                drop(effects);
-                return Err(self.doom(abort));
+        let log = match self.session.lane() {
+            None => Log::None,
+            Some(lane) => {
+                let mut size = LogSize::default();
+                size.add_some(self, AT_ONCE_MAX);
+                match !lane.is_large(size.bytes) && self.has_room(lane, &size)? {
+                    true => Log::Buffer(lane),
+                    false => return Ok(None),
+                }
             }
         };
-        if let Some(effects) = effects {
-            effects.committed(timestamp);
-        }
-        self.ended();
+        let timestamp = self.commit_writes(log)?.timestamp;
         Ok(Some((timestamp, self.waits_for(timestamp)?)))
     }
 
-    async fn commit_when_there_is_room(self) -> Result<Timestamp, Error> {
-        let (timestamp, depends_on) = loop {
-            if let Some(lane) = self.session.lane() {
-                lane.room_for(self.log_bytes(), self.purse()).await?;
-            }
-            if let Some(committed) = self.try_commit()? {
-                break committed;
-            }
-        };
-        let session = self.session.clone();
-        drop(self);
-        if let Some(depends_on) = depends_on {
-            session.durable(depends_on).await?;
-        }
-        Ok(timestamp)
-    }
-
-    /// Bytes of the transaction in the log.
-    fn log_bytes(&self) -> usize {
-        let writes = self.context.writes.borrow();
-        let logged = writes.iter().filter(|write| !is_derived(write.table));
-        let bytes = logged.map(|write| {
-            let value = write.version.payload().map_or(0, <[u8]>::len);
-            format::write_bytes(write.key.len(), value)
-        });
-        let events = self.context.effects.borrow();
-        let events = events.iter().map(|effect| match effect {
-            Effect::Event { key, value, .. } => format::write_bytes(key.len(), value.len()),
-            _ => 0,
-        });
-        format::transaction_bytes() + bytes.sum::<usize>() + events.sum::<usize>()
-    }
-
-    /// Which room of the device it may use. What drops a table or an index, or deletes more than it
-    /// writes, leaves less for the next checkpoint to write.
-    fn purse(&self) -> Purse {
-        let (mut written, mut deleted) = (0, 0);
-        for write in self.context.writes.borrow().iter() {
-            if is_derived(write.table) {
-                continue;
-            }
-            match write.version.payload() {
-                Some(value) => written += write.key.len() + value.len(),
-                None => deleted += write.key.len(),
-            }
-        }
-        let effects = self.context.effects.borrow();
-        let drops =
-            |effect: &Effect| matches!(effect, Effect::Gone { .. } | Effect::IndexGone { .. });
-        if effects.iter().any(drops) {
-            deleted += DROPPED_BYTES_MIN;
-        }
-        match written < deleted {
-            true => Purse::Reserve,
-            false => Purse::Free,
-        }
+    /// Whether a transaction of this size fits into the lane's buffer.
+    fn has_room(&self, lane: &LaneWriter, size: &LogSize) -> Result<bool, Error> {
+        self.session.database.check_writable()?;
+        // Whose purse it is has to be found out only where the room of all is used up.
+        Ok(lane.has_room(size.bytes, Purse::Free)?
+            || lane.has_room(size.bytes, size.purse(self))?)
     }
 
     /// Counts the transaction as committed.
@@ -249,12 +207,14 @@ impl Transaction {
             .set(counters.useful.get() + context.work() + 1);
     }
 
-    /// Makes the writes visible, without suspending.
+    /// The commit itself, without suspending: from here on it is visible. Its versions are stamped
+    /// when the answer is dropped.
     ///
     /// # Errors
-    /// Why the transaction must abort.
-    fn commit_writes(&self, lane: Option<&LaneWriter>) -> Result<Timestamp, Abort> {
+    /// [`Error::Abort`]: it was aborted.
+    fn commit_writes(&self, log: Log<'_>) -> Result<Stamping<'_>, Error> {
         let session = &*self.session;
+        let effects = self.begin_effects().map_err(|abort| self.doom(abort))?;
         let id = self.id();
         let status = session.database.statuses.of(id);
         let moves = self.context.moves.borrow();
@@ -269,45 +229,65 @@ impl Transaction {
             status.commit(id.sequence(), successor);
             Ok(successor)
         };
-        let writes = self.context.writes.borrow();
-        let keys = self.context.keys.borrow();
-        let (timestamp, certified) = match lane {
-            None => {
+        let (timestamp, certified) = match log {
+            Log::None => {
                 let timestamp = take();
                 (timestamp, commit(timestamp))
             }
-            Some(lane) => lane.append(self.context.durability.get(), take, |timestamp, log| {
-                let successor = commit(timestamp)?;
-                for effect in self.context.effects.borrow().iter() {
-                    if let Effect::Event { key, value, .. } = effect {
-                        log.write(EVENTS, key, Some(value));
-                    }
-                }
-                for write in writes.iter().filter(|write| !is_derived(write.table)) {
-                    log.write(write.table, write.key(&keys), write.version.payload());
-                }
-                Ok(successor)
-            }),
+            Log::Buffer(lane) => {
+                let durability = self.context.durability.get();
+                lane.append(durability, take, |timestamp, log| {
+                    let successor = commit(timestamp)?;
+                    self.each_event(|key, value| log.write(EVENTS, key, Some(value)));
+                    self.each_write(0..self.write_count(), |table, key, value| {
+                        log.write(table, key, value);
+                        ControlFlow::Continue(())
+                    });
+                    Ok(successor)
+                })
+            }
+            Log::Large(lane, large) => lane.append_large(large, take, commit),
         };
-        let successor = certified?;
-        let mut garbage = session.garbage.borrow_mut();
-        for write in writes.iter() {
-            let is_tombstone = write.version.is_tombstone();
-            write.version.stamp(timestamp, successor);
-            if let Some((old, block_bytes)) = write.old {
-                garbage.superseded(timestamp, old, block_bytes);
+        let successor = match certified {
+            Ok(successor) => successor,
+            Err(abort) => {
+                drop(effects);
+                return Err(self.doom(abort));
             }
-            if is_tombstone {
-                let key = write.key(&keys);
-                garbage.deleted(timestamp, write.table, write.rid, write.version, key);
+        };
+        if let Some(effects) = effects {
+            effects.committed(timestamp);
+        }
+        Ok(Stamping::begin(self, timestamp, successor))
+    }
+
+    /// Shows what the catalog has to log.
+    fn each_event(&self, mut show: impl FnMut(&[u8], &[u8])) {
+        for effect in self.context.effects.borrow().iter() {
+            if let Effect::Event { key, value, .. } = effect {
+                show(key, value);
             }
         }
-        drop(garbage);
-        self.drop_saved();
-        if status.is_watched() {
-            self.release_all_written();
+    }
+
+    /// Shows what writes have to log, until the answer is a break: the place behind the last one.
+    fn each_write(
+        &self,
+        range: Range<usize>,
+        mut show: impl FnMut(u32, &[u8], Option<&[u8]>) -> ControlFlow<()>,
+    ) -> usize {
+        let writes = self.context.writes.borrow();
+        let keys = self.context.keys.borrow();
+        for (write, at) in writes[range.clone()].iter().zip(range.clone()) {
+            if is_derived(write.table) {
+                continue;
+            }
+            let shown = show(write.table, write.key(&keys), write.version.payload());
+            if shown.is_break() {
+                return at + 1;
+            }
         }
-        Ok(timestamp)
+        range.end
     }
 
     /// Aborts the transaction for a conflict that whoever runs it has found, and counts that

@@ -87,15 +87,16 @@ impl<'t> Statement<'t> {
                 && !CatalogView::is_about(table.number());
             let is_free = match sight {
                 Sight::Own | Sight::Visible => true,
-                Sight::Newer => takes_newer && head.is_committed(),
+                Sight::Newer => takes_newer && transaction.committed_at(head).is_some(),
                 Sight::Uncommitted => false,
             };
             if is_free {
                 return Ok(Standing::Free(head, sight));
             }
-            // Its maker is just ending: it will be stamped, or taken back. (Or has been
-            // by now: then read committed takes it, the next time round.)
-            if sight == Sight::Newer && (takes_newer || !head.is_committed()) {
+            // Its maker is just ending: it will be taken back. (Or has been by now: then read
+            // committed takes what is there, the next time round.)
+            let is_ending = || takes_newer || transaction.committed_at(head).is_none();
+            if sight == Sight::Newer && is_ending() {
                 let_others_go::<P>(Point::new("engine: ending maker"), slot).await;
                 continue;
             }

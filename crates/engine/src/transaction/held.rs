@@ -5,7 +5,7 @@
 //! somebody waits for it and has entered it into the lock table on its behalf: that
 //! lock comes and goes with the write (`locks.rs`).
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use super::Transaction;
 use crate::{
@@ -161,10 +161,10 @@ impl Transaction {
         }
     }
 
-    /// Hands over the records that the transaction has written, after its commit.
+    /// Hands over records that the transaction has written, after its commit.
     #[cold]
-    pub(super) fn release_all_written(&self) {
-        for write in self.context.writes.borrow().iter() {
+    pub(super) fn release_written_in(&self, writes: Range<usize>) {
+        for write in &self.context.writes.borrow()[writes] {
             // SAFETY: tables live as long as the database, and their slots never move.
             if unsafe { &*write.slot }.is_marked() {
                 self.release_written(write.slot);

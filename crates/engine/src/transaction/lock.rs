@@ -281,8 +281,10 @@ impl<'t> Statement<'t> {
                 && let Some((head, seen)) = self.kept_since::<P>(table, slot, aim).await?
             {
                 let owner = match head.begin() {
-                    Begin::InProgress(owner) => Some(owner),
-                    Begin::Committed(_) => None,
+                    Begin::InProgress(owner) if transaction.committed_at(head).is_none() => {
+                        Some(owner)
+                    }
+                    _ => None,
                 };
                 match transaction.seize(slot, head, owner, strength, if_locked)? {
                     Seized::Held => {
@@ -342,7 +344,7 @@ impl<'t> Statement<'t> {
             match transaction.seize(slot, head, owner, strength, if_locked)? {
                 Seized::Held if owner.is_none() => {
                     // Nobody else writes it now.
-                    if let Begin::Committed(timestamp) = head.begin() {
+                    if let Some(timestamp) = transaction.committed_at(head) {
                         transaction.saw(timestamp);
                     }
                     transaction.note(slot, Some(head));

@@ -45,7 +45,7 @@ use crate::{
     locks::Strength,
     moves::Gone,
     table::Table,
-    timestamp::{Begin, Timestamp},
+    timestamp::Timestamp,
     version::Version,
 };
 
@@ -189,7 +189,7 @@ impl Transaction {
             });
         }
         match since {
-            Some(since) if commit_of(head) > since => self.trace_back(slot, head, since),
+            Some(since) if self.commit_of(head) > since => self.trace_back(slot, head, since),
             _ => Ok(Trace::Here),
         }
     }
@@ -206,7 +206,7 @@ impl Transaction {
                 // row that anybody has found there.
                 return Ok(Trace::Absent);
             };
-            let at = commit_of(version);
+            let at = self.commit_of(version);
             if at <= since {
                 break;
             }
@@ -242,18 +242,6 @@ impl Transaction {
             self.context.moves.borrow_mut().moved(before, after, to);
         }
         Ok(())
-    }
-}
-
-/// When a version was committed whose maker has ended.
-#[inline(always)]
-fn commit_of(version: Version) -> Timestamp {
-    loop {
-        match version.begin() {
-            Begin::Committed(timestamp) => return timestamp,
-            // Seen as committed, and stamped in a moment: committing never suspends.
-            Begin::InProgress(_) => std::thread::yield_now(),
-        }
     }
 }
 

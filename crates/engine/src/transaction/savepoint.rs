@@ -104,6 +104,23 @@ impl Transaction {
         Ok(())
     }
 
+    /// Where the lists ended when a savepoint was made.
+    ///
+    /// # Errors
+    /// As for [`Transaction::rollback_to`].
+    pub(super) fn savepoint_lengths(&self, savepoint: &Savepoint) -> Result<Lengths, Error> {
+        let number = self.check_savepoint(savepoint)?;
+        let mark = self.context.savepoints.borrow().mark(number);
+        mark.map(|mark| mark.lengths).ok_or(Error::NoSuchSavepoint)
+    }
+
+    /// Whether no record was written since that had been written before.
+    pub(super) fn has_saved_nothing_since(&self, savepoint: &Savepoint) -> bool {
+        let savepoints = self.context.savepoints.borrow();
+        let mark = savepoints.mark(savepoint.number);
+        mark.is_some_and(|mark| savepoints.has_saved_nothing_after(&mark))
+    }
+
     pub(super) fn check_between_operations(&self) -> Result<(), Error> {
         self.check_open()?;
         if self.context.statements() > 0 {

@@ -125,8 +125,9 @@ impl<'t> Statement<'t> {
                     Head::Cold(_) => return Stop::Cold { slot, before },
                     Head::Unused | Head::Dead => continue,
                 };
-                let is_committed = matches!(head.begin(), Begin::Committed(_));
-                if !is_committed && !self.transaction.is_own(head) {
+                let is_ended = matches!(head.begin(), Begin::Committed(_))
+                    || self.transaction.committed_at(head).is_some();
+                if !is_ended && !self.transaction.is_own(head) {
                     return Stop::Busy;
                 }
                 if let Some(stored) = head.payload() {

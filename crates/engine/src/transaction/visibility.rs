@@ -76,28 +76,44 @@ impl Transaction {
         }
     }
 
-    /// When a version was committed that the transaction sees, and has not made itself.
+    /// When a version was committed, if it was, whether it says so yet or only its maker's status
+    /// does.
     #[inline(always)]
-    pub(super) fn commit_of(&self, version: Version) -> Timestamp {
+    pub(super) fn committed_at(&self, version: Version) -> Option<Timestamp> {
         match version.begin() {
-            Begin::Committed(timestamp) => timestamp,
-            Begin::InProgress(_) => self.commit_of_unstamped(version),
+            Begin::Committed(Timestamp(Begin::NEVER)) => None,
+            Begin::Committed(timestamp) => Some(timestamp),
+            Begin::InProgress(_) => self.committed_unstamped_at(version),
         }
     }
 
     #[cold]
-    fn commit_of_unstamped(&self, version: Version) -> Timestamp {
+    fn committed_unstamped_at(&self, version: Version) -> Option<Timestamp> {
         loop {
             let maker = match version.begin() {
-                Begin::Committed(timestamp) => return timestamp,
+                Begin::Committed(Timestamp(Begin::NEVER)) => return None,
+                Begin::Committed(timestamp) => return Some(timestamp),
                 Begin::InProgress(maker) => maker,
             };
             let status = self.session.database.statuses.of(maker);
-            match status.outcome(maker, self.context.snapshot()) {
-                Outcome::Committed { at, .. } => return at,
+            match status.outcome(maker, Timestamp(u64::MAX)) {
+                Outcome::Committed { at, .. } => return Some(at),
+                Outcome::Active | Outcome::Later | Outcome::Aborted => return None,
                 // Stamped by now: `status.rs`.
                 Outcome::Ended => {}
-                _ => unreachable!("what is seen is committed"),
+            }
+        }
+    }
+
+    /// When a version was committed that is known to be, and not to be the transaction's own; if
+    /// it is taken out of its chain meanwhile, never.
+    #[inline(always)]
+    pub(super) fn commit_of(&self, version: Version) -> Timestamp {
+        match version.begin() {
+            Begin::Committed(timestamp) => timestamp,
+            Begin::InProgress(_) => {
+                let at = self.committed_unstamped_at(version);
+                at.unwrap_or(Timestamp(Begin::NEVER))
             }
         }
     }

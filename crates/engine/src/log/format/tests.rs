@@ -24,7 +24,7 @@ fn block() -> (io::Buffer, BlockHeader, [Claim; 2]) {
         needed: 42 + u64::from(lane),
         durable: 39,
     });
-    seal(&mut buffer, header, vector.into_iter());
+    seal(&mut buffer, header, &vector);
     (buffer, header, vector)
 }
 
@@ -108,7 +108,7 @@ fn timestamps_that_cannot_be_are_refused() {
             as_of: Timestamp(as_of),
             ..BlockHeader::default()
         };
-        seal(&mut buffer, header, [].into_iter());
+        seal(&mut buffer, header, &[]);
         buffer
     };
     let read = |buffer: &io::Buffer| -> Result<u64, Flaw> {

@@ -1,13 +1,13 @@
 //! Blocks: sealed when they are due, written, and what waits for them released.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
-use io::Action;
+use io::{Action, Buffer};
 
-use super::{LaneWriter, Moment, UnderWay, Urgency, Writing, reset_block};
+use super::{LaneWriter, Moment, UnderWay, Urgency, Writing};
 use crate::{
     log::{
-        format::{self, BlockHeader, Claim},
+        format::{self, BLOCK_HEADER_BYTES, BlockHeader, Claim},
         frontier::Sealed,
         segments::{WRITE_ATTEMPTS, short_write},
     },
@@ -92,129 +92,167 @@ impl LaneWriter {
 
     /// Makes the active buffer a block and sends it off, if there is a segment.
     fn seal(&self, writing: &mut Writing) {
-        // Before the counts are read: whoever wants something later asks again.
-        self.lane().answer();
-        let urgency = writing.urgency;
-        let as_of = self.log.now();
-        let needed: Vec<(u64, u64)> = self.log.frontier.needed().collect();
-        let block_bytes = writing.active.len() + needed.len() * size_of::<Claim>();
-        let block_bytes = io::round_up(block_bytes) as u64;
-        if !self.provide_segment(writing, block_bytes) {
+        let (as_of, claims) = self.claim();
+        let vector_bytes = claims.len() * size_of::<Claim>();
+        let block_bytes = io::round_up(writing.active.len() + vector_bytes);
+        if !self.provide_segment(writing, block_bytes as u64) {
             return;
         }
-        let resting = &mut writing.resting;
-        let segment = resting.segment.as_mut().expect("just provided");
-        let header = BlockHeader {
-            incarnation: self.log.incarnation,
-            lane: self.number as u32,
-            number: resting.block,
-            first: resting.committed - u64::from(writing.transactions),
-            transactions: writing.transactions,
-            as_of,
-            newest: writing.newest,
-            ..BlockHeader::default()
-        };
-        let claims = needed
-            .iter()
-            .enumerate()
-            .map(|(lane, &(needed, durable))| Claim {
-                lane: lane as u32,
-                needed,
-                durable,
-            });
+        let urgency = writing.urgency;
+        let header = self.header(writing, writing.transactions, writing.newest, as_of);
         let before = writing.active.capacity();
-        format::seal(&mut writing.active, header, claims);
+        format::seal(&mut writing.active, header, &claims);
         // For the claims of many lanes a full buffer had to grow.
         writing.memory.charge(writing.active.capacity() - before);
         let spare = writing.spare.take().expect("nothing is under way");
         let block = std::mem::replace(&mut writing.active, spare);
-        let offset = segment.offset;
-        segment.offset += block.len() as u64;
-        resting.block += 1;
-        segment.blocks_end = resting.block;
-        segment.newest = writing.newest;
-        self.lane().seal_up_to(Sealed {
-            blocks: resting.block,
-            transactions: resting.committed,
-            newest: writing.newest,
-            file: segment.number,
-            offset: segment.offset,
-        });
-        self.log.counters.sealed(writing.transactions, block.len());
-        let file = segment.file.clone();
-        if resting.next.is_none() {
-            self.upkeep.ring();
-        }
-        writing.under_way = Some(UnderWay {
-            transfer: self.port.begin(Action::WriteDurable, &file, offset, block),
-            file,
-            offset,
-            looked_at: self.clock.now(),
-            attempts: 1,
-            committed: resting.committed,
-            as_of,
-            needed: needed.into_iter().map(|(needed, _)| needed).collect(),
-        });
         writing.transactions = 0;
         writing.urgency = Urgency::None;
+        self.send(writing, &header, &claims, VecDeque::from([block]), false);
         if urgency == Urgency::Synchronous {
             self.log.frontier.want_all_but(self.number);
         }
         self.room.ring();
     }
 
+    /// What a block sealed now claims.
+    pub(super) fn claim(&self) -> (Timestamp, Vec<Claim>) {
+        // Before the counts are read: whoever wants something later asks again.
+        self.lane().answer();
+        let as_of = self.log.now();
+        let claims = self.log.frontier.needed().enumerate();
+        let claims = claims.map(|(lane, (needed, durable))| Claim {
+            lane: lane as u32,
+            needed,
+            durable,
+        });
+        (as_of, claims.collect())
+    }
+
+    /// The header of the lane's next block, of its last so many transactions.
+    pub(super) fn header(
+        &self,
+        writing: &Writing,
+        transactions: u32,
+        newest: Timestamp,
+        as_of: Timestamp,
+    ) -> BlockHeader {
+        let resting = &writing.resting;
+        BlockHeader {
+            incarnation: self.log.incarnation,
+            lane: self.number as u32,
+            number: resting.block,
+            first: resting.committed - u64::from(transactions),
+            transactions,
+            as_of,
+            newest,
+            ..BlockHeader::default()
+        }
+    }
+
+    /// Sends a sealed block off, into the segment that was provided.
+    pub(super) fn send(
+        &self,
+        writing: &mut Writing,
+        header: &BlockHeader,
+        claims: &[Claim],
+        mut pieces: VecDeque<Buffer>,
+        is_large: bool,
+    ) {
+        let resting = &mut writing.resting;
+        let segment = resting.segment.as_mut().expect("just provided");
+        let bytes = pieces.iter().map(|piece| piece.len()).sum();
+        let offset = segment.offset;
+        segment.offset += bytes as u64;
+        resting.block += 1;
+        segment.blocks_end = resting.block;
+        segment.newest = header.newest;
+        self.lane().seal_up_to(Sealed {
+            blocks: resting.block,
+            transactions: resting.committed,
+            newest: header.newest,
+            file: segment.number,
+            offset: segment.offset,
+        });
+        self.log.counters.sealed(header.transactions, bytes);
+        let file = segment.file.clone();
+        if resting.next.is_none() {
+            self.upkeep.ring();
+        }
+        let first = pieces.pop_front().expect("a block has a header");
+        writing.under_way = Some(UnderWay {
+            transfer: self.port.begin(Action::WriteDurable, &file, offset, first),
+            file,
+            offset,
+            rest: pieces,
+            is_large,
+            looked_at: self.clock.now(),
+            attempts: 1,
+            committed: resting.committed,
+            as_of: header.as_of,
+            needed: claims.iter().map(|claim| claim.needed).collect(),
+        });
+    }
+
     fn take_in(&self, writing: &mut Writing) {
         let Some(under_way) = &mut writing.under_way else {
             return;
         };
-        let Some((mut buffer, result)) = under_way.transfer.try_take() else {
+        let Some((buffer, result)) = under_way.transfer.try_take() else {
             return;
         };
+        let is_large = under_way.is_large;
         match result {
-            Ok(written) if written == buffer.len() => {
-                if let Some(done) = writing.under_way.take() {
-                    self.log.frontier.block_is_durable(
-                        self.number,
-                        done.committed,
-                        done.as_of,
-                        done.needed,
-                    );
+            Ok(written) if written == buffer.len() => match under_way.rest.pop_front() {
+                Some(next) => {
+                    under_way.offset += written as u64;
+                    under_way.attempts = 1;
+                    self.write(under_way, next);
                 }
-            }
+                None => {
+                    if let Some(done) = writing.under_way.take() {
+                        self.log.frontier.block_is_durable(
+                            self.number,
+                            done.committed,
+                            done.as_of,
+                            done.needed,
+                        );
+                    }
+                }
+            },
             // All of it again: that is idempotent.
             Ok(_) if under_way.attempts < WRITE_ATTEMPTS => {
                 under_way.attempts += 1;
-                under_way.transfer = self.port.begin(
-                    Action::WriteDurable,
-                    &under_way.file,
-                    under_way.offset,
-                    buffer,
-                );
-                return;
+                return self.write(under_way, buffer);
             }
             Ok(_) => self.fail(writing, &short_write()),
             Err(error) => self.fail(writing, &error),
         }
-        reset_block(
-            &mut buffer,
-            self.log.config.buffer_bytes,
-            &mut writing.memory,
-        );
-        writing.spare = Some(buffer);
-        self.room.ring();
+        if is_large {
+            writing.memory.shrink(buffer.capacity());
+        } else {
+            writing.keep_spare(buffer, self.log.config.buffer_bytes);
+        }
+        if writing.under_way.is_none() {
+            self.room.ring();
+        }
+    }
+
+    fn write(&self, under_way: &mut UnderWay, piece: Buffer) {
+        let (file, offset) = (&under_way.file, under_way.offset);
+        under_way.transfer = self.port.begin(Action::WriteDurable, file, offset, piece);
     }
 
     /// The device has failed: whether the block is on it, nobody knows. Nothing
     /// is acknowledged from now on.
     fn fail(&self, writing: &mut Writing, error: &std::io::Error) {
-        writing.under_way = None;
+        if let Some(failed) = writing.under_way.take() {
+            let unwritten = failed.rest.iter().map(Buffer::capacity).sum();
+            writing.memory.shrink(unwritten);
+        }
         // What is in the active buffer cannot become durable either.
         writing.transactions = 0;
-        reset_block(
-            &mut writing.active,
-            self.log.config.buffer_bytes,
-            &mut writing.memory,
-        );
+        writing.active.set_len(BLOCK_HEADER_BYTES);
         self.log.poison(&format!("writing the log failed: {error}"));
     }
 

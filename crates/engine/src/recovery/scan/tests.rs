@@ -31,7 +31,7 @@ fn block(number: u64, timestamp: u64) -> Buffer {
         needed: number,
         durable: number / 2,
     });
-    seal(&mut block, header, claims.into_iter());
+    seal(&mut block, header, &claims);
     block
 }
 

@@ -18,7 +18,6 @@ use crate::{
     secondary::{derived::is_derived, entry::Entry},
     session::{KeptKey, Saved, Step, Write, WriteKind},
     table::Table,
-    timestamp::Begin,
     version::{HEADER_BYTES, Version},
 };
 
@@ -88,7 +87,7 @@ impl<'t> Statement<'t> {
             };
             if let Some(refusal) = refusal {
                 // Under read committed it may be newer than the snapshot.
-                if let Begin::Committed(timestamp) = head.begin() {
+                if let Some(timestamp) = transaction.committed_at(head) {
                     transaction.saw(timestamp);
                 }
                 transaction.note(slot, Some(head));

@@ -1,0 +1,243 @@
+//! Commits of large transactions, in turns with other tasks, and what all commits share with them:
+//! how much there is to log, and the stamping.
+//!
+//! 1. What is to be logged is counted and, if it is larger than a buffer, put together
+//!    (`log/lane/large.rs`). The transaction is as open as ever.
+//! 2. The commit itself, which never suspends ([`Transaction::commit_writes`]).
+//! 3. Its versions are stamped. Until then they name their maker, whose status says since when they
+//!    are visible (`status.rs`): whoever meets one resolves it, and nobody waits for the stamp. The
+//!    context stays the transaction's, with its snapshot and its locks, so that no version is
+//!    collected, and no waiter let in, before the end.
+
+use std::ops::ControlFlow;
+
+use super::{Log, Transaction};
+use crate::{
+    catalog::{EVENTS, Effect},
+    device_room::Purse,
+    error::Error,
+    log::{LaneWriter, LargeTransaction, format},
+    timestamp::Timestamp,
+    transaction::in_turns::{WRITES_PER_LOOK, give_way},
+};
+
+/// Bytes to be logged, at least, between two looks.
+const BYTES_PER_LOOK: usize = 64 << 10;
+/// Bytes that a transaction may write into catalogs, and that drops something, and is still said to make
+/// room.
+const DROPPED_BYTES_MIN: usize = 64 << 10;
+
+/// What a transaction takes in the log.
+pub(super) struct LogSize {
+    /// In all.
+    pub(super) bytes: usize,
+    /// Bytes of what it writes.
+    written: usize,
+    /// Bytes of keys that it deletes.
+    deleted: usize,
+    /// Writes that were counted.
+    counted: usize,
+}
+
+impl Default for LogSize {
+    fn default() -> LogSize {
+        LogSize {
+            bytes: format::transaction_bytes(),
+            written: 0,
+            deleted: 0,
+            counted: 0,
+        }
+    }
+}
+
+impl LogSize {
+    /// Counts so many more writes, at most, and the events once all are counted. Whether that was
+    /// all.
+    pub(super) fn add_some(&mut self, transaction: &Transaction, writes_max: usize) -> bool {
+        let writes = transaction.write_count();
+        let end = writes.min(self.counted + writes_max);
+        transaction.each_write(self.counted..end, |_, key, value| {
+            let value_bytes = value.map_or(0, <[u8]>::len);
+            self.bytes += format::write_bytes(key.len(), value_bytes);
+            match value {
+                Some(value) => self.written += key.len() + value.len(),
+                None => self.deleted += key.len(),
+            }
+            ControlFlow::Continue(())
+        });
+        self.counted = end;
+        if end < writes {
+            return false;
+        }
+        transaction.each_event(|key, value| {
+            self.bytes += format::write_bytes(key.len(), value.len());
+        });
+        true
+    }
+
+    /// Which room of the device it may use. What drops a table or an index, or deletes more than it
+    /// writes, leaves less for the next checkpoint to write.
+    pub(super) fn purse(&self, transaction: &Transaction) -> Purse {
+        let effects = transaction.context.effects.borrow();
+        let drops =
+            |effect: &Effect| matches!(effect, Effect::Gone { .. } | Effect::IndexGone { .. });
+        let dropped = match effects.iter().any(drops) {
+            true => DROPPED_BYTES_MIN,
+            false => 0,
+        };
+        match self.written < self.deleted + dropped {
+            true => Purse::Reserve,
+            false => Purse::Free,
+        }
+    }
+}
+
+impl Transaction {
+    /// See the module text.
+    pub(super) async fn commit_in_turns(self) -> Result<Timestamp, Error> {
+        let mut stamping = match self.session.lane() {
+            None => self.commit_writes(Log::None)?,
+            Some(lane) => self.commit_logged(lane).await?,
+        };
+        let timestamp = stamping.timestamp;
+        while stamping.step(WRITES_PER_LOOK) {
+            give_way().await;
+        }
+        drop(stamping);
+        self.forget_in_turns().await;
+        let depends_on = self.waits_for(timestamp)?;
+        let session = self.session.clone();
+        // No snapshot is held while the device is waited for.
+        drop(self);
+        if let Some(depends_on) = depends_on {
+            session.durable(depends_on).await?;
+        }
+        Ok(timestamp)
+    }
+
+    async fn commit_logged(&self, lane: &LaneWriter) -> Result<Stamping<'_>, Error> {
+        let mut size = LogSize::default();
+        while !size.add_some(self, WRITES_PER_LOOK) {
+            give_way().await;
+        }
+        let purse = size.purse(self);
+        if !lane.is_large(size.bytes) {
+            loop {
+                lane.room_for(size.bytes, purse).await?;
+                self.check_open()?;
+                if self.has_room(lane, &size)? {
+                    return self.commit_writes(Log::Buffer(lane));
+                }
+            }
+        }
+        let mut large = self.put_together(lane, size.bytes).await?;
+        large.room(purse).await?;
+        self.check_open()?;
+        self.session.database.check_writable()?;
+        self.commit_writes(Log::Large(lane, large))
+    }
+
+    async fn put_together<'l>(
+        &self,
+        lane: &'l LaneWriter,
+        bytes: usize,
+    ) -> Result<LargeTransaction<'l>, Error> {
+        let mut large = lane.begin_large(bytes)?;
+        let mut failed = None;
+        self.each_event(|key, value| {
+            failed = failed.or(large.write(EVENTS, key, Some(value)).err());
+        });
+        let (mut next, writes) = (0, self.write_count());
+        while failed.is_none() && next < writes {
+            let enough = large.bytes() + BYTES_PER_LOOK;
+            let some = next..writes.min(next + WRITES_PER_LOOK);
+            next = self.each_write(some, |table, key, value| {
+                failed = large.write(table, key, value).err();
+                match failed.is_some() || large.bytes() >= enough {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            });
+            give_way().await;
+        }
+        failed.map_or(Ok(large), Err)
+    }
+}
+
+/// A transaction that has committed, some of whose versions do not say so yet. When it is dropped
+/// they do, and the transaction has ended.
+pub(super) struct Stamping<'t> {
+    transaction: &'t Transaction,
+    pub(super) timestamp: Timestamp,
+    successor: Timestamp,
+    /// Versions that are stamped.
+    stamped: usize,
+    /// Writes whose records were handed over, once all are stamped; none if nobody waits.
+    handed_over: Option<usize>,
+}
+
+impl<'t> Stamping<'t> {
+    pub(super) fn begin(
+        transaction: &'t Transaction,
+        timestamp: Timestamp,
+        successor: Timestamp,
+    ) -> Stamping<'t> {
+        Stamping {
+            transaction,
+            timestamp,
+            successor,
+            stamped: 0,
+            handed_over: None,
+        }
+    }
+
+    /// Does up to so many more; whether there is more to do.
+    fn step(&mut self, writes_max: usize) -> bool {
+        let context = &self.transaction.context;
+        let writes = context.writes.borrow().len();
+        if self.stamped < writes {
+            let end = writes.min(self.stamped.saturating_add(writes_max));
+            self.stamp(end);
+            if end < writes {
+                return true;
+            }
+            let session = &self.transaction.session;
+            let status = session.database.statuses.of(self.transaction.id());
+            self.handed_over = status.is_watched().then_some(0);
+            return self.handed_over.is_some();
+        }
+        let Some(handed_over) = self.handed_over else {
+            return false;
+        };
+        let end = writes.min(handed_over.saturating_add(writes_max));
+        self.transaction.release_written_in(handed_over..end);
+        self.handed_over = Some(end);
+        end < writes
+    }
+
+    fn stamp(&mut self, end: usize) {
+        let context = &self.transaction.context;
+        let (writes, keys) = (context.writes.borrow(), context.keys.borrow());
+        let mut garbage = self.transaction.session.garbage.borrow_mut();
+        for write in &writes[self.stamped..end] {
+            let is_tombstone = write.version.is_tombstone();
+            write.version.stamp(self.timestamp, self.successor);
+            if let Some((old, block_bytes)) = write.old {
+                garbage.superseded(self.timestamp, old, block_bytes);
+            }
+            if is_tombstone {
+                let (table, rid, key) = (write.table, write.rid, write.key(&keys));
+                garbage.deleted(self.timestamp, table, rid, write.version, key);
+            }
+        }
+        self.stamped = end;
+    }
+}
+
+impl Drop for Stamping<'_> {
+    fn drop(&mut self) {
+        while self.step(usize::MAX) {}
+        self.transaction.drop_saved();
+        self.transaction.ended();
+    }
+}
