@@ -176,7 +176,7 @@ pub trait Session: 'static {
 
     /// A request has failed, the client was told, and no more come before [`Session::sync`] if
     /// it was one of the extended protocol: the transaction, if one is open, has failed.
-    fn failed(&mut self);
+    async fn failed(&mut self);
 
     /// The end of a series of requests: commits or rolls back what was not begun explicitly.
     ///

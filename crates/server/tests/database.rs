@@ -130,7 +130,7 @@ impl Session for Counter {
         Err(SqlError::unsupported("executing"))
     }
 
-    fn failed(&mut self) {}
+    async fn failed(&mut self) {}
 
     async fn sync(&mut self) -> Result<()> {
         Ok(())

@@ -345,7 +345,7 @@ impl Session {
         match outcome {
             Ok(()) => self.end_implicit().await,
             Err(error) => {
-                self.failed();
+                self.failed().await;
                 Err(error)
             }
         }
@@ -374,11 +374,10 @@ impl Session {
 
     /// A statement has failed: so has its transaction. One that was not begun explicitly is
     /// rolled back.
-    pub fn failed(&mut self) {
+    pub async fn failed(&mut self) {
         self.is_batch = false;
-        match self.block.fail() {
-            true => {}
-            false => self.roll_back(),
+        if !self.block.fail() {
+            self.roll_back().await;
         }
     }
 

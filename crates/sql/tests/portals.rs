@@ -24,7 +24,7 @@ async fn take(
     let mut answer = Answer::default();
     let done = session.run_portal(portal, rows, &mut answer).await;
     if done.is_err() {
-        session.failed();
+        session.failed().await;
     }
     let rows: Vec<String> = answer.rows.iter().map(|row| row.join(",")).collect();
     Ok((rows.join(";"), done? == Progress::Suspended))

@@ -259,8 +259,8 @@ impl server::Session for Connection {
         })
     }
 
-    fn failed(&mut self) {
-        self.session.failed();
+    async fn failed(&mut self) {
+        self.session.failed().await;
     }
 
     async fn sync(&mut self) -> Result<()> {

@@ -104,9 +104,9 @@ impl<'a, S: Session> Requests<'a, S> {
             Err(Misunderstood { fault, extended }) => {
                 match fault {
                     Fault::Fatal(error) => return Err(Ended::Fatal(error)),
-                    Fault::Error(error) if extended => self.fail(error)?,
+                    Fault::Error(error) if extended => self.fail(error).await?,
                     Fault::Error(error) => {
-                        self.tell(error)?;
+                        self.tell(error).await?;
                         self.ready();
                     }
                 }
@@ -179,7 +179,7 @@ impl<'a, S: Session> Requests<'a, S> {
             }
             Request::Sync => {
                 if let Err(error) = self.session.sync().await {
-                    self.tell(error)?;
+                    self.tell(error).await?;
                 }
                 self.ready();
                 Ok(())
@@ -187,7 +187,7 @@ impl<'a, S: Session> Requests<'a, S> {
             Request::Terminate => return Err(Ended::Lost),
         };
         if let Err(error) = done {
-            self.fail(error)?;
+            self.fail(error).await?;
         }
         Ok(Carried::Out)
     }
@@ -198,7 +198,7 @@ impl<'a, S: Session> Requests<'a, S> {
         let formats = Formats::All(Format::Text);
         let mut client = Client::new(self.wire, &formats);
         if let Err(error) = self.session.simple(&self.text, &mut client).await {
-            self.tell(error)?;
+            self.tell(error).await?;
         }
         self.text.clear();
         self.text.shrink_to(KEPT_TEXT_BYTES_MAX);
@@ -236,8 +236,8 @@ impl<'a, S: Session> Requests<'a, S> {
     ///
     /// # Errors
     /// It comes of the connection's own end, which the client is told of instead.
-    fn tell(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
-        self.session.failed();
+    async fn tell(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
+        self.session.failed().await;
         if error.state() == SqlState::ADMIN_SHUTDOWN {
             return Err(Ended::Fatal(error));
         }
@@ -249,8 +249,8 @@ impl<'a, S: Session> Requests<'a, S> {
     }
 
     /// The same, and skips what follows.
-    fn fail(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
-        self.tell(error)?;
+    async fn fail(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
+        self.tell(error).await?;
         // The client may wait for it before it sends its Sync.
         self.wire.flushes = true;
         self.wire.conversation.enter(Phase::Skipping);

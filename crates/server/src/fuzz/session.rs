@@ -177,7 +177,7 @@ impl Session for FewSession {
         self.run(&text, rows_max, client).await
     }
 
-    fn failed(&mut self) {
+    async fn failed(&mut self) {
         self.status = self.status.map(|_| TransactionStatus::Failed);
     }
 

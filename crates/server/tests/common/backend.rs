@@ -472,7 +472,7 @@ impl Session for TestSession {
         self.run(portal, rows_max, client).await
     }
 
-    fn failed(&mut self) {
+    async fn failed(&mut self) {
         if self.status == TransactionStatus::InTransaction {
             self.status = TransactionStatus::Failed;
         }

@@ -123,10 +123,12 @@ impl Changes {
     ///
     /// # Errors
     /// Those of [`Transaction::rollback_to`].
-    pub fn return_to(&self, transaction: &Transaction, mark: &Mark) -> Result<()> {
-        transaction
-            .rollback_to(&mark.savepoint)
-            .map_err(from_engine)?;
+    ///
+    /// # Suspension
+    /// Yields, if that is much.
+    pub async fn return_to(&self, transaction: &Transaction, mark: &Mark) -> Result<()> {
+        let returned = transaction.rollback_to_in_turns(&mark.savepoint).await;
+        returned.map_err(from_engine)?;
         let mut log = self.log.borrow_mut();
         if log.len() > mark.changes {
             log.truncate(mark.changes);

@@ -182,7 +182,7 @@ impl Session {
             Command::Rollback { chains } => self.end_block("ROLLBACK", false, *chains, sink).await,
             Command::RollbackTo(name) => {
                 self.in_block("ROLLBACK TO SAVEPOINT")?;
-                self.return_to(name)?;
+                self.return_to(name).await?;
                 sink.complete(Tag::Word("ROLLBACK"))
             }
             Command::Savepoint(name) => {
@@ -224,7 +224,7 @@ impl Session {
         }
     }
 
-    fn return_to(&mut self, name: &str) -> Result<()> {
+    async fn return_to(&mut self, name: &str) -> Result<()> {
         let at = self.block.savepoint(name)?;
         self.block.savepoints.truncate(at + 1);
         // What was declared after it is gone; where others stand is not taken back.
@@ -234,7 +234,7 @@ impl Session {
             return Ok(());
         };
         if let Some(transaction) = &self.transaction {
-            self.changes.return_to(transaction, &savepoint.mark)?;
+            self.changes.return_to(transaction, &savepoint.mark).await?;
         }
         self.advisory.return_to(savepoint.locks);
         self.deferred.set_modes(savepoint.constraints.clone());
@@ -352,15 +352,15 @@ impl Session {
 
     async fn end(&mut self, commits: bool) -> Result<()> {
         if !commits {
-            self.roll_back();
+            self.roll_back().await;
             return Ok(());
         }
         if let Err(error) = self.complete_held_cursors().await {
-            self.roll_back();
+            self.roll_back().await;
             return Err(error);
         }
         if let Err(error) = self.keep_deferred(None).await {
-            self.roll_back();
+            self.roll_back().await;
             return Err(error);
         }
         self.deferred.clear();
@@ -368,7 +368,7 @@ impl Session {
             let committed = transaction.commit().await;
             self.changes.clear();
             if let Err(error) = committed {
-                self.roll_back();
+                self.roll_back().await;
                 return Err(from_engine(error));
             }
         }
@@ -381,18 +381,20 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn roll_back(&mut self) {
+    /// # Cancellation
+    /// The rest is taken back at once; locks of the session's own are given up the next time.
+    pub(super) async fn roll_back(&mut self) {
         let block = std::mem::take(&mut self.block);
         self.deferred.clear();
-        if let Some(transaction) = self.transaction.take() {
-            transaction.rollback();
-        }
-        self.advisory.return_to(0);
         self.changes.clear();
         self.cursors.retain(Cursor::is_committed);
         self.suspended.end();
         if let Some(began) = block.began {
             self.restore(began.settings);
         }
+        if let Some(transaction) = self.transaction.take() {
+            transaction.rollback_in_turns().await;
+        }
+        self.advisory.return_to(0);
     }
 }

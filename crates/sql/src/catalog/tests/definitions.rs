@@ -59,7 +59,7 @@ fn a_mark_undoes_definitions_with_the_rows() {
             said(taken),
             ("42P07".into(), "relation \"second\" already exists".into())
         );
-        changes.return_to(&transaction, &mark).unwrap();
+        changes.return_to(&transaction, &mark).await.unwrap();
         let own = changes.catalog();
         assert_eq!(find(&own, "first"), Some(first.id));
         assert!(find(&own, "second").is_none() && find(&own, "renamed").is_none());

@@ -120,7 +120,7 @@ fn a_failed_statement_leaves_the_transaction_to_go_on() {
         ddl.create_index(id, new_index("u", true, 0))
             .await
             .unwrap_err();
-        changes.return_to(&transaction, &mark).unwrap();
+        changes.return_to(&transaction, &mark).await.unwrap();
         put(&transaction, &changes, id, "2", "y").await.unwrap();
         ddl.create_index(id, new_index("u", true, 0)).await.unwrap();
         ddl.rename(changes.catalog().table(id).unwrap().indexes[0].id, "v")
@@ -132,7 +132,7 @@ fn a_failed_statement_leaves_the_transaction_to_go_on() {
             .await
             .unwrap();
         put(&transaction, &changes, id, "3", "y").await.unwrap();
-        changes.return_to(&transaction, &dropped).unwrap();
+        changes.return_to(&transaction, &dropped).await.unwrap();
         put(&transaction, &changes, id, "3", "y").await.unwrap_err();
         transaction.commit().await.unwrap();
     });
@@ -163,7 +163,7 @@ fn of_a_table_of_the_same_transaction_with_constraints_and_a_truncation() {
         let second = ddl.create_index(table.id, second).await;
         let message = "multiple primary keys for table \"t\" are not allowed";
         assert_eq!(said(second), ("42P16".into(), message.into()));
-        changes.return_to(&transaction, &mark).unwrap();
+        changes.return_to(&transaction, &mark).await.unwrap();
         ddl.truncate(&[table.id], true, Behavior::Restrict)
             .await
             .unwrap();

@@ -115,7 +115,7 @@ async fn step(
         (Some(_), 0) => {
             let again = ddl.create_table(new_table(&name, &["b"])).await;
             assert_eq!(again.unwrap_err().state().code(), "42P07");
-            changes.return_to(transaction, &mark)
+            changes.return_to(transaction, &mark).await
         }
         (Some(id), 1) => {
             model.remove(&name);
@@ -131,7 +131,7 @@ async fn step(
                 true => {
                     let refused = ddl.rename(id, &new).await;
                     assert_eq!(refused.unwrap_err().state().code(), "42P07");
-                    changes.return_to(transaction, &mark)
+                    changes.return_to(transaction, &mark).await
                 }
                 false => {
                     let definition = model.remove(&name).unwrap();
@@ -167,11 +167,11 @@ async fn step(
             match (unique && repeats, is_taken) {
                 (true, _) => {
                     assert_eq!(made.unwrap_err().state().code(), "23505");
-                    changes.return_to(transaction, &mark)
+                    changes.return_to(transaction, &mark).await
                 }
                 (false, true) => {
                     assert_eq!(made.unwrap_err().state().code(), "42P07");
-                    changes.return_to(transaction, &mark)
+                    changes.return_to(transaction, &mark).await
                 }
                 (false, false) => {
                     definition.indexes.insert(index, unique);
@@ -198,7 +198,7 @@ async fn step(
             let written = put(transaction, changes, id, &key, &value).await;
             assert_eq!(written.is_err(), violates, "{written:?}");
             match violates {
-                true => changes.return_to(transaction, &mark),
+                true => changes.return_to(transaction, &mark).await,
                 false => {
                     definition.rows.insert(key, value);
                     written
@@ -233,7 +233,7 @@ async fn transaction(
                 step(&ddl, &transaction, &changes, &mut model, &mut random).await;
             }
             if random.below(2) == 0 {
-                changes.return_to(&transaction, &mark).unwrap();
+                changes.return_to(&transaction, &mark).await.unwrap();
                 model = kept;
             }
             changes.release(&transaction, &mark).unwrap();
