@@ -31,7 +31,8 @@
 //!   transaction (snapshot isolation), or of the operation or a statement (read committed).
 //! - A touch voids what was read before it: heads of chains are validated by the
 //!   compare-and-swap that installs a version; visible versions stay visible.
-//! - Committing and undoing never suspend.
+//! - The step that commits never suspends, nor does an undo; what comes before and behind may
+//!   (`commit/turns.rs`, `in_turns.rs`).
 
 #[cfg(feature = "baselines")]
 mod baseline;
@@ -311,6 +312,7 @@ impl Transaction {
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         match self.context.state.get() {
             State::Open => Ok(()),
+            State::Returning => Err(Error::OperationUnderWay),
             State::Aborted(abort) => Err(Error::Abort(abort)),
             State::Ended => Err(Error::Ended),
         }

@@ -19,7 +19,8 @@
 //! - `mark`: raised by serializable transactions that have read the version and
 //!   commit (`transaction/certify.rs`).
 //! - `length`, payload: written by the maker while `begin` holds its identity,
-//!   read by others only after they have loaded a commit timestamp from `begin`.
+//!   read by others only after they have loaded a commit timestamp from `begin`, or that its
+//!   maker has committed from his status.
 //! - A version that was read from the device has no `next`, and a block of the size that its
 //!   payload asks for; in their place it has the position there: written before it is published,
 //!   then constant. It can leave memory without being written again.

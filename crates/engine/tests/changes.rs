@@ -62,15 +62,24 @@ fn write(durable: &mut Durable, numbers: Range<u32>, commits: &mut Commits) {
 
 /// The same, in a lane of another session.
 fn write_elsewhere(durable: &Durable, numbers: Range<u32>, commits: &mut Commits) {
+    write_all_elsewhere(durable, numbers.map(records), commits);
+}
+
+/// Commits a transaction for each list of records, in a lane of another session.
+fn write_all_elsewhere(
+    durable: &Durable,
+    transactions: impl Iterator<Item = Vec<Changed>>,
+    commits: &mut Commits,
+) {
     let session = Session::new(&durable.database).expect("a session");
     let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
-    for number in numbers {
-        let table = table(&durable.database);
+    for records in transactions {
+        let (table, written) = (table(&durable.database), records.clone());
         let task = worker.handle().submit(move |session: &Rc<Session>| {
             let session = session.clone();
             async move {
                 let transaction = session.begin(Isolation::Snapshot)?;
-                for (key, value) in records(number) {
+                for (key, value) in written {
                     match value {
                         Some(value) => {
                             transaction
@@ -84,7 +93,7 @@ fn write_elsewhere(durable: &Durable, numbers: Range<u32>, commits: &mut Commits
             }
         });
         let at = worker.run_until(task).expect("the task ends");
-        commits.push((at.expect("commits"), records(number)));
+        commits.push((at.expect("commits"), records));
     }
 }
 
@@ -423,6 +432,26 @@ fn an_end_of_the_session_ends_a_wait() {
     durable.session().wind_up();
     let ended = durable.worker.run_until(task).expect("ends");
     assert!(matches!(ended, Err(ChangesError::Engine(Error::Ended))));
+}
+
+/// The first transaction of a segment was noted as the one behind the large one that had asked for
+/// the segment: a reader that began there passed the large one over, and nobody was told.
+#[test]
+fn a_large_transaction_at_the_beginning_of_a_segment_is_in_the_stream() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = open(&disk, KEEPS_ALL);
+    let large = |first: u8| -> Vec<Changed> {
+        let keys = (0..30).map(|key| vec![first, key]);
+        keys.map(|key| (key, Some(vec![first; 50_000]))).collect()
+    };
+    let mut commits = Commits::new();
+    write(&mut durable, 0..10, &mut commits);
+    for first in 100..103 {
+        write_all_elsewhere(&durable, std::iter::once(large(first)), &mut commits);
+        assert_streams(&mut durable, &commits, Timestamp(0));
+    }
+    write_all_elsewhere(&durable, (103..106).map(large), &mut commits);
+    assert_streams(&mut durable, &commits, Timestamp(0));
 }
 
 #[test]

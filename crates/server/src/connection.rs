@@ -49,7 +49,10 @@ pub(crate) async fn serve<B: Backend>(
             shake_hands(shared, context, &mut wire, peer, refused),
         );
         let session = greeted.await.unwrap_or(Err(Ended::Lost))?;
-        Requests::new(session, &mut wire).run().await
+        let mut requests = Requests::new(session, &mut wire);
+        let ended = requests.run().await;
+        requests.end().await;
+        ended
     };
     let ended = match contain(conversation).await {
         Ok(Ok(never)) => match never {},

@@ -183,4 +183,8 @@ pub trait Session: 'static {
     /// # Errors
     /// It could not be committed.
     async fn sync(&mut self) -> Result<()>;
+
+    /// The connection ends, and the session is dropped next: rolls back what is open, if that is
+    /// better done before.
+    async fn end(&mut self) {}
 }

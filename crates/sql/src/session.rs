@@ -381,6 +381,12 @@ impl Session {
         }
     }
 
+    /// Rolls back what is open, in turns with others: before the session is dropped, which would
+    /// do it at once.
+    pub async fn close(&mut self) {
+        self.roll_back().await;
+    }
+
     /// Reads a statement that is carried out later.
     ///
     /// # Errors

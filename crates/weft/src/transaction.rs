@@ -121,8 +121,9 @@ impl<P: Policy> Transaction<P> {
     /// of the transaction remains. [`crate::Error::Poisoned`]: that is unknown.
     ///
     /// # Cancellation
-    /// The call itself makes the transaction visible, if there is room in the log:
-    /// dropping the future then leaves it committed.
+    /// The call itself makes the transaction visible, if there is room in the log and it is not
+    /// large ([`engine::Transaction::commit`]): dropping the future then leaves it committed. A
+    /// large one commits while the future is awaited, and is rolled back if it is dropped before.
     #[inline]
     pub fn commit(self) -> impl Future<Output = Result<()>> {
         Commit(self.inner.commit())
@@ -136,7 +137,7 @@ impl<P: Policy> Transaction<P> {
     pub(crate) async fn give_up(self) -> Result<()> {
         let (session, seen) = (self.inner.session().clone(), self.inner.seen());
         let waits = self.durability() == Durability::Synchronous;
-        self.rollback();
+        self.inner.rollback_in_turns().await;
         if waits {
             session.durable(seen).await?;
         }

@@ -266,6 +266,10 @@ impl server::Session for Connection {
     async fn sync(&mut self) -> Result<()> {
         self.session.end_implicit().await
     }
+
+    async fn end(&mut self) {
+        self.session.close().await;
+    }
 }
 
 /// Results on their way to a client.

@@ -202,7 +202,13 @@ impl Session {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::{rc::Rc, sync::Arc};
+    use std::{
+        rc::Rc,
+        sync::{
+            Arc,
+            atomic::{AtomicU32, Ordering},
+        },
+    };
 
     use interleave::{Clock, InFlight, Interleaved, Worker, WorkerConfig};
     use io::{Faults, SimulatedDisk};
@@ -281,14 +287,25 @@ mod tests {
     fn what_is_being_installed_stays_where_it_is() {
         const RECORDS: u64 = 4000;
         let (_recovery, mut worker) = open();
-        // In the second turn only some are replaced, by larger ones: what they leave are holes.
+        // In every second turn only some are replaced, by larger ones: what they leave are holes.
         let payload = |i: u64, turn: u64| {
-            let words = if turn == 2 { 150 } else { 100 };
+            let words = if turn.is_multiple_of(2) { 150 } else { 100 };
             (i ^ turn).to_le_bytes().repeat(words)
         };
-        for turn in 1..4 {
-            let is_in_turn = move |i: &u64| turn != 2 || i / 8 % 4 < 3;
+        let mut turns = 0;
+        // Until something was moved: when memory is free again depends on the hour.
+        let moved = |worker: &Worker<Session>| {
+            worker.local().tend();
+            worker.local().database.stats().moved
+        };
+        while turns < 3 || turns % 2 == 0 || moved(&worker) == 0 {
+            turns += 1;
+            assert!(turns < 100, "nothing is moved");
+            let turn: u64 = turns;
+            let is_in_turn = move |i: &u64| !turn.is_multiple_of(2) || i / 8 % 4 < 3;
+            let left = Arc::new(AtomicU32::new(8));
             let loading = (0..8).map(|part| {
+                let left = left.clone();
                 worker.handle().submit(move |session: &Rc<Session>| {
                     let session = session.clone();
                     async move {
@@ -306,15 +323,16 @@ mod tests {
                                 session.demote(128).await.unwrap();
                             }
                         }
+                        left.fetch_sub(1, Ordering::Relaxed);
                     }
                 })
             });
             let loading = loading.collect::<Vec<_>>();
             // Between any two suspensions of the others.
-            let emptying = worker.handle().submit(|session: &Rc<Session>| {
+            let emptying = worker.handle().submit(move |session: &Rc<Session>| {
                 let session = session.clone();
                 async move {
-                    for _ in 0..RECORDS {
+                    while left.load(Ordering::Relaxed) > 0 {
                         session.gather_room(usize::MAX).await.unwrap();
                         interleave::yield_now().await;
                     }
@@ -329,7 +347,11 @@ mod tests {
             async move {
                 session.tend();
                 let stats = session.database.stats();
-                assert!(stats.moved > 0 && stats.demoted > RECORDS);
+                let (moved, demoted) = (stats.moved, stats.demoted);
+                assert!(
+                    moved > 0 && demoted > RECORDS,
+                    "{moved} moved, {demoted} demoted"
+                );
                 let table = session.database.table_by_number(1000).unwrap();
                 let mut states = Vec::new();
                 for i in 0..table.records.taken() {
@@ -340,7 +362,7 @@ mod tests {
         });
         let mut states = worker.run_until(task).unwrap();
         states.sort();
-        let newest = |i| (Timestamp(3), payload(i, 3));
+        let newest = |i| (Timestamp(turns), payload(i, turns));
         let mut expected: Vec<_> = (0..RECORDS).map(newest).collect();
         expected.sort();
         assert!(states == expected);

@@ -1,7 +1,8 @@
 //! Cooperative collection: what commits leave behind, freed by the same worker
 //! a little at a time.
 //!
-//! Two queues, both in commit order:
+//! Two queues, in commit order but for large transactions, which enter what they have replaced
+//! while others commit (that only delays who comes behind them):
 //! - *superseded versions*: unreachable once the horizon has reached the commit
 //!   that replaced them (see `version.rs` on dangling `next`),
 //! - *tombstones*: once the horizon has reached a deletion, nobody can see the

@@ -35,6 +35,8 @@ const KEPT_BYTES: usize = 256 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
+    /// It is open, and returns to a savepoint in turns with others: nothing else may begin.
+    Returning,
     Aborted(Abort),
     Ended,
 }

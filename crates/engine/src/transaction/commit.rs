@@ -114,7 +114,7 @@ impl Transaction {
         let committed = if has_only_read {
             self.commit_reads().map(Some)
         } else {
-            self.commit_at_once()
+            self.commit_at_once(AT_ONCE_MAX)
         };
         Commit {
             state: match committed {
@@ -157,18 +157,31 @@ impl Transaction {
         })
     }
 
-    /// Commits a transaction that has written, unless it is large or there is no room in the log:
-    /// its timestamp, and what its answer must wait for.
-    fn commit_at_once(&self) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
+    /// Commits a transaction that has written, however many writes these are, for who cannot
+    /// suspend and does not wait for the device. False if there is no room in the log for as many
+    /// bytes: then it is rolled back.
+    ///
+    /// # Errors
+    /// As for [`Transaction::commit`].
+    pub(crate) fn commit_in_one_go(self) -> Result<bool, Error> {
+        Ok(self.commit_at_once(usize::MAX)?.is_some())
+    }
+
+    /// Commits a transaction that has written, unless it has more writes, is large or there is no
+    /// room in the log: its timestamp, and what its answer must wait for.
+    fn commit_at_once(
+        &self,
+        writes_max: usize,
+    ) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
         self.check_open()?;
-        if self.context.writes.borrow().len() > AT_ONCE_MAX {
+        if self.write_count() > writes_max {
             return Ok(None);
         }
         let log = match self.session.lane() {
             None => Log::None,
             Some(lane) => {
                 let mut size = LogSize::default();
-                size.add_some(self, AT_ONCE_MAX);
+                size.add_some(self, writes_max);
                 match !lane.is_large(size.bytes) && self.has_room(lane, &size)? {
                     true => Log::Buffer(lane),
                     false => return Ok(None),

@@ -87,7 +87,12 @@ impl<'t> Statement<'t> {
                 && !CatalogView::is_about(table.number());
             let is_free = match sight {
                 Sight::Own | Sight::Visible => true,
-                Sight::Newer => takes_newer && transaction.committed_at(head).is_some(),
+                // One that its maker has replaced before it committed still names him.
+                Sight::Newer => {
+                    takes_newer
+                        && transaction.committed_at(head).is_some()
+                        && slot.head() == Head::Version(head)
+                }
                 Sight::Uncommitted => false,
             };
             if is_free {

@@ -47,21 +47,14 @@ impl Transaction {
     /// # Cancellation
     /// The rest is undone at once.
     pub async fn rollback_to_in_turns(&self, savepoint: &Savepoint) -> Result<(), Error> {
-        struct Rest<'t>(&'t Transaction, &'t Savepoint);
-        impl Drop for Rest<'_> {
-            fn drop(&mut self) {
-                // Whoever is here has been told of errors, or does not want to be told.
-                let _ = self.0.rollback_to(self.1);
-            }
-        }
         let lengths = self.savepoint_lengths(savepoint)?;
-        let rest = Rest(self, savepoint);
-        if self.has_saved_nothing_since(savepoint) {
-            self.take_back_in_turns(lengths.writes, lengths.effects)
-                .await;
+        if !self.has_saved_nothing_since(savepoint) {
+            return self.rollback_to(savepoint);
         }
-        std::mem::forget(rest);
-        self.rollback_to(savepoint)
+        let returning = Returning::begin(self, savepoint);
+        self.take_back_in_turns(lengths.writes, lengths.effects)
+            .await;
+        returning.end()
     }
 
     /// Takes back most of what was written from a place in the list on. All of it is for who
@@ -87,6 +80,45 @@ impl Transaction {
         {
             give_way().await;
         }
+    }
+}
+
+/// A return to a savepoint under way: nothing else can begin in its transaction. The rest is done
+/// when it ends, or is dropped.
+struct Returning<'t> {
+    transaction: &'t Transaction,
+    savepoint: &'t Savepoint,
+}
+
+impl<'t> Returning<'t> {
+    fn begin(transaction: &'t Transaction, savepoint: &'t Savepoint) -> Returning<'t> {
+        transaction.context.state.set(State::Returning);
+        Returning {
+            transaction,
+            savepoint,
+        }
+    }
+
+    fn end(self) -> Result<(), Error> {
+        let (transaction, savepoint) = (self.transaction, self.savepoint);
+        std::mem::forget(self);
+        transaction.context.state.set(State::Open);
+        transaction.rollback_to(savepoint)
+    }
+}
+
+impl Drop for Returning<'_> {
+    fn drop(&mut self) {
+        let Returning {
+            transaction,
+            savepoint,
+        } = *self;
+        // Whoever gives it up does not ask for errors; the transaction is over then.
+        let _ = Returning {
+            transaction,
+            savepoint,
+        }
+        .end();
     }
 }
 

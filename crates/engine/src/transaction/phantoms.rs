@@ -34,7 +34,6 @@ use crate::{
     error::Abort,
     indirection::{Head, Rid, Slot},
     session::{RecordRead, Seen},
-    timestamp::Begin,
 };
 
 /// Records that are looked at a second time, at most: it is done while others may be waiting
@@ -79,7 +78,7 @@ impl Transaction {
                     let slot = table.records.slot(Rid(rid));
                     let is_own = written.contains(&std::ptr::from_ref(slot));
                     let read = read.get(&std::ptr::from_ref(slot));
-                    if left == 0 || !(is_own || is_known(slot, read.copied())) {
+                    if left == 0 || !(is_own || self.is_known(slot, read.copied())) {
                         return false;
                     }
                     left -= 1;
@@ -88,17 +87,17 @@ impl Transaction {
         }
         true
     }
-}
 
-/// Whether a record in a range is what the transaction has read there.
-fn is_known(slot: &Slot, read: Option<RecordRead>) -> bool {
-    match (slot.head(), read) {
-        (Head::Dead, _) => true,
-        (_, Some(read)) if read.was_present() => true,
-        (Head::Version(head), Some(read)) => {
-            let is_it = |seen: Seen| head.begin() == Begin::Committed(seen.at);
-            head.is_tombstone() && read.seen().is_some_and(is_it)
+    /// Whether a record in a range is what the transaction has read there.
+    fn is_known(&self, slot: &Slot, read: Option<RecordRead>) -> bool {
+        match (slot.head(), read) {
+            (Head::Dead, _) => true,
+            (_, Some(read)) if read.was_present() => true,
+            (Head::Version(head), Some(read)) => {
+                let is_it = |seen: Seen| self.committed_at(head) == Some(seen.at);
+                head.is_tombstone() && read.seen().is_some_and(is_it)
+            }
+            _ => false,
         }
-        _ => false,
     }
 }

@@ -112,8 +112,7 @@ impl Walk {
         let keys = expired.iter().map(Vec::as_slice);
         let deleted = transaction.expire_all(table, keys)?;
         // If there is no room in the log, dropping it rolls it back.
-        if let Ok(committed) = transaction.commit().now() {
-            committed?;
+        if transaction.commit_in_one_go()? {
             session.note_expired(deleted);
         }
         Ok(())

@@ -97,6 +97,12 @@ impl<'a, S: Session> Requests<'a, S> {
         }
     }
 
+    /// After [`Requests::run`]: nothing is left open.
+    pub(super) async fn end(&mut self) {
+        self.portals.clear();
+        self.session.end().await;
+    }
+
     async fn next(&mut self) -> std::result::Result<Carried, Ended> {
         let request = match self.wire.conversation.request() {
             Ok(Some(request)) => request,

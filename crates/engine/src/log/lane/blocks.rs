@@ -95,7 +95,7 @@ impl LaneWriter {
         let (as_of, claims) = self.claim();
         let vector_bytes = claims.len() * size_of::<Claim>();
         let block_bytes = io::round_up(writing.active.len() + vector_bytes);
-        if !self.provide_segment(writing, block_bytes as u64) {
+        if !self.provide_segment(writing, block_bytes as u64, writing.transactions) {
             return;
         }
         let urgency = writing.urgency;

@@ -72,7 +72,7 @@ impl LaneWriter {
         }
         let (as_of, claims) = self.claim();
         let bytes = large.block.file_bytes(claims.len()) as u64;
-        if !self.provide_segment(writing, bytes) {
+        if !self.provide_segment(writing, bytes, 1) {
             self.log
                 .poison("a large transaction found no room in the log");
             return (timestamp, result);

@@ -16,8 +16,14 @@ use crate::{
 const FIRST_FILL_PAUSE: Duration = Duration::from_millis(1);
 
 impl LaneWriter {
-    /// Makes sure that the current segment has room for `bytes`.
-    pub(super) fn provide_segment(&self, writing: &mut Writing, bytes: u64) -> bool {
+    /// Makes sure that the current segment has room for a block of `bytes`, of the last so many
+    /// transactions that were committed.
+    pub(super) fn provide_segment(
+        &self,
+        writing: &mut Writing,
+        bytes: u64,
+        transactions: u32,
+    ) -> bool {
         let resting = &mut writing.resting;
         if resting.segment.as_ref().is_some_and(|s| s.room() >= bytes) {
             return true;
@@ -26,7 +32,7 @@ impl LaneWriter {
             let full = std::mem::replace(&mut resting.segment, resting.next.take());
             if let Some(next) = &mut resting.segment {
                 next.first_block = resting.block;
-                next.first_transaction = resting.committed - u64::from(writing.transactions);
+                next.first_transaction = resting.committed - u64::from(transactions);
                 self.log.segments.turn(full.as_ref(), next);
             }
             self.upkeep.ring();

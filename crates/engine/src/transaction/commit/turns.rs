@@ -55,7 +55,7 @@ impl LogSize {
     /// all.
     pub(super) fn add_some(&mut self, transaction: &Transaction, writes_max: usize) -> bool {
         let writes = transaction.write_count();
-        let end = writes.min(self.counted + writes_max);
+        let end = writes.min(self.counted.saturating_add(writes_max));
         transaction.each_write(self.counted..end, |_, key, value| {
             let value_bytes = value.map_or(0, <[u8]>::len);
             self.bytes += format::write_bytes(key.len(), value_bytes);
