@@ -383,7 +383,7 @@ impl Session {
 
     /// Rolls back what is open, in turns with others: before the session is dropped, which would
     /// do it at once.
-    pub async fn close(&mut self) {
+    pub async fn leave(&mut self) {
         self.roll_back().await;
     }
 

@@ -268,7 +268,7 @@ impl server::Session for Connection {
     }
 
     async fn end(&mut self) {
-        self.session.close().await;
+        self.session.leave().await;
     }
 }
 
