@@ -8,13 +8,15 @@ use types::{Result, SqlError, SqlState, TypeModifier};
 
 use super::{
     Binder,
+    query::{allowed, has_literals},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
+    sets::{types_of, unequal},
 };
 use crate::{
     expression::{ColumnId, Expression},
     name,
-    relation::{Output, Relation, Shared, SharedBody, SharedId},
+    relation::{Output, Relation, SetKind, Shared, SharedBody, SharedId},
 };
 
 /// What a name in a WITH clause stands for.
@@ -37,6 +39,8 @@ enum Named {
     Initial,
     /// It is being bound, and has no recursive part.
     Whole,
+    /// What it defines for itself is being bound.
+    Own,
     /// It comes later in its clause.
     Later,
 }
@@ -65,6 +69,12 @@ impl Named {
                 SqlState::INVALID_RECURSION,
                 format!(
                     "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
+                ),
+            ),
+            Self::Own => (
+                SqlState::INVALID_RECURSION,
+                format!(
+                    "recursive reference to query \"{name}\" must not appear within a subquery"
                 ),
             ),
             Self::Initial | Self::Known | Self::Step(_) => (
@@ -112,7 +122,12 @@ impl Binder<'_> {
             let number = self.new_shared();
             let own = Scope::within(scope.parent);
             let (body, mut outputs) = if with.recursive {
-                self.recursive(cte, &folded, number, &own)?
+                let depth = self.common_tables.len();
+                let bound = self.deeper(|binder| {
+                    binder.recursive(cte, &folded, number, &own, &mut definitions)
+                });
+                self.common_tables.truncate(depth);
+                bound?
             } else {
                 let (relation, outputs) = self.query(&cte.query, &own)?;
                 (SharedBody::Query(Box::new(relation)), outputs)
@@ -136,13 +151,15 @@ impl Binder<'_> {
         Ok(definitions)
     }
 
-    /// `initial UNION [ALL] step`, where the step names what it is a step of.
+    /// `initial UNION [ALL] step`, where the step names what it is a step of. What it defines for
+    /// itself is added to `definitions`, and the names that it makes known remain.
     fn recursive(
         &mut self,
         cte: &ast::Cte,
         folded: &str,
         number: SharedId,
         scope: &Scope<'_>,
+        definitions: &mut Vec<Shared>,
     ) -> Result<(SharedBody, Vec<Output>)> {
         let SetExpr::SetOperation {
             op: SetOperator::Union,
@@ -153,20 +170,22 @@ impl Binder<'_> {
         else {
             self.common_tables
                 .push(CommonTable::refused(folded.to_owned(), Named::Whole));
-            let bound = self.query(&cte.query, scope);
-            self.common_tables.pop();
-            let (relation, outputs) = bound?;
+            let (relation, outputs) = self.query(&cte.query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         };
+        allowed(&cte.query)?;
+        // Names that the query defines for itself come behind its own, which they may hide.
+        let at = self.common_tables.len();
         self.common_tables
-            .push(CommonTable::refused(folded.to_owned(), Named::Initial));
-        let initial = self.body(left, scope);
-        self.common_tables.pop();
-        let (initial, mut outputs) = initial?;
+            .push(CommonTable::refused(folded.to_owned(), Named::Own));
+        if let Some(with) = &cte.query.with {
+            definitions.extend(self.with(with, scope)?);
+        }
+        self.common_tables[at].named = Named::Initial;
+        let (mut initial, mut outputs) = self.body(left, scope)?;
         self.known_outputs(&outputs)?;
-        self.rename(&mut outputs, cte)?;
         // In the step, the name stands for what the step before has added.
-        let columns: Vec<Output> = outputs
+        let mut columns: Vec<Output> = outputs
             .iter()
             .map(|output| Output {
                 column: self.new_column(),
@@ -174,26 +193,29 @@ impl Binder<'_> {
                 ..output.clone()
             })
             .collect();
-        let table = CommonTable {
+        self.rename(&mut columns, cte)?;
+        self.common_tables[at] = CommonTable {
             name: folded.to_owned(),
             number,
             columns,
             named: Named::Step(0),
         };
-        self.common_tables.push(table);
-        let step = self.body(right, scope);
-        let table = self.common_tables.pop();
-        let (mut step, step_outputs) = step?;
-        let uses = match table.map(|table| table.named) {
-            Some(Named::Step(uses)) => uses,
+        let (mut step, step_outputs) = self.side(right, types_of(&outputs), scope)?;
+        let uses = match self.common_tables[at].named {
+            Named::Step(uses) => uses,
             _ => 0,
         };
         let distinct = !matches!(set_quantifier, SetQuantifier::All);
         if uses == 0 {
-            // It does not name itself: an ordinary union.
-            let kind = crate::relation::SetKind::Union;
-            let (relation, outputs) =
-                self.set_operation(kind, !distinct, (initial, outputs), (step, step_outputs))?;
+            // It does not name itself: an ordinary union, whose first literals may take the types
+            // of the second query.
+            if has_literals(left) && !has_literals(right) {
+                (initial, outputs) = self.side(left, types_of(&step_outputs), scope)?;
+            }
+            let sides = ((initial, outputs), (step, step_outputs));
+            let bound = self.set_operation(SetKind::Union, !distinct, sides.0, sides.1)?;
+            let (relation, outputs) = self.sorted_outputs(&cte.query, bound)?;
+            let relation = self.cut(relation, &cte.query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         }
         let within = match step.misplaced(number) {
@@ -230,8 +252,7 @@ impl Binder<'_> {
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         if outputs.len() != step_outputs.len() {
-            let message = "each UNION query must have the same number of columns";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            return Err(unequal(SetKind::Union));
         }
         let mut computed = Vec::new();
         let mut step_columns: Vec<ColumnId> = Vec::new();

@@ -34,12 +34,7 @@ impl Binder<'_> {
         query: &ast::Query,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        if !query.pipe_operators.is_empty()
-            || query.for_clause.is_some()
-            || query.settings.is_some()
-        {
-            return Err(SqlError::unsupported("this clause"));
-        }
+        allowed(query)?;
         let depth = self.common_tables.len();
         // Of this query's outputs, not of those of what it defines.
         let wanted = std::mem::take(&mut self.wanted);
@@ -48,23 +43,10 @@ impl Binder<'_> {
             None => Vec::new(),
         };
         self.wanted = wanted;
-        if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties)
-            && (query.locks.iter())
-                .any(|lock| matches!(lock.nonblock, Some(ast::NonBlock::SkipLocked)))
-        {
-            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-        }
         let bound = self.ordered(query, scope);
         self.common_tables.truncate(depth);
         let (relation, outputs) = bound?;
-        // Rows that are passed over because of their locks do not count towards the limit, and rows
-        // beyond it are not locked.
-        let relation = match query.locks.as_slice() {
-            [] => relation,
-            locks => self.locked(relation, locks)?,
-        };
-        let mut relation = self.limited(relation, query, scope)?;
+        let mut relation = self.cut(relation, query, scope)?;
         if !definitions.is_empty() {
             relation = Relation::With {
                 definitions,
@@ -74,20 +56,47 @@ impl Binder<'_> {
         Ok((relation, outputs))
     }
 
+    /// Locks a query's rows and cuts them off.
+    pub(super) fn cut(
+        &mut self,
+        relation: Relation,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+    ) -> Result<Relation> {
+        // Rows that are passed over because of their locks do not count towards the limit, and rows
+        // beyond it are not locked.
+        let relation = match query.locks.as_slice() {
+            [] => relation,
+            locks => self.locked(relation, locks)?,
+        };
+        self.limited(relation, query, scope)
+    }
+
     fn ordered(
         &mut self,
         query: &ast::Query,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        let ordering = Ordering::of(query)?;
         match &*query.body {
-            SetExpr::Select(select) => self.select(select, &ordering, scope),
+            SetExpr::Select(select) => {
+                let ordering = Ordering::of(query)?;
+                self.select(select, &ordering, scope)
+            }
             body => {
-                let (relation, outputs) = self.body(body, scope)?;
-                let keys = self.output_keys(&ordering, &outputs)?;
-                Ok((sorted(relation, keys), outputs))
+                let bound = self.body(body, scope)?;
+                self.sorted_outputs(query, bound)
             }
         }
+    }
+
+    /// Puts the rows of a query that is no query block into its order.
+    pub(super) fn sorted_outputs(
+        &mut self,
+        query: &ast::Query,
+        (relation, outputs): Bound,
+    ) -> Result<Bound> {
+        let keys = self.output_keys(&Ordering::of(query)?, &outputs)?;
+        Ok((sorted(relation, keys), outputs))
     }
 
     pub(super) fn body(
@@ -310,8 +319,22 @@ impl Binder<'_> {
 /// A query that was bound, and its columns.
 type Bound = (Relation, Vec<Output>);
 
+/// Refuses clauses that no query may have, or not together.
+pub(super) fn allowed(query: &ast::Query) -> Result<()> {
+    if !query.pipe_operators.is_empty() || query.for_clause.is_some() || query.settings.is_some() {
+        return Err(SqlError::unsupported("this clause"));
+    }
+    if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties)
+        && (query.locks.iter()).any(|lock| matches!(lock.nonblock, Some(ast::NonBlock::SkipLocked)))
+    {
+        let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
+    Ok(())
+}
+
 /// Whether strings or NULL are in the list of a query block, as they are.
-fn has_literals(body: &SetExpr) -> bool {
+pub(super) fn has_literals(body: &SetExpr) -> bool {
     let SetExpr::Select(select) = body else {
         return false;
     };
