@@ -1,8 +1,8 @@
 //! Where the step of a recursion may read what the step before has added.
 //!
 //! A step sees only the newest rows. Of what does not go row by row — the outer side that a join
-//! fills with NULLs, EXCEPT, INTERSECT, a subquery's answer — the newest rows alone would give
-//! another answer than all of them, so that SQL forbids it.
+//! fills with NULLs, what EXCEPT takes away, set operations with ALL, a subquery's answer — the
+//! newest rows alone would give another answer than all of them, so that SQL forbids it.
 
 use super::{JoinKind, Relation, SetKind, SharedId};
 
@@ -31,9 +31,15 @@ impl Relation {
             },
             Self::Set(set) => {
                 let (left, right) = (&mut set.left, &mut set.right);
+                // With ALL, an answer depends on how often a row was there before, which the newest
+                // rows do not tell.
                 match set.kind {
-                    SetKind::Except if right.reads(number) => Some("EXCEPT"),
-                    SetKind::Intersect if left.reads(number) || right.reads(number) => {
+                    SetKind::Except if right.reads(number) || set.all && left.reads(number) => {
+                        Some("EXCEPT")
+                    }
+                    SetKind::Intersect
+                        if set.all && (left.reads(number) || right.reads(number)) =>
+                    {
                         Some("INTERSECT")
                     }
                     _ => left.misplaced(number).or_else(|| right.misplaced(number)),
