@@ -4,7 +4,7 @@
 //! shared. PostgreSQL does the same.
 
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
-use types::{Result, SqlError, SqlState, TypeModifier};
+use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
@@ -254,29 +254,35 @@ impl Binder<'_> {
         if outputs.len() != step_outputs.len() {
             return Err(unequal(SetKind::Union));
         }
-        let mut computed = Vec::new();
+        let mut converted = Vec::new();
         let mut step_columns: Vec<ColumnId> = Vec::new();
-        for (at, (output, step)) in outputs.iter().zip(&step_outputs).enumerate() {
-            if output.ty == step.ty {
-                step_columns.push(step.column);
-                continue;
-            }
-            let value = Expression::column(step.column, step.ty, step.modifier);
-            let converted = self.coerce(value, output.ty, TypeModifier::NONE, None).map_err(|_| {
+        for (at, (output, of_step)) in outputs.iter().zip(&step_outputs).enumerate() {
+            let is_literal = has_literals(left) && output.ty == Type::Scalar(Scalar::Text);
+            let (ty, modifier) = self.overall(output, of_step, is_literal)?;
+            if (output.ty, output.modifier) != (ty, modifier) {
+                let names = self.catalog;
                 let message = format!(
                     "recursive query \"{folded}\" column {} has type {} in non-recursive term but type {} overall",
                     at + 1,
-                    self.type_name(output.ty),
-                    self.type_name(step.ty)
+                    output.ty.format(output.modifier, names),
+                    ty.format(modifier, names)
                 );
-                SqlError::new(SqlState::DATATYPE_MISMATCH, message)
-                    .hint("Cast the output of the non-recursive term to the correct type.")
-            })?;
+                let error = SqlError::new(SqlState::DATATYPE_MISMATCH, message);
+                return Err(
+                    error.hint("Cast the output of the non-recursive term to the correct type.")
+                );
+            }
+            if of_step.ty == ty {
+                step_columns.push(of_step.column);
+                continue;
+            }
+            let value = Expression::column(of_step.column, of_step.ty, of_step.modifier);
+            let value = self.coerce(value, ty, TypeModifier::NONE, None)?;
             let id = self.new_column();
-            computed.push((id, converted));
+            converted.push((id, value));
             step_columns.push(id);
         }
-        let step = super::query::computed(step, computed);
+        let step = super::query::computed(step, converted);
         let initial_columns = outputs.iter().map(|output| output.column).collect();
         // What others read has columns of its own.
         let outputs: Vec<Output> = outputs
@@ -298,6 +304,26 @@ impl Binder<'_> {
             },
             outputs,
         ))
+    }
+
+    /// The type that a column of a recursion has together with that of its step, and its modifier.
+    fn overall(
+        &self,
+        initial: &Output,
+        step: &Output,
+        is_literal: bool,
+    ) -> Result<(Type, TypeModifier)> {
+        let both = [initial.ty, step.ty];
+        let ty = match functions::common_type(&both, "UNION", self.catalog) {
+            // The literal would take the type of the step, if the step did not take its.
+            Err(_) if is_literal => step.ty,
+            ty => ty?,
+        };
+        let modifier = match initial.ty == step.ty && initial.modifier == step.modifier {
+            true => initial.modifier,
+            false => TypeModifier::NONE,
+        };
+        Ok((ty, modifier))
     }
 
     fn rename(&self, outputs: &mut [Output], cte: &ast::Cte) -> Result<()> {
