@@ -395,6 +395,12 @@ fn ends_operand(before: &[TokenWithSpan]) -> bool {
         Some(
             Token::Number(..)
             | Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::UnicodeStringLiteral(_)
+            | Token::NationalStringLiteral(_)
+            | Token::DollarQuotedString(_)
+            | Token::SingleQuotedByteStringLiteral(_)
+            | Token::HexStringLiteral(_)
             | Token::Placeholder(_)
             | Token::RParen
             | Token::RBracket,
