@@ -62,6 +62,7 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
         tokens,
         has_query: false,
     };
+    let mut closing = Vec::new();
     let mut at = 0;
     while at < given.tokens.len() {
         phase::pause();
@@ -81,6 +82,7 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
                 let out = out.get_or_insert_with(|| given.tokens[..at].to_vec());
                 out.truncate(out.len() - form.before);
                 out.extend(form.tokens);
+                closing.extend(form.closing);
                 at += form.taken;
             }
             None => {
@@ -90,7 +92,8 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
             }
         }
     }
-    if let Some(out) = out {
+    if let Some(mut out) = out {
+        out.extend(closing);
         *tokens = out;
     }
 }
@@ -102,6 +105,8 @@ struct Form {
     taken: usize,
     /// And how many of those before.
     before: usize,
+    /// What is written at the end of the statement.
+    closing: Vec<TokenWithSpan>,
 }
 
 impl Form {
@@ -110,6 +115,7 @@ impl Form {
             tokens,
             taken,
             before: 0,
+            closing: Vec::new(),
         })
     }
 }
@@ -189,7 +195,9 @@ impl Given<'_> {
             Keyword::UNLOGGED if before.len() == 1 && last == Some(Keyword::CREATE) => {
                 Form::new(Vec::new(), 1)
             }
-            Keyword::RECURSIVE if self.keyword(at + 1) == Some(Keyword::VIEW) => {
+            Keyword::RECURSIVE
+                if is_definition() && self.keyword(at + 1) == Some(Keyword::VIEW) =>
+            {
                 self.recursive_view(at)
             }
             _ => None,
@@ -325,6 +333,7 @@ impl Given<'_> {
             tokens: names.into_iter().flat_map(clause).collect(),
             taken: end - at,
             before: head.len(),
+            closing: Vec::new(),
         })
     }
 
@@ -338,6 +347,10 @@ impl Given<'_> {
         if !self.is_name(name) || self.keyword(end) != Some(Keyword::AS) {
             return None;
         }
+        if !are_closed(&self.tokens[end + 1..]) {
+            // The parser tells where, if it sees the query as it is.
+            return Form::new(Vec::new(), 1);
+        }
         let span = self.tokens[at].span;
         let symbol = |token| TokenWithSpan::new(token, span);
         let mut view = self.tokens[at + 1..=end].to_vec();
@@ -345,14 +358,33 @@ impl Given<'_> {
         view.push(self.tokens[at].clone());
         view.extend_from_slice(&self.tokens[name..=end]);
         view.push(symbol(Token::LParen));
-        view.extend_from_slice(&self.tokens[end + 1..]);
-        view.push(symbol(Token::RParen));
-        view.push(word("SELECT", Keyword::SELECT, span));
-        view.extend_from_slice(columns);
-        view.push(word("FROM", Keyword::FROM, span));
-        view.push(self.tokens[name].clone());
-        Form::new(view, self.tokens.len() - at)
+        let mut closing = vec![symbol(Token::RParen)];
+        closing.push(word("SELECT", Keyword::SELECT, span));
+        closing.extend_from_slice(columns);
+        closing.push(word("FROM", Keyword::FROM, span));
+        closing.push(self.tokens[name].clone());
+        Some(Form {
+            tokens: view,
+            taken: end + 1 - at,
+            before: 0,
+            closing,
+        })
     }
+}
+
+/// Whether each parenthesis among these tokens has its other one there.
+fn are_closed(tokens: &[TokenWithSpan]) -> bool {
+    let mut depth = 0_usize;
+    for token in tokens {
+        phase::pause();
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => return false,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+    }
+    depth == 0
 }
 
 fn keyword(token: &TokenWithSpan) -> Option<Keyword> {
