@@ -34,6 +34,22 @@ const OPERANDS_FREE: usize = 4096;
 pub(crate) struct Postgres {
     /// Operands that may still be begun.
     operands: Cell<usize>,
+    /// How far the operand behind `IS DISTINCT FROM` is.
+    compared: Cell<Compared>,
+}
+
+/// The parser takes all that follows `IS DISTINCT FROM` for its operand, also `AND`, which binds less
+/// tightly. The operand is read here, as long as it is, and then the parser is told once that
+/// nothing follows.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    /// There is none at hand.
+    #[default]
+    None,
+    /// It begins with the next operand that the parser asks for.
+    Begins,
+    /// It was read.
+    Ended,
 }
 
 const BASE: PostgreSqlDialect = PostgreSqlDialect {};
@@ -44,8 +60,28 @@ impl Postgres {
         let operands = tokens * OPERANDS_FACTOR + OPERANDS_FREE;
         Self {
             operands: Cell::new(operands),
+            compared: Cell::default(),
         }
     }
+}
+
+/// Whether `IS DISTINCT FROM` or `IS NOT DISTINCT FROM` follows.
+fn is_distinct_from(parser: &Parser<'_>) -> bool {
+    let keyword = |token: &Token| match token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    if keyword(&parser.peek_token_ref().token) != Keyword::IS {
+        return false;
+    }
+    let words = parser
+        .peek_tokens_ref::<4>()
+        .map(|word| keyword(&word.token));
+    matches!(
+        words,
+        [_, Keyword::DISTINCT, Keyword::FROM, _]
+            | [_, Keyword::NOT, Keyword::DISTINCT, Keyword::FROM]
+    )
 }
 
 /// `interval(3) '1.2345'`: the parser takes the parentheses for the interval.
@@ -98,6 +134,14 @@ impl Dialect for Postgres {
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         phase::pause();
+        if self.compared.get() == Compared::Begins {
+            self.compared.set(Compared::None);
+            let operand = parser.parse_subexpr(self.prec_value(Precedence::Is));
+            if operand.is_ok() {
+                self.compared.set(Compared::Ended);
+            }
+            return Some(operand);
+        }
         match self.operands.get().checked_sub(1) {
             Some(left) => {
                 self.operands.set(left);
@@ -105,6 +149,18 @@ impl Dialect for Postgres {
             }
             None => Some(Err(ParserError::RecursionLimitExceeded)),
         }
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        _: &Expr,
+        _: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        if is_distinct_from(parser) {
+            self.compared.set(Compared::Begins);
+        }
+        None
     }
 
     /// A word behind an item is its name only if it cannot begin what may follow the list.
@@ -173,7 +229,13 @@ impl Dialect for Postgres {
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        BASE.get_next_precedence(parser)
+        match self.compared.take() {
+            Compared::Ended => Some(Ok(self.prec_unknown())),
+            compared => {
+                self.compared.set(compared);
+                BASE.get_next_precedence(parser)
+            }
+        }
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {
