@@ -225,11 +225,15 @@ struct Keeping<'s> {
 impl Keeping<'_> {
     /// Rows refer to keys.
     async fn referred(&self, keys: &Rows) -> Result<()> {
-        if keys.iter().flatten().any(Value::is_null) {
-            return Err(violation::mixed(self.reference));
-        }
-        let question = self.session.question(self.reference, Question::Find);
-        let found = self.found(&*question.await?, keys).await?;
+        let is_mixed = |key: &[Value<'_>]| key.iter().any(Value::is_null);
+        let question = self
+            .session
+            .question(self.reference, Question::Find)
+            .await?;
+        let found = match keys.iter().any(is_mixed) {
+            true => None,
+            false => self.found(&question, keys).await?,
+        };
         let turn = Turn::default();
         for (at, key) in keys.iter().enumerate() {
             turn.pause(match found {
@@ -237,6 +241,13 @@ impl Keeping<'_> {
                 None => QUESTION_UNITS,
             })
             .await;
+            if is_mixed(key) {
+                // The row that has it may be gone by now, too.
+                if self.asked_present(Question::StillMixed, key).await? {
+                    return Err(violation::mixed(self.reference));
+                }
+                continue;
+            }
             let is_there = match &found {
                 Some(found) => found[at],
                 None => self.asked(Question::Find, key).await?,

@@ -16,6 +16,8 @@ pub(in crate::session) enum Question {
     Find,
     /// Rows that refer to it, by such values.
     StillRefers,
+    /// Rows that have such values, of which some are NULL.
+    StillMixed,
     /// The row that has it.
     HasKey,
     /// Rows that refer to it.
@@ -79,6 +81,11 @@ impl Question {
             Self::StillRefers | Self::Refers => {
                 format!("select 1 from {} where {refers}", name(referring))
             }
+            Self::StillMixed => format!(
+                "select 1 from {} where {}",
+                name(referring),
+                same(referring, own)
+            ),
             Self::RefersLocked => {
                 format!(
                     "select 1 from {} where {refers} for key share",
@@ -104,7 +111,7 @@ impl Question {
             }
         };
         let types = match self {
-            Self::Find | Self::StillRefers => of(referring, own),
+            Self::Find | Self::StillRefers | Self::StillMixed => of(referring, own),
             Self::Follow => [of(referenced, there), of(referenced, there)].concat(),
             _ => of(referenced, there),
         };
@@ -133,10 +140,20 @@ fn set(
 
 /// That these columns are the parameters.
 fn equals(table: &Table, columns: &[u16]) -> String {
-    let conditions = columns
-        .iter()
-        .enumerate()
-        .map(|(at, position)| format!("{} = ${}", column(table, *position), at + 1));
+    compared(table, columns, "=")
+}
+
+/// The same where both may be NULL.
+fn same(table: &Table, columns: &[u16]) -> String {
+    compared(table, columns, "is not distinct from")
+}
+
+fn compared(table: &Table, columns: &[u16], operator: &str) -> String {
+    let conditions = columns.iter().enumerate().map(|(at, position)| {
+        let column = column(table, *position);
+        // In parentheses, because the parser takes all that follows DISTINCT FROM for its operand.
+        format!("({column} {operator} ${})", at + 1)
+    });
     conditions.collect::<Vec<_>>().join(" and ")
 }
 
