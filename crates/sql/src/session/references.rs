@@ -284,13 +284,7 @@ impl Keeping<'_> {
             false => key.on_update,
         };
         match action {
-            ReferentialAction::NoAction => {
-                // Another row of the statement may have it now.
-                match self.asked(Question::HasKey, old).await? {
-                    true => Ok(()),
-                    false => self.unreferred(old).await,
-                }
-            }
+            ReferentialAction::NoAction => self.replaced(old).await,
             ReferentialAction::Restrict => self.unreferred(old).await,
             ReferentialAction::Cascade if is_deleted => self.act(Question::Delete, old, old).await,
             ReferentialAction::Cascade => {
@@ -304,8 +298,18 @@ impl Keeping<'_> {
                 self.act(Question::SetDefault { is_deleted }, old, old)
                     .await?;
                 // The default may be the key that is gone.
-                self.unreferred(old).await
+                self.replaced(old).await
             }
+        }
+    }
+
+    /// # Errors
+    /// 23503 if a row refers to a key that no other row has now.
+    async fn replaced(&self, key: &[Value<'_>]) -> Result<()> {
+        // Another row of the statement may have it.
+        match self.asked(Question::HasKey, key).await? {
+            true => Ok(()),
+            false => self.unreferred(key).await,
         }
     }
 
