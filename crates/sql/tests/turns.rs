@@ -148,6 +148,28 @@ fn hash_tables_grow_in_turns() {
 }
 
 /// ANALYZE sorted the values of each column at once, after it had read 30,000 rows in one go.
+/// Checks of a transaction that has inserted its rows one by one under a deferred key.
+const CHECKS: u64 = 2_000;
+
+/// Each check is an execution of its own. They had turns of their own, of which none was long enough
+/// to end: a commit was a single slice, whatever it had to look at.
+#[test]
+fn checks_that_are_put_off_give_turns() {
+    let mut bed = Bed::timeless();
+    bed.run(
+        "create table p (id int primary key);
+         create table c (p int references p deferrable initially deferred);
+         insert into p values (1);
+         begin",
+    )
+    .unwrap();
+    for _ in 0..CHECKS {
+        bed.run("insert into c values (1)").unwrap();
+    }
+    // Each counts for 64 units at least.
+    check(&mut bed, "commit", 64 * CHECKS, "");
+}
+
 #[test]
 fn analyze_gives_turns() {
     let mut bed = table();

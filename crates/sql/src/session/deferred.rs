@@ -19,6 +19,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     checks: RefCell<Vec<Rc<Check>>>,
+    /// All checks before this one are done.
+    first: Cell<usize>,
     modes: RefCell<Modes>,
 }
 
@@ -93,14 +95,26 @@ impl Deferred {
         })
     }
 
-    /// A check that was not done yet: one of these constraints, or any; it counts as done now.
-    pub(super) fn next(&self, constraints: Option<&[ObjectId]>) -> Option<Rc<Check>> {
+    /// The next check that was not done yet, of these constraints or any, at or behind a place, which
+    /// moves behind it; it counts as done now. A transaction may have as many as it has changed rows.
+    pub(super) fn next(
+        &self,
+        from: &mut usize,
+        constraints: Option<&[ObjectId]>,
+    ) -> Option<Rc<Check>> {
         let checks = self.checks.borrow();
-        let is_meant = |check: &&Rc<Check>| {
+        let is_meant = |check: &Rc<Check>| {
             let id = check.noted.reference.key.id;
             !check.is_done.get() && constraints.is_none_or(|meant| meant.contains(&id))
         };
-        let found = checks.iter().find(is_meant)?;
+        let begin = self.first.get().max(*from);
+        let found = checks.get(begin..)?.iter().position(is_meant);
+        let end = found.map_or(checks.len(), |found| begin + found + 1);
+        *from = end;
+        if constraints.is_none() {
+            self.first.set(end);
+        }
+        let found = &checks[begin + found?];
         found.is_done.set(true);
         Some(found.clone())
     }
@@ -109,11 +123,13 @@ impl Deferred {
     pub(super) fn look_again(&self) {
         let checks = self.checks.borrow();
         checks.iter().for_each(|check| check.is_done.set(false));
+        self.first.set(0);
     }
 
     /// For the next transaction.
     pub(super) fn clear(&self) {
         self.checks.borrow_mut().clear();
+        self.first.set(0);
         self.modes.take();
     }
 }

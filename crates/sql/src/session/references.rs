@@ -83,6 +83,7 @@ impl Session {
     /// # Errors
     /// 23503; those of the statements that actions are.
     pub(super) async fn keep_references(&self, changes: &KeyChanges<'_>) -> Result<()> {
+        let turn = Turn::default();
         loop {
             let noted = changes.take();
             if noted.is_empty() {
@@ -90,7 +91,7 @@ impl Session {
             }
             for noted in noted {
                 if let Some(noted) = self.deferred.put_off(noted) {
-                    self.keep_reference(&noted, changes).await?;
+                    self.keep_reference(&noted, changes, &turn).await?;
                 }
             }
         }
@@ -101,7 +102,10 @@ impl Session {
     /// # Errors
     /// As for [`Session::keep_references`].
     pub(super) async fn keep_deferred(&self, constraints: Option<&[ObjectId]>) -> Result<()> {
-        while let Some(check) = self.deferred.next(constraints) {
+        // One for all: a check alone is too short for its turn to end.
+        let (turn, budget) = (Turn::default(), self.budget());
+        let mut from = 0;
+        while let Some(check) = self.deferred.next(&mut from, constraints) {
             let catalog = self.changes.catalog();
             // A constraint that was dropped since demands nothing.
             let reference = &check.noted.reference;
@@ -110,29 +114,30 @@ impl Session {
                 (table.foreign_keys.iter()).any(|key| key.id == reference.key.id)
             });
             if is_there {
-                let changes = KeyChanges::new(&catalog, &self.budget());
-                self.keep_reference(&check.noted, &changes).await?;
+                let changes = KeyChanges::new(&catalog, &budget);
+                self.keep_reference(&check.noted, &changes, &turn).await?;
             }
         }
         Ok(())
     }
 
     /// Sees to some keys of one foreign key.
-    pub(super) async fn keep_reference(
+    async fn keep_reference(
         &self,
         noted: &Noted,
         changes: &KeyChanges<'_>,
+        turn: &Turn,
     ) -> Result<()> {
         let keeping = Keeping {
             session: self,
             transaction: self.open_transaction()?,
             reference: &noted.reference,
             changes,
+            turn,
         };
         if noted.happened == Happened::Referred {
             return keeping.referred(&noted.keys).await;
         }
-        let turn = Turn::default();
         for key in noted.keys.iter() {
             turn.pause(QUESTION_UNITS).await;
             match noted.happened {
@@ -220,12 +225,14 @@ struct Keeping<'s> {
     transaction: &'s Transaction,
     reference: &'s Reference,
     changes: &'s KeyChanges<'s>,
+    turn: &'s Turn,
 }
 
 impl Keeping<'_> {
     /// Rows refer to keys.
     async fn referred(&self, keys: &Rows) -> Result<()> {
         let is_mixed = |key: &[Value<'_>]| key.iter().any(Value::is_null);
+        self.turn.pause(QUESTION_UNITS).await;
         let question = self
             .session
             .question(self.reference, Question::Find)
@@ -234,13 +241,13 @@ impl Keeping<'_> {
             true => None,
             false => self.found(&question, keys).await?,
         };
-        let turn = Turn::default();
         for (at, key) in keys.iter().enumerate() {
-            turn.pause(match found {
-                Some(_) => 1,
-                None => QUESTION_UNITS,
-            })
-            .await;
+            self.turn
+                .pause(match found {
+                    Some(_) => 1,
+                    None => QUESTION_UNITS,
+                })
+                .await;
             if is_mixed(key) {
                 // The row that has it may be gone by now, too.
                 if self.asked_present(Question::StillMixed, key).await? {
