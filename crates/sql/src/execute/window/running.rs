@@ -126,8 +126,9 @@ impl<'w> Running<'w> {
             counts &= !self.window.function.0.strict || !given.iter().any(Value::is_null);
             self.given.push(given);
             self.counts.push(counts);
+            // A frame may be the whole partition: the limit counts before it is in memory.
+            self.given.settle(run.memory())?;
         }
-        self.given.settle(run.memory())?;
         let places = self.extremes.capacity() * size_of::<usize>();
         let bytes = self.counts.capacity() + places + self.state.heap_bytes();
         self.charge.set(run.memory(), bytes)
