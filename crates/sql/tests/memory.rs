@@ -155,6 +155,35 @@ fn the_limit_and_the_share_are_told_and_the_share_can_be_set() {
     assert_eq!(shown(&mut bed, share).unwrap(), [["8MB"]]);
 }
 
+/// All the rows that were looked up at once were in memory before any of them was counted: here 6 MB,
+/// of which the statement may have 5.
+#[test]
+fn rows_are_looked_up_until_they_have_many_bytes() {
+    let mut bed = Bed::with_memory(MEMORY);
+    bed.run(
+        "create table wide (id int primary key, note text);
+         insert into wide select 1000 + i, '' from generate_series(1, 20000) i;
+         create table few (id int);
+         insert into few select 131 - i from generate_series(1, 130) i",
+    )
+    .unwrap();
+    for begin in (1..120).step_by(5) {
+        bed.run(&format!(
+            "insert into wide select i, repeat('x', 50000 + i)
+             from generate_series({begin}, {begin} + 4) i"
+        ))
+        .unwrap();
+    }
+    let looked_up = "select count(*), count(w.id), sum(length(w.note) * (w.id = f.id)::int)
+                     from few f left join wide w on w.id = f.id";
+    let plan = bed.run(&format!("explain {looked_up}")).unwrap().rows;
+    let is_looked_up = plan.iter().any(|line| line[0].contains("Lookup on wide"));
+    assert!(is_looked_up, "{plan:?}");
+    bed.run("set weft.statement_memory = '5MB'").unwrap();
+    let found = bed.run(looked_up).unwrap().rows;
+    assert_eq!(found, [["130", "120", "6007260"]]);
+}
+
 /// A row that does not end was kept up to a gigabyte.
 #[test]
 fn a_line_of_copy_that_does_not_end_is_refused() {

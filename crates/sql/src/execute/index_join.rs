@@ -80,7 +80,8 @@ impl<'p> IndexJoining<'p> {
         let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(rows.len());
         match &self.join.scan.access {
             Access::Key(range) if range.is_point => {
-                self.points(range, rows.clone(), run, &mut candidates)
+                rows.end = self
+                    .points(range, rows.clone(), run, &mut candidates)
                     .await?
             }
             Access::Key(range) => {
@@ -95,13 +96,17 @@ impl<'p> IndexJoining<'p> {
             }
             Access::Full => {}
         }
+        self.found.settle(run.memory())?;
         candidates.sort_unstable();
         let found = candidates.len();
         let is_done = self.pair(rows.clone(), run, &mut candidates).await?;
-        self.found.settle(run.memory())?;
         let pairs = candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
         self.charge.set(run.memory(), pairs)?;
-        self.slice = slice(rows.len(), found);
+        self.slice = match self.found.is_large() {
+            // What did not find room was read in vain.
+            true => rows.len(),
+            false => slice(rows.len(), found),
+        };
         self.outer.taken = match is_done {
             true => {
                 self.goes_on = None;
@@ -112,15 +117,17 @@ impl<'p> IndexJoining<'p> {
         Ok(())
     }
 
-    /// One record at most for each row.
+    /// One record at most for each row, until there are enough; the first row that was not looked
+    /// up.
     async fn points(
         &mut self,
         range: &KeyRange,
         outer: Range<usize>,
         run: &Run<'_>,
         candidates: &mut Vec<(u32, u32)>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let scan = &self.join.scan;
+        let mut end = outer.end;
         // One behind the other, and of each its row and where it is.
         let mut bytes = Vec::new();
         let mut keys: Vec<(u32, Range<usize>)> = Vec::with_capacity(outer.len());
@@ -139,6 +146,11 @@ impl<'p> IndexJoining<'p> {
         let mut failure = None;
         let visit = |place: usize, record: &[u8]| {
             let number = found.len() as u32;
+            // Records come in no order. That of the first row always finds room, so that it is done.
+            if found.is_large() && place > 0 {
+                end = end.min(keys[place].0 as usize);
+                return;
+            }
             match reader.take(run, scratch, key(&keys[place]), record, found) {
                 Ok(true) => candidates.push((keys[place].0, number)),
                 Ok(false) => {}
@@ -162,7 +174,8 @@ impl<'p> IndexJoining<'p> {
             }
         };
         read.map_err(|error| of_engine(error, &scan.table))?;
-        failure.map_or(Ok(()), Err)
+        candidates.retain(|(row, _)| (*row as usize) < end);
+        failure.map_or(Ok(end), Err)
     }
 
     /// Any number of records for each row, until there are enough; the first row that was not looked
