@@ -161,24 +161,25 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         definitions: &mut Vec<Shared>,
     ) -> Result<(SharedBody, Vec<Output>)> {
+        let (with, query) = unwrapped(&cte.query);
         let SetExpr::SetOperation {
             op: SetOperator::Union,
             set_quantifier,
             left,
             right,
-        } = &*cte.query.body
+        } = &*query.body
         else {
             self.common_tables
                 .push(CommonTable::refused(folded.to_owned(), Named::Whole));
             let (relation, outputs) = self.query(&cte.query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         };
-        allowed(&cte.query)?;
+        allowed(query)?;
         // Names that the query defines for itself come behind its own, which they may hide.
         let at = self.common_tables.len();
         self.common_tables
             .push(CommonTable::refused(folded.to_owned(), Named::Own));
-        if let Some(with) = &cte.query.with {
+        if let Some(with) = with {
             definitions.extend(self.with(with, scope)?);
         }
         self.common_tables[at].named = Named::Initial;
@@ -214,8 +215,8 @@ impl Binder<'_> {
             }
             let sides = ((initial, outputs), (step, step_outputs));
             let bound = self.set_operation(SetKind::Union, !distinct, sides.0, sides.1)?;
-            let (relation, outputs) = self.sorted_outputs(&cte.query, bound)?;
-            let relation = self.cut(relation, &cte.query, scope)?;
+            let (relation, outputs) = self.sorted_outputs(query, bound)?;
+            let relation = self.cut(relation, query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         }
         let within = match step.misplaced(number) {
@@ -228,7 +229,7 @@ impl Binder<'_> {
                 format!("recursive reference to query \"{folded}\" must not appear {within}");
             return Err(SqlError::new(SqlState::INVALID_RECURSION, message));
         }
-        let limit = cte.query.limit_clause.as_ref();
+        let limit = query.limit_clause.as_ref();
         let has_offset = |limit: &ast::LimitClause| {
             matches!(
                 limit,
@@ -238,14 +239,14 @@ impl Binder<'_> {
                 }
             )
         };
-        let clause = if cte.query.order_by.is_some() {
+        let clause = if query.order_by.is_some() {
             Some("ORDER BY")
         } else if limit.is_some_and(has_offset) {
             Some("OFFSET")
-        } else if limit.is_some() || cte.query.fetch.is_some() {
+        } else if limit.is_some() || query.fetch.is_some() {
             Some("LIMIT")
         } else {
-            (!cte.query.locks.is_empty()).then_some("FOR UPDATE/SHARE")
+            (!query.locks.is_empty()).then_some("FOR UPDATE/SHARE")
         };
         if let Some(clause) = clause {
             let message = format!("{clause} in a recursive query is not implemented");
@@ -393,4 +394,23 @@ impl Binder<'_> {
             source,
         )))
     }
+}
+
+/// A query without the parentheses around it, and what it defines for itself, in them or before
+/// them.
+fn unwrapped(mut query: &ast::Query) -> (Option<&ast::With>, &ast::Query) {
+    let mut with = query.with.as_ref();
+    while let SetExpr::Query(inner) = &*query.body {
+        let is_more = query.order_by.is_some()
+            || query.limit_clause.is_some()
+            || query.fetch.is_some()
+            || !query.locks.is_empty()
+            || with.is_some() && inner.with.is_some();
+        if is_more {
+            break;
+        }
+        with = with.or(inner.with.as_ref());
+        query = inner;
+    }
+    (with, query)
 }
