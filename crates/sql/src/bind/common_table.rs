@@ -8,7 +8,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
-    query::{allowed, has_literals},
+    query::{allowed, has_literals, is_list_of_values},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
     sets::{types_of, unequal},
@@ -209,8 +209,9 @@ impl Binder<'_> {
         let distinct = !matches!(set_quantifier, SetQuantifier::All);
         if uses == 0 {
             // It does not name itself: an ordinary union, whose first literals may take the types
-            // of the second query.
-            if has_literals(left) && !has_literals(right) {
+            // of the second query. Only a list of values is bound again: a query within it would be
+            // twice at each of its levels.
+            if has_literals(left) && is_list_of_values(left) && !has_literals(right) {
                 (initial, outputs) = self.side(left, types_of(&step_outputs), scope)?;
             }
             let sides = ((initial, outputs), (step, step_outputs));

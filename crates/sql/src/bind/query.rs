@@ -351,6 +351,24 @@ pub(super) fn has_literals(body: &SetExpr) -> bool {
     })
 }
 
+/// Whether a query block selects values as they are written, from nothing.
+pub(super) fn is_list_of_values(body: &SetExpr) -> bool {
+    let SetExpr::Select(select) = body else {
+        return false;
+    };
+    let is_value = |item: &ast::SelectItem| {
+        matches!(
+            item,
+            ast::SelectItem::UnnamedExpr(ast::Expr::Value(_))
+                | ast::SelectItem::ExprWithAlias {
+                    expr: ast::Expr::Value(_),
+                    ..
+                }
+        )
+    };
+    select.from.is_empty() && select.selection.is_none() && select.projection.iter().all(is_value)
+}
+
 fn output_value(output: &Output) -> Expression {
     Expression::column(output.column, output.ty, output.modifier)
 }

@@ -99,6 +99,13 @@ fn queries() -> Vec<Construct> {
         bounded("unions to the right", 40, DEPTH, |n| {
             nested("select 1 union all (", "select 1", ")", n)
         }),
+        // The first query of each was bound twice, to give its literals types.
+        bounded("recursive clauses without a recursion", 10, DEPTH, |n| {
+            let open = "with recursive t as (select 'a' as c, s.* from (";
+            let other = "select x, x from (values ('q'::text)) v (x)";
+            let close = format!(") s (d) union all {other}) select c from t");
+            nested(open, "select 'a'", &close, n.max(24))
+        }),
         bounded("common tables, each of the one before", 100, DEPTH, |n| {
             let mut text = "with c0 as (select 1 as a)".to_owned();
             for at in 1..n {
