@@ -376,8 +376,9 @@ impl Session {
     /// rolled back.
     pub async fn failed(&mut self) {
         self.is_batch = false;
-        if !self.block.fail() {
-            self.roll_back().await;
+        match self.block.fail() {
+            true => self.undo_failed().await,
+            false => self.roll_back().await,
         }
     }
 

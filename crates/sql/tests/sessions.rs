@@ -93,6 +93,75 @@ fn a_writer_waits_for_the_other_and_then_sees_what_it_has_done() {
     assert!(bed.reply_of(&other).unwrap().rows.is_empty());
 }
 
+/// A failed block kept its locks until its client said ROLLBACK, which may be never.
+#[test]
+fn a_block_that_has_failed_is_in_nobodys_way() {
+    let mut bed = accounts();
+    let other = bed.client();
+    bed.run("begin; select pg_advisory_xact_lock(1); update account set balance = 0 where id = 1")
+        .unwrap();
+    assert_eq!(state(&mut bed, "select 1 / 0"), "22012");
+    bed.run_in(&other, "update account set balance = balance + 1")
+        .unwrap();
+    assert_eq!(lock_in(&mut bed, &other, "1"), "t");
+    assert_eq!(state(&mut bed, "select 1"), "25P02");
+    bed.run("rollback").unwrap();
+    assert_eq!(
+        one(&mut bed, "select balance from account order by 1"),
+        "101;201"
+    );
+
+    // What came before its last savepoint can still be committed.
+    bed.run("begin; update account set balance = 0 where id = 1; savepoint s")
+        .unwrap();
+    bed.run("update account set balance = 0 where id = 2")
+        .unwrap();
+    assert_eq!(state(&mut bed, "select 1 / 0"), "22012");
+    bed.run_in(&other, "update account set balance = 7 where id = 2")
+        .unwrap();
+    bed.send_to(
+        &other,
+        "update account set balance = balance + 1 where id = 1",
+    );
+    assert!(bed.is_waiting(&other));
+    assert_eq!(state(&mut bed, "select 1"), "25P02");
+    bed.run("rollback to s; update account set balance = balance + 1 where id = 1; commit")
+        .unwrap();
+    bed.reply_of(&other).unwrap();
+    assert_eq!(
+        one(&mut bed, "select balance from account order by id"),
+        "2;7"
+    );
+    // Of a definition, too.
+    bed.run("begin; create table made (a int); savepoint s; create table more (a int)")
+        .unwrap();
+    assert_eq!(state(&mut bed, "select 1 / 0"), "22012");
+    bed.run("rollback to s; insert into made values (1); commit")
+        .unwrap();
+    assert_eq!(one(&mut bed, "select a from made"), "1");
+    assert_eq!(state(&mut bed, "select a from more"), "42P01");
+}
+
+/// COMMIT waited for a key's owner, and heard neither its client nor a time limit.
+#[test]
+fn deferred_checks_hear_a_time_limit() {
+    let mut bed = Bed::new();
+    bed.run(
+        "create table p (id int primary key);
+         create table c (p int references p deferrable initially deferred);
+         insert into p values (1)",
+    )
+    .unwrap();
+    let other = bed.client();
+    bed.run_in(&other, "begin; delete from p").unwrap();
+    bed.run("set statement_timeout = '50ms'").unwrap();
+    assert_eq!(state(&mut bed, "insert into c values (1)"), "57014");
+    bed.run("begin; insert into c values (1)").unwrap();
+    assert_eq!(state(&mut bed, "commit"), "57014");
+    bed.run_in(&other, "rollback").unwrap();
+    assert_eq!(one(&mut bed, "select count(*) from c"), "0");
+}
+
 #[test]
 fn who_closes_a_circle_of_waiting_is_told_of_a_deadlock() {
     let mut bed = accounts();

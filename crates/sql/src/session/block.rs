@@ -355,11 +355,12 @@ impl Session {
             self.roll_back().await;
             return Ok(());
         }
-        if let Err(error) = self.complete_held_cursors().await {
-            self.roll_back().await;
-            return Err(error);
-        }
-        if let Err(error) = self.keep_deferred(None).await {
+        let kept = match self.complete_held_cursors().await {
+            Ok(()) => self.interruptibly(self.keep_deferred(None)).await,
+            error => error,
+        };
+        // What follows is the commit itself, which nobody gives up.
+        if let Err(error) = kept {
             self.roll_back().await;
             return Err(error);
         }
@@ -379,6 +380,26 @@ impl Session {
         self.suspended.end();
         self.keep_settings();
         Ok(())
+    }
+
+    /// Takes back what the block has written that has failed, up to its last savepoint, and gives
+    /// its locks to others: when its client says ROLLBACK nobody knows.
+    ///
+    /// # Cancellation
+    /// The rest is taken back at once.
+    pub(super) async fn undo_failed(&mut self) {
+        let Some(savepoint) = self.block.savepoints.last() else {
+            if let Some(transaction) = self.transaction.take() {
+                transaction.rollback_in_turns().await;
+            }
+            self.advisory.return_to(0);
+            return;
+        };
+        if let Some(transaction) = &self.transaction {
+            // An error says that all of it is taken back already.
+            let _ = self.changes.return_to(transaction, &savepoint.mark).await;
+        }
+        self.advisory.return_to(savepoint.locks);
     }
 
     /// # Cancellation

@@ -11,6 +11,7 @@ use types::{Result, SqlError, SqlState};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
+    interrupt::interruptible,
     suspended::{Kept, Suspended},
 };
 use crate::{
@@ -241,7 +242,8 @@ impl Session {
         let mut cursors = std::mem::take(&mut self.cursors);
         let mut outcome = Ok(());
         for cursor in cursors.iter_mut().filter(|cursor| cursor.is_held) {
-            outcome = self.compute(cursor, usize::MAX).await;
+            let (interrupt, limit) = self.limits();
+            outcome = interruptible(interrupt, limit, self.compute(cursor, usize::MAX)).await;
             if outcome.is_err() {
                 break;
             }
