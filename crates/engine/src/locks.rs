@@ -58,8 +58,9 @@
 //! `Active`, the owner sees the flag; he then looks for marks among the slots that he
 //! has written and releases those, waiting for the latch. Else the waiter takes
 //! everything back and looks again in a moment: whoever has begun to commit does not
-//! suspend before his status says that he has, and then he owns nothing. An owner for whom nobody waits pays for the load of a flag that lies beside
-//! the word he has just stored. `loom_tests.rs` checks both.
+//! suspend before his status says that he has committed, and then he owns nothing. An
+//! owner for whom nobody waits pays for the load of a flag that lies beside the word he
+//! has just stored. `loom_tests.rs` checks both.
 //!
 //! # No lost wake
 //! A ticket's state and the waker beside it change under the shard's latch; a poll

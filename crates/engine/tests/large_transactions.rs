@@ -82,6 +82,14 @@ async fn stepwise<F: Future>(
     .await
 }
 
+/// Breaks off at the last step.
+fn up_to(last: u64, step: u64) -> ControlFlow<()> {
+    match step >= last {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
+
 fn with_table(disk: &SimulatedDisk) -> (Durable, Arc<Table>) {
     let mut durable = open(disk.directory()).unwrap();
     let table = durable.create_table("t", b"").unwrap();
@@ -185,10 +193,7 @@ fn a_large_commit_that_is_given_up_is_whole_or_nothing() {
         let (given_up, seen) = durable.run(async move |session: Rc<Session>| {
             let transaction = session.begin(Isolation::Snapshot).unwrap();
             write_all(&transaction, &table, 7, 100).await;
-            let committed = stepwise(transaction.commit(), |step| match step >= steps {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            });
+            let committed = stepwise(transaction.commit(), |step| up_to(steps, step));
             let given_up = committed.await.is_none();
             (given_up, look::<Interleaved>(&session, &table).await)
         });
@@ -225,10 +230,7 @@ fn a_large_rollback_gives_turns_and_nothing_is_left() {
                 steps = step;
                 let seen = run_inline(look::<Sequential>(&session, &table));
                 assert_eq!(seen, (Some(1), WRITES));
-                match step >= given_up_after {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                up_to(given_up_after, step)
             });
             rolled_back.await;
             assert!(steps > 0);
@@ -255,10 +257,7 @@ fn a_large_return_to_a_savepoint_keeps_what_came_before_it() {
             let mut steps = 0;
             let returned = stepwise(transaction.rollback_to_in_turns(&savepoint), |step| {
                 steps = step;
-                match step >= given_up_after {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                up_to(given_up_after, step)
             });
             if let Some(returned) = returned.await {
                 returned.expect("returns");

@@ -480,7 +480,7 @@ impl<'b> Appending<'b> {
     }
 }
 
-/// What stands before `bytes` of writes.
+/// The head of a transaction whose writes take `bytes`.
 #[inline]
 fn transaction_head(
     timestamp: Timestamp,
@@ -494,7 +494,7 @@ fn transaction_head(
     head
 }
 
-/// What stands before the key and value of a write.
+/// The head of a write, which its key and its value follow.
 #[inline]
 fn write_head(table: u32, key: &[u8], value: Option<&[u8]>) -> [u8; WRITE_HEADER_BYTES] {
     let mut head = [0; WRITE_HEADER_BYTES];

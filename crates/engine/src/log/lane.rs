@@ -153,7 +153,7 @@ struct Writing {
 
 /// A block that is being written.
 struct UnderWay {
-    /// Of a piece of it, at `offset`.
+    /// The transfer of one piece, at `offset`.
     transfer: Transfer,
     file: Arc<dyn File>,
     offset: u64,

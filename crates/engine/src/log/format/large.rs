@@ -20,10 +20,10 @@ const HASHED_AT_ONCE: usize = 64 << 10;
 pub(crate) struct LargeBlock {
     /// All but the last are full.
     pieces: VecDeque<Buffer>,
-    /// Of the writes, but for the last `unhashed` bytes in the last piece.
+    /// The checksum of the writes, but for the last `unhashed` bytes in the last piece.
     hasher: crc32fast::Hasher,
     unhashed: usize,
-    /// Of the writes.
+    /// Bytes of the writes.
     bytes: usize,
     writes: u32,
 }

@@ -115,7 +115,7 @@ impl LaneWriter {
         self.room.ring();
     }
 
-    /// What a block sealed now claims.
+    /// The clock and the claims of a block that is sealed now.
     pub(super) fn claim(&self) -> (Timestamp, Vec<Claim>) {
         // Before the counts are read: whoever wants something later asks again.
         self.lane().answer();

@@ -1,7 +1,7 @@
 //! Transactions that are larger than a buffer.
 //!
-//! What such a transaction logs is put together before it commits, in turns, as a block of its
-//! own. When it commits only its timestamp and what the block claims are missing, and the block is
+//! The redo records of such a transaction are put together before it commits, in turns, as a block
+//! of its own. When it commits only its timestamp and what the block claims are missing, and the block is
 //! sent off at once: all that was committed in the lane before must be in blocks by then, and
 //! written, so newcomers wait as well ([`Ahead`]). It is kept and written piece by piece.
 
@@ -15,7 +15,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// What a large transaction logs, before it commits.
+/// The redo records of a large transaction, before it commits.
 pub(crate) struct LargeTransaction<'l> {
     block: LargeBlock,
     charged: Charged<'l>,

@@ -149,11 +149,10 @@ fn same(table: &Table, columns: &[u16]) -> String {
 }
 
 fn compared(table: &Table, columns: &[u16], operator: &str) -> String {
-    let conditions = columns.iter().enumerate().map(|(at, position)| {
-        let column = column(table, *position);
-        // In parentheses, because the parser takes all that follows DISTINCT FROM for its operand.
-        format!("({column} {operator} ${})", at + 1)
-    });
+    let conditions = columns
+        .iter()
+        .enumerate()
+        .map(|(at, position)| format!("{} {operator} ${}", column(table, *position), at + 1));
     conditions.collect::<Vec<_>>().join(" and ")
 }
 
