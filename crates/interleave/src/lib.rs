@@ -29,6 +29,7 @@
 
 mod class;
 mod config;
+mod gradual;
 mod group;
 mod group_choice;
 mod inbox;
@@ -60,6 +61,7 @@ mod wake;
 mod worker;
 
 pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, VISIT_DELAY_US_MAX, WorkerConfig};
+pub use gradual::{Gradual, RELEASED_AT_ONCE, Release, released};
 pub use group::{GroupTouch, Grouped, together};
 pub use group_choice::GroupChoice;
 #[cfg(feature = "simulation")]

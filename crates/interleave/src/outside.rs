@@ -18,10 +18,12 @@ pub trait Outside: Send + Sync + 'static {
     /// and have to be roused.
     fn sleep(&self, at_most: Option<Duration>);
 
-    /// After a sleep, this one or that of the device, and between two slices
-    /// ([`WorkerLocal::look_outside`](crate::WorkerLocal::look_outside)): wakes the tasks for which something has
-    /// come.
+    /// After a sleep, this one or that of the device: wakes the tasks for which something has come.
     fn take_in(&self);
+
+    /// Between two slices ([`WorkerLocal::look_outside`](crate::WorkerLocal::look_outside)): as
+    /// [`Outside::take_in`]. It need not look each time, but one of few times.
+    fn look(&self);
 
     /// Ends sleeps.
     fn rouser(&self) -> Rouser;

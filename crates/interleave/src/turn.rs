@@ -82,6 +82,13 @@ impl Turn {
         }
     }
 
+    /// Units until the clock is read: who does no more of them between two counts counts as
+    /// exactly as one by one.
+    #[inline]
+    pub fn left(&self) -> usize {
+        self.left.get() as usize
+    }
+
     /// How many units to do before the next count, of so many: as many as are known to take no
     /// more than a part of a turn.
     #[inline]

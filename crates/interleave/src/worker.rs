@@ -55,6 +55,7 @@ pub use self::{
 use crate::{
     class::{Class, Shares},
     config::{InFlight, Scheduling, WorkerConfig},
+    gradual,
     inbox::{Inbox, Message, Start},
     slot::Slot,
     stage::{Chained, Cohorts},
@@ -279,6 +280,7 @@ impl<L: WorkerLocal> Worker<L> {
         while !(self.stopping && self.is_out_of_work()) {
             self.round(None);
         }
+        gradual::release_all();
         self.publish();
     }
 
@@ -330,6 +332,7 @@ impl<L: WorkerLocal> Worker<L> {
 
     /// Before the thread turns to something else.
     fn leave(&self) {
+        gradual::release_all();
         if matches!(self.clock, Clock::Real(_)) {
             self.local.leave();
         }
@@ -353,6 +356,9 @@ impl<L: WorkerLocal> Worker<L> {
         }
         if is_due {
             self.local.look_outside();
+            if gradual::is_left() {
+                gradual::release_some();
+            }
         }
         self.receive();
         if is_due || self.is_at_rest() {
@@ -361,6 +367,11 @@ impl<L: WorkerLocal> Worker<L> {
         self.admit();
         if self.is_at_rest() {
             self.settle_clock();
+            if gradual::is_left() {
+                gradual::release_some();
+                self.mark_own();
+                return;
+            }
             self.idle(sleep_at_most);
             self.mark();
             return;

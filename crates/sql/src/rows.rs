@@ -5,11 +5,18 @@
 //! `Value<'static>`. This module alone sees them so. They get in as copies into the arena
 //! ([`Rows::push`], `kept`), and come out with the lifetime of a borrow of the `Rows` ([`Rows::row`]),
 //! during which the arena is neither reset nor dropped. The arena does not move what it has given
-//! out when the `Rows` moves. Copies that would leave the arena are made by `Value::copied`.
+//! out when the `Rows` moves, or when it is put by for a new one ([`Full`]). Copies that would leave
+//! the arena are made by `Value::copied`.
+//!
+//! # Many rows
+//! Operators that hold rows may hold millions. Their values lie in parts of the same number of
+//! rows, so that nothing is copied when there are more, and their arenas are of about
+//! [`ARENA_BYTES`]. Both are given back one by one ([`Gradual`]). Rows that are few have one part and
+//! one arena.
 
 use std::rc::Rc;
 
-use interleave::{Policy as _, Prefetching};
+use interleave::{Gradual, Policy as _, Prefetching, Release};
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
 /// Rows that operators hand over at once, as a rule.
@@ -21,24 +28,78 @@ const BYTES_MAX: usize = 1 << 20;
 /// In place of a row's number: there is none.
 pub(crate) const NO_ROW: u32 = u32::MAX;
 
+/// A part has at most so many rows,
+const PART_BITS_MAX: u32 = 12;
+
+/// and at least so many, however wide they are.
+const PART_BITS_MIN: u32 = 8;
+
+/// In between, it takes no more than so many bytes.
+const PART_BYTES: usize = 512 << 10;
+
+/// An arena of rows that are held is put by when it takes so many bytes; one batch comes on top.
+const ARENA_BYTES: usize = 1 << 20;
+
 /// Rows of the same width, with memory of their own.
-#[derive(Default)]
 pub(crate) struct Rows {
-    /// Row by row. Dropped before the arena; values have no destructors.
+    /// Row by row, those of the last part. Dropped before the arena; values have no destructors.
     values: Vec<Value<'static>>,
     width: usize,
     rows: usize,
+    /// Rows of a part, as a power of two.
+    part_bits: u32,
     arena: Scratch,
+    full: Option<Box<Gradual<Full>>>,
     /// What the list of values takes; the arena has a charge of its own.
     charge: Charge,
+}
+
+/// What was put by of many rows.
+#[derive(Default)]
+struct Full {
+    /// All parts but the last.
+    parts: Vec<Vec<Value<'static>>>,
+    /// All arenas but the last.
+    arenas: Vec<Scratch>,
+    /// Bytes of the parts, and of the arenas.
+    part_bytes: usize,
+    arena_bytes: usize,
+    /// For the parts.
+    charge: Charge,
+}
+
+impl Release for Full {
+    fn bytes(&self) -> usize {
+        self.part_bytes + self.arena_bytes
+    }
+
+    fn release(&mut self) -> bool {
+        // A part and an arena: about one step's worth.
+        self.parts.pop();
+        self.arenas.pop();
+        self.parts.is_empty() && self.arenas.is_empty()
+    }
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self::new(0)
+    }
 }
 
 impl Rows {
     /// None yet, of so many values each.
     pub(crate) fn new(width: usize) -> Self {
+        let fitting = PART_BYTES / size_of::<Value<'static>>() / width.max(1);
+        let part_bits = fitting.max(1).ilog2().clamp(PART_BITS_MIN, PART_BITS_MAX);
         Self {
+            values: Vec::new(),
             width,
-            ..Self::default()
+            rows: 0,
+            part_bits,
+            arena: Scratch::new(),
+            full: None,
+            charge: Charge::default(),
         }
     }
 
@@ -87,14 +148,15 @@ impl Rows {
         self.values.reserve(pairs.len() * self.width);
         let mut added = 0;
         for (one, two) in pairs {
+            let before = self.values.len();
             self.push_picked(left, *one);
             self.push_picked(right, *two);
+            self.count_row(before);
             added += 1;
-            if self.arena.allocated_bytes() >= BYTES_MAX {
+            if self.is_large() {
                 break;
             }
         }
-        self.rows += added;
         added
     }
 
@@ -163,18 +225,40 @@ impl Rows {
             "a row of another width"
         );
         self.rows += 1;
+        if self.place(self.rows) == 0 {
+            self.begin_part();
+        }
+    }
+
+    /// The place of a row in its part.
+    #[inline(always)]
+    fn place(&self, at: usize) -> usize {
+        at & ((1 << self.part_bits) - 1)
+    }
+
+    #[cold]
+    fn begin_part(&mut self) {
+        let next = Vec::with_capacity(self.width << self.part_bits);
+        let part = std::mem::replace(&mut self.values, next);
+        let full = self.full.get_or_insert_default();
+        full.part_bytes += part.capacity() * size_of::<Value<'static>>();
+        full.parts.push(part);
     }
 
     /// Brings a row into the cache, or begins to.
     #[inline]
     pub(crate) fn prefetch(&self, at: usize) {
-        let row = &self.values[at * self.width..(at + 1) * self.width];
+        let row = self.row(at);
         Prefetching::prefetch(row.as_ptr(), size_of_val(row));
     }
 
     /// The row at a position.
+    #[inline]
     pub(crate) fn row(&self, at: usize) -> &[Value<'_>] {
-        &self.values[at * self.width..(at + 1) * self.width]
+        let full = self.full.as_ref();
+        let part = full.and_then(|full| full.parts.get(at >> self.part_bits));
+        let first = self.place(at) * self.width;
+        &part.unwrap_or(&self.values)[first..first + self.width]
     }
 
     /// All rows, in order.
@@ -190,12 +274,28 @@ impl Rows {
     pub(crate) fn settle(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.arena.charge_to(memory);
         self.arena.settle()?;
+        if self.arena.allocated_bytes() >= ARENA_BYTES {
+            self.begin_arena();
+        }
+        if let Some(full) = &mut self.full {
+            let part_bytes = full.part_bytes;
+            full.charge.set(memory, part_bytes)?;
+        }
         self.charge.set(memory, self.values_bytes())
+    }
+
+    #[cold]
+    fn begin_arena(&mut self) {
+        let arena = std::mem::take(&mut self.arena);
+        let full = self.full.get_or_insert_default();
+        full.arena_bytes += arena.allocated_bytes();
+        full.arenas.push(arena);
     }
 
     /// Bytes that the rows take.
     pub(crate) fn bytes(&self) -> usize {
-        self.values_bytes() + self.arena.allocated_bytes()
+        let full = self.full.as_ref().map_or(0, |full| full.bytes());
+        self.values_bytes() + self.arena.allocated_bytes() + full
     }
 
     fn values_bytes(&self) -> usize {
@@ -219,6 +319,7 @@ impl Rows {
         self.values.clear();
         self.rows = 0;
         self.arena.reset();
+        self.full = None;
     }
 }
 
@@ -250,5 +351,96 @@ fn kept(value: Value<'_>, arena: &Scratch) -> Value<'static> {
 impl std::fmt::Debug for Rows {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use types::{Allowance, SqlError, SqlState, row::integer_of};
+
+    use super::*;
+
+    /// Adds rows of a number and a text, as many as are wanted.
+    fn fill(rows: &mut Rows, count: usize, memory: &Rc<Memory>) {
+        for number in rows.len()..count {
+            let text = format!("text {number}, which is too long to lie in the value itself");
+            rows.push([Value::Int8(number as i64), Value::Text(&text)]);
+            if number % BATCH_ROWS == 0 {
+                rows.settle(memory).unwrap();
+            }
+        }
+        rows.settle(memory).unwrap();
+    }
+
+    fn check(rows: &Rows) {
+        for (number, row) in rows.iter().enumerate() {
+            let text = format!("text {number}, which is too long to lie in the value itself");
+            let as_expected = matches!(
+                row,
+                [Value::Int8(first), Value::Text(second)]
+                    if *first == number as i64 && *second == text
+            );
+            assert!(as_expected, "{number}: {row:?}");
+        }
+    }
+
+    #[test]
+    fn many_rows_lie_in_parts() {
+        let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
+        let part = 1 << PART_BITS_MAX;
+        for count in [part - 1, part, part + 1, 100_000] {
+            let mut rows = Rows::new(2);
+            fill(&mut rows, count, &memory);
+            check(&rows);
+            assert_eq!(rows.len(), count);
+            assert_eq!(memory.used(), rows.bytes(), "all of it is charged");
+            let values = count * 2 * size_of::<Value<'_>>();
+            assert!(rows.bytes() < values + count * 128 + 4 * PART_BYTES);
+            rows.clear();
+            assert!(rows.is_empty());
+            fill(&mut rows, 3, &memory);
+            check(&rows);
+            drop(rows);
+            assert_eq!(memory.used(), 0);
+        }
+    }
+
+    #[test]
+    fn a_row_that_fails_at_a_part_s_end_is_not_added() {
+        let mut rows = Rows::new(1);
+        let part = 1 << PART_BITS_MAX;
+        for number in 0..2 * part as i64 {
+            let failed: Result<()> = rows.push_with(|new| {
+                new.take(Value::Int8(-1));
+                Err(SqlError::new(
+                    SqlState::DIVISION_BY_ZERO,
+                    "division by zero",
+                ))
+            });
+            assert!(failed.is_err());
+            rows.push([Value::Int8(number)]);
+        }
+        let numbers = rows.iter().map(|row| integer_of(row[0]));
+        assert!(numbers.eq((0..2 * part as i64).map(Some)));
+    }
+
+    #[test]
+    fn rows_without_values_are_counted() {
+        let mut rows = Rows::new(0);
+        (0..100_000).for_each(|_| rows.push([]));
+        assert_eq!(rows.iter().filter(|row| row.is_empty()).count(), 100_000);
+        rows.clear();
+        assert!(rows.is_empty());
+    }
+
+    #[test]
+    fn wide_rows_have_small_parts() {
+        let mut rows = Rows::new(1600);
+        for number in 0..600 {
+            rows.push((0..1600).map(|column| Value::Int8(number * column)));
+        }
+        for (number, row) in (0..).zip(rows.iter()) {
+            assert_eq!(integer_of(row[1599]), Some(number * 1599));
+        }
     }
 }

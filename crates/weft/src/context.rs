@@ -126,7 +126,7 @@ impl WorkerLocal for WorkerState {
 
     fn look_outside(&self) {
         if let Some(beside) = &self.beside {
-            beside.outside.take_in();
+            beside.outside.look();
         }
     }
 

@@ -5,7 +5,9 @@ use std::{
     collections::TryReserveError,
 };
 
-use interleave::{Execution, Interleaver, Lookup, Policy, look_up_all};
+use interleave::{
+    Execution, Gradual, Interleaver, Lookup, Policy, RELEASED_AT_ONCE, Release, look_up_all,
+};
 
 use super::{BUCKET, ENTRY, Key, bucket_of, hash_of};
 
@@ -202,7 +204,10 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
     ///
     /// # Errors
     /// [`Refused`].
-    pub fn growth(&self, all: usize) -> Result<Option<Growth<K, V>>, Refused> {
+    pub fn growth(&self, all: usize) -> Result<Option<Growth<K, V>>, Refused>
+    where
+        V: 'static,
+    {
         if all <= self.entries.capacity() && all <= self.heads.len() {
             return Ok(None);
         }
@@ -212,11 +217,11 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         }
         let bits = room.next_power_of_two().ilog2();
         Ok(Some(Growth {
-            larger: Self {
+            larger: Gradual::from(Self {
                 heads: memory::on_huge_pages(1 << bits)?,
                 bits,
                 entries: memory::on_huge_pages(room)?,
-            },
+            }),
         }))
     }
 
@@ -304,24 +309,26 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
 }
 
 /// A table on its way to more room: see [`ChainedTable::growth`].
-pub struct Growth<K, V> {
-    /// Its buckets are made first, then filled. It is not asked before it has all of them.
-    larger: ChainedTable<K, V>,
+pub struct Growth<K: Key, V: Copy + 'static> {
+    /// Its buckets are made first, then filled. It is not asked before it has all of them. At the end,
+    /// the table that has grown.
+    larger: Gradual<ChainedTable<K, V>>,
 }
 
 /// Buckets that are made in the time of one entry's move, which costs a cache miss.
 const BUCKETS_PER_ENTRY: usize = 16;
 
-impl<K: Key, V: Copy> Growth<K, V> {
+impl<K: Key, V: Copy + 'static> Growth<K, V> {
     /// Bytes of the larger table.
     pub fn bytes(&self) -> usize {
         self.larger.bytes()
     }
 
     /// Moves so many entries of `from`, which is the table that grows, or does as much other work.
-    /// Returns whether all is done; then `from` is the larger table.
+    /// Returns whether all is done; then `from` is the larger table, and the smaller one is given
+    /// back when this is dropped.
     pub fn step(&mut self, from: &mut ChainedTable<K, V>, entries: usize) -> bool {
-        let larger = &mut self.larger;
+        let larger: &mut ChainedTable<K, V> = &mut self.larger;
         let buckets = 1_usize << larger.bits;
         if larger.heads.len() < buckets {
             let made = larger.heads.len() + entries * BUCKETS_PER_ENTRY;
@@ -339,9 +346,22 @@ impl<K: Key, V: Copy> Growth<K, V> {
         );
         let is_done = until == from.entries.len();
         if is_done {
-            *from = std::mem::take(larger);
+            std::mem::swap(from, larger);
         }
         is_done
+    }
+}
+
+/// Gives back buckets and entries in turn.
+impl<K: Key, V: Copy> Release for ChainedTable<K, V> {
+    fn bytes(&self) -> usize {
+        ChainedTable::bytes(self)
+    }
+
+    fn release(&mut self) -> bool {
+        self.bits = 0;
+        let _ = self.heads.release() && self.entries.release();
+        ChainedTable::bytes(self) <= RELEASED_AT_ONCE
     }
 }
 

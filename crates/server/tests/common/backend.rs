@@ -41,7 +41,7 @@ impl WorkerLocal for Local {
     }
 
     fn look_outside(&self) {
-        self.0.take_in();
+        self.0.look();
     }
 
     fn rouser(&self) -> Option<Rouser> {

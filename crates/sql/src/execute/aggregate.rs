@@ -3,16 +3,14 @@
 use std::{ops::Range, rc::Rc};
 
 use functions::{Aggregate as Definition, Body, Context, State};
+use interleave::Gradual;
 use types::{
     Charge, Memory, Result, Scratch, SqlError, SqlState, Value,
     row::{integer_of, is_integer},
 };
 
 use super::{
-    Input, Operator, Run, Step,
-    distinct::Seen,
-    merge_sort::{numbered, sort_by},
-    partners::Partners,
+    Input, Operator, Run, Step, distinct::Seen, merge_sort::Order, partners::Partners,
     sort::compare_keys,
 };
 use crate::{
@@ -49,7 +47,7 @@ struct Groups {
     /// The same by the key itself, if it is one integer; otherwise empty.
     recent_integers: Vec<(i64, u32)>,
     /// Of each group, one after the other: as many as there are calls.
-    states: Vec<Call>,
+    states: Gradual<Vec<Call>>,
     /// Bytes that states have beside themselves.
     states_bytes: usize,
     /// For all but the keys, which have their own.
@@ -81,7 +79,7 @@ impl<'p> Aggregating<'p> {
                 [ty] if is_integer(*ty) => vec![(0, NONE); RECENT],
                 _ => Vec::new(),
             },
-            states: Vec::new(),
+            states: Gradual::default(),
             states_bytes: 0,
             charge: Charge::default(),
         });
@@ -423,19 +421,17 @@ async fn result<'a>(
         Call::Ordered(rows) => rows,
     };
     let width = call.arguments.len();
-    run.memory().ask(2 * rows.len() * size_of::<usize>())?;
-    let mut order = numbered(rows.len(), run.turn(), |at| at).await;
-    let keys = |at: &usize| &rows.row(*at)[width..];
-    let compare = |left: &usize, right: &usize| compare_keys(&call.order, keys(left), keys(right));
-    sort_by(&mut order, run.turn(), compare).await;
+    let keys = |at| &rows.row(at)[width..];
+    let compare = |left, right| compare_keys(&call.order, keys(left), keys(right));
+    let order = Order::of(rows.len(), run, compare).await?;
     let direct = definition.direct.unwrap_or(0);
     let mut state = (definition.start)();
     let mut seen = call
         .distinct
         .then(|| Seen::new(&call.argument_types[direct..]));
-    for at in &order {
+    for at in order.iter() {
         run.pause(1).await;
-        let arguments = &rows.row(*at)[direct..width];
+        let arguments = &rows.row(*at as usize)[direct..width];
         if let Some(seen) = &mut seen {
             seen.make_room(1, run).await?;
             if !seen.is_new(arguments)? {
@@ -445,7 +441,7 @@ async fn result<'a>(
         (definition.accumulate)(&context, &mut state, arguments)?;
     }
     let direct: &[Value<'a>] = match order.first() {
-        Some(first) => &rows.row(*first)[..direct],
+        Some(first) => &rows.row(*first as usize)[..direct],
         None => &[],
     };
     (definition.finish)(&context, &state, direct)

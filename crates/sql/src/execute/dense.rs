@@ -2,7 +2,7 @@
 //! neither hashes nor comparisons. Keys that were counted up are like that, and so are most keys
 //! that joins refer to.
 
-use interleave::{Policy as _, Prefetching};
+use interleave::{Gradual, Policy as _, Prefetching};
 
 use crate::rows::NO_ROW;
 
@@ -22,14 +22,14 @@ pub(super) struct Dense {
     /// The least key.
     first: i64,
     /// The first row of each key, from the least key on.
-    heads: Vec<u32>,
+    heads: Gradual<Vec<u32>>,
     /// The next row with the same key. Empty if no two rows have the same.
-    next: Vec<u32>,
+    next: Gradual<Vec<u32>>,
 }
 
 /// Keys of all rows, in their order; those of rows without one, which are never found, are `None`.
 pub(super) struct DenseKeys {
-    keys: Vec<Option<i64>>,
+    keys: Gradual<Vec<Option<i64>>>,
     /// The least and the greatest.
     bounds: Option<(i64, i64)>,
 }
@@ -38,7 +38,7 @@ impl DenseKeys {
     /// None yet, of so many.
     pub(super) fn with_capacity(rows: usize) -> DenseKeys {
         DenseKeys {
-            keys: Vec::with_capacity(rows),
+            keys: Gradual::from(Vec::with_capacity(rows)),
             bounds: None,
         }
     }
@@ -66,8 +66,8 @@ impl DenseKeys {
             keys: self.keys,
             dense: Dense {
                 first,
-                heads: vec![0; places as usize],
-                next: Vec::new(),
+                heads: Gradual::from(vec![0; places as usize]),
+                next: Gradual::default(),
             },
             rows: 0,
         })
@@ -77,7 +77,7 @@ impl DenseKeys {
 /// An array that is being filled.
 pub(super) struct Filling {
     /// Keys of rows that are not in it yet.
-    keys: Vec<Option<i64>>,
+    keys: Gradual<Vec<Option<i64>>>,
     dense: Dense,
     /// Rows that are in it.
     rows: usize,
@@ -98,7 +98,7 @@ impl Filling {
             let head = &mut heads[key.abs_diff(*first) as usize];
             if *head != 0 {
                 if next.is_empty() {
-                    *next = vec![0; all];
+                    *next = Gradual::from(vec![0; all]);
                 }
                 next[at] = *head;
             }

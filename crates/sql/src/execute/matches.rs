@@ -7,6 +7,7 @@
 //! those that count are looked at until one is found, which is the first where there is one key.
 
 use index::hash::ChainedTable;
+use interleave::Gradual;
 use types::{
     Charge, Result, Scratch, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
@@ -42,7 +43,7 @@ pub(super) struct Matches<'p> {
 }
 
 /// Numbers of rows by hashes.
-type Numbers = ChainedTable<u64, u32>;
+type Numbers = Gradual<ChainedTable<u64, u32>>;
 
 impl<'p> Matches<'p> {
     /// Reads a query.
@@ -62,16 +63,17 @@ impl<'p> Matches<'p> {
             rows: Rows::new(width + types.len()),
             width,
             types,
-            alike: Numbers::new(),
-            counting: Numbers::new(),
-            unknown: Numbers::new(),
+            alike: Numbers::default(),
+            counting: Numbers::default(),
+            unknown: Numbers::default(),
             charge: Charge::default(),
         };
         let mut scratch = Scratch::new();
         while query.more(run).await? {
             let rows = query.batch.len();
             for numbers in matches.numbers() {
-                grow(numbers, numbers.len() + rows, run).await?;
+                let all = numbers.len() + rows;
+                grow(numbers, all, run).await?;
             }
             scratch.reset();
             let mut machine = run.machine(&scratch);

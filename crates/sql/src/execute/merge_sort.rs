@@ -1,9 +1,12 @@
 //! Sorting that gives way to other tasks, and to whoever wants the statement to be given up: pieces
 //! of less than a turn's length are sorted by themselves and then merged. What is equal stays in its order.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Deref};
 
-use interleave::Turn;
+use interleave::{Gradual, Turn};
+use types::{Charge, Result, SqlError, SqlState};
+
+use super::Run;
 
 /// Items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
@@ -11,21 +14,77 @@ const PIECE: usize = 512;
 /// Items that are copied at once.
 const COPIED_AT_ONCE: usize = 32 * 1024;
 
-/// Numbers from 0 on, each as `item` has it: what is to be sorted.
-pub(super) async fn numbered<T>(count: usize, turn: &Turn, item: impl Fn(usize) -> T) -> Vec<T> {
-    let mut items = Vec::with_capacity(count);
-    while items.len() < count {
-        let from = items.len();
-        let until = count.min(from + COPIED_AT_ONCE);
-        items.extend((from..until).map(&item));
-        turn.pause((until - from) / 64).await;
+/// Numbers of rows in an order.
+pub(super) struct Order {
+    numbers: Gradual<Vec<u32>>,
+    _charge: Charge,
+}
+
+impl Order {
+    /// The numbers of so many rows in the order in which `compare` has two of them; equal ones stay
+    /// as they are.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
+    pub(super) async fn of(
+        rows: usize,
+        run: &Run<'_>,
+        mut compare: impl FnMut(usize, usize) -> Ordering,
+    ) -> Result<Order> {
+        if u32::try_from(rows).is_err() {
+            return Err(SqlError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                "too many rows to be sorted",
+            ));
+        }
+        let bytes = rows * size_of::<u32>();
+        let mut charge = Charge::default();
+        charge.set(run.memory(), 2 * bytes)?;
+        let mut numbers = Gradual::from(Vec::with_capacity(rows));
+        while numbers.len() < rows {
+            let from = numbers.len();
+            let until = rows.min(from + COPIED_AT_ONCE);
+            numbers.extend(from as u32..until as u32);
+            run.pause((until - from) / 64).await;
+        }
+        let mut merged = Gradual::from(Vec::new());
+        let compare = |left: &u32, right: &u32| compare(*left as usize, *right as usize);
+        sort_within(&mut numbers, &mut merged, run.turn(), compare).await;
+        drop(merged);
+        charge.lower(bytes);
+        Ok(Order {
+            numbers,
+            _charge: charge,
+        })
     }
-    items
+
+    /// Forgets all but the first of them. The memory that they take is kept.
+    pub(super) fn truncate(&mut self, rows: usize) {
+        self.numbers.truncate(rows);
+    }
+}
+
+impl Deref for Order {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.numbers
+    }
 }
 
 /// Sorts items.
 pub(crate) async fn sort_by<T: Copy>(
     items: &mut Vec<T>,
+    turn: &Turn,
+    compare: impl FnMut(&T, &T) -> Ordering,
+) {
+    sort_within(items, &mut Vec::new(), turn, compare).await;
+}
+
+/// Sorts items with the help of a second list, which is empty.
+async fn sort_within<T: Copy>(
+    items: &mut Vec<T>,
+    merged: &mut Vec<T>,
     turn: &Turn,
     mut compare: impl FnMut(&T, &T) -> Ordering,
 ) {
@@ -37,13 +96,13 @@ pub(crate) async fn sort_by<T: Copy>(
     if items.len() <= sorted {
         return;
     }
-    let mut merged = Vec::with_capacity(items.len());
+    merged.reserve_exact(items.len());
     while sorted < items.len() {
         for pair in items.chunks(sorted.saturating_mul(2)) {
             let (left, right) = pair.split_at(sorted.min(pair.len()));
-            merge(left, right, &mut merged, turn, &mut compare).await;
+            merge(left, right, merged, turn, &mut compare).await;
         }
-        std::mem::swap(items, &mut merged);
+        std::mem::swap(items, merged);
         merged.clear();
         sorted = sorted.saturating_mul(2);
     }

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use index::hash::{ChainedTable, Refused};
-use interleave::{Execution, Interleaver};
+use interleave::{Execution, Gradual, Interleaver};
 use types::{
     Charge, Memory, Result, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
@@ -39,7 +39,7 @@ pub(super) struct Partners {
     /// Where in it the keys are.
     keys: Vec<usize>,
     types: Vec<Type>,
-    table: ChainedTable<u64, u32>,
+    table: Gradual<ChainedTable<u64, u32>>,
     /// In place of the table.
     dense: Option<Dense>,
     /// Rows that are not in the table yet.
@@ -62,7 +62,7 @@ impl Partners {
             rows: Rows::new(width),
             keys,
             types: types.to_vec(),
-            table: ChainedTable::new(),
+            table: Gradual::default(),
             dense: None,
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
@@ -126,7 +126,8 @@ impl Partners {
         if let ([at], [ty]) = (&self.keys[..], &self.types[..])
             && is_integer(*ty)
         {
-            run.memory().ask(self.rows.len() * Dense::BYTES_PER_ROW)?;
+            let mut charge = Charge::default();
+            charge.set(run.memory(), self.rows.len() * Dense::BYTES_PER_ROW)?;
             let mut keys = DenseKeys::with_capacity(self.rows.len());
             for row in self.rows.iter() {
                 keys.push(integer_of(row[*at]));
@@ -137,6 +138,7 @@ impl Partners {
                     run.pause(SETTLED_AT_ONCE).await;
                 }
                 self.dense = Some(filling.finish());
+                drop(charge);
                 return self.charge(run.memory());
             }
         }
@@ -246,7 +248,7 @@ impl Partners {
 
     pub(super) fn clear(&mut self) {
         self.rows.clear();
-        self.table = ChainedTable::new();
+        self.table = Gradual::default();
         self.dense = None;
         self.pending.clear();
     }
@@ -265,7 +267,9 @@ pub(super) async fn grow(
     let Some(mut growth) = table.growth(all).map_err(refused)? else {
         return Ok(());
     };
-    run.memory().ask(growth.bytes())?;
+    // Both tables are there until the smaller one is dropped.
+    let mut charge = Charge::default();
+    charge.set(run.memory(), growth.bytes())?;
     while !growth.step(table, MOVED_AT_ONCE) {
         run.pause(MOVED_AT_ONCE).await;
     }

@@ -282,6 +282,90 @@ enum End {
     Range,
 }
 
+/// Looks at records until there are so many rows, or the task's turn is over.
+struct Looking<'t, 'p> {
+    reader: Reader<'p>,
+    run: &'t Run<'t>,
+    scratch: Scratch,
+    out: &'t mut Rows,
+    wanted: usize,
+    /// Records that were looked at since the turn was told, and those after which it is.
+    uncounted: usize,
+    counted_at: usize,
+    is_over: bool,
+    failure: Option<SqlError>,
+}
+
+impl<'t, 'p> Looking<'t, 'p> {
+    fn new(scan: &'p Scan, run: &'t Run<'t>, wanted: usize, out: &'t mut Rows) -> Result<Self> {
+        let scratch = Scratch::new();
+        Ok(Self {
+            reader: Reader::new(scan, run, &scratch)?,
+            run,
+            scratch,
+            out,
+            wanted,
+            uncounted: 0,
+            counted_at: run.turn().left(),
+            is_over: false,
+            failure: None,
+        })
+    }
+
+    /// Looks at a record; whether to go on with the next.
+    #[inline(always)]
+    fn visit(&mut self, key: &[u8], record: &[u8]) -> ControlFlow<()> {
+        let taken = self
+            .reader
+            .take(self.run, &self.scratch, key, record, self.out);
+        self.uncounted += 1;
+        match taken {
+            Ok(false) if self.uncounted < self.counted_at => ControlFlow::Continue(()),
+            Ok(true) if self.uncounted < self.counted_at && !self.is_full() => {
+                ControlFlow::Continue(())
+            }
+            Ok(_) => self.count(),
+            Err(error) => {
+                self.failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.out.len() >= self.wanted || self.out.is_large()
+    }
+
+    /// Tells the turn what was done; whether to go on.
+    #[cold]
+    fn count(&mut self) -> ControlFlow<()> {
+        // A filter may leave much behind.
+        self.scratch.reset();
+        let is_full = self.is_full();
+        let turn_is_over = self.run.turn().spend(std::mem::take(&mut self.uncounted));
+        self.counted_at = self.run.turn().left();
+        self.is_over = turn_is_over && !is_full;
+        match turn_is_over || is_full {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Why it has ended, if not for want of records.
+    ///
+    /// # Errors
+    /// Of the conditions.
+    fn end(self) -> Result<End> {
+        self.run.turn().spend(self.uncounted);
+        match (self.failure, self.is_over) {
+            (Some(error), _) => Err(error),
+            (None, true) => Ok(End::Turn),
+            (None, false) => Ok(End::Batch),
+        }
+    }
+}
+
 /// Scans until there are `wanted` rows, or the task's turn is over. `keys`, behind a position of the
 /// index, are what is left.
 async fn piece(
@@ -292,56 +376,34 @@ async fn piece(
     wanted: usize,
     out: &mut Rows,
 ) -> Result<End> {
-    let mut scratch = Scratch::new();
-    let mut reader = Reader::new(scan, run, &scratch)?;
+    let mut looking = Looking::new(scan, run, wanted, out)?;
     let mut last: Option<Vec<u8>> = None;
-    let mut failure = None;
-    let mut is_over = false;
-    let mut looked_at = 0_usize;
     let direction = if scan.descending {
         Direction::Backward
     } else {
         Direction::Forward
     };
-    let table = scan.table.storage();
     {
         let mut visit = |position: &[u8], key: &[u8], record: &[u8]| {
-            looked_at += 1;
-            // A filter may leave much behind.
-            if looked_at.is_multiple_of(BATCH_ROWS) {
-                scratch.reset();
+            let flow = looking.visit(key, record);
+            if flow.is_break() {
+                last = Some(position.to_vec());
             }
-            match reader.take(run, &scratch, key, record, out) {
-                Ok(taken)
-                    if !run.turn().spend(1) && out.len() < wanted && !(taken && out.is_large()) =>
-                {
-                    ControlFlow::Continue(())
-                }
-                Ok(_) => {
-                    is_over = out.len() < wanted && !out.is_large();
-                    last = Some(position.to_vec());
-                    ControlFlow::Break(())
-                }
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+            flow
         };
         let range = (
             keys.from.as_ref().map(Vec::as_slice),
             keys.to.as_ref().map(Vec::as_slice),
         );
-        match &scan.access {
+        let scanned = match &scan.access {
             Access::Full | Access::Key(_) => {
+                let table = scan.table.storage();
                 let scanned =
                     run.reads
                         .scan::<Interleaved>(table, range, direction, |key, record| {
                             visit(key, key, record)
                         });
-                scanned
-                    .await
-                    .map_err(|error| of_engine(error, &scan.table))?;
+                scanned.await
             }
             Access::Index { index, .. } => {
                 let handle = index_of(&scan.table, *index)?;
@@ -352,15 +414,12 @@ async fn piece(
                     behind.as_deref().map(IndexPosition::new),
                     |at, _, key, record| visit(at.bytes(), key, record),
                 );
-                scanned
-                    .await
-                    .map_err(|error| of_engine(error, &scan.table))?;
+                scanned.await
             }
-        }
+        };
+        scanned.map_err(|error| of_engine(error, &scan.table))?;
     }
-    if let Some(error) = failure {
-        return Err(error);
-    }
+    let end = looking.end()?;
     let Some(last) = last else {
         return Ok(End::Range);
     };
@@ -369,10 +428,7 @@ async fn piece(
         _ if scan.descending => keys.to = Bound::Excluded(last),
         _ => keys.from = Bound::Excluded(last),
     }
-    Ok(match is_over {
-        true => End::Turn,
-        false => End::Batch,
-    })
+    Ok(end)
 }
 
 /// As [`piece`], in no order; `position` is where it goes on.
@@ -386,47 +442,18 @@ async fn unordered_piece(
     let Some(unordered) = run.reads.unordered() else {
         return Ok(End::Range);
     };
-    let mut scratch = Scratch::new();
-    let mut reader = Reader::new(scan, run, &scratch)?;
-    let mut failure = None;
-    let mut is_over = false;
-    let mut looked_at = 0_usize;
-    let visit = |record: &[u8]| {
-        looked_at += 1;
-        if looked_at.is_multiple_of(BATCH_ROWS) {
-            scratch.reset();
-        }
-        match reader.take(run, &scratch, &[], record, out) {
-            Ok(taken)
-                if !run.turn().spend(1) && out.len() < wanted && !(taken && out.is_large()) =>
-            {
-                ControlFlow::Continue(())
-            }
-            Ok(_) => {
-                is_over = out.len() < wanted && !out.is_large();
-                ControlFlow::Break(())
-            }
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
+    let mut looking = Looking::new(scan, run, wanted, out)?;
+    let visit = |record: &[u8]| looking.visit(&[], record);
     let scanned = unordered.scan::<Interleaved>(scan.table.storage(), *position, visit);
     let next = scanned
         .await
         .map_err(|error| of_engine(error, &scan.table))?;
-    if let Some(error) = failure {
-        return Err(error);
-    }
+    let end = looking.end()?;
     let Some(next) = next else {
         return Ok(End::Range);
     };
     *position = next;
-    Ok(match is_over {
-        true => End::Turn,
-        false => End::Batch,
-    })
+    Ok(end)
 }
 
 impl Operator for Scanning<'_> {

@@ -1,5 +1,6 @@
 //! UNION ALL, INTERSECT, EXCEPT.
 
+use interleave::Gradual;
 use types::{Charge, Result, Type};
 
 use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
@@ -52,7 +53,7 @@ pub(super) struct Comparing<'p> {
     right: Input<'p>,
     /// Distinct rows of the right, and how often each is there; then of those given already.
     partners: Partners,
-    counts: Vec<u64>,
+    counts: Gradual<Vec<u64>>,
     is_read: bool,
     /// For the counts.
     charge: Charge,
@@ -72,7 +73,7 @@ impl<'p> Comparing<'p> {
             left,
             right,
             partners: Partners::new(0, types),
-            counts: Vec::new(),
+            counts: Gradual::default(),
             is_read: false,
             charge: Charge::default(),
         }

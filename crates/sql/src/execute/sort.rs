@@ -2,16 +2,10 @@
 
 use std::cmp::Ordering;
 
-use types::{Charge, Result, Scratch, SqlError, SqlState, Value, compare::compare_as};
+use types::{Result, Scratch, Value, compare::compare_as};
 
-use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
-    merge_sort::{numbered, sort_by},
-};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::Order};
 use crate::{plan::SortKey, program::Program, rows::Rows};
-
-/// More rows than this are not sorted.
-const ROWS_MAX: usize = u32::MAX as usize;
 
 /// The order of two rows of keys.
 pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
@@ -39,9 +33,7 @@ pub(super) struct Sorting<'p> {
     /// All rows, each followed by its keys.
     rows: Rows,
     /// Positions among them, in order; `None` before they were read.
-    order: Option<Vec<u32>>,
-    /// For the positions.
-    charge: Charge,
+    order: Option<Order>,
     next: usize,
 }
 
@@ -54,7 +46,6 @@ impl<'p> Sorting<'p> {
             limit,
             rows,
             order: None,
-            charge: Charge::default(),
             next: 0,
         }
     }
@@ -103,31 +94,19 @@ impl<'p> Sorting<'p> {
             if let Some(limit) = limit {
                 self.keep(limit, run).await?;
             }
-            if self.rows.len() > ROWS_MAX {
-                return Err(SqlError::new(
-                    SqlState::PROGRAM_LIMIT_EXCEEDED,
-                    "too many rows to be sorted",
-                ));
-            }
         }
         let mut order = self.in_order(run).await?;
         order.truncate(limit.unwrap_or(usize::MAX));
-        let bytes = order.capacity() * size_of::<u32>();
-        self.charge.set(run.memory(), bytes)?;
         self.order = Some(order);
         Ok(())
     }
 
     /// Positions of all rows in order; equal ones stay as they came.
-    async fn in_order(&self, run: &Run<'_>) -> Result<Vec<u32>> {
-        // Merging takes a second list of them.
-        run.memory().ask(2 * self.rows.len() * size_of::<u32>())?;
+    async fn in_order(&self, run: &Run<'_>) -> Result<Order> {
         let width = self.input.batch.width();
-        let mut order = numbered(self.rows.len(), run.turn(), |at| at as u32).await;
-        let keys = |at: &u32| &self.rows.row(*at as usize)[width..];
-        let compare = |left: &u32, right: &u32| compare_keys(self.keys, keys(left), keys(right));
-        sort_by(&mut order, run.turn(), compare).await;
-        Ok(order)
+        let keys = |at| &self.rows.row(at)[width..];
+        let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
+        Order::of(self.rows.len(), run, compare).await
     }
 
     /// Forgets all but the first, once there are far more.
@@ -136,8 +115,8 @@ impl<'p> Sorting<'p> {
             return Ok(());
         }
         let mut kept = Rows::new(self.rows.width());
-        for at in self.in_order(run).await?.into_iter().take(limit) {
-            kept.push(self.rows.row(at as usize).iter().copied());
+        for at in self.in_order(run).await?.iter().take(limit) {
+            kept.push(self.rows.row(*at as usize).iter().copied());
         }
         self.rows = kept;
         self.rows.settle(run.memory())

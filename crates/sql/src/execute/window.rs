@@ -12,17 +12,14 @@ mod running;
 use std::{cmp::Ordering, ops::Range};
 
 use functions::{Body, Partition, WindowFunction};
+use interleave::Gradual;
 use types::{Charge, Result, Scratch, SqlError, SqlState, Value};
 
 use self::{
     frames::{Distances, Frames},
     running::Running,
 };
-use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
-    merge_sort::{numbered, sort_by},
-    sort::compare_keys,
-};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::Order, sort::compare_keys};
 use crate::{plan::Window, rows::Rows};
 
 pub(super) struct Windowing<'p> {
@@ -85,17 +82,16 @@ impl<'p> Windowing<'p> {
     }
 }
 
-/// Bytes that are needed for each row while a window's function is computed, beside keys and values:
-/// its place in the order, the list into which the order is merged, the beginning of its group, and
-/// its place again by its number.
-const ROW_BYTES: usize = 3 * size_of::<usize>() + size_of::<u32>();
+/// Bytes that are needed for each row while a window's function is computed, beside keys, values and
+/// order: the beginning of its group, and its place in the order by its number.
+const ROW_BYTES: usize = 2 * size_of::<u32>();
 
 /// The values of one function for all rows.
 struct Column {
     /// In the window's order.
     values: Rows,
     /// Of each row, its place in that order.
-    places: Vec<u32>,
+    places: Gradual<Vec<u32>>,
     _charge: Charge,
 }
 
@@ -105,9 +101,8 @@ impl Column {
         let partition_keys = window.partition.len();
         let mut charge = Charge::default();
         charge.set(run.memory(), rows.len() * ROW_BYTES)?;
-        let mut order = numbered(rows.len(), run.turn(), |at| at).await;
-        let compare = |left: &usize, right: &usize| {
-            let (left, right) = (keys.row(*left), keys.row(*right));
+        let compare = |left, right| {
+            let (left, right) = (keys.row(left), keys.row(right));
             compare_plain(&left[..partition_keys], &right[..partition_keys]).then_with(|| {
                 compare_keys(
                     &window.order,
@@ -116,15 +111,15 @@ impl Column {
                 )
             })
         };
-        sort_by(&mut order, run.turn(), compare).await;
+        let order = Order::of(rows.len(), run, compare).await?;
         let mut values = Rows::new(1);
         let mut first = 0;
         while first < order.len() {
-            let own = &keys.row(order[first])[..partition_keys];
+            let own = &keys.row(order[first] as usize)[..partition_keys];
             let mut length = 1;
             for at in &order[first + 1..] {
                 run.pause(1).await;
-                if compare_plain(&keys.row(*at)[..partition_keys], own).is_ne() {
+                if compare_plain(&keys.row(*at as usize)[..partition_keys], own).is_ne() {
                     break;
                 }
                 length += 1;
@@ -134,10 +129,10 @@ impl Column {
             run.pause(length).await;
             first += length;
         }
-        let mut places = vec![0; order.len()];
-        for (place, at) in order.iter().enumerate() {
+        let mut places = Gradual::from(vec![0; order.len()]);
+        for (place, at) in (0..).zip(order.iter()) {
             run.pause(1).await;
-            places[*at] = place as u32;
+            places[*at as usize] = place;
         }
         charge.lower(places.capacity() * size_of::<u32>());
         Ok(Self {
@@ -181,21 +176,21 @@ async fn over_partition(
     window: &Window,
     rows: &Rows,
     keys: &Rows,
-    partition: &[usize],
+    partition: &[u32],
     run: &Run<'_>,
     values: &mut Rows,
 ) -> Result<()> {
-    let order_keys = |at: usize| &keys.row(partition[at])[window.partition.len()..];
+    let order_keys = |at: usize| &keys.row(partition[at] as usize)[window.partition.len()..];
     // Of each row, the first of those that are equal to it.
-    let mut group_starts = vec![0];
+    let mut group_starts = Gradual::from(vec![0]);
     for at in 1..partition.len() {
         run.pause(1).await;
         if compare_keys(&window.order, order_keys(at - 1), order_keys(at)).is_ne() {
-            group_starts.push(at);
+            group_starts.push(at as u32);
         }
     }
     let fixed = Scratch::new();
-    let distances = Distances::of(window, rows.row(partition[0]), run, &fixed)?;
+    let distances = Distances::of(window, rows.row(partition[0] as usize), run, &fixed)?;
     let frames = Frames {
         window,
         distances: &distances,
@@ -214,7 +209,7 @@ async fn over_partition(
         run.pause(1).await;
         if group_starts
             .get(group + 1)
-            .is_some_and(|start| *start <= at)
+            .is_some_and(|start| *start as usize <= at)
         {
             group += 1;
         }
@@ -222,7 +217,7 @@ async fn over_partition(
         let frame = frames.frame(at, group, &scratch)?;
         let value = match (&mut running, window.function.0.body) {
             (Some(running), _) => {
-                let row = |at: usize| rows.row(partition[at]);
+                let row = |at: usize| rows.row(partition[at] as usize);
                 running.over(&frame, row, run, &scratch).await?
             }
             (None, Body::Window(function)) => call(
@@ -260,10 +255,10 @@ fn call<'a>(function: WindowFunction, view: &View<'a>) -> Result<Value<'a>> {
 struct View<'a> {
     window: &'a Window,
     rows: &'a Rows,
-    partition: &'a [usize],
+    partition: &'a [u32],
     at: usize,
     group: usize,
-    group_starts: &'a [usize],
+    group_starts: &'a [u32],
     frame: Range<usize>,
     run: &'a Run<'a>,
     scratch: &'a Scratch,
@@ -271,7 +266,7 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn values_at(&self, row: usize) -> &'a [Value<'a>] {
-        self.rows.row(self.partition[row])
+        self.rows.row(self.partition[row] as usize)
     }
 }
 
@@ -288,9 +283,8 @@ impl<'a> Partition<'a> for View<'a> {
         let end = self
             .group_starts
             .get(self.group + 1)
-            .copied()
-            .unwrap_or(self.partition.len());
-        (self.group_starts[self.group], end)
+            .map_or(self.partition.len(), |start| *start as usize);
+        (self.group_starts[self.group] as usize, end)
     }
 
     fn groups_before(&self) -> usize {

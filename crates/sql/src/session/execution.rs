@@ -7,6 +7,7 @@
 use std::rc::Rc;
 
 use engine::{Seeing, Transaction};
+use interleave::released;
 use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
 use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Planned};
@@ -147,6 +148,29 @@ impl Session {
         drop(snapshot);
         self.keep_references(&key_changes).await?;
         Ok(count)
+    }
+
+    /// Runs a statement to its end; how many rows it handed over, or wrote. What it held is given back
+    /// by then: the client's next one may need as much.
+    ///
+    /// # Errors
+    /// Those of [`Session::run_on`].
+    pub(super) async fn run_to_end(
+        &self,
+        mut execution: Execution,
+        parameters: &Rows,
+        sink: &mut impl Sink,
+    ) -> Result<u64> {
+        let outcome = self
+            .run_on(&mut execution, parameters, Wanted::All, sink)
+            .await;
+        let memory = execution.memory();
+        drop(execution);
+        // Large lists are on their way back.
+        if memory.used() > 0 {
+            released().await;
+        }
+        outcome
     }
 
     /// What operators have besides themselves.

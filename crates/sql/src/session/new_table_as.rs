@@ -8,12 +8,7 @@ use std::rc::Rc;
 use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{
-    Notice, Session, Sink, Tag,
-    copy::no_parameters,
-    execution::{Execution, Wanted},
-    query::Kind,
-};
+use super::{Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution, query::Kind};
 use crate::{
     bind::{Binder, Bound, Parameters},
     catalog::{Catalog, Column, NameClass, NewTable},
@@ -84,10 +79,8 @@ impl Session {
             self.lowered(bound, Kind::Insert, Vec::new(), &catalog)
         })
         .await?;
-        let mut execution = Execution::new(&Rc::new(planned), self.budget())?;
-        let rows = self
-            .run_on(&mut execution, &no_parameters(), Wanted::All, sink)
-            .await?;
+        let execution = Execution::new(&Rc::new(planned), self.budget())?;
+        let rows = self.run_to_end(execution, &no_parameters(), sink).await?;
         sink.complete(Tag::Rows("SELECT", rows))
     }
 }

@@ -6,11 +6,7 @@ use engine::{IfLocked, TableLockMode};
 use sqlparser::ast::{SetExpr, Statement};
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
-use super::{
-    Field, Session, Sink, Tag,
-    execution::{Execution, Wanted},
-    plans::Asked,
-};
+use super::{Field, Session, Sink, Tag, execution::Execution, plans::Asked};
 use crate::{
     bind::{Binder, Bound, Inputs, Parameters},
     catalog::{Catalog, ObjectId, Searched},
@@ -407,10 +403,8 @@ impl Session {
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let mut execution = Execution::new(planned, self.budget())?;
-        let rows = self
-            .run_on(&mut execution, parameters, Wanted::All, sink)
-            .await?;
+        let execution = Execution::new(planned, self.budget())?;
+        let rows = self.run_to_end(execution, parameters, sink).await?;
         sink.complete(planned.tag(rows))
     }
 

@@ -58,7 +58,7 @@ pub(super) struct Frames<'f, 'k, K: Fn(usize) -> &'k [Value<'k>]> {
     pub(super) window: &'f Window,
     pub(super) distances: &'f Distances<'k>,
     /// Of the groups of rows that are equal by ORDER BY, the first rows.
-    pub(super) group_starts: &'f [usize],
+    pub(super) group_starts: &'f [u32],
     pub(super) rows: usize,
     pub(super) order_keys: &'f K,
     pub(super) run: &'k Run<'k>,
@@ -74,7 +74,8 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
     }
 
     fn group_start(&self, group: usize) -> usize {
-        self.group_starts.get(group).copied().unwrap_or(self.rows)
+        let start = self.group_starts.get(group);
+        start.map_or(self.rows, |start| *start as usize)
     }
 
     /// The first row of the frame, or the first behind it.

@@ -1,0 +1,159 @@
+//! Memory that is given back to the system in steps: [`Gradual`].
+//!
+//! The system takes some fifteen megabytes back in a millisecond, so a list of some hundred
+//! megabytes that is dropped holds its worker far longer than a slice ([`SLICE_US_MAX`](crate::SLICE_US_MAX)).
+//! What is left on a worker's thread joins a queue of the thread's, and the worker gives back
+//! [`RELEASED_AT_ONCE`] bytes of it at each look around and whenever nothing else is to be done.
+//! Elsewhere memory is given back at once.
+//!
+//! The queue belongs to the thread and is touched by nobody else. It is as long as there are large
+//! containers; whoever makes them again and again awaits [`released`] in between, so that memory that
+//! is on its way back does not pile up. A thread that ends, or turns to something other than its worker,
+//! gives back the rest at once.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    ops::{Deref, DerefMut},
+};
+
+use crate::{touch::yield_now, worker::on_worker_thread};
+
+/// Bytes that are given back at once, about: some 70 microseconds.
+pub const RELEASED_AT_ONCE: usize = 1 << 20;
+
+/// A container whose memory can be given back in steps.
+pub trait Release {
+    /// Bytes that it takes.
+    fn bytes(&self) -> usize;
+
+    /// Gives back about [`RELEASED_AT_ONCE`] bytes, with what they contained. Whether no more are left
+    /// than may be given back at once.
+    fn release(&mut self) -> bool;
+}
+
+/// From the last element on. The elements' own memory is to be little beside theirs.
+impl<T> Release for Vec<T> {
+    fn bytes(&self) -> usize {
+        size_of::<T>().saturating_mul(self.capacity())
+    }
+
+    fn release(&mut self) -> bool {
+        let step = RELEASED_AT_ONCE / size_of::<T>().max(1);
+        let kept = self.capacity().saturating_sub(step.max(1));
+        self.truncate(kept);
+        self.shrink_to(kept);
+        self.bytes() <= RELEASED_AT_ONCE
+    }
+}
+
+/// A container whose memory is given back in steps when it is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Gradual<T: Release + Default + 'static>(T);
+
+impl<T: Release + Default> From<T> for Gradual<T> {
+    fn from(container: T) -> Self {
+        Gradual(container)
+    }
+}
+
+impl<T: Release + Default> Deref for Gradual<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Release + Default> DerefMut for Gradual<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T: Release + Default> Drop for Gradual<T> {
+    fn drop(&mut self) {
+        if self.0.bytes() > RELEASED_AT_ONCE && on_worker_thread() {
+            leave(Box::new(std::mem::take(&mut self.0)));
+        }
+    }
+}
+
+thread_local! {
+    /// In the order in which they were left.
+    static QUEUE: RefCell<VecDeque<Box<dyn Release>>> = const { RefCell::new(VecDeque::new()) };
+    /// How many were left, and how many of these have been given back.
+    static LEFT: Cell<u64> = const { Cell::new(0) };
+    static RELEASED: Cell<u64> = const { Cell::new(0) };
+}
+
+#[cold]
+fn leave(container: Box<dyn Release>) {
+    QUEUE.with_borrow_mut(|queue| queue.push_back(container));
+    LEFT.set(LEFT.get() + 1);
+}
+
+/// Whether something of this thread waits to be given back.
+#[inline]
+pub(crate) fn is_left() -> bool {
+    LEFT.get() != RELEASED.get()
+}
+
+/// Gives back a step's worth of what is left.
+#[cold]
+pub(crate) fn release_some() {
+    // What a container has dropped may leave something in turn.
+    let Some(mut first) = QUEUE.with_borrow_mut(VecDeque::pop_front) else {
+        return;
+    };
+    if first.release() {
+        drop(first);
+        RELEASED.set(RELEASED.get() + 1);
+    } else {
+        QUEUE.with_borrow_mut(|queue| queue.push_front(first));
+    }
+}
+
+/// Gives back all that is left, at once.
+pub(crate) fn release_all() {
+    while is_left() {
+        release_some();
+    }
+}
+
+/// Waits until what has been left on this thread so far is given back; others have turns meanwhile.
+pub async fn released() {
+    let left = LEFT.get();
+    while RELEASED.get() < left {
+        yield_now().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_given_back_in_steps() {
+        let mut list = vec![7_u64; 1 << 20];
+        let mut steps = 1;
+        while !list.release() {
+            steps += 1;
+        }
+        assert_eq!(
+            steps, 7,
+            "of eight megabytes, the last one is given back by the drop"
+        );
+        assert_eq!(list.bytes(), RELEASED_AT_ONCE);
+    }
+
+    #[test]
+    fn elsewhere_than_on_a_worker_nothing_is_left() {
+        drop(Gradual::from(vec![0_u8; 1 << 24]));
+        assert!(!is_left());
+        let mut nothing = vec![(); 1 << 20];
+        assert!(nothing.release());
+    }
+}
