@@ -149,27 +149,32 @@ impl Rows {
         let mut added = 0;
         for (one, two) in pairs {
             let before = self.values.len();
-            self.push_picked(left, *one);
-            self.push_picked(right, *two);
+            let copied = self.push_picked(left, *one) | self.push_picked(right, *two);
             self.count_row(before);
             added += 1;
-            if self.is_large() {
+            if copied && self.is_large() {
                 break;
             }
         }
         added
     }
 
-    /// Adds a part of a row.
+    /// Adds a part of a row. Whether the arena has more values by it.
     #[inline(always)]
-    fn push_picked(&mut self, (rows, positions): (&Rows, &[usize]), number: u32) {
+    fn push_picked(&mut self, (rows, positions): (&Rows, &[usize]), number: u32) -> bool {
         if number == NO_ROW {
             let nulls = std::iter::repeat_n(Value::Null, positions.len());
-            return self.values.extend(nulls);
+            self.values.extend(nulls);
+            return false;
         }
         let (row, arena) = (rows.row(number as usize), &self.arena);
-        let picked = positions.iter().map(|at| kept(row[*at], arena));
-        self.values.extend(picked);
+        let mut copied = false;
+        self.values.extend(positions.iter().map(|at| {
+            let value = row[*at];
+            copied |= value.borrows();
+            kept(value, arena)
+        }));
+        copied
     }
 
     /// Adds a row whose values may be errors; then it is not added.
@@ -305,7 +310,8 @@ impl Rows {
     /// Whether they have so many bytes that no more should be added before they are handed on.
     #[inline]
     pub(crate) fn is_large(&self) -> bool {
-        self.arena.allocated_bytes() >= BYTES_MAX && self.rows > 0
+        let put_by = self.full.as_ref().map_or(0, |full| full.arena_bytes);
+        self.arena.allocated_bytes() + put_by >= BYTES_MAX && self.rows > 0
     }
 
     /// Whether they are as many as operators hand over at once, or have as many bytes.
@@ -403,6 +409,20 @@ mod tests {
             drop(rows);
             assert_eq!(memory.used(), 0);
         }
+    }
+
+    /// An arena that was put by did not count, and a batch took more and more.
+    #[test]
+    fn rows_stay_large_when_they_are_charged() {
+        let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
+        let mut rows = Rows::new(1);
+        let text = "x".repeat(BYTES_MAX);
+        rows.push([Value::Text(&text)]);
+        assert!(rows.is_large());
+        rows.settle(&memory).unwrap();
+        assert!(rows.is_large());
+        rows.clear();
+        assert!(!rows.is_large());
     }
 
     #[test]

@@ -52,14 +52,21 @@ impl Program {
     ///
     /// # Errors
     /// Those of the functions; 53200 if the statement may not hold the result.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run<'a>(
         &'a self,
         machine: &mut Machine<'a>,
         row: &[Value<'a>],
     ) -> Result<Value<'a>> {
+        // Columns and constants are so frequent that a call would be most of the work.
+        match self.code.is_empty() {
+            true => Ok(self.read(self.result, machine, row)),
+            false => self.compute(machine, row),
+        }
+    }
+
+    fn compute<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
         match self.code[..] {
-            [] => {}
             // Most are of one step: what it comes to is not put into a register first.
             [
                 Instruction::Call2 {
