@@ -123,6 +123,11 @@ impl Ddl<'_> {
             }
         };
         let catalog = self.changes.catalog();
+        for target in &plan.all {
+            if let Target::Object(id) = target {
+                self.not_pending("DROP TABLE", *id)?;
+            }
+        }
         let cascaded = plan.in_the_way.iter();
         let cascaded = cascaded
             .map(|(dependent, _)| describe(&catalog, *dependent))
