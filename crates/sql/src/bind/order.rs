@@ -126,6 +126,14 @@ impl Binder<'_> {
         let (limit, with_ties) = match &query.fetch {
             None => (limit, false),
             Some(fetch) if fetch.percent => return Err(SqlError::unsupported("FETCH ... PERCENT")),
+            // `parse/forms.rs` has written a number in parentheses as a LIMIT.
+            Some(fetch) if fetch.with_ties && fetch.quantity.is_none() && limit.is_some() => {
+                (limit, true)
+            }
+            Some(_) if limit.is_some() => {
+                let message = "syntax error at or near \"fetch\"";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
             Some(fetch) => (
                 Some(fetch.quantity.as_ref().unwrap_or(&fetched)),
                 fetch.with_ties,
