@@ -8,7 +8,8 @@ use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
-    query::{allowed, has_literals, is_list_of_values},
+    order::Ordering,
+    query::{allowed, has_literals, is_list_of_values, orders_or_cuts},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
     sets::{types_of, unequal},
@@ -216,7 +217,8 @@ impl Binder<'_> {
             }
             let sides = ((initial, outputs), (step, step_outputs));
             let bound = self.set_operation(SetKind::Union, !distinct, sides.0, sides.1)?;
-            let (relation, outputs) = self.sorted_outputs(query, bound)?;
+            let ordering = Ordering::of(query)?;
+            let (relation, outputs) = self.sorted_outputs(&query.body, &ordering, bound, scope)?;
             let relation = self.cut(relation, query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         }
@@ -402,12 +404,7 @@ impl Binder<'_> {
 fn unwrapped(mut query: &ast::Query) -> (Option<&ast::With>, &ast::Query) {
     let mut with = query.with.as_ref();
     while let SetExpr::Query(inner) = &*query.body {
-        let is_more = query.order_by.is_some()
-            || query.limit_clause.is_some()
-            || query.fetch.is_some()
-            || !query.locks.is_empty()
-            || with.is_some() && inner.with.is_some();
-        if is_more {
+        if orders_or_cuts(query) || with.is_some() && inner.with.is_some() {
             break;
         }
         with = with.or(inner.with.as_ref());

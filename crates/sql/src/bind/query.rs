@@ -10,7 +10,7 @@ use super::{
     order::Ordering,
     scalar::place,
     scope::Scope,
-    select::{applied, sorted},
+    select::applied,
     sets::{name, types_of, unequal},
 };
 use crate::{
@@ -77,26 +77,14 @@ impl Binder<'_> {
         query: &ast::Query,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        match &*query.body {
-            SetExpr::Select(select) => {
-                let ordering = Ordering::of(query)?;
-                self.select(select, &ordering, scope)
-            }
+        let ordering = Ordering::of(query)?;
+        match block_of(query) {
+            SetExpr::Select(select) => self.select(select, &ordering, scope),
             body => {
                 let bound = self.body(body, scope)?;
-                self.sorted_outputs(query, bound)
+                self.sorted_outputs(body, &ordering, bound, scope)
             }
         }
-    }
-
-    /// Puts the rows of a query that is no query block into its order.
-    pub(super) fn sorted_outputs(
-        &mut self,
-        query: &ast::Query,
-        (relation, outputs): Bound,
-    ) -> Result<Bound> {
-        let keys = self.output_keys(&Ordering::of(query)?, &outputs)?;
-        Ok((sorted(relation, keys), outputs))
     }
 
     pub(super) fn body(
@@ -318,6 +306,31 @@ impl Binder<'_> {
 
 /// A query that was bound, and its columns.
 type Bound = (Relation, Vec<Output>);
+
+/// The body of a query without parentheses that have nothing in them but it: its order is then that of
+/// what they enclose.
+fn block_of(query: &ast::Query) -> &SetExpr {
+    let mut body = &*query.body;
+    while let SetExpr::Query(inner) = body
+        && is_bare(inner)
+    {
+        body = &inner.body;
+    }
+    body
+}
+
+/// Whether a query is its body alone.
+fn is_bare(query: &ast::Query) -> bool {
+    query.with.is_none() && !orders_or_cuts(query) && allowed(query).is_ok()
+}
+
+/// Whether a query has clauses behind its body.
+pub(super) fn orders_or_cuts(query: &ast::Query) -> bool {
+    query.order_by.is_some()
+        || query.limit_clause.is_some()
+        || query.fetch.is_some()
+        || !query.locks.is_empty()
+}
 
 /// Refuses clauses that no query may have, or not together.
 pub(super) fn allowed(query: &ast::Query) -> Result<()> {
