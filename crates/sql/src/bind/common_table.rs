@@ -96,8 +96,14 @@ impl Named {
 }
 
 impl Binder<'_> {
-    /// Binds the definitions of a WITH clause and makes their names known.
-    pub(super) fn with(&mut self, with: &ast::With, scope: &Scope<'_>) -> Result<Vec<Shared>> {
+    /// Binds the definitions of a WITH clause and makes their names known. The clause of the statement
+    /// itself may have definitions that change rows.
+    pub(super) fn with(
+        &mut self,
+        with: &ast::With,
+        is_of_statement: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<Shared>> {
         if with.recursive {
             // Each is known as soon as it is bound, and then hides that it comes later.
             for cte in &with.cte_tables {
@@ -133,6 +139,12 @@ impl Binder<'_> {
                 let (relation, outputs) = self.query(&cte.query, &own)?;
                 (SharedBody::Query(Box::new(relation)), outputs)
             };
+            if !is_of_statement && changes_rows(&cte.query.body) {
+                let message =
+                    "WITH clause containing a data-modifying statement must be at the top level";
+                let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                return Err(place(error, self.at(cte.alias.name.span)));
+            }
             self.known_outputs(&outputs)?;
             self.rename(&mut outputs, cte)?;
             let columns = outputs.iter().map(|output| output.column).collect();
@@ -181,7 +193,7 @@ impl Binder<'_> {
         self.common_tables
             .push(CommonTable::refused(folded.to_owned(), Named::Own));
         if let Some(with) = with {
-            definitions.extend(self.with(with, scope)?);
+            definitions.extend(self.with(with, false, scope)?);
         }
         self.common_tables[at].named = Named::Initial;
         let (mut initial, mut outputs) = self.body(left, scope)?;
@@ -397,6 +409,14 @@ impl Binder<'_> {
             source,
         )))
     }
+}
+
+/// Whether a query is a statement that changes rows, with RETURNING or not.
+fn changes_rows(body: &SetExpr) -> bool {
+    matches!(
+        body,
+        SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+    )
 }
 
 /// A query without the parentheses around it, and what it defines for itself, in them or before

@@ -20,6 +20,12 @@ use crate::{
 };
 
 impl Binder<'_> {
+    /// Binds a query that is a statement of its own.
+    pub(super) fn whole_query(&mut self, query: &ast::Query) -> Result<Bound> {
+        self.is_statement = true;
+        self.query(query, &Scope::default())
+    }
+
     /// Binds a query; `scope` has the queries around it as its parent, and nothing of its own.
     pub(super) fn query(
         &mut self,
@@ -38,11 +44,14 @@ impl Binder<'_> {
         let depth = self.common_tables.len();
         // Of this query's outputs, not of those of what it defines.
         let wanted = std::mem::take(&mut self.wanted);
+        let is_statement = std::mem::take(&mut self.is_statement);
         let definitions = match &query.with {
-            Some(with) => self.with(with, scope)?,
+            Some(with) => self.with(with, is_statement, scope)?,
             None => Vec::new(),
         };
         self.wanted = wanted;
+        // Parentheses around it do not count.
+        self.is_statement = is_statement && matches!(block_of(query), SetExpr::Query(_));
         let bound = self.ordered(query, scope);
         self.common_tables.truncate(depth);
         let (relation, outputs) = bound?;
