@@ -3,7 +3,7 @@
 //! One that is used once, and may be, takes the place of its use; others are asked once and
 //! shared. PostgreSQL does the same.
 
-use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
+use sqlparser::ast::{self, SetExpr, SetOperator};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     query::{allowed, has_literals, is_list_of_values, orders_or_cuts},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
-    sets::{types_of, unequal},
+    sets::{operation, types_of, unequal},
 };
 use crate::{
     expression::{ColumnId, Expression},
@@ -188,6 +188,7 @@ impl Binder<'_> {
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         };
         allowed(query)?;
+        let (_, all) = operation(SetOperator::Union, *set_quantifier)?;
         // Names that the query defines for itself come behind its own, which they may hide.
         let at = self.common_tables.len();
         self.common_tables
@@ -196,6 +197,7 @@ impl Binder<'_> {
             definitions.extend(self.with(with, false, scope)?);
         }
         self.common_tables[at].named = Named::Initial;
+        let untyped = self.untyped_parameters(left)?;
         let (mut initial, mut outputs) = self.body(left, scope)?;
         self.known_outputs(&outputs)?;
         // In the step, the name stands for what the step before has added.
@@ -219,16 +221,16 @@ impl Binder<'_> {
             Named::Step(uses) => uses,
             _ => 0,
         };
-        let distinct = !matches!(set_quantifier, SetQuantifier::All);
         if uses == 0 {
-            // It does not name itself: an ordinary union, whose first literals may take the types
-            // of the second query. Only a list of values is bound again: a query within it would be
-            // twice at each of its levels.
+            // It does not name itself: an ordinary union, whose first literals and parameters may take
+            // the types of the second query. Only a list of values is bound again: a query within it
+            // would be twice at each of its levels.
             if has_literals(left) && is_list_of_values(left) && !has_literals(right) {
+                self.parameters.forget(&untyped);
                 (initial, outputs) = self.side(left, types_of(&step_outputs), scope)?;
             }
             let sides = ((initial, outputs), (step, step_outputs));
-            let bound = self.set_operation(SetKind::Union, !distinct, sides.0, sides.1)?;
+            let bound = self.set_operation(SetKind::Union, all, sides.0, sides.1)?;
             let ordering = Ordering::of(query)?;
             let (relation, outputs) = self.sorted_outputs(&query.body, &ordering, bound, scope)?;
             let relation = self.cut(relation, query, scope)?;
@@ -309,7 +311,7 @@ impl Binder<'_> {
                 ..output
             })
             .collect();
-        let distinct = distinct.then(|| outputs.iter().map(|output| output.ty).collect());
+        let distinct = (!all).then(|| outputs.iter().map(|output| output.ty).collect());
         Ok((
             SharedBody::Recursive {
                 initial: Box::new(initial),

@@ -7,6 +7,7 @@ use types::{Result, SqlError, SqlState, Type};
 use super::{
     Binder,
     clause::Clause,
+    convert::common_modifier,
     order::Ordering,
     scalar::place,
     scope::Scope,
@@ -175,10 +176,7 @@ impl Binder<'_> {
         for at in 0..width {
             let mut column: Vec<_> = rows.iter().map(|row| row[at].clone()).collect();
             let ty = self.unify(&mut column, "VALUES", None)?;
-            let modifier = column
-                .first()
-                .map_or(types::TypeModifier::NONE, |first| first.modifier);
-            let same = column.iter().all(|value| value.modifier == modifier);
+            let modifier = common_modifier(column.iter());
             for (row, value) in rows.iter_mut().zip(column) {
                 row[at] = value;
             }
@@ -186,11 +184,7 @@ impl Binder<'_> {
                 name: format!("column{}", at + 1),
                 column: self.new_column(),
                 ty,
-                modifier: if same {
-                    modifier
-                } else {
-                    types::TypeModifier::NONE
-                },
+                modifier,
                 origin: None,
             });
         }
@@ -355,21 +349,31 @@ pub(super) fn allowed(query: &ast::Query) -> Result<()> {
     Ok(())
 }
 
-/// Whether strings or NULL are in the list of a query block, as they are.
+/// Whether strings, NULL or parameters are in the list of a query block, as they are.
 pub(super) fn has_literals(body: &SetExpr) -> bool {
-    let SetExpr::Select(select) = body else {
-        return false;
+    literals_of(body).next().is_some()
+}
+
+/// Items of a query block's list that have no type of their own: strings, NULL and parameters.
+pub(super) fn literals_of(body: &SetExpr) -> impl Iterator<Item = &ast::Value> {
+    let items = match body {
+        SetExpr::Select(select) => select.projection.as_slice(),
+        _ => &[],
     };
-    select.projection.iter().any(|item| {
-        let (ast::SelectItem::UnnamedExpr(value)
-        | ast::SelectItem::ExprWithAlias { expr: value, .. }) = item
+    items.iter().filter_map(|item| {
+        let (ast::SelectItem::UnnamedExpr(ast::Expr::Value(value))
+        | ast::SelectItem::ExprWithAlias {
+            expr: ast::Expr::Value(value),
+            ..
+        }) = item
         else {
-            return false;
+            return None;
         };
-        matches!(value, ast::Expr::Value(value) if matches!(
+        matches!(
             value.value,
             ast::Value::SingleQuotedString(_) | ast::Value::Null | ast::Value::Placeholder(_)
-        ))
+        )
+        .then_some(&value.value)
     })
 }
 
