@@ -1,8 +1,8 @@
 //! Checks of constraints that are put off to the commit.
 //!
-//! What was put off stays in the list until the transaction ends, also when it has been done: a
-//! return to a savepoint takes back what was put off since, and makes what was done since pending
-//! again. A table with pending checks cannot be altered, truncated or dropped, as in PostgreSQL.
+//! A check stays in the list until the transaction ends, also when it has been done: a return to a
+//! savepoint takes back the checks that were put off since, and makes those pending again that were
+//! done since. A table with pending checks cannot be altered, truncated or dropped, as in PostgreSQL.
 
 use std::{
     cell::{Cell, RefCell},
@@ -21,6 +21,8 @@ pub(super) struct Deferred {
     checks: RefCell<Vec<Rc<Check>>>,
     /// All checks before this one are done.
     first: Cell<usize>,
+    /// How often a statement, or an action of one, has been seen to.
+    rounds: Cell<u64>,
     /// How many checks were done in this transaction.
     done: Cell<u64>,
     /// How many checks are pending by the table whose rows have made them necessary; those with none
@@ -32,6 +34,8 @@ pub(super) struct Deferred {
 #[derive(Debug)]
 pub(super) struct Check {
     pub(super) noted: Noted,
+    /// Checks of one round concern the same rows.
+    pub(super) round: u64,
     /// How many were done before it, if it is done.
     done: Cell<Option<u64>>,
 }
@@ -51,7 +55,7 @@ impl Check {
     }
 }
 
-/// What was put off, and done, when a savepoint was made.
+/// The state of the checks when a savepoint was made.
 #[derive(Debug, Clone)]
 pub(super) struct Mark {
     checks: usize,
@@ -67,6 +71,11 @@ struct Modes {
 }
 
 impl Deferred {
+    /// Begins a round: the checks that are put off until the next one were noted together.
+    pub(super) fn begin_round(&self) {
+        self.rounds.set(self.rounds.get() + 1);
+    }
+
     /// Puts a check off, unless it is due now, or an action, which always is: then it is given back.
     pub(super) fn put_off(&self, noted: Noted) -> Option<Noted> {
         let key = &noted.reference.key;
@@ -83,6 +92,7 @@ impl Deferred {
         }
         let check = Check {
             noted,
+            round: self.rounds.get(),
             done: Cell::new(None),
         };
         *self.pending.borrow_mut().entry(check.table()).or_default() += 1;

@@ -93,6 +93,7 @@ impl Session {
             if noted.is_empty() {
                 return Ok(());
             }
+            self.deferred.begin_round();
             let mut first: Option<Violation> = None;
             for noted in noted {
                 if let Some(noted) = self.deferred.put_off(noted) {
@@ -115,7 +116,12 @@ impl Session {
         // One for all: a check alone is too short for its turn to end.
         let (turn, budget) = (Turn::default(), self.budget());
         let mut from = 0;
+        let mut first: Option<(u64, Violation)> = None;
         while let Some(check) = self.deferred.next(&mut from, constraints) {
+            let before = match &first {
+                Some((round, _)) if *round != check.round => break,
+                first => first.as_ref().map(|(_, violation)| violation.place),
+            };
             let catalog = self.changes.catalog();
             // A constraint that was dropped since demands nothing.
             let reference = &check.noted.reference;
@@ -125,13 +131,15 @@ impl Session {
             });
             if is_there {
                 let changes = KeyChanges::new(&catalog, &budget);
-                let kept = self.keep_reference(&check.noted, &changes, &turn, None);
-                if let Some(violation) = kept.await? {
-                    return Err(violation.error);
-                }
+                let earlier = self.keep_reference(&check.noted, &changes, &turn, before);
+                let earlier = earlier.await?.map(|violation| (check.round, violation));
+                first = earlier.or(first);
             }
         }
-        Ok(())
+        match first {
+            Some((_, violation)) => Err(violation.error),
+            None => Ok(()),
+        }
     }
 
     /// Sees to some keys of one foreign key, as far as they come before another that has violated its
