@@ -502,7 +502,7 @@ impl Binder<'_> {
 }
 
 /// An expression without the parentheses around it.
-fn unnested(mut expr: &Expr) -> &Expr {
+pub(super) fn unnested(mut expr: &Expr) -> &Expr {
     while let Expr::Nested(inner) = expr {
         expr = inner;
     }
