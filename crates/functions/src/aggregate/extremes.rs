@@ -1,8 +1,8 @@
 //! `min` and `max`.
 //!
-//! Of values that are equal and print differently (`1.0` and `1.00`, `1 day` and `24:00:00`, zeros of
-//! both signs), the later one is kept, as PostgreSQL's `numeric_larger` and its like do; of padded
-//! strings it is the first (`bpchar_larger`).
+//! Equal values may print differently: `1.0` and `1.00`, `1 day` and `24:00:00`, zeros of both signs.
+//! The aggregates keep the later one, as PostgreSQL's `numeric_larger` and its like do, but the first
+//! of padded strings (`bpchar_larger`).
 
 use std::cmp::Ordering;
 

@@ -44,8 +44,8 @@ impl Binder<'_> {
         ordering.0.iter().map(key).collect()
     }
 
-    /// Puts the rows of a query that is no query block into its order. What set operations give can be
-    /// ordered by its columns alone; rows that are written out, by what is made of them.
+    /// Puts the rows of a query that is no query block into its order. A set operation can be ordered
+    /// by its columns alone, VALUES by expressions over its columns too.
     pub(super) fn sorted_outputs(
         &mut self,
         body: &ast::SetExpr,

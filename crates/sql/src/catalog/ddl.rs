@@ -44,7 +44,7 @@ use super::{
     StoredExpression, Table,
 };
 
-/// What a transaction has put off that needs its tables as they are.
+/// The checks that a transaction has put off, which need its tables as they are.
 pub trait PutOff {
     /// Whether rows of a table have checks that are still to be done.
     fn is_pending(&self, table: ObjectId) -> bool;

@@ -1,5 +1,5 @@
-//! What depends on what. Drops are rare, so that nothing is kept for them: a drop looks at all objects
-//! once for what they name ([`Named`]), and then at those that name what it drops.
+//! Dependencies between objects. Drops are rare, so that nothing is kept for them: a drop looks at all
+//! objects once for what they name ([`Named`]), and then at those that name what it drops.
 //!
 //! | of | depends | how |
 //! | --- | --- | --- |
@@ -82,7 +82,7 @@ impl<'c> Named<'c> {
         })
     }
 
-    /// What depends on a target at first hand.
+    /// The dependents of a target at first hand.
     pub(super) fn dependents(&self, target: Target) -> Vec<(Target, Bond)> {
         phase::pause();
         let mut found = Vec::new();
@@ -293,7 +293,7 @@ fn for_each_expression(table: &Table, tell: &mut impl FnMut(&StoredExpression)) 
     }
 }
 
-/// Those of an index: its keys and its predicate.
+/// The expressions of an index: its keys and its predicate.
 fn expressions_of(index: &Index) -> impl Iterator<Item = &StoredExpression> {
     let keys = index.columns.iter().filter_map(|column| match &column.key {
         IndexKey::Expression(expression) => Some(expression),

@@ -7,7 +7,7 @@
 use super::{JoinKind, Relation, SetKind, SharedId};
 use crate::phase;
 
-/// What is known of a relation and all within it.
+/// The uses of a shared relation in a relation and all within it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Uses {
     /// The shared relation is read there.
@@ -17,7 +17,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// Those of two parts, the first of which is named first.
+    /// The uses in two parts; a construct in the first one is named.
     fn and(self, other: Uses) -> Uses {
         Uses {
             reads: self.reads || other.reads,
@@ -25,7 +25,7 @@ impl Uses {
         }
     }
 
-    /// Those of a construct whose parts must not read the relation, if they do.
+    /// The uses in a construct that reads the relation where it must not, or does not.
     fn within(self, construct: &'static str, must_not: bool) -> Uses {
         Uses {
             misplaced: must_not.then_some(construct).or(self.misplaced),
