@@ -17,10 +17,9 @@ mod ordered;
 mod pairs;
 mod sum;
 
-use std::cmp::Ordering;
-
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
+pub use self::extremes::Extreme;
 use crate::{Context, Function};
 use kept::Kept;
 use sum::NumericSum;
@@ -53,9 +52,8 @@ pub struct Aggregate {
     pub finish: for<'a> fn(&Context<'a>, &State, direct: &[Value<'a>]) -> Result<Value<'a>>,
     /// Of aggregates that can take rows back, as frames that slide ask for it.
     pub remove: Option<Remove>,
-    /// The aggregate gives the first value that no other precedes in this order, of a type
-    /// compared by its own rules: `min` and `max`.
-    pub extreme: Option<Ordering>,
+    /// The aggregate gives one of its values: `min` and `max`.
+    pub extreme: Option<Extreme>,
     /// How many of the function's parameters are direct arguments, if it is an ordered-set
     /// aggregate, to be called with `WITHIN GROUP (ORDER BY ...)`.
     pub direct: Option<usize>,
@@ -91,7 +89,7 @@ impl Aggregate {
         self
     }
 
-    const fn giving(mut self, extreme: Ordering) -> Self {
+    const fn giving(mut self, extreme: Extreme) -> Self {
         self.extreme = Some(extreme);
         self
     }

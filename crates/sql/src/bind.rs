@@ -126,6 +126,9 @@ pub(crate) struct Binder<'b> {
     /// What literals of the next query block's outputs are, by position: set for the one that is
     /// bound next, as a side of a set operation, and taken by it.
     wanted: Vec<Type>,
+    /// The query that is bound next is the statement itself: statements in its WITH clause may change
+    /// rows. Taken by it.
+    is_statement: bool,
     /// Visible ones, the innermost last.
     common_tables: CommonTables,
     /// `WINDOW name AS ...` of the query block that is being bound.
@@ -165,7 +168,7 @@ impl<'b> Binder<'b> {
     ) -> Result<Bound> {
         let mut binder = Binder::new(surroundings, text, parameters);
         let (mut relation, outputs) = match statement {
-            Statement::Query(query) => binder.query(query, &scope::Scope::default())?,
+            Statement::Query(query) => binder.whole_query(query)?,
             Statement::Insert(insert) => binder.insert(insert)?,
             Statement::Update(update) => binder.update(update)?,
             Statement::Delete(delete) => binder.delete(delete)?,
@@ -219,6 +222,7 @@ impl<'b> Binder<'b> {
             next_scan: 0,
             next_shared: 0,
             wanted: Vec::new(),
+            is_statement: false,
             common_tables: CommonTables::default(),
             named_windows: Vec::new(),
             records: HashMap::new(),

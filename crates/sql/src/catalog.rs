@@ -52,7 +52,7 @@ pub use self::{
     counter::CounterState,
     ddl::{
         Behavior, Constraint, Ddl, Dropped, LabelPlace, NewCheck, NewIndex, NewTable, NewUnique,
-        Target, create_index_concurrently,
+        PutOff, Target, create_index_concurrently,
     },
     enumeration::EnumType,
     expression::{Dependency, StoredExpression},

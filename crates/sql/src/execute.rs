@@ -72,7 +72,7 @@ pub(crate) use crate::rows::BATCH_ROWS;
 
 pub(crate) use self::{
     budget::Budget,
-    key_changes::{Happened, KeyChanges, Noted, Reference},
+    key_changes::{Happened, KeyChanges, Noted, Place, Reference},
     lock_rows::lock_rows,
     measure::{Measurement, Measurements, Spent},
     merge_sort::sort_by,

@@ -1,4 +1,8 @@
 //! `min` and `max`.
+//!
+//! Equal values may print differently: `1.0` and `1.00`, `1 day` and `24:00:00`, zeros of both signs.
+//! The aggregates keep the later one, as PostgreSQL's `numeric_larger` and its like do, but the first
+//! of padded strings (`bpchar_larger`).
 
 use std::cmp::Ordering;
 
@@ -14,23 +18,54 @@ use crate::{
     },
 };
 
-fn keep(
-    context: &Context<'_>,
-    state: &mut State,
-    arguments: &[Value<'_>],
+/// Which value is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Extreme {
     ty: Type,
+    /// How it compares with one that it replaces.
     better: Ordering,
-) -> Result<()> {
-    let Inner::One(kept) = &mut state.0 else {
-        return Err(mismatch());
-    };
-    let next: Value<'_> = take(arguments, 0)?;
-    let replaces =
-        matches!(kept, Kept::Null) || compare_as(ty, next, kept.get(context.scratch)?) == better;
-    if replaces {
-        kept.set(next);
+}
+
+impl Extreme {
+    const LEAST: Extreme = Extreme::new(Scalar::Text, Ordering::Less);
+    const GREATEST: Extreme = Extreme::new(Scalar::Text, Ordering::Greater);
+    const LEAST_PADDED: Extreme = Extreme::new(Scalar::Bpchar, Ordering::Less);
+    const GREATEST_PADDED: Extreme = Extreme::new(Scalar::Bpchar, Ordering::Greater);
+
+    /// `ty` matters where values of one form compare differently: strings with padding and without.
+    const fn new(ty: Scalar, better: Ordering) -> Self {
+        Self {
+            ty: Type::Scalar(ty),
+            better,
+        }
     }
-    Ok(())
+
+    /// Whether it is the greatest value, and not the least.
+    #[must_use]
+    pub fn is_greatest(self) -> bool {
+        self.better.is_gt()
+    }
+
+    /// Whether a value of a type takes the place of one that was kept before it.
+    #[must_use]
+    pub fn replaces(self, ty: Type, later: Value<'_>, kept: Value<'_>) -> bool {
+        match compare_as(ty, later, kept) {
+            // Equal strings are the same, unless blanks at their end do not count.
+            Ordering::Equal => !matches!(later, Value::Text(_)),
+            order => order == self.better,
+        }
+    }
+
+    fn keep(self, context: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+        let Inner::One(kept) = &mut state.0 else {
+            return Err(mismatch());
+        };
+        let next: Value<'_> = take(arguments, 0)?;
+        if matches!(kept, Kept::Null) || self.replaces(self.ty, next, kept.get(context.scratch)?) {
+            kept.set(next);
+        }
+        Ok(())
+    }
 }
 
 pub(super) fn one<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
@@ -44,33 +79,30 @@ pub(super) fn start_one() -> State {
     State(Inner::One(Kept::Null))
 }
 
-const PLAIN: Type = Type::Scalar(Scalar::Text);
-const PADDED: Type = Type::Scalar(Scalar::Bpchar);
-
 static MIN: Aggregate = Aggregate::new(
     start_one,
-    |context, state, arguments| keep(context, state, arguments, PLAIN, Ordering::Less),
+    |context, state, arguments| Extreme::LEAST.keep(context, state, arguments),
     one,
 )
-.giving(Ordering::Less);
+.giving(Extreme::LEAST);
 static MAX: Aggregate = Aggregate::new(
     start_one,
-    |context, state, arguments| keep(context, state, arguments, PLAIN, Ordering::Greater),
+    |context, state, arguments| Extreme::GREATEST.keep(context, state, arguments),
     one,
 )
-.giving(Ordering::Greater);
+.giving(Extreme::GREATEST);
 static MIN_PADDED: Aggregate = Aggregate::new(
     start_one,
-    |context, state, arguments| keep(context, state, arguments, PADDED, Ordering::Less),
+    |context, state, arguments| Extreme::LEAST_PADDED.keep(context, state, arguments),
     one,
 )
-.giving(Ordering::Less);
+.giving(Extreme::LEAST_PADDED);
 static MAX_PADDED: Aggregate = Aggregate::new(
     start_one,
-    |context, state, arguments| keep(context, state, arguments, PADDED, Ordering::Greater),
+    |context, state, arguments| Extreme::GREATEST_PADDED.keep(context, state, arguments),
     one,
 )
-.giving(Ordering::Greater);
+.giving(Extreme::GREATEST_PADDED);
 
 macro_rules! both {
     ($($ty:expr),*) => {

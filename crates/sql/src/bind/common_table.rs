@@ -3,15 +3,16 @@
 //! One that is used once, and may be, takes the place of its use; others are asked once and
 //! shared. PostgreSQL does the same.
 
-use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
+use sqlparser::ast::{self, SetExpr, SetOperator};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
-    query::{allowed, has_literals, is_list_of_values},
+    order::Ordering,
+    query::{allowed, has_literals, is_list_of_values, orders_or_cuts},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
-    sets::{types_of, unequal},
+    sets::{operation, types_of, unequal},
 };
 use crate::{
     expression::{ColumnId, Expression},
@@ -95,8 +96,14 @@ impl Named {
 }
 
 impl Binder<'_> {
-    /// Binds the definitions of a WITH clause and makes their names known.
-    pub(super) fn with(&mut self, with: &ast::With, scope: &Scope<'_>) -> Result<Vec<Shared>> {
+    /// Binds the definitions of a WITH clause and makes their names known. The clause of the statement
+    /// itself may have definitions that change rows.
+    pub(super) fn with(
+        &mut self,
+        with: &ast::With,
+        is_of_statement: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<Shared>> {
         if with.recursive {
             // Each is known as soon as it is bound, and then hides that it comes later.
             for cte in &with.cte_tables {
@@ -132,6 +139,12 @@ impl Binder<'_> {
                 let (relation, outputs) = self.query(&cte.query, &own)?;
                 (SharedBody::Query(Box::new(relation)), outputs)
             };
+            if !is_of_statement && changes_rows(&cte.query.body) {
+                let message =
+                    "WITH clause containing a data-modifying statement must be at the top level";
+                let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                return Err(place(error, self.at(cte.alias.name.span)));
+            }
             self.known_outputs(&outputs)?;
             self.rename(&mut outputs, cte)?;
             let columns = outputs.iter().map(|output| output.column).collect();
@@ -175,14 +188,16 @@ impl Binder<'_> {
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         };
         allowed(query)?;
+        let (_, all) = operation(SetOperator::Union, *set_quantifier)?;
         // Names that the query defines for itself come behind its own, which they may hide.
         let at = self.common_tables.len();
         self.common_tables
             .push(CommonTable::refused(folded.to_owned(), Named::Own));
         if let Some(with) = with {
-            definitions.extend(self.with(with, scope)?);
+            definitions.extend(self.with(with, false, scope)?);
         }
         self.common_tables[at].named = Named::Initial;
+        let untyped = self.untyped_parameters(left)?;
         let (mut initial, mut outputs) = self.body(left, scope)?;
         self.known_outputs(&outputs)?;
         // In the step, the name stands for what the step before has added.
@@ -206,17 +221,18 @@ impl Binder<'_> {
             Named::Step(uses) => uses,
             _ => 0,
         };
-        let distinct = !matches!(set_quantifier, SetQuantifier::All);
         if uses == 0 {
-            // It does not name itself: an ordinary union, whose first literals may take the types
-            // of the second query. Only a list of values is bound again: a query within it would be
-            // twice at each of its levels.
+            // It does not name itself: an ordinary union, whose first literals and parameters may take
+            // the types of the second query. Only a list of values is bound again: a query within it
+            // would be twice at each of its levels.
             if has_literals(left) && is_list_of_values(left) && !has_literals(right) {
+                self.parameters.forget(&untyped);
                 (initial, outputs) = self.side(left, types_of(&step_outputs), scope)?;
             }
             let sides = ((initial, outputs), (step, step_outputs));
-            let bound = self.set_operation(SetKind::Union, !distinct, sides.0, sides.1)?;
-            let (relation, outputs) = self.sorted_outputs(query, bound)?;
+            let bound = self.set_operation(SetKind::Union, all, sides.0, sides.1)?;
+            let ordering = Ordering::of(query)?;
+            let (relation, outputs) = self.sorted_outputs(&query.body, &ordering, bound, scope)?;
             let relation = self.cut(relation, query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         }
@@ -295,7 +311,7 @@ impl Binder<'_> {
                 ..output
             })
             .collect();
-        let distinct = distinct.then(|| outputs.iter().map(|output| output.ty).collect());
+        let distinct = (!all).then(|| outputs.iter().map(|output| output.ty).collect());
         Ok((
             SharedBody::Recursive {
                 initial: Box::new(initial),
@@ -397,17 +413,20 @@ impl Binder<'_> {
     }
 }
 
+/// Whether a query is a statement that changes rows, with RETURNING or not.
+fn changes_rows(body: &SetExpr) -> bool {
+    matches!(
+        body,
+        SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+    )
+}
+
 /// A query without the parentheses around it, and what it defines for itself, in them or before
 /// them.
 fn unwrapped(mut query: &ast::Query) -> (Option<&ast::With>, &ast::Query) {
     let mut with = query.with.as_ref();
     while let SetExpr::Query(inner) = &*query.body {
-        let is_more = query.order_by.is_some()
-            || query.limit_clause.is_some()
-            || query.fetch.is_some()
-            || !query.locks.is_empty()
-            || with.is_some() && inner.with.is_some();
-        if is_more {
+        if orders_or_cuts(query) || with.is_some() && inner.with.is_some() {
             break;
         }
         with = with.or(inner.with.as_ref());

@@ -30,6 +30,16 @@ fn may_mean_time(ty: Type) -> bool {
     )
 }
 
+/// The modifier that expressions of one type have together: none, unless all have the same.
+pub(super) fn common_modifier<'e>(
+    mut expressions: impl Iterator<Item = &'e Expression>,
+) -> TypeModifier {
+    match expressions.next() {
+        Some(first) if expressions.all(|other| other.modifier == first.modifier) => first.modifier,
+        _ => TypeModifier::NONE,
+    }
+}
+
 impl Binder<'_> {
     /// An expression as a type that it can become unasked.
     ///
@@ -253,7 +263,12 @@ impl Binder<'_> {
             bound.push(self.scalar(item, scope, clause)?);
         }
         match self.unify(&mut bound, "ARRAY", None)? {
-            Type::Scalar(element) => Ok(Expression::new(Kind::Array(bound), Type::Array(element))),
+            Type::Scalar(element) => {
+                // An array of `varchar(3)` is a `varchar(3)[]`.
+                let modifier = common_modifier(bound.iter());
+                let array = Expression::new(Kind::Array(bound), Type::Array(element));
+                Ok(Expression { modifier, ..array })
+            }
             ty => Err(SqlError::unsupported(format_args!(
                 "an array of {}",
                 self.type_name(ty)
@@ -366,13 +381,16 @@ impl Binder<'_> {
                 }
             }
         }
+        // Items have the modifier of their array.
+        let modifier = base.modifier;
         let array =
             Box::new(self.coerce(base, Type::Array(element), TypeModifier::NONE, position)?);
         if bounds.is_empty() {
-            return Ok(Expression::new(
-                Kind::Element { array, indexes },
-                Type::Scalar(element),
-            ));
+            return Ok(Expression {
+                kind: Kind::Element { array, indexes },
+                ty: Type::Scalar(element),
+                modifier,
+            });
         }
         if !indexes.is_empty() {
             return Err(place(
@@ -380,8 +398,11 @@ impl Binder<'_> {
                 position,
             ));
         }
-        let ty = array.ty;
-        Ok(Expression::new(Kind::Slice { array, bounds }, ty))
+        Ok(Expression {
+            ty: array.ty,
+            kind: Kind::Slice { array, bounds },
+            modifier,
+        })
     }
 }
 

@@ -7,8 +7,7 @@ use sqlparser::ast::{Ident, ObjectName, Query};
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Binder, Bound, Parameters, Surroundings, clause::Clause, scope::Scope, select::applied,
-    write::NewRow,
+    Binder, Bound, Parameters, Surroundings, clause::Clause, select::applied, write::NewRow,
 };
 use crate::{
     catalog::{self, Generation, Table, TableKind},
@@ -61,7 +60,7 @@ impl<'b> Binder<'b> {
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
         let mut binder = Binder::new(surroundings, text, parameters);
-        let (relation, outputs) = binder.query(query, &Scope::default())?;
+        let (relation, outputs) = binder.whole_query(query)?;
         let given = outputs
             .iter()
             .map(|output| Expression::column(output.column, output.ty, output.modifier));

@@ -9,7 +9,7 @@ use super::{
     Binder,
     clause::Clause,
     scope::Scope,
-    select::{List, applied, expanded},
+    select::{List, applied, expanded, unnested},
 };
 use crate::{
     catalog::ObjectId,
@@ -204,7 +204,7 @@ impl GroupKeys<'_, '_, '_> {
             return self.item(at);
         }
         // Columns go before outputs here, other than in ORDER BY.
-        if let Expr::Identifier(ident) = expr {
+        if let Expr::Identifier(ident) = unnested(expr) {
             let folded = crate::name::fold(ident);
             let named = |item: &super::select::Item| item.name == folded;
             if self.scope.column(&folded)?.is_none()

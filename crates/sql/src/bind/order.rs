@@ -3,7 +3,12 @@
 use sqlparser::ast::{self, Expr, OrderByKind};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
-use super::{Binder, clause::Clause, scope::Scope, select::List};
+use super::{
+    Binder,
+    clause::Clause,
+    scope::{Part, Scope, Source, SourceColumn},
+    select::{Item, List, sorted},
+};
 use crate::{
     expression::Expression,
     relation::{Output, Relation, SortKey},
@@ -39,35 +44,57 @@ impl Binder<'_> {
         ordering.0.iter().map(key).collect()
     }
 
-    /// Sort keys over the outputs of a set operation.
-    pub(super) fn output_keys(
+    /// Puts the rows of a query that is no query block into its order. A set operation can be ordered
+    /// by its columns alone, VALUES by expressions over its columns too.
+    pub(super) fn sorted_outputs(
         &mut self,
+        body: &ast::SetExpr,
         ordering: &Ordering<'_>,
-        outputs: &[Output],
-    ) -> Result<Vec<SortKey>> {
-        let mut keys = Vec::with_capacity(ordering.0.len());
-        for key in ordering.0 {
-            let at = match (
-                self.output_position(&key.expr, outputs.len(), "ORDER BY")?,
-                &key.expr,
-            ) {
-                (Some(at), _) => Some(at),
-                (None, Expr::Identifier(ident)) => {
-                    let folded = crate::name::fold(ident);
-                    outputs.iter().position(|output| output.name == folded)
-                }
-                _ => None,
-            };
-            let Some(output) = at.map(|at| &outputs[at]) else {
-                let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
-                    .detail("Only result column names can be used, not expressions or functions.")
-                    .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.");
-                return Err(self.error_at(&key.expr, error));
-            };
-            let expression = Expression::column(output.column, output.ty, output.modifier);
-            keys.push(self.sort_key(expression, &key.options, &key.expr)?);
+        (relation, outputs): (Relation, Vec<Output>),
+        outer: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        if ordering.0.is_empty() {
+            return Ok((relation, outputs));
         }
-        Ok(keys)
+        let is_listed = matches!(body, ast::SetExpr::Values(_));
+        let mut scope = Scope::within(outer.parent);
+        scope.part.set(Part::List);
+        let column = |output: &Output| {
+            let name = output.name.clone();
+            SourceColumn::new(name, output.column, output.ty, output.modifier)
+        };
+        scope.add(Source {
+            name: is_listed.then(|| "*VALUES*".to_owned()),
+            schema: None,
+            columns: outputs.iter().map(column).collect(),
+            table: None,
+        })?;
+        let items = scope.all_columns().enumerate().map(|(place, column)| Item {
+            name: column.name.clone(),
+            value: column.value.clone(),
+            place,
+        });
+        let mut list = List {
+            items: items.collect(),
+            ..List::default()
+        };
+        let keys = self.sort_keys(ordering, &mut list, &[], &scope)?;
+        let is_item = |key: &SortKey| {
+            let kind = &key.expression.kind;
+            list.items.iter().any(|item| item.value.kind == *kind)
+        };
+        if !is_listed && let Some(at) = keys.iter().position(|key| !is_item(key)) {
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                .detail("Only result column names can be used, not expressions or functions.")
+                .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.");
+            return Err(self.error_at(&ordering.0[at].expr, error));
+        }
+        if !list.needs_nothing() || !scope.aggregates.take().is_empty() {
+            return Err(SqlError::unsupported(
+                "this expression in the ORDER BY of VALUES",
+            ));
+        }
+        Ok((sorted(relation, keys), outputs))
     }
 
     /// A key with its direction; NULLs are greatest unless the query says otherwise.
@@ -126,6 +153,14 @@ impl Binder<'_> {
         let (limit, with_ties) = match &query.fetch {
             None => (limit, false),
             Some(fetch) if fetch.percent => return Err(SqlError::unsupported("FETCH ... PERCENT")),
+            // `parse/forms.rs` has written a number in parentheses as a LIMIT.
+            Some(fetch) if fetch.with_ties && fetch.quantity.is_none() && limit.is_some() => {
+                (limit, true)
+            }
+            Some(_) if limit.is_some() => {
+                let message = "syntax error at or near \"fetch\"";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
             Some(fetch) => (
                 Some(fetch.quantity.as_ref().unwrap_or(&fetched)),
                 fetch.with_ties,

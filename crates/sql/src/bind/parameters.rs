@@ -1,8 +1,13 @@
 //! The parameters of a statement, and the types that their uses give them.
 
+use sqlparser::ast::{self, SetExpr};
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
-use super::{Binder, scalar::place};
+use super::{
+    Binder,
+    query::{is_list_of_values, literals_of},
+    scalar::place,
+};
 use crate::expression::{Expression, Kind};
 
 /// Parameters from `$1` on. By default there are none, and a statement that names one is refused.
@@ -39,6 +44,13 @@ impl Parameters {
         Self {
             types,
             given: Given::ByText,
+        }
+    }
+
+    /// Takes the types of parameters back, by their numbers: what used them is not bound any more.
+    pub(super) fn forget(&mut self, numbers: &[u32]) {
+        for number in numbers {
+            self.types[*number as usize] = None;
         }
     }
 
@@ -85,6 +97,25 @@ impl Binder<'_> {
         let ty = types[at - 1].unwrap_or(Type::Unknown);
         let number = u32::try_from(at - 1).unwrap_or(u32::MAX);
         Ok(Expression::new(Kind::Parameter(number), ty))
+    }
+
+    /// The parameters in a list of values that nothing has given a type yet, by their numbers.
+    ///
+    /// # Errors
+    /// As for [`Binder::parameter`].
+    pub(super) fn untyped_parameters(&mut self, list: &SetExpr) -> Result<Vec<u32>> {
+        let mut untyped = Vec::new();
+        let listed = is_list_of_values(list).then(|| literals_of(list));
+        for value in listed.into_iter().flatten() {
+            let ast::Value::Placeholder(name) = value else {
+                continue;
+            };
+            let parameter = self.parameter(name, None)?;
+            if let (Kind::Parameter(number), Type::Unknown) = (parameter.kind, parameter.ty) {
+                untyped.push(number);
+            }
+        }
+        Ok(untyped)
     }
 
     /// Gives a parameter the type that its use demands.

@@ -7,10 +7,11 @@ use types::{Result, SqlError, SqlState, Type};
 use super::{
     Binder,
     clause::Clause,
+    convert::common_modifier,
     order::Ordering,
     scalar::place,
     scope::Scope,
-    select::{applied, sorted},
+    select::applied,
     sets::{name, types_of, unequal},
 };
 use crate::{
@@ -20,6 +21,12 @@ use crate::{
 };
 
 impl Binder<'_> {
+    /// Binds a query that is a statement of its own.
+    pub(super) fn whole_query(&mut self, query: &ast::Query) -> Result<Bound> {
+        self.is_statement = true;
+        self.query(query, &Scope::default())
+    }
+
     /// Binds a query; `scope` has the queries around it as its parent, and nothing of its own.
     pub(super) fn query(
         &mut self,
@@ -38,11 +45,14 @@ impl Binder<'_> {
         let depth = self.common_tables.len();
         // Of this query's outputs, not of those of what it defines.
         let wanted = std::mem::take(&mut self.wanted);
+        let is_statement = std::mem::take(&mut self.is_statement);
         let definitions = match &query.with {
-            Some(with) => self.with(with, scope)?,
+            Some(with) => self.with(with, is_statement, scope)?,
             None => Vec::new(),
         };
         self.wanted = wanted;
+        // Parentheses around it do not count.
+        self.is_statement = is_statement && matches!(block_of(query), SetExpr::Query(_));
         let bound = self.ordered(query, scope);
         self.common_tables.truncate(depth);
         let (relation, outputs) = bound?;
@@ -77,26 +87,14 @@ impl Binder<'_> {
         query: &ast::Query,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        match &*query.body {
-            SetExpr::Select(select) => {
-                let ordering = Ordering::of(query)?;
-                self.select(select, &ordering, scope)
-            }
+        let ordering = Ordering::of(query)?;
+        match block_of(query) {
+            SetExpr::Select(select) => self.select(select, &ordering, scope),
             body => {
                 let bound = self.body(body, scope)?;
-                self.sorted_outputs(query, bound)
+                self.sorted_outputs(body, &ordering, bound, scope)
             }
         }
-    }
-
-    /// Puts the rows of a query that is no query block into its order.
-    pub(super) fn sorted_outputs(
-        &mut self,
-        query: &ast::Query,
-        (relation, outputs): Bound,
-    ) -> Result<Bound> {
-        let keys = self.output_keys(&Ordering::of(query)?, &outputs)?;
-        Ok((sorted(relation, keys), outputs))
     }
 
     pub(super) fn body(
@@ -178,10 +176,7 @@ impl Binder<'_> {
         for at in 0..width {
             let mut column: Vec<_> = rows.iter().map(|row| row[at].clone()).collect();
             let ty = self.unify(&mut column, "VALUES", None)?;
-            let modifier = column
-                .first()
-                .map_or(types::TypeModifier::NONE, |first| first.modifier);
-            let same = column.iter().all(|value| value.modifier == modifier);
+            let modifier = common_modifier(column.iter());
             for (row, value) in rows.iter_mut().zip(column) {
                 row[at] = value;
             }
@@ -189,11 +184,7 @@ impl Binder<'_> {
                 name: format!("column{}", at + 1),
                 column: self.new_column(),
                 ty,
-                modifier: if same {
-                    modifier
-                } else {
-                    types::TypeModifier::NONE
-                },
+                modifier,
                 origin: None,
             });
         }
@@ -319,6 +310,31 @@ impl Binder<'_> {
 /// A query that was bound, and its columns.
 type Bound = (Relation, Vec<Output>);
 
+/// The body of a query without parentheses that have nothing in them but it: its order is then that of
+/// what they enclose.
+fn block_of(query: &ast::Query) -> &SetExpr {
+    let mut body = &*query.body;
+    while let SetExpr::Query(inner) = body
+        && is_bare(inner)
+    {
+        body = &inner.body;
+    }
+    body
+}
+
+/// Whether a query is its body alone.
+fn is_bare(query: &ast::Query) -> bool {
+    query.with.is_none() && !orders_or_cuts(query) && allowed(query).is_ok()
+}
+
+/// Whether a query has clauses behind its body.
+pub(super) fn orders_or_cuts(query: &ast::Query) -> bool {
+    query.order_by.is_some()
+        || query.limit_clause.is_some()
+        || query.fetch.is_some()
+        || !query.locks.is_empty()
+}
+
 /// Refuses clauses that no query may have, or not together.
 pub(super) fn allowed(query: &ast::Query) -> Result<()> {
     if !query.pipe_operators.is_empty() || query.for_clause.is_some() || query.settings.is_some() {
@@ -333,21 +349,31 @@ pub(super) fn allowed(query: &ast::Query) -> Result<()> {
     Ok(())
 }
 
-/// Whether strings or NULL are in the list of a query block, as they are.
+/// Whether strings, NULL or parameters are in the list of a query block, as they are.
 pub(super) fn has_literals(body: &SetExpr) -> bool {
-    let SetExpr::Select(select) = body else {
-        return false;
+    literals_of(body).next().is_some()
+}
+
+/// Items of a query block's list that have no type of their own: strings, NULL and parameters.
+pub(super) fn literals_of(body: &SetExpr) -> impl Iterator<Item = &ast::Value> {
+    let items = match body {
+        SetExpr::Select(select) => select.projection.as_slice(),
+        _ => &[],
     };
-    select.projection.iter().any(|item| {
-        let (ast::SelectItem::UnnamedExpr(value)
-        | ast::SelectItem::ExprWithAlias { expr: value, .. }) = item
+    items.iter().filter_map(|item| {
+        let (ast::SelectItem::UnnamedExpr(ast::Expr::Value(value))
+        | ast::SelectItem::ExprWithAlias {
+            expr: ast::Expr::Value(value),
+            ..
+        }) = item
         else {
-            return false;
+            return None;
         };
-        matches!(value, ast::Expr::Value(value) if matches!(
+        matches!(
             value.value,
             ast::Value::SingleQuotedString(_) | ast::Value::Null | ast::Value::Placeholder(_)
-        ))
+        )
+        .then_some(&value.value)
     })
 }
 

@@ -45,6 +45,16 @@ pub(super) struct List {
     pub(super) subqueries: Vec<Applied>,
 }
 
+impl List {
+    /// Whether its expressions are made of the rows below them alone.
+    pub(super) fn needs_nothing(&self) -> bool {
+        self.aggregates.is_empty()
+            && self.windows.is_empty()
+            && self.sets.is_empty()
+            && self.subqueries.is_empty()
+    }
+}
+
 impl Binder<'_> {
     /// A query block, ordered.
     pub(super) fn select(
@@ -428,7 +438,7 @@ impl Binder<'_> {
         if let Some(at) = self.output_position(expr, list.items.len(), clause)? {
             return Ok(list.items[at].value.clone());
         }
-        if let Expr::Identifier(ident) = expr {
+        if let Expr::Identifier(ident) = unnested(expr) {
             let folded = name::fold(ident);
             let mut named = list.items.iter().filter(|item| item.name == folded);
             if let Some(item) = named.next() {
@@ -453,34 +463,50 @@ impl Binder<'_> {
         outputs: usize,
         clause: &str,
     ) -> Result<Option<usize>> {
+        let whole = expr;
+        // `-1` is a constant too.
+        let (sign, expr) = match unnested(expr) {
+            Expr::UnaryOp {
+                op: ast::UnaryOperator::Minus,
+                expr,
+            } => ("-", unnested(expr)),
+            expr => ("", expr),
+        };
         let Expr::Value(value) = expr else {
             return Ok(None);
         };
-        let ast::Value::Number(digits, _) = &value.value else {
-            if let ast::Value::Placeholder(name) = &value.value {
+        let number = match &value.value {
+            ast::Value::Number(digits, _) => format!("{sign}{digits}").parse::<i32>().ok(),
+            ast::Value::Placeholder(name) => {
                 self.needs_literal_parameter(name)?;
+                return Ok(None);
             }
-            return Ok(None);
+            _ if !sign.is_empty() => return Ok(None),
+            _ => None,
         };
-        let position = self.at(value.span);
-        match digits.parse::<usize>() {
-            Ok(at) if (1..=outputs).contains(&at) => Ok(Some(at - 1)),
-            Ok(at) => {
-                let message = format!("{clause} position {at} is not in select list");
-                Err(place(
-                    SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message),
-                    position,
-                ))
-            }
-            Err(_) => {
-                let message = format!("non-integer constant in {clause}");
-                Err(place(
-                    SqlError::new(SqlState::SYNTAX_ERROR, message),
-                    position,
-                ))
-            }
-        }
+        let (state, message) = match number {
+            Some(at) => match usize::try_from(at) {
+                Ok(at) if (1..=outputs).contains(&at) => return Ok(Some(at - 1)),
+                _ => (
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    format!("{clause} position {at} is not in select list"),
+                ),
+            },
+            None => (
+                SqlState::SYNTAX_ERROR,
+                format!("non-integer constant in {clause}"),
+            ),
+        };
+        Err(self.error_at(whole, SqlError::new(state, message)))
     }
+}
+
+/// An expression without the parentheses around it.
+pub(super) fn unnested(mut expr: &Expr) -> &Expr {
+    while let Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
 }
 
 /// Whether the select list calls no function that returns a set, or DISTINCT ON or the order depends

@@ -175,11 +175,14 @@ pub(super) fn types_of(outputs: &[Output]) -> Vec<Type> {
     outputs.iter().map(|output| output.ty).collect()
 }
 
-fn operation(op: SetOperator, quantifier: SetQuantifier) -> Result<(SetKind, bool)> {
+pub(super) fn operation(op: SetOperator, quantifier: SetQuantifier) -> Result<(SetKind, bool)> {
     let all = match quantifier {
         SetQuantifier::All => true,
         SetQuantifier::None | SetQuantifier::Distinct => false,
-        _ => return Err(SqlError::unsupported("BY NAME")),
+        _ => {
+            let message = "syntax error at or near \"by\"";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
     };
     let kind = match op {
         SetOperator::Union => SetKind::Union,

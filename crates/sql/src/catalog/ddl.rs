@@ -44,11 +44,18 @@ use super::{
     StoredExpression, Table,
 };
 
+/// The checks that a transaction has put off, which need its tables as they are.
+pub trait PutOff {
+    /// Whether rows of a table have checks that are still to be done.
+    fn is_pending(&self, table: ObjectId) -> bool;
+}
+
 /// DDL within one transaction.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Ddl<'t> {
     transaction: &'t Transaction,
     changes: &'t Changes,
+    put_off: Option<&'t dyn PutOff>,
 }
 
 impl<'t> Ddl<'t> {
@@ -59,7 +66,30 @@ impl<'t> Ddl<'t> {
         Ddl {
             transaction,
             changes,
+            put_off: None,
         }
+    }
+
+    /// Leaves tables alone that the transaction still needs as they are.
+    #[must_use]
+    pub fn sparing(self, put_off: &'t dyn PutOff) -> Ddl<'t> {
+        Ddl {
+            put_off: Some(put_off),
+            ..self
+        }
+    }
+
+    /// # Errors
+    /// 55006, if checks of a table's rows are put off that a command would make impossible.
+    pub fn not_pending(&self, command: &str, table: ObjectId) -> Result<()> {
+        if !self.put_off.is_some_and(|checks| checks.is_pending(table)) {
+            return Ok(());
+        }
+        let catalog = self.changes.catalog();
+        let name = catalog.table(table).map_or("", |table| &table.name);
+        let message = format!("cannot {command} \"{name}\" because it has pending trigger events");
+        let error = SqlError::new(SqlState::OBJECT_IN_USE, message);
+        Err(error.hint("Commit, or SET CONSTRAINTS ALL IMMEDIATE, first."))
     }
 
     /// A number for a new object.

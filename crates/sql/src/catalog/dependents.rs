@@ -1,4 +1,5 @@
-//! What depends on what: found by looking at all objects, since drops are rare.
+//! Dependencies between objects. Drops are rare, so that nothing is kept for them: a drop looks at all
+//! objects once for what they name ([`Named`]), and then at those that name what it drops.
 //!
 //! | of | depends | how |
 //! | --- | --- | --- |
@@ -15,9 +16,14 @@
 //! What depends *normally* keeps a thing from being dropped, unless it is to be dropped too
 //! (`CASCADE`); what *goes along* is dropped silently.
 
+use std::collections::HashMap;
+
 use types::{EnumId, Scalar, Type};
 
-use super::{Catalog, Dependency, Generation, IndexKey, Object, ObjectId, StoredExpression, Table};
+use super::{
+    Catalog, Dependency, Generation, Index, IndexKey, Object, ObjectId, StoredExpression, Table,
+};
+use crate::phase;
 
 /// Something that can be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,34 +47,100 @@ pub(super) enum Bond {
     GoesAlong,
 }
 
-/// What depends on a target at first hand.
-pub(super) fn dependents(catalog: &Catalog, target: Target) -> Vec<(Target, Bond)> {
-    let mut found = Vec::new();
-    match target {
-        Target::Object(id) => of_object(catalog, id, &mut found),
-        Target::Column(table, position) => of_column(catalog, table, position, &mut found),
-        Target::Default(..) => {}
-        Target::Constraint(table, constraint) => {
-            of_constraint(catalog, table, constraint, &mut found);
+/// The objects of a catalog by what they name: schemas, tables, sequences, views, enum types, and
+/// constraints that complete a GROUP BY.
+pub(super) struct Named<'c> {
+    catalog: &'c Catalog,
+    /// In the order of the catalog.
+    by: HashMap<ObjectId, Vec<&'c Object>>,
+}
+
+impl<'c> Named<'c> {
+    pub(super) fn new(catalog: &'c Catalog) -> Self {
+        let mut by: HashMap<ObjectId, Vec<&'c Object>> = HashMap::new();
+        for object in catalog.objects() {
+            phase::pause();
+            for_each_name(object, &mut |name| {
+                let objects = by.entry(name).or_default();
+                if objects.last().is_none_or(|last| last.id() != object.id()) {
+                    objects.push(object);
+                }
+            });
         }
-        Target::Index(table, index) => {
-            let of = |object: &Table| serves(object, table, Some(index));
-            found.extend(tables(catalog).flat_map(of));
-        }
+        Self { catalog, by }
     }
-    found.dedup();
-    found
+
+    /// The objects that name something.
+    fn objects(&self, id: ObjectId) -> impl Iterator<Item = &'c Object> {
+        self.by.get(&id).into_iter().flatten().copied()
+    }
+
+    fn tables(&self, id: ObjectId) -> impl Iterator<Item = &'c Table> {
+        self.objects(id).filter_map(|object| match object {
+            Object::Table(table) => Some(&**table),
+            _ => None,
+        })
+    }
+
+    /// The dependents of a target at first hand.
+    pub(super) fn dependents(&self, target: Target) -> Vec<(Target, Bond)> {
+        phase::pause();
+        let mut found = Vec::new();
+        match target {
+            Target::Object(id) => of_object(self, id, &mut found),
+            Target::Column(table, position) => of_column(self, table, position, &mut found),
+            Target::Default(..) => {}
+            Target::Constraint(table, constraint) => {
+                of_constraint(self, table, constraint, &mut found);
+            }
+            Target::Index(table, index) => {
+                let of = |object: &Table| serves(object, table, Some(index));
+                found.extend(self.tables(table).flat_map(of));
+            }
+        }
+        found.dedup();
+        found
+    }
 }
 
-fn tables(catalog: &Catalog) -> impl Iterator<Item = &Table> {
-    catalog.objects().filter_map(|object| match object {
-        Object::Table(table) => Some(&**table),
+/// Tells all that an object names in its definition, itself and its schema too.
+fn for_each_name(object: &Object, tell: &mut impl FnMut(ObjectId)) {
+    tell(object.id());
+    if let Some(schema) = object.schema() {
+        tell(schema);
+    }
+    let of_type = |ty: Type| match ty {
+        Type::Scalar(Scalar::Enum(EnumId(id))) | Type::Array(Scalar::Enum(EnumId(id))) => {
+            Some(ObjectId(id))
+        }
         _ => None,
-    })
+    };
+    match object {
+        Object::View(view) => {
+            let used = view.dependencies.iter().map(|on| on.object);
+            let types = view.columns.iter().filter_map(|column| of_type(column.ty));
+            let keys = view.grouped_by.iter().copied();
+            used.chain(types).chain(keys).for_each(tell);
+        }
+        Object::Sequence(sequence) => {
+            let owner = sequence.owned_by.as_ref();
+            owner.map(|owner| owner.table).into_iter().for_each(tell);
+        }
+        Object::Table(table) => {
+            let types = table.columns.iter().filter_map(|column| of_type(column.ty));
+            let referenced = table.foreign_keys.iter().map(|key| key.referenced);
+            types.chain(referenced).for_each(&mut *tell);
+            for_each_expression(table, &mut |expression| {
+                let used = expression.dependencies.iter().map(|on| on.object);
+                used.for_each(&mut *tell);
+            });
+        }
+        _ => {}
+    }
 }
 
-fn of_object(catalog: &Catalog, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
-    for object in catalog.objects() {
+fn of_object(named: &Named<'_>, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
+    for object in named.objects(id) {
         if object.schema() == Some(id) {
             found.push((Target::Object(object.id()), Bond::Normal));
             continue;
@@ -104,7 +176,7 @@ fn of_object(catalog: &Catalog, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
     }
 }
 
-fn of_column(catalog: &Catalog, id: ObjectId, position: u16, found: &mut Vec<(Target, Bond)>) {
+fn of_column(named: &Named<'_>, id: ObjectId, position: u16, found: &mut Vec<(Target, Bond)>) {
     let is_meant = |on: &Dependency| on.object == id && on.column == Some(position);
     // A view that names no column of the table may read any.
     let reads = |dependencies: &[Dependency]| {
@@ -112,7 +184,7 @@ fn of_column(catalog: &Catalog, id: ObjectId, position: u16, found: &mut Vec<(Ta
         let names_columns = own.clone().any(|on| on.column.is_some());
         own.peek().is_some() && (!names_columns || own.any(is_meant))
     };
-    for object in catalog.objects() {
+    for object in named.objects(id) {
         match object {
             Object::View(view) if reads(&view.dependencies) => {
                 found.push((Target::Object(view.id), Bond::Normal));
@@ -127,7 +199,7 @@ fn of_column(catalog: &Catalog, id: ObjectId, position: u16, found: &mut Vec<(Ta
             _ => {}
         }
     }
-    let Some(table) = catalog.table(id) else {
+    let Some(table) = named.catalog.table(id) else {
         return;
     };
     for index in table
@@ -195,11 +267,7 @@ fn of_expressions(
         found.push((constraint, bond(&check.expression)));
     }
     for index in table.indexes.iter() {
-        let keys = index.columns.iter().filter_map(|column| match &column.key {
-            IndexKey::Expression(expression) => Some(expression),
-            IndexKey::Column(_) => None,
-        });
-        let mut expressions = keys.chain(&index.predicate);
+        let mut expressions = expressions_of(index);
         if let Some(expression) = expressions.find(|expression| refers(expression))
             && bond(expression) == Bond::Normal
         {
@@ -209,13 +277,38 @@ fn of_expressions(
     }
 }
 
+/// Tells the expressions of a table's definition.
+fn for_each_expression(table: &Table, tell: &mut impl FnMut(&StoredExpression)) {
+    for (_, column) in table.live_columns() {
+        column.default.iter().for_each(&mut *tell);
+        if let Some(Generation::Stored(expression)) = &column.generation {
+            tell(expression);
+        }
+    }
+    for check in table.checks.iter() {
+        tell(&check.expression);
+    }
+    for index in table.indexes.iter() {
+        expressions_of(index).for_each(&mut *tell);
+    }
+}
+
+/// The expressions of an index: its keys and its predicate.
+fn expressions_of(index: &Index) -> impl Iterator<Item = &StoredExpression> {
+    let keys = index.columns.iter().filter_map(|column| match &column.key {
+        IndexKey::Expression(expression) => Some(expression),
+        IndexKey::Column(_) => None,
+    });
+    keys.chain(&index.predicate)
+}
+
 fn of_constraint(
-    catalog: &Catalog,
+    named: &Named<'_>,
     id: ObjectId,
     constraint: ObjectId,
     found: &mut Vec<(Target, Bond)>,
 ) {
-    let Some(table) = catalog.table(id) else {
+    let Some(table) = named.catalog.table(id) else {
         return;
     };
     let unique = table.uniques.iter().find(|unique| unique.id == constraint);
@@ -229,8 +322,8 @@ fn of_constraint(
         (None, None) => return,
     };
     let of = |object: &Table| serves(object, id, index);
-    found.extend(tables(catalog).flat_map(of));
-    let views = catalog.objects().filter_map(|object| match object {
+    found.extend(named.tables(id).flat_map(of));
+    let views = named.objects(constraint).filter_map(|object| match object {
         Object::View(view) if view.grouped_by.contains(&constraint) => Some(view.id),
         _ => None,
     });

@@ -4,7 +4,12 @@
 //! What is noted is keys, not rows: those that new rows refer to, each once, and those that rows
 //! which may be referred to have lost.
 
-use std::{cell::RefCell, collections::HashSet, rc::Rc, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    rc::Rc,
+    sync::Arc,
+};
 
 use types::{
     Charge, Memory, Result, Value,
@@ -65,6 +70,14 @@ pub(crate) enum Happened {
     Changed,
 }
 
+/// The place of a key among all that a statement has noted: PostgreSQL looks at one row after the
+/// other, and for each at the constraints in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    row: u64,
+    constraint: ObjectId,
+}
+
 /// Keys of one foreign key to which the same has happened.
 #[derive(Debug)]
 pub(crate) struct Noted {
@@ -72,6 +85,8 @@ pub(crate) struct Noted {
     pub(crate) happened: Happened,
     /// The values of a key's columns in the order of the foreign key.
     pub(crate) keys: Rows,
+    /// The row of the statement that each was noted for, in order.
+    rows: Vec<u64>,
     /// Those that were noted already, and their bytes.
     seen: HashSet<Box<[u8]>>,
     seen_bytes: usize,
@@ -79,7 +94,35 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    fn referred(&mut self, key: &[Value<'_>]) -> Result<()> {
+    /// The place of one of the keys, by its number.
+    pub(crate) fn place(&self, key: usize) -> Place {
+        Place {
+            row: self.rows.get(key).copied().unwrap_or(u64::MAX),
+            constraint: self.reference.key.id,
+        }
+    }
+
+    /// How many keys come before a place; all, if there is none.
+    pub(crate) fn keys_before(&self, place: Option<Place>) -> usize {
+        let Some(place) = place else {
+            return self.rows.len();
+        };
+        let constraint = self.reference.key.id;
+        let is_before = |row: &u64| {
+            Place {
+                row: *row,
+                constraint,
+            } < place
+        };
+        self.rows.partition_point(is_before)
+    }
+
+    fn add<'v>(&mut self, key: impl IntoIterator<Item = Value<'v>>, row: u64) {
+        self.keys.push(key);
+        self.rows.push(row);
+    }
+
+    fn referred(&mut self, key: &[Value<'_>], row: u64) -> Result<()> {
         let table = &self.reference.referring;
         let columns = self.reference.key.columns.iter().map(|at| KeyColumn {
             ty: table.columns[usize::from(*at)].ty,
@@ -92,7 +135,7 @@ impl Noted {
         let length = bytes.len();
         if self.seen.insert(bytes.into()) {
             self.seen_bytes += length;
-            self.keys.push(key.iter().copied());
+            self.add(key.iter().copied(), row);
         }
         Ok(())
     }
@@ -101,7 +144,8 @@ impl Noted {
     fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.keys.settle(memory)?;
         let places = self.seen.capacity() * size_of::<Box<[u8]>>();
-        self.charge.set(memory, places + self.seen_bytes)
+        let rows = self.rows.capacity() * size_of::<u64>();
+        self.charge.set(memory, places + self.seen_bytes + rows)
     }
 }
 
@@ -117,6 +161,8 @@ pub(crate) struct KeyChanges<'c> {
     catalog: &'c Catalog,
     watched: RefCell<Vec<Watched>>,
     noted: RefCell<Vec<Noted>>,
+    /// How many rows were looked at.
+    rows: Cell<u64>,
     /// What is noted is charged to it.
     memory: Rc<Memory>,
 }
@@ -129,6 +175,7 @@ impl<'c> KeyChanges<'c> {
             memory: budget.memory().clone(),
             watched: RefCell::default(),
             noted: RefCell::default(),
+            rows: Cell::default(),
         }
     }
 
@@ -175,6 +222,7 @@ impl<'c> KeyChanges<'c> {
     }
 
     fn watch(&self, table: &Arc<Table>, look: impl FnOnce(&Watched) -> Result<()>) -> Result<()> {
+        self.rows.set(self.rows.get() + 1);
         let mut watched = self.watched.borrow_mut();
         let found = watched.iter().position(|other| other.table == table.id);
         let at = found.unwrap_or_else(|| {
@@ -202,7 +250,9 @@ impl<'c> KeyChanges<'c> {
                 MatchKind::Full => nulls < key.len(),
             };
             if refers {
-                self.note(reference, Happened::Referred, |noted| noted.referred(&key))?;
+                self.note(reference, Happened::Referred, |noted, row| {
+                    noted.referred(&key, row)
+                })?;
             }
         }
         Ok(())
@@ -218,13 +268,13 @@ impl<'c> KeyChanges<'c> {
                 continue;
             }
             match new {
-                None => self.note(reference, Happened::Deleted, |noted| {
-                    noted.keys.push(key);
+                None => self.note(reference, Happened::Deleted, |noted, row| {
+                    noted.add(key, row);
                     Ok(())
                 })?,
                 Some(new) if is_same(&reference.referenced, columns, old, new) => {}
-                Some(new) => self.note(reference, Happened::Changed, |noted| {
-                    noted.keys.push(key.into_iter().chain(values(columns, new)));
+                Some(new) => self.note(reference, Happened::Changed, |noted, row| {
+                    noted.add(key.into_iter().chain(values(columns, new)), row);
                     Ok(())
                 })?,
             }
@@ -236,7 +286,7 @@ impl<'c> KeyChanges<'c> {
         &self,
         reference: &Arc<Reference>,
         happened: Happened,
-        add: impl FnOnce(&mut Noted) -> Result<()>,
+        add: impl FnOnce(&mut Noted, u64) -> Result<()>,
     ) -> Result<()> {
         let mut noted = self.noted.borrow_mut();
         let found = noted.iter().position(|other| {
@@ -252,13 +302,14 @@ impl<'c> KeyChanges<'c> {
                 reference: reference.clone(),
                 happened,
                 keys: Rows::new(width),
+                rows: Vec::new(),
                 seen: HashSet::new(),
                 seen_bytes: 0,
                 charge: Charge::default(),
             });
             noted.len() - 1
         });
-        add(&mut noted[at])?;
+        add(&mut noted[at], self.rows.get())?;
         noted[at].charge(&self.memory)
     }
 }

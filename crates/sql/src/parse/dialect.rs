@@ -84,6 +84,12 @@ fn is_distinct_from(parser: &Parser<'_>) -> bool {
     )
 }
 
+/// Whether a test begins here that binds as tightly as `IS DISTINCT FROM`.
+fn is_test(token: &Token) -> bool {
+    matches!(token, Token::Word(word)
+        if word.quote_style.is_none() && matches!(word.keyword, Keyword::IS | Keyword::NOTNULL))
+}
+
 /// `interval(3) '1.2345'`: the parser takes the parentheses for the interval.
 fn rounded_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     let is_interval = |token: &Token| {
@@ -230,6 +236,10 @@ impl Dialect for Postgres {
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         match self.compared.take() {
+            // `a IS DISTINCT FROM b IS NULL` has two readings, and PostgreSQL takes neither.
+            Compared::Ended if is_test(&parser.peek_token_ref().token) => {
+                Some(parser.expected("the end of a comparison", parser.peek_token()))
+            }
             Compared::Ended => Some(Ok(self.prec_unknown())),
             compared => {
                 self.compared.set(compared);

@@ -6,9 +6,11 @@
 //! | `FROM ONLY t`, `ONLY (t)` | `FROM t`: no table has heirs |
 //! | `x ISNULL` | `x IS NULL` |
 //! | `ORDER BY x USING <`, `>` | `ORDER BY x ASC`, `DESC` |
-//! | `integer ARRAY` | `integer[]` |
+//! | `integer ARRAY`, `integer ARRAY[4]` | `integer[]` |
 //! | `FETCH FIRST (n) ROWS ONLY` | `LIMIT (n)` |
+//! | `FETCH FIRST (n) ROWS WITH TIES` | `LIMIT (n) FETCH FIRST ROWS WITH TIES` |
 //! | `TRIM(LEADING FROM x)`, `TRIM(FROM x)` | `TRIM(LEADING ' ' FROM x)`, `TRIM(x)` |
+//! | `TRIM(LEADING FROM x, y)` | `pg_catalog.ltrim(x, y)` |
 //! | `FOR UPDATE OF a, b NOWAIT` | a clause for each of `a`, `b` |
 //! | `CREATE UNLOGGED TABLE` | `CREATE TABLE`: it is kept all the same |
 //! | `CREATE RECURSIVE VIEW v (a) AS q` | `CREATE VIEW v (a) AS WITH RECURSIVE v (a) AS (q) SELECT a FROM v` |
@@ -25,6 +27,11 @@ use crate::phase;
 
 /// Tokens that are looked at for the end of brackets: names of a view's columns, or a number of rows.
 const BRACKETS_MAX: usize = 4096;
+
+/// Types of PostgreSQL's, by the last words of their names.
+const TYPES: &str = "bigint bool boolean bytea char character date decimal float float4 float8 int int2 \
+    int4 int8 integer interval json jsonb name numeric oid precision real smallint text time timestamp \
+    timestamptz timetz uuid varchar varying zone";
 
 /// Whether a form may begin here.
 pub(super) fn is_form(token: &Token) -> bool {
@@ -49,9 +56,14 @@ pub(super) fn is_form(token: &Token) -> bool {
 
 /// `ISNULL`, which is no keyword of the parser's.
 fn is_null_test(token: &Token) -> bool {
+    is_word(token, "isnull")
+}
+
+/// Whether a token is a word that the parser does not know as a keyword.
+fn is_word(token: &Token, name: &str) -> bool {
     matches!(token, Token::Word(word) if word.keyword == Keyword::NoKeyword
         && word.quote_style.is_none()
-        && word.value.eq_ignore_ascii_case("isnull"))
+        && word.value.eq_ignore_ascii_case(name))
 }
 
 /// Writes all forms of a statement with tokens that the parser knows.
@@ -179,16 +191,7 @@ impl Given<'_> {
                 };
                 Form::new(vec![word(name, keyword, span)], 2)
             }
-            Keyword::ARRAY
-                if !matches!(
-                    self.token(at + 1),
-                    Some(Token::LBracket | Token::LParen | Token::Period)
-                ) && ends_operand(before) =>
-            {
-                let brackets = [Token::LBracket, Token::RBracket];
-                let brackets = brackets.map(|token| TokenWithSpan::new(token, span));
-                Form::new(brackets.into(), 1)
-            }
+            Keyword::ARRAY => self.array(at, before),
             Keyword::FETCH => self.fetch(at),
             Keyword::TRIM => self.trim(at),
             Keyword::OF => self.locked(at, before),
@@ -250,17 +253,15 @@ impl Given<'_> {
         if !matches!(self.keyword(end)?, Keyword::ROW | Keyword::ROWS) {
             return None;
         }
-        match (count, self.keyword(end + 1)?) {
-            (_, Keyword::ONLY) => {
-                let mut limit = vec![word("LIMIT", Keyword::LIMIT, self.tokens[at].span)];
-                limit.extend_from_slice(&self.tokens[at + 2..end]);
-                Form::new(limit, end + 2 - at)
-            }
-            // The parser takes a number before WITH TIES.
-            ([number], Keyword::WITH) => {
-                let mut fetch = self.tokens[at..at + 2].to_vec();
-                fetch.push(number.clone());
-                Form::new(fetch, end - at)
+        let span = self.tokens[at].span;
+        let mut limit = vec![word("LIMIT", Keyword::LIMIT, span)];
+        limit.extend_from_slice(&self.tokens[at + 2..end]);
+        match self.keyword(end + 1)? {
+            Keyword::ONLY => Form::new(limit, end + 2 - at),
+            Keyword::WITH => {
+                limit.extend_from_slice(&self.tokens[at..at + 2]);
+                limit.push(self.tokens[end].clone());
+                Form::new(limit, end + 1 - at)
             }
             _ => None,
         }
@@ -270,19 +271,64 @@ impl Given<'_> {
         if self.token(at + 1) != Some(&Token::LParen) {
             return None;
         }
-        let sides = [Keyword::LEADING, Keyword::TRAILING, Keyword::BOTH];
-        let has_side = matches!(self.keyword(at + 2), Some(side) if sides.contains(&side));
-        let from = at + 2 + usize::from(has_side);
+        let function = match self.keyword(at + 2) {
+            Some(Keyword::LEADING) => Some("ltrim"),
+            Some(Keyword::TRAILING) => Some("rtrim"),
+            Some(Keyword::BOTH) => Some("btrim"),
+            _ => None,
+        };
+        let from = at + 2 + usize::from(function.is_some());
         if self.keyword(from) != Some(Keyword::FROM) {
             return None;
         }
+        let span = self.tokens[from].span;
+        if self.has_comma(at + 1) {
+            let begin = self.tokens[at].span;
+            let call = [
+                word("pg_catalog", Keyword::NoKeyword, begin),
+                TokenWithSpan::new(Token::Period, begin),
+                word(function.unwrap_or("btrim"), Keyword::NoKeyword, begin),
+                self.tokens[at + 1].clone(),
+            ];
+            return Form::new(call.into(), from + 1 - at);
+        }
         let mut trim = self.tokens[at..from].to_vec();
-        if has_side {
+        if function.is_some() {
             let blank = Token::SingleQuotedString(" ".to_owned());
-            trim.push(TokenWithSpan::new(blank, self.tokens[from].span));
+            trim.push(TokenWithSpan::new(blank, span));
             trim.push(self.tokens[from].clone());
         }
         Form::new(trim, from + 1 - at)
+    }
+
+    /// Whether the parentheses that begin here have a list of several items.
+    fn has_comma(&self, begin: usize) -> bool {
+        let mut depth = 0_usize;
+        self.brackets(begin).into_iter().flatten().any(|token| {
+            match token.token {
+                Token::LParen | Token::LBracket => depth += 1,
+                Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && token.token == Token::Comma
+        })
+    }
+
+    /// `ARRAY` and `ARRAY[4]` behind a type.
+    fn array(&self, at: usize, before: &[TokenWithSpan]) -> Option<Form> {
+        let taken = match (self.token(at + 1), self.token(at + 2), self.token(at + 3)) {
+            (Some(Token::LBracket), Some(Token::Number(..)), Some(Token::RBracket))
+                if ends_type(before) && self.token(at + 4) != Some(&Token::LBracket) =>
+            {
+                4
+            }
+            (Some(Token::LBracket | Token::LParen | Token::Period), ..) => return None,
+            _ if ends_operand(before) => 1,
+            _ => return None,
+        };
+        let brackets = [Token::LBracket, Token::RBracket];
+        let brackets = brackets.map(|token| TokenWithSpan::new(token, self.tokens[at].span));
+        Form::new(brackets.into(), taken)
     }
 
     /// `FOR UPDATE OF a, b NOWAIT`, from OF on.
@@ -344,7 +390,8 @@ impl Given<'_> {
         }
         let columns = self.brackets(name + 1)?;
         let end = name + 1 + columns.len() + 2;
-        if !self.is_name(name) || self.keyword(end) != Some(Keyword::AS) {
+        let is_checked = ends_with_check(self.tokens);
+        if !self.is_name(name) || self.keyword(end) != Some(Keyword::AS) || is_checked {
             return None;
         }
         if !are_closed(&self.tokens[end + 1..]) {
@@ -408,6 +455,9 @@ fn begins_query(before: &[TokenWithSpan]) -> bool {
     let Some(last) = before.last() else {
         return true;
     };
+    if ends_insert_target(before) {
+        return true;
+    }
     let set = [Keyword::UNION, Keyword::INTERSECT, Keyword::EXCEPT];
     match keyword(last) {
         Some(Keyword::ALL | Keyword::DISTINCT) => {
@@ -418,6 +468,57 @@ fn begins_query(before: &[TokenWithSpan]) -> bool {
         Some(word) => set.contains(&word),
         None => matches!(last.token, Token::LParen | Token::RParen),
     }
+}
+
+/// Whether these tokens end with `INSERT INTO name`, with an alias or not, or with `OVERRIDING USER VALUE`.
+fn ends_insert_target(before: &[TokenWithSpan]) -> bool {
+    if let [.., overriding, _, value] = before
+        && is_word(&overriding.token, "overriding")
+        && keyword(value) == Some(Keyword::VALUE)
+    {
+        return true;
+    }
+    let is_name = |token: &TokenWithSpan| matches!(token.token, Token::Word(_));
+    let mut rest = match before {
+        [head @ .., label, alias] if keyword(label) == Some(Keyword::AS) && is_name(alias) => head,
+        _ => before,
+    };
+    while let [head @ .., before_name, name] = rest
+        && is_name(name)
+    {
+        if before_name.token == Token::Period {
+            rest = head;
+            continue;
+        }
+        let insert = head.last().and_then(keyword);
+        return (insert, keyword(before_name)) == (Some(Keyword::INSERT), Some(Keyword::INTO));
+    }
+    false
+}
+
+/// Whether a statement ends with `CHECK OPTION`.
+pub(super) fn ends_with_check(tokens: &[TokenWithSpan]) -> bool {
+    let [.., check, option] = tokens else {
+        return false;
+    };
+    (keyword(check), keyword(option)) == (Some(Keyword::CHECK), Some(Keyword::OPTION))
+}
+
+/// Whether these tokens end with a type, and not with what an array may follow: with what a cast names,
+/// the parentheses of a type, or the name of a type that PostgreSQL has.
+fn ends_type(before: &[TokenWithSpan]) -> bool {
+    let Some((last, head)) = before.split_last() else {
+        return false;
+    };
+    if last.token == Token::RParen {
+        return true;
+    }
+    let Token::Word(name) = &last.token else {
+        return false;
+    };
+    let is_cast = head.last().map(|token| &token.token) == Some(&Token::DoubleColon);
+    let mut names = TYPES.split_ascii_whitespace();
+    is_cast || names.any(|known| name.value.eq_ignore_ascii_case(known))
 }
 
 /// Whether these tokens may end with an operand, or with a type.

@@ -66,7 +66,7 @@ fn first_in_order(
     let functions::Body::Aggregate(definition) = call.function.0.body else {
         return None;
     };
-    let ([value], Some(better)) = (call.arguments.as_slice(), definition.extreme) else {
+    let ([value], Some(extreme)) = (call.arguments.as_slice(), definition.extreme) else {
         return None;
     };
     let Kind::Column(column) = value.kind else {
@@ -80,7 +80,7 @@ fn first_in_order(
         negated: true,
     };
     conditions.push(Expression::new(is_there, Type::Scalar(Scalar::Bool)));
-    let descending = better.is_gt();
+    let descending = extreme.is_greatest();
     let key = SortKey {
         expression: value.clone(),
         descending,

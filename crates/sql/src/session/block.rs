@@ -74,7 +74,7 @@ struct Savepoint {
     /// Of advisory locks.
     locks: usize,
     /// What SET CONSTRAINTS had said.
-    constraints: deferred::Modes,
+    constraints: deferred::Mark,
 }
 
 impl Block {
@@ -195,7 +195,7 @@ impl Session {
                         read_only: self.characteristics().read_only,
                         settings: self.values.clone(),
                         locks: self.advisory.mark(),
-                        constraints: self.deferred.modes(),
+                        constraints: self.deferred.mark(),
                     };
                     self.block.savepoints.push(savepoint);
                 }
@@ -237,12 +237,11 @@ impl Session {
             self.changes.return_to(transaction, &savepoint.mark).await?;
         }
         self.advisory.return_to(savepoint.locks);
-        self.deferred.set_modes(savepoint.constraints.clone());
+        self.deferred.return_to(&savepoint.constraints);
         let (read_only, settings) = (savepoint.read_only, savepoint.settings.clone());
         if let Some(began) = &mut self.block.began {
             began.characteristics.read_only = read_only;
         }
-        self.deferred.look_again();
         self.block.is_failed = false;
         self.restore(settings);
         Ok(())

@@ -199,7 +199,8 @@ impl Session {
         no_parameters.push([]);
         let Some((planned, parameters)) = self.open(&prepared, &Rc::new(no_parameters)).await?
         else {
-            return Err(SqlError::unsupported("a cursor over a query that writes"));
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         };
         let query = self.suspend(name, &planned, parameters)?;
         let fields = prepared.fields().unwrap_or_default().to_vec();

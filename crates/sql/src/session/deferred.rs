@@ -1,8 +1,8 @@
 //! Checks of constraints that are put off to the commit.
 //!
-//! What was put off stays in the list until the transaction ends, also when it has been seen to: so
-//! after a return to a savepoint all of it is looked at again. A check of what was undone then finds
-//! nothing wrong, because it looks at rows that are there.
+//! A check stays in the list until the transaction ends, also when it has been done: a return to a
+//! savepoint takes back the checks that were put off since, and makes those pending again that were
+//! done since. A table with pending checks cannot be altered, truncated or dropped, as in PostgreSQL.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    catalog::{ObjectId, ReferentialAction},
+    catalog::{ObjectId, PutOff, ReferentialAction},
     execute::{Happened, Noted},
 };
 
@@ -21,23 +21,61 @@ pub(super) struct Deferred {
     checks: RefCell<Vec<Rc<Check>>>,
     /// All checks before this one are done.
     first: Cell<usize>,
+    /// How often a statement, or an action of one, has been seen to.
+    rounds: Cell<u64>,
+    /// How many checks were done in this transaction.
+    done: Cell<u64>,
+    /// How many checks are pending by the table whose rows have made them necessary; those with none
+    /// may be missing.
+    pending: RefCell<HashMap<ObjectId, usize>>,
     modes: RefCell<Modes>,
 }
 
 #[derive(Debug)]
 pub(super) struct Check {
     pub(super) noted: Noted,
-    is_done: Cell<bool>,
+    /// Checks of one round concern the same rows.
+    pub(super) round: u64,
+    /// How many were done before it, if it is done.
+    done: Cell<Option<u64>>,
+}
+
+impl Check {
+    /// The table whose rows have made it necessary.
+    fn table(&self) -> ObjectId {
+        let reference = &self.noted.reference;
+        match self.noted.happened {
+            Happened::Referred => reference.referring.id,
+            Happened::Deleted | Happened::Changed => reference.key.referenced,
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.done.get().is_some()
+    }
+}
+
+/// The state of the checks when a savepoint was made.
+#[derive(Debug, Clone)]
+pub(super) struct Mark {
+    checks: usize,
+    done: u64,
+    modes: Modes,
 }
 
 /// What SET CONSTRAINTS has said: whether they are put off.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Modes {
+struct Modes {
     all: Option<bool>,
     some: HashMap<ObjectId, bool>,
 }
 
 impl Deferred {
+    /// Begins a round: the checks that are put off until the next one were noted together.
+    pub(super) fn begin_round(&self) {
+        self.rounds.set(self.rounds.get() + 1);
+    }
+
     /// Puts a check off, unless it is due now, or an action, which always is: then it is given back.
     pub(super) fn put_off(&self, noted: Noted) -> Option<Noted> {
         let key = &noted.reference.key;
@@ -52,10 +90,13 @@ impl Deferred {
         if !is_check || !self.modes.borrow().puts_off(key.id, key.is_deferred) {
             return Some(noted);
         }
-        self.checks.borrow_mut().push(Rc::new(Check {
+        let check = Check {
             noted,
-            is_done: Cell::new(false),
-        }));
+            round: self.rounds.get(),
+            done: Cell::new(None),
+        };
+        *self.pending.borrow_mut().entry(check.table()).or_default() += 1;
+        self.checks.borrow_mut().push(Rc::new(check));
         None
     }
 
@@ -74,25 +115,13 @@ impl Deferred {
         }
     }
 
-    /// What SET CONSTRAINTS has said so far.
-    pub(super) fn modes(&self) -> Modes {
-        self.modes.borrow().clone()
-    }
-
-    pub(super) fn set_modes(&self, modes: Modes) {
-        self.modes.replace(modes);
-    }
-
-    /// Whether a check is put off that rows of a table have made necessary.
-    pub(super) fn is_pending(&self, table: ObjectId) -> bool {
-        self.checks.borrow().iter().any(|check| {
-            let reference = &check.noted.reference;
-            let changed = match check.noted.happened {
-                Happened::Referred => reference.referring.id,
-                Happened::Deleted | Happened::Changed => reference.key.referenced,
-            };
-            changed == table && !check.is_done.get()
-        })
+    /// For a savepoint.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            checks: self.checks.borrow().len(),
+            done: self.done.get(),
+            modes: self.modes.borrow().clone(),
+        }
     }
 
     /// The next check that was not done yet, of these constraints or any, at or behind a place, which
@@ -105,7 +134,7 @@ impl Deferred {
         let checks = self.checks.borrow();
         let is_meant = |check: &Rc<Check>| {
             let id = check.noted.reference.key.id;
-            !check.is_done.get() && constraints.is_none_or(|meant| meant.contains(&id))
+            !check.is_done() && constraints.is_none_or(|meant| meant.contains(&id))
         };
         let begin = self.first.get().max(*from);
         let found = checks.get(begin..)?.iter().position(is_meant);
@@ -115,14 +144,29 @@ impl Deferred {
             self.first.set(end);
         }
         let found = &checks[begin + found?];
-        found.is_done.set(true);
+        found.done.set(Some(self.done.get()));
+        self.done.set(self.done.get() + 1);
+        if let Some(pending) = self.pending.borrow_mut().get_mut(&found.table()) {
+            *pending -= 1;
+        }
         Some(found.clone())
     }
 
-    /// The transaction has returned to a savepoint, perhaps to before checks that it has done.
-    pub(super) fn look_again(&self) {
-        let checks = self.checks.borrow();
-        checks.iter().for_each(|check| check.is_done.set(false));
+    /// The transaction has returned to a savepoint.
+    pub(super) fn return_to(&self, mark: &Mark) {
+        let mut checks = self.checks.borrow_mut();
+        checks.truncate(mark.checks);
+        let mut pending = HashMap::new();
+        for check in checks.iter() {
+            if check.done.get() >= Some(mark.done) {
+                check.done.set(None);
+            }
+            if !check.is_done() {
+                *pending.entry(check.table()).or_default() += 1;
+            }
+        }
+        self.pending.replace(pending);
+        self.modes.replace(mark.modes.clone());
         self.first.set(0);
     }
 
@@ -130,7 +174,16 @@ impl Deferred {
     pub(super) fn clear(&self) {
         self.checks.borrow_mut().clear();
         self.first.set(0);
+        self.done.set(0);
+        self.pending.take();
         self.modes.take();
+    }
+}
+
+impl PutOff for Deferred {
+    fn is_pending(&self, table: ObjectId) -> bool {
+        let pending = self.pending.borrow();
+        pending.get(&table).is_some_and(|checks| *checks > 0)
     }
 }
 

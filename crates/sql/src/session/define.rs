@@ -147,7 +147,7 @@ impl Session {
         let transaction = self.transaction.as_ref();
         let transaction =
             transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
-        Ok(Ddl::new(transaction, &self.changes))
+        Ok(Ddl::new(transaction, &self.changes).sparing(&self.deferred))
     }
 
     /// The schema and the name of something to be created.
@@ -217,13 +217,6 @@ impl Session {
         };
         if targets.is_empty() {
             return Ok(());
-        }
-        for target in &targets {
-            if let Target::Object(id) = target
-                && self.deferred.is_pending(*id)
-            {
-                return Err(pending("DROP TABLE", &catalog, *id));
-            }
         }
         self.ddl()?.drop(&targets, behavior).await.map(drop)
     }
@@ -310,12 +303,4 @@ impl Session {
             .await
             .map(drop)
     }
-}
-
-/// A definition cannot be changed while checks of what its table's rows refer to are put off.
-fn pending(command: &str, catalog: &Catalog, table: ObjectId) -> SqlError {
-    let name = catalog.table(table).map_or("", |table| &table.name);
-    let message = format!("cannot {command} \"{name}\" because it has pending trigger events");
-    let error = SqlError::new(SqlState::OBJECT_IN_USE, message);
-    error.hint("Commit, or SET CONSTRAINTS ALL IMMEDIATE, first.")
 }

@@ -2,7 +2,7 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use engine::{IfLocked, TableLockMode};
+use engine::TableLockMode;
 use sqlparser::ast::{self, CreateIndex};
 use types::{Result, SqlError, SqlState, Type};
 
@@ -28,16 +28,13 @@ impl Session {
         let Some(new) = phase::run(|| self.new_index(&catalog, &table, create)).await? else {
             return Ok(());
         };
-        if new.is_computed()
-            && let Some(transaction) = &self.transaction
-        {
-            let mode = TableLockMode::Share;
-            self.changes
-                .lock_table(transaction, table.id, mode, IfLocked::Wait)
-                .await?;
+        let ddl = self.ddl()?;
+        if new.is_computed() {
+            ddl.lock(table.id, TableLockMode::Share).await?;
             self.compute_all(&table, create).await?;
         }
-        self.ddl()?.create_index(table.id, new).await.map(drop)
+        ddl.not_pending("CREATE INDEX", table.id)?;
+        ddl.create_index(table.id, new).await.map(drop)
     }
 
     /// `CREATE INDEX CONCURRENTLY`, in transactions of its own.

@@ -21,8 +21,12 @@ impl Session {
             let mut parameters = Parameters::default();
             let surroundings = self.surroundings(&catalog);
             let bound = Binder::bind(&surroundings, &text, &statement, &mut parameters)?;
-            let tables = crate::plan::tables(&bound.relation).into_iter();
-            let uses = tables.map(|(id, _)| id).chain(bound.views);
+            let tables = crate::plan::tables(&bound.relation);
+            if tables.iter().any(|(_, writes)| *writes) {
+                let message = "views must not contain data-modifying statements in WITH";
+                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+            let uses = tables.into_iter().map(|(id, _)| id).chain(bound.views);
             let uses: Vec<ObjectId> = uses.collect();
             Ok((text, bound.outputs, uses, bound.grouped_by))
         })

@@ -50,6 +50,10 @@
 //! made, not of when the row was written. A check that fails then looks whether there is still
 //! a row that refers to the key.
 //!
+//! *Which violation is told*: that of the first row, and of its first constraint, as in PostgreSQL.
+//! Constraints are asked one after the other, for all rows; after a violation, the others are asked
+//! for the rows before it.
+//!
 //! *Definitions*: a foreign key is added and dropped under locks at both ends that exclude writers
 //! (`catalog/ddl/reference.rs`), so whoever has written one end relies on those he has seen. The other
 //! end's table is locked before it is read, and its names are looked up then.
@@ -57,7 +61,7 @@
 mod question;
 mod violation;
 
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc};
 
 use engine::{Abort, Isolation, Transaction};
 use interleave::Turn;
@@ -72,7 +76,7 @@ use super::{Session, copy::no_parameters, plans::Asked, query::Planned};
 use crate::{
     bind::Parameters,
     catalog::{ObjectId, ReferentialAction, from_engine},
-    execute::{Happened, KeyChanges, Noted, Opened, Reference, Run, SharedRows, lock_rows},
+    execute::{Happened, KeyChanges, Noted, Opened, Place, Reference, Run, SharedRows, lock_rows},
     parse, phase,
     rows::Rows,
 };
@@ -89,10 +93,17 @@ impl Session {
             if noted.is_empty() {
                 return Ok(());
             }
+            self.deferred.begin_round();
+            let mut first: Option<Violation> = None;
             for noted in noted {
                 if let Some(noted) = self.deferred.put_off(noted) {
-                    self.keep_reference(&noted, changes, &turn).await?;
+                    let before = first.as_ref().map(|violation| violation.place);
+                    let earlier = self.keep_reference(&noted, changes, &turn, before);
+                    first = earlier.await?.or(first);
                 }
+            }
+            if let Some(violation) = first {
+                return Err(violation.error);
             }
         }
     }
@@ -105,7 +116,12 @@ impl Session {
         // One for all: a check alone is too short for its turn to end.
         let (turn, budget) = (Turn::default(), self.budget());
         let mut from = 0;
+        let mut first: Option<(u64, Violation)> = None;
         while let Some(check) = self.deferred.next(&mut from, constraints) {
+            let before = match &first {
+                Some((round, _)) if *round != check.round => break,
+                first => first.as_ref().map(|(_, violation)| violation.place),
+            };
             let catalog = self.changes.catalog();
             // A constraint that was dropped since demands nothing.
             let reference = &check.noted.reference;
@@ -115,41 +131,41 @@ impl Session {
             });
             if is_there {
                 let changes = KeyChanges::new(&catalog, &budget);
-                self.keep_reference(&check.noted, &changes, &turn).await?;
+                let earlier = self.keep_reference(&check.noted, &changes, &turn, before);
+                let earlier = earlier.await?.map(|violation| (check.round, violation));
+                first = earlier.or(first);
             }
         }
-        Ok(())
+        match first {
+            Some((_, violation)) => Err(violation.error),
+            None => Ok(()),
+        }
     }
 
-    /// Sees to some keys of one foreign key.
+    /// Sees to some keys of one foreign key, as far as they come before another that has violated its
+    /// constraint. The first that violates this one is told.
     async fn keep_reference(
         &self,
         noted: &Noted,
         changes: &KeyChanges<'_>,
         turn: &Turn,
-    ) -> Result<()> {
+        before: Option<Place>,
+    ) -> Result<Option<Violation>> {
         let keeping = Keeping {
             session: self,
             transaction: self.open_transaction()?,
             reference: &noted.reference,
             changes,
             turn,
+            at: Cell::default(),
         };
-        if noted.happened == Happened::Referred {
-            return keeping.referred(&noted.keys).await;
+        match keeping.keep(noted, noted.keys_before(before)).await {
+            Err(error) if error.state() == SqlState::FOREIGN_KEY_VIOLATION => Ok(Some(Violation {
+                place: noted.place(keeping.at.get()),
+                error,
+            })),
+            kept => kept.map(|()| None),
         }
-        for key in noted.keys.iter() {
-            turn.pause(QUESTION_UNITS).await;
-            match noted.happened {
-                Happened::Referred => {}
-                Happened::Deleted => keeping.lost(key, &[]).await?,
-                Happened::Changed => {
-                    let (old, new) = key.split_at(key.len() / 2);
-                    keeping.lost(old, new).await?;
-                }
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn open_transaction(&self) -> Result<&Transaction> {
@@ -226,11 +242,42 @@ struct Keeping<'s> {
     reference: &'s Reference,
     changes: &'s KeyChanges<'s>,
     turn: &'s Turn,
+    /// The number of the key that is being seen to.
+    at: Cell<usize>,
+}
+
+/// A key that violates a constraint.
+struct Violation {
+    place: Place,
+    error: SqlError,
 }
 
 impl Keeping<'_> {
-    /// Rows refer to keys.
-    async fn referred(&self, keys: &Rows) -> Result<()> {
+    /// Sees to the first so many keys.
+    async fn keep(&self, noted: &Noted, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        if noted.happened == Happened::Referred {
+            return self.referred(&noted.keys, count).await;
+        }
+        for (at, key) in noted.keys.iter().take(count).enumerate() {
+            self.at.set(at);
+            self.turn.pause(QUESTION_UNITS).await;
+            match noted.happened {
+                Happened::Referred => {}
+                Happened::Deleted => self.lost(key, &[]).await?,
+                Happened::Changed => {
+                    let (old, new) = key.split_at(key.len() / 2);
+                    self.lost(old, new).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows refer to keys, of which the first so many matter.
+    async fn referred(&self, keys: &Rows, count: usize) -> Result<()> {
         let is_mixed = |key: &[Value<'_>]| key.iter().any(Value::is_null);
         self.turn.pause(QUESTION_UNITS).await;
         let question = self
@@ -241,7 +288,8 @@ impl Keeping<'_> {
             true => None,
             false => self.found(&question, keys).await?,
         };
-        for (at, key) in keys.iter().enumerate() {
+        for (at, key) in keys.iter().take(count).enumerate() {
+            self.at.set(at);
             self.turn
                 .pause(match found {
                     Some(_) => 1,

@@ -13,10 +13,11 @@ use super::{Ddl, gone};
 pub use crate::catalog::dependents::Target;
 use crate::catalog::{
     Catalog, Column, Index, Object, ObjectId, Table, TableKind,
-    dependents::{Bond, dependents, describe, describe_bond},
+    dependents::{Bond, Named, describe, describe_bond},
     failure::from_engine,
     system,
 };
+use crate::phase;
 
 /// What happens to what depends on a dropped thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +43,13 @@ struct Plan {
     in_the_way: Vec<(Target, Target)>,
 }
 
-fn plan(catalog: &Catalog, roots: &[Target]) -> Plan {
+/// # Errors
+/// 53200, if there is no room for a stack.
+async fn plan(catalog: &Catalog, roots: &[Target]) -> Result<Plan> {
+    phase::run(|| Ok(found(&Named::new(catalog), roots))).await
+}
+
+fn found(named: &Named<'_>, roots: &[Target]) -> Plan {
     let mut plan = Plan {
         all: roots.iter().copied().collect(),
         in_the_way: Vec::new(),
@@ -50,7 +57,7 @@ fn plan(catalog: &Catalog, roots: &[Target]) -> Plan {
     // First all that goes along anyway: that is in nobody's way.
     let mut next: Vec<_> = roots.to_vec();
     while let Some(target) = next.pop() {
-        for (dependent, bond) in dependents(catalog, target) {
+        for (dependent, bond) in named.dependents(target) {
             if bond == Bond::GoesAlong && plan.all.insert(dependent) {
                 next.push(dependent);
             }
@@ -58,7 +65,7 @@ fn plan(catalog: &Catalog, roots: &[Target]) -> Plan {
     }
     // Then the rest, each followed by what depends on it.
     let of = |on: Target| {
-        let dependents = dependents(catalog, on).into_iter().rev();
+        let dependents = named.dependents(on).into_iter().rev();
         dependents.map(move |(dependent, bond)| (dependent, bond, on))
     };
     let mut next: Vec<_> = plan.all.iter().rev().copied().flat_map(of).collect();
@@ -101,7 +108,7 @@ impl Ddl<'_> {
             for root in roots {
                 check_root(&catalog, *root)?;
             }
-            let plan = plan(&catalog, roots);
+            let plan = plan(&catalog, roots).await?;
             if behavior == Behavior::Restrict && !plan.in_the_way.is_empty() {
                 return Err(others_depend(&catalog, roots, &plan));
             }
@@ -116,6 +123,11 @@ impl Ddl<'_> {
             }
         };
         let catalog = self.changes.catalog();
+        for target in &plan.all {
+            if let Target::Object(id) = target {
+                self.not_pending("DROP TABLE", *id)?;
+            }
+        }
         let cascaded = plan.in_the_way.iter();
         let cascaded = cascaded
             .map(|(dependent, _)| describe(&catalog, *dependent))
@@ -131,7 +143,7 @@ impl Ddl<'_> {
     pub async fn drop_dependents(&self, root: Target, behavior: Behavior) -> Result<Dropped> {
         self.lock_to_drop(owner_of(root)).await?;
         let catalog = self.changes.catalog();
-        let plan = plan(&catalog, &[root]);
+        let plan = plan(&catalog, &[root]).await?;
         if behavior == Behavior::Restrict && !plan.in_the_way.is_empty() {
             return Err(others_depend(&catalog, &[root], &plan));
         }

@@ -40,6 +40,9 @@ impl Ddl<'_> {
             at += 1;
         }
         for id in &all {
+            self.not_pending("TRUNCATE", *id)?;
+        }
+        for id in &all {
             self.truncate_one(*id).await?;
             if restarts {
                 self.restart_sequences(*id).await?;

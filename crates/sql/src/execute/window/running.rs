@@ -7,10 +7,10 @@
 //! whose last digits depend on the order, they begin anew, as PostgreSQL's do. What rows give to the
 //! aggregate is computed once.
 
-use std::{cmp::Ordering, collections::VecDeque, ops::Range};
+use std::{collections::VecDeque, ops::Range};
 
-use functions::{Aggregate, Context, State};
-use types::{Charge, Result, Scratch, Value, compare::compare_as};
+use functions::{Aggregate, Context, Extreme, State};
+use types::{Charge, Result, Scratch, Value};
 
 use super::Run;
 use crate::{
@@ -60,10 +60,10 @@ impl<'w> Running<'w> {
         scratch: &'a Scratch,
     ) -> Result<Value<'a>> {
         self.compute_given(frame, row, run).await?;
-        if let Some(better) = self.definition.extreme
+        if let Some(extreme) = self.definition.extreme
             && self.slides()
         {
-            return Ok(self.extreme(frame, better, run).await.copied(scratch));
+            return Ok(self.extreme(frame, extreme, run).await.copied(scratch));
         }
         let mut context = run.context(scratch);
         context.argument_types = &self.window.argument_types;
@@ -169,11 +169,11 @@ impl<'w> Running<'w> {
         Ok(())
     }
 
-    /// The first value of a frame that no other precedes.
+    /// The least or the greatest value of a frame.
     async fn extreme(
         &mut self,
         frame: &Range<usize>,
-        better: Ordering,
+        extreme: Extreme,
         run: &Run<'_>,
     ) -> Value<'_> {
         if frame.start < self.done.start || frame.end < self.done.end {
@@ -192,7 +192,7 @@ impl<'w> Running<'w> {
             let value = self.given.row(at - self.first)[0];
             while let Some(last) = self.extremes.back() {
                 let other = self.given.row(*last - self.first)[0];
-                if compare_as(ty, value, other) != better {
+                if !extreme.replaces(ty, value, other) {
                     break;
                 }
                 self.extremes.pop_back();

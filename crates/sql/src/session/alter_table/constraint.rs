@@ -350,6 +350,10 @@ impl Session {
                 false => Err(no_such_constraint(&table, &name)),
             };
         };
+        let mut keys = table.foreign_keys.iter();
+        if let Some(key) = keys.find(|key| key.id == constraint) {
+            self.ddl()?.not_pending("ALTER TABLE", key.referenced)?;
+        }
         let target = Target::Constraint(id, constraint);
         self.ddl()?.drop(&[target], behavior).await.map(drop)
     }
