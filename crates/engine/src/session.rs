@@ -51,7 +51,7 @@ pub(crate) use collect::{Estate, Garbage};
 pub(crate) use command::{Before, CommandWrites};
 pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
 pub(crate) use dependencies::{Dependencies, Purpose, RecordRead, Seen, Tracker};
-pub(crate) use kept_key::KeptKey;
+pub(crate) use kept_key::{KeptKey, KeptKeys};
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Lengths, Saved, Savepoints};
 pub(crate) use spares::{Lent, Spares};

@@ -10,6 +10,7 @@ use std::{
 };
 
 use io::Priority;
+use memory::Parts;
 
 use crate::{
     catalog::Effect,
@@ -18,7 +19,9 @@ use crate::{
     locks::{OnConflict, Place, Strength},
     log::Durability,
     moves::MoveLog,
-    session::{Account, CommandWrites, Dependencies, KeptKey, Purpose, Saved, Savepoints},
+    session::{
+        Account, CommandWrites, Dependencies, KeptKey, KeptKeys, Purpose, Saved, Savepoints,
+    },
     table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{HeldTable, Isolation, TransactionOptions},
@@ -72,9 +75,9 @@ pub(crate) struct Context {
     pub(crate) written: Cell<u64>,
     /// Operations under way.
     statements: Cell<u32>,
-    pub(crate) writes: RefCell<Vec<Write>>,
-    /// Keys that commit or undo will need, one after the other.
-    pub(crate) keys: RefCell<Vec<u8>>,
+    pub(crate) writes: RefCell<Parts<Write>>,
+    /// Keys that commit or undo will need.
+    pub(crate) keys: RefCell<KeptKeys>,
     pub(crate) savepoints: RefCell<Savepoints>,
     /// What the command under way has written (`transaction/command.rs`).
     pub(crate) command: CommandWrites,
@@ -197,8 +200,8 @@ pub(crate) struct Write {
 
 impl Write {
     /// The key that was kept, among the `keys` of the context.
-    pub(crate) fn key<'k>(&self, keys: &'k [u8]) -> &'k [u8] {
-        self.key.among(keys)
+    pub(crate) fn key<'k>(&self, keys: &'k KeptKeys) -> &'k [u8] {
+        keys.get(self.key)
     }
 }
 
@@ -325,12 +328,8 @@ impl Context {
     fn forget_writes(&self) {
         // One huge transaction should not keep its memory for ever.
         debug_assert!(self.effects.borrow().is_empty(), "its end has used them up");
-        let mut keys = self.keys.borrow_mut();
-        keys.clear();
-        keys.shrink_to(1 << 20);
-        let mut writes = self.writes.borrow_mut();
-        writes.clear();
-        writes.shrink_to(1 << 14);
+        self.keys.borrow_mut().clear();
+        self.writes.borrow_mut().clear();
         self.savepoints.borrow_mut().forget();
         self.moves.borrow_mut().forget();
     }
@@ -356,8 +355,8 @@ impl Context {
 
     /// Bytes that its lists take.
     pub(super) fn list_bytes(&self) -> usize {
-        self.writes.borrow().capacity() * size_of::<Write>()
-            + self.keys.borrow().capacity()
+        self.writes.borrow().capacity_bytes()
+            + self.keys.borrow().capacity_bytes()
             + self.dependencies.list_bytes()
             + self.savepoints.borrow().list_bytes()
             + self.command.list_bytes()
@@ -367,8 +366,7 @@ impl Context {
     /// Whether the next write will make a list grow.
     #[inline(always)]
     pub(crate) fn will_grow(&self) -> bool {
-        let writes = self.writes.borrow();
-        writes.len() == writes.capacity()
+        self.writes.borrow().will_grow()
     }
 
     /// Whether lists here had grown so much that some of it is given back at the end.
@@ -379,10 +377,7 @@ impl Context {
 
     /// Stores a key.
     pub(crate) fn keep_key(&self, key: &[u8]) -> KeptKey {
-        let mut keys = self.keys.borrow_mut();
-        let start = keys.len();
-        keys.extend_from_slice(key);
-        KeptKey::new(start, key.len())
+        self.keys.borrow_mut().keep(key)
     }
 }
 

@@ -291,7 +291,7 @@ impl Transaction {
     ) -> usize {
         let writes = self.context.writes.borrow();
         let keys = self.context.keys.borrow();
-        for (write, at) in writes[range.clone()].iter().zip(range.clone()) {
+        for (write, at) in writes.range(range.clone()).zip(range.clone()) {
             if is_derived(write.table) {
                 continue;
             }

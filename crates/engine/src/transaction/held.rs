@@ -164,7 +164,7 @@ impl Transaction {
     /// Hands over records that the transaction has written, after its commit.
     #[cold]
     pub(super) fn release_written_in(&self, writes: Range<usize>) {
-        for write in &self.context.writes.borrow()[writes] {
+        for write in self.context.writes.borrow().range(writes) {
             // SAFETY: tables live as long as the database, and their slots never move.
             if unsafe { &*write.slot }.is_marked() {
                 self.release_written(write.slot);

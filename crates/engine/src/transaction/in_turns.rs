@@ -12,8 +12,6 @@ use crate::{error::Error, session::State};
 
 /// Writes between two looks whether a turn is over.
 pub(super) const WRITES_PER_LOOK: usize = 256;
-/// Bytes of a list that are given back at a time.
-const BYTES_PER_LOOK: usize = 1 << 20;
 
 /// Lets others go on, if this task has had its turn.
 pub(super) async fn give_way() {
@@ -71,13 +69,12 @@ impl Transaction {
         }
     }
 
-    /// Gives back most of the memory of lists that are not needed any more.
+    /// Forgets what it has written, and gives back most of that memory.
     pub(super) async fn forget_in_turns(&self) {
-        self.context.writes.borrow_mut().clear();
-        self.context.keys.borrow_mut().clear();
-        while shrink(&mut self.context.writes.borrow_mut())
-            || shrink(&mut self.context.keys.borrow_mut())
-        {
+        while self.context.writes.borrow_mut().drop_part() {
+            give_way().await;
+        }
+        while self.context.keys.borrow_mut().drop_part() {
             give_way().await;
         }
     }
@@ -120,14 +117,4 @@ impl Drop for Returning<'_> {
         }
         .end();
     }
-}
-
-/// Gives back a part of the memory of an empty list, if it is large; whether it was.
-fn shrink<T>(list: &mut Vec<T>) -> bool {
-    let part = BYTES_PER_LOOK / size_of::<T>();
-    let is_large = list.capacity() > part;
-    if is_large {
-        list.shrink_to(list.capacity() - part);
-    }
-    is_large
 }

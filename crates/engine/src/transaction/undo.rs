@@ -28,7 +28,10 @@ impl Transaction {
     /// Takes back what was written from the given place on, newest first.
     pub(super) fn take_writes_back(&self, from: usize) {
         let keys = self.context.keys.borrow();
-        for write in self.context.writes.borrow_mut().drain(from..).rev() {
+        let mut writes = self.context.writes.borrow_mut();
+        while writes.len() > from
+            && let Some(write) = writes.pop()
+        {
             self.take_back(&write, write.key(&keys));
         }
     }

@@ -219,7 +219,7 @@ impl<'t> Stamping<'t> {
         let context = &self.transaction.context;
         let (writes, keys) = (context.writes.borrow(), context.keys.borrow());
         let mut garbage = self.transaction.session.garbage.borrow_mut();
-        for write in &writes[self.stamped..end] {
+        for write in writes.range(self.stamped..end) {
             let is_tombstone = write.version.is_tombstone();
             write.version.stamp(self.timestamp, self.successor);
             if let Some((old, block_bytes)) = write.old {
