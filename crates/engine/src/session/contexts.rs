@@ -85,6 +85,10 @@ pub(crate) struct Context {
     pub(crate) moves: RefCell<MoveLog>,
     /// What is to happen besides when it commits.
     pub(crate) effects: RefCell<Vec<Effect>>,
+    /// Tables, without indexes, that it has written to, and the last of them; a write that was taken
+    /// back counts.
+    pub(crate) written_tables: RefCell<Vec<u32>>,
+    last_table: Cell<Option<u32>>,
     /// What the operation on an indexed table has done that is under way.
     pub(crate) journal: RefCell<Vec<Step>>,
     pub(crate) turn: Turn,
@@ -242,6 +246,8 @@ impl Context {
             beside: RefCell::default(),
             charged_bytes: Cell::default(),
             effects: RefCell::default(),
+            written_tables: RefCell::default(),
+            last_table: Cell::default(),
         }
     }
 
@@ -316,6 +322,23 @@ impl Context {
         self.used.set(self.used.get().with(table));
     }
 
+    /// Notes that a table is written to.
+    #[inline(always)]
+    pub(crate) fn note_written(&self, table: u32) {
+        if self.last_table.get() != Some(table) {
+            self.note_other_written(table);
+        }
+    }
+
+    #[cold]
+    fn note_other_written(&self, table: u32) {
+        self.last_table.set(Some(table));
+        let mut tables = self.written_tables.borrow_mut();
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+
     /// Whether a table may have been used.
     pub(crate) fn has_used(&self, table: u32) -> bool {
         self.used.get().has(table)
@@ -330,6 +353,8 @@ impl Context {
         debug_assert!(self.effects.borrow().is_empty(), "its end has used them up");
         self.keys.borrow_mut().clear();
         self.writes.borrow_mut().clear();
+        self.written_tables.borrow_mut().clear();
+        self.last_table.set(None);
         self.savepoints.borrow_mut().forget();
         self.moves.borrow_mut().forget();
     }
