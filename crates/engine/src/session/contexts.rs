@@ -40,6 +40,8 @@ pub(crate) enum State {
     Open,
     /// It is open, and returns to a savepoint in turns with others: nothing else may begin.
     Returning,
+    /// It is aborted, and has yet to take back what it has written, which is much.
+    Doomed(Abort),
     Aborted(Abort),
     Ended,
 }
@@ -85,6 +87,8 @@ pub(crate) struct Context {
     pub(crate) moves: RefCell<MoveLog>,
     /// What is to happen besides when it commits.
     pub(crate) effects: RefCell<Vec<Effect>>,
+    /// Number of writes when the last operation on the catalog ended: all later ones are of others.
+    pub(crate) writes_at_effects: Cell<usize>,
     /// Tables, without indexes, that it has written to, and the last of them; a write that was taken
     /// back counts.
     pub(crate) written_tables: RefCell<Vec<u32>>,
@@ -246,6 +250,7 @@ impl Context {
             beside: RefCell::default(),
             charged_bytes: Cell::default(),
             effects: RefCell::default(),
+            writes_at_effects: Cell::default(),
             written_tables: RefCell::default(),
             last_table: Cell::default(),
         }
@@ -274,6 +279,7 @@ impl Context {
         self.reads_stored.set(false);
         self.passes_over_cold.set(false);
         self.id.set(None);
+        self.writes_at_effects.set(0);
         self.used.take();
         self.reads.set(0);
         self.scanned.set(0);

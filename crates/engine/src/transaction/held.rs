@@ -194,6 +194,17 @@ impl Transaction {
         }
     }
 
+    /// Gives up so many of the newest locks on records, at most: at the end of a transaction that is not
+    /// run again. Whether there are more.
+    pub(super) fn release_some_locks(&self, locks_max: usize) -> bool {
+        for _ in 0..locks_max {
+            let newest = self.context.locks.borrow_mut().pop();
+            let Some(held) = newest else { return false };
+            self.weaken(held.place, held.before);
+        }
+        !self.context.locks.borrow().is_empty()
+    }
+
     /// Gives up all locks, at the end; but for the one that a retry is to inherit.
     #[inline]
     pub(super) fn end_locks(&self) {
