@@ -63,6 +63,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // Workers serve all their clients between any two steps of the allocator.
+    memory::bound_heap_steps();
     let result = match Arguments::parse().command {
         Command::Bench(command) => command.run(),
         Command::Check(arguments) => arguments.run(),

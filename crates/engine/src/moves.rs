@@ -210,18 +210,24 @@ impl Moves {
         }
     }
 
-    /// Forgets what no snapshot can need any more.
-    pub(crate) fn collect(&self, horizon: impl FnOnce() -> Timestamp) {
+    /// Forgets what no snapshot can need any more, as long as `may_go_on` says so of how much that was.
+    pub(crate) fn collect(
+        &self,
+        horizon: impl FnOnce() -> Timestamp,
+        may_go_on: impl Fn(usize) -> bool,
+    ) {
         // Relaxed: whoever published comes by again.
         if !self.is_used.load(Ordering::Relaxed) {
             return;
         }
         let horizon = horizon();
         let mut kept = self.lock();
+        let mut forgotten = 0;
         while let Some(entry) = kept.entries.first_entry() {
-            if entry.key().0 > horizon {
+            if entry.key().0 > horizon || !may_go_on(forgotten) {
                 break;
             }
+            forgotten += 1;
             let bytes = bytes_of(&entry.remove());
             kept.keys_bytes -= bytes;
         }

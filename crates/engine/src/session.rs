@@ -51,7 +51,7 @@ pub(crate) use collect::{Estate, Garbage};
 pub(crate) use command::{Before, CommandWrites};
 pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
 pub(crate) use dependencies::{Dependencies, Purpose, RecordRead, Seen, Tracker};
-pub(crate) use kept_key::KeptKey;
+pub(crate) use kept_key::{KeptKey, KeptKeys};
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Lengths, Saved, Savepoints};
 pub(crate) use spares::{Lent, Spares};
@@ -112,6 +112,8 @@ pub struct Session {
     pub(crate) waiting_for_room: Rc<WaitingForRoom>,
     published: Arc<Published>,
     garbage_poll: Cell<Duration>,
+    /// The last collection has left what it could have freed.
+    is_behind: Cell<bool>,
 }
 
 /// The session's counters.
@@ -230,6 +232,7 @@ impl Session {
             waiting_for_room: Rc::default(),
             published: database.register_stats(),
             garbage_poll: Cell::new(GARBAGE_POLL),
+            is_behind: Cell::new(false),
             number,
             database: database.clone(),
         }))
@@ -376,7 +379,6 @@ impl Session {
             self.floor
                 .announce(self.contexts.oldest_snapshot().unwrap_or(now));
         }
-        self.memory.quiesce();
         self.collect();
         self.look_after_room();
         self.settle();
@@ -487,10 +489,14 @@ impl WorkerLocal for Session {
         self.tend();
     }
 
+    fn is_behind(&self) -> bool {
+        self.is_behind.get()
+    }
+
     fn before_sleep(&self) -> Option<Duration> {
         self.tend();
         self.go_idle();
-        if self.lane.get().is_some_and(|lane| !lane.may_sleep()) {
+        if self.is_behind() || self.lane.get().is_some_and(|lane| !lane.may_sleep()) {
             return Some(Duration::ZERO);
         }
         let garbage = match self.has_garbage() {

@@ -313,7 +313,7 @@ impl Transaction {
         match self.context.state.get() {
             State::Open => Ok(()),
             State::Returning => Err(Error::OperationUnderWay),
-            State::Aborted(abort) => Err(Error::Abort(abort)),
+            State::Aborted(abort) | State::Doomed(abort) => Err(Error::Abort(abort)),
             State::Ended => Err(Error::Ended),
         }
     }
@@ -452,8 +452,19 @@ impl Transaction {
         })
     }
 
-    /// Remembers that the transaction cannot go on.
+    /// Remembers that the transaction cannot go on. What it has written is taken back now or, if that
+    /// is much and can wait, when its owner takes it back in turns or drops it (`in_turns.rs`).
     pub(crate) fn doom(&self, abort: Abort) -> Error {
+        if self.context.state.get() == State::Open && self.can_be_undone_later() {
+            self.context.state.set(State::Doomed(abort));
+            self.count_abort(abort);
+            return Error::Abort(abort);
+        }
+        self.doom_at_once(abort)
+    }
+
+    /// As [`Transaction::doom`]; all that was written is taken back now.
+    pub(crate) fn doom_at_once(&self, abort: Abort) -> Error {
         if let Err(over) = self.check_open() {
             return over;
         }
@@ -487,6 +498,9 @@ impl Drop for Transaction {
         if self.context.state.get() == State::Open {
             self.undo(State::Ended);
             self.session.counters.update(|stats| stats.rollbacks += 1);
+        }
+        if let State::Doomed(abort) = self.context.state.get() {
+            self.undo(State::Aborted(abort));
         }
         if let State::Aborted(_) = self.context.state.get() {
             self.disinherit();

@@ -392,8 +392,11 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     fn housekeep(&mut self) {
-        self.since_housekeeping = 0;
         self.local.housekeep();
+        self.since_housekeeping = match self.local.is_behind() {
+            true => HOUSEKEEPING_INTERVAL - LOOK_WEIGHT,
+            false => 0,
+        };
         self.keep_frames();
         if let Some(tuner) = &mut self.tuner {
             let finished = self.stats.tasks_finished;

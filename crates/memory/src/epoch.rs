@@ -35,9 +35,12 @@
 //! the participant's reads come after the advance and see the unlinking.
 //! `epoch/loom_tests.rs` checks this on all interleavings of two threads.
 
-use std::{cell::Cell, collections::VecDeque};
+use std::cell::Cell;
 
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering, fence};
+use crate::{
+    parts::PartsQueue,
+    sync::{Arc, AtomicU64, Mutex, Ordering, fence},
+};
 
 const IDLE: u64 = u64::MAX;
 
@@ -50,7 +53,7 @@ pub struct Epochs {
     global: AtomicU64,
     announcements: Mutex<Vec<Arc<Announcement>>>,
     /// Garbage of participants that left.
-    orphans: Mutex<VecDeque<(Stamp, Retired)>>,
+    orphans: Mutex<PartsQueue<(Stamp, Retired)>>,
 }
 
 /// On lines of its own: its owner writes it while others read theirs.
@@ -73,7 +76,7 @@ impl Epochs {
         Arc::new(Epochs {
             global: AtomicU64::new(2),
             announcements: Mutex::new(Vec::new()),
-            orphans: Mutex::new(VecDeque::new()),
+            orphans: Mutex::new(PartsQueue::default()),
         })
     }
 
@@ -109,7 +112,7 @@ pub(crate) struct Participant {
     announced: Cell<u64>,
     current: Cell<u64>,
     active: [Cell<u32>; 2],
-    limbo: Cell<VecDeque<(Stamp, Retired)>>,
+    limbo: Cell<PartsQueue<(Stamp, Retired)>>,
 }
 
 impl Participant {
@@ -122,7 +125,7 @@ impl Participant {
             announced: Cell::new(IDLE),
             current: Cell::new(IDLE),
             active: [Cell::new(0), Cell::new(0)],
-            limbo: Cell::new(VecDeque::new()),
+            limbo: Cell::new(PartsQueue::default()),
         }
     }
 
@@ -205,21 +208,29 @@ impl Participant {
         self.limbo.set(limbo);
     }
 
-    /// Tries to move the epoch on and hands what has become safe to `reclaim`.
-    pub(crate) fn collect(&self, mut reclaim: impl FnMut(Retired)) {
+    /// Tries to move the epoch on and hands what has become safe to `reclaim`, as long as `may_go_on` says
+    /// so of how much that was.
+    pub(crate) fn collect(
+        &self,
+        mut reclaim: impl FnMut(Retired),
+        may_go_on: impl Fn(usize) -> bool,
+    ) {
         let global = self.epochs.advance();
         let mut limbo = self.limbo.take();
         if let Ok(mut orphans) = self.epochs.orphans.try_lock() {
-            limbo.extend(orphans.drain(..));
+            limbo.append(std::mem::take(&mut orphans));
         }
         // Orphans may be younger than what follows them: reclaiming waits, which
         // is safe; order is only a matter of delay.
+        let mut reclaimed = 0;
         while limbo
             .front()
             .is_some_and(|(stamp, _)| global >= stamp.0 + 2)
+            && may_go_on(reclaimed)
         {
             if let Some((_, retired)) = limbo.pop_front() {
                 reclaim(retired);
+                reclaimed += 1;
             }
         }
         self.limbo.set(limbo);
@@ -227,7 +238,7 @@ impl Participant {
 
     pub(crate) fn list_bytes(&self) -> usize {
         let limbo = self.limbo.take();
-        let bytes = limbo.capacity() * size_of::<(Stamp, Retired)>();
+        let bytes = limbo.capacity_bytes();
         self.limbo.set(limbo);
         bytes
     }
@@ -244,7 +255,7 @@ impl Participant {
 impl Drop for Participant {
     fn drop(&mut self) {
         lock(&self.epochs.announcements).retain(|other| !Arc::ptr_eq(other, &self.announcement));
-        lock(&self.epochs.orphans).extend(self.limbo.take());
+        lock(&self.epochs.orphans).append(self.limbo.take());
     }
 }
 

@@ -4,7 +4,7 @@
 //! pages, size classes, accounting, a hard limit) and when they may go back
 //! ([`Epochs`], epoch-based reclamation). [`Local`] is one thread's handle on
 //! both and what the index and the engine pass around. For large arrays that one thread fills,
-//! ordinary vectors on huge pages: [`on_huge_pages`].
+//! ordinary vectors on huge pages: [`on_huge_pages`]; for long lists that come and go, [`Parts`].
 //!
 //! This crate knows no index and no database.
 
@@ -12,17 +12,21 @@ mod arena;
 mod cache;
 mod class;
 mod epoch;
+mod heap;
 mod huge;
 mod local;
 mod mapping;
+mod parts;
 mod region;
 mod sync;
 
 pub use arena::{Arena, Charge, Exhausted, Purpose, Reservation, Usage};
 pub use class::{BLOCK_BYTES_MAX, BlockSize};
 pub use epoch::{Epochs, Pin, Stamp};
+pub use heap::bound_heap_steps;
 pub use huge::on_huge_pages;
 pub use local::Local;
+pub use parts::{PART_BYTES, Parts, PartsQueue};
 
 /// Bytes of a cache line on every machine we build for.
 pub const LINE_BYTES: usize = 64;

@@ -83,9 +83,15 @@ impl Local {
     /// become safe. Call it between operations, often enough to bound garbage,
     /// rarely enough not to matter.
     pub fn quiesce(&self) {
+        self.quiesce_while(|_| true);
+    }
+
+    /// As [`Local::quiesce`], but reclaims only as long as `may_go_on` says so of how many blocks it has
+    /// reclaimed: what is left is for the next call.
+    pub fn quiesce_while(&self, may_go_on: impl Fn(usize) -> bool) {
         self.participant.quiesce();
         let mut cache = self.cache.borrow_mut();
-        self.participant.collect(|Retired { address, word }| {
+        let reclaim = |Retired { address, word }: Retired| {
             let purpose = match (word & 0xff) as usize {
                 0 => Purpose::Index,
                 1 => Purpose::Indirection,
@@ -95,7 +101,8 @@ impl Local {
             // SAFETY: `retire` was promised that the block is unreachable but
             // for pins open then, and the epochs say that those are gone.
             unsafe { cache.free(address, (word >> 8) as usize, purpose) };
-        });
+        };
+        self.participant.collect(reclaim, may_go_on);
         cache.leave_closing();
     }
 

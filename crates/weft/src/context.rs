@@ -177,6 +177,10 @@ impl WorkerLocal for WorkerState {
         }
     }
 
+    fn is_behind(&self) -> bool {
+        self.session.is_behind()
+    }
+
     fn housekeep(&self) {
         self.session.housekeep();
     }

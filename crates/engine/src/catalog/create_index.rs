@@ -69,7 +69,7 @@ impl Transaction {
             Err(error) => Err(error.into()),
         };
         if built.is_err() && self.check_open().is_ok() {
-            self.rollback_to(&savepoint)?;
+            self.rollback_to_in_turns(&savepoint).await?;
         }
         if self.check_open().is_ok() {
             self.release_savepoint(&savepoint)?;

@@ -54,6 +54,7 @@ impl Drop for Operation<'_> {
         if self.writes.get() && self.transaction.check_open().is_ok() {
             self.transaction.undo(State::Ended);
         }
+        self.transaction.note_writes_at_effects();
         self.transaction.context().turn.give_back();
     }
 }
@@ -419,6 +420,13 @@ impl Transaction {
 
     pub(super) fn note_effect(&self, effect: Effect) {
         self.context().effects.borrow_mut().push(effect);
+        self.note_writes_at_effects();
+    }
+
+    /// What has been written until now may have to do with effects.
+    fn note_writes_at_effects(&self) {
+        let writes = self.write_count();
+        self.context().writes_at_effects.set(writes);
     }
 
     /// Notes what the change stream tells of a table that is named so, if there is one.

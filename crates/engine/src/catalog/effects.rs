@@ -20,7 +20,7 @@ use crate::{
     catalog::{Stage, event::TableEvent},
     database::Database,
     error::{Abort, Error},
-    secondary::{Index, IndexState, derived::is_derived},
+    secondary::{Index, IndexState},
     table::Table,
     timestamp::Timestamp,
     transaction::Transaction,
@@ -201,11 +201,8 @@ impl Transaction {
     #[cold]
     fn look_at_tables(&self, since: Timestamp, at: Timestamp) -> Result<Timestamp, Abort> {
         let catalog = &self.session().database().catalog;
+        // Entries of an index are as good as the records they lead to.
         let is_gone = |number: u32| {
-            // Entries of an index are as good as the records they lead to.
-            if is_derived(number) {
-                return false;
-            }
             // What it drops itself is nobody else's.
             catalog.by_number(number).is_none_or(|table| {
                 let stage = table.life.stage();
@@ -213,11 +210,15 @@ impl Transaction {
                 is_gone && self.own(&table) == Own::Nothing
             })
         };
-        let mut last = None;
+        let written = self.context().written_tables.borrow();
+        let gone: Vec<u32> = written
+            .iter()
+            .copied()
+            .filter(|&table| is_gone(table))
+            .collect();
+        // What was written there may have been taken back.
         let writes = self.context().writes.borrow();
-        let mut numbers = writes.iter().map(|write| write.table);
-        // Mostly many in a row are of one table.
-        if numbers.any(|number| last.replace(number) != Some(number) && is_gone(number)) {
+        if !gone.is_empty() && writes.iter().any(|write| gone.contains(&write.table)) {
             return Err(Abort::TableDropped);
         }
         if self.context().dependencies.has_nothing_to_certify() {

@@ -86,9 +86,9 @@ fn moves_are_forgotten_once_no_snapshot_is_older() {
     assert_eq!(moves.of(place(1), Timestamp(5)), Gone::To([7].into()));
     assert_eq!(moves.of(place(2), Timestamp(5)), Gone::Replaced);
     assert_eq!(moves.of(place(1), Timestamp(6)), Gone::Unmoved);
-    moves.collect(|| Timestamp(4));
+    moves.collect(|| Timestamp(4), |_| true);
     assert_eq!(moves.of(place(2), Timestamp(5)), Gone::Replaced);
-    moves.collect(|| Timestamp(5));
+    moves.collect(|| Timestamp(5), |_| true);
     assert_eq!(moves.of(place(2), Timestamp(5)), Gone::Unmoved);
 }
 
@@ -100,6 +100,6 @@ fn moves_that_were_not_kept_are_told_as_such() {
     assert_eq!(moves.of(place(1), Timestamp(5)), Gone::Forgotten);
     assert_eq!(moves.of(place(1), Timestamp(4)), Gone::Forgotten);
     assert_eq!(moves.of(place(1), Timestamp(6)), Gone::Unmoved);
-    moves.collect(|| Timestamp(5));
+    moves.collect(|| Timestamp(5), |_| true);
     assert_eq!(moves.of(place(1), Timestamp(5)), Gone::Unmoved);
 }

@@ -24,12 +24,22 @@
 //! Records of a table that is gone are gone with it (`catalog/graveyard.rs`): their
 //! tombstones and RIDs are skipped.
 //!
+//! # A bounded amount
+//! A worker's tasks wait for the end of a call. Of each kind of garbage (versions, tombstones, RIDs,
+//! retired blocks, moves) a call frees [`ENTRIES_MIN`] entries, if there are as many, and more only until
+//! [`COLLECTING`] is over. If something is left then, the worker calls again after its next look around
+//! instead of a millisecond later, and does not sleep ([`WorkerLocal::is_behind`]): it collects for a
+//! large part of its time, as long as that takes, and no rate of production outruns it.
+//!
 //! The removals of a call are a group (`interleave::together`): the way to a key that
 //! nobody has asked for in a while is one cache miss after the other.
 
-use std::{collections::VecDeque, sync::atomic::Ordering};
+use std::{cell::Cell, sync::atomic::Ordering, time::Duration};
 
-use interleave::{Grouped, Point, Policy, run_inline, together};
+#[cfg(doc)]
+use interleave::WorkerLocal;
+use interleave::{Clock, Grouped, Point, Policy, run_inline, together};
+use memory::PartsQueue;
 
 use crate::{
     database::Database,
@@ -41,14 +51,50 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// Entries looked at per call, at least.
-const BUDGET: usize = 1024;
+/// Entries of each kind that a call frees whatever the time.
+const ENTRIES_MIN: usize = 256;
+/// Entries between two looks at the clock.
+const ENTRIES_PER_LOOK: usize = 64;
+const _: () = assert!(ENTRIES_MIN.is_multiple_of(ENTRIES_PER_LOOK));
+/// Time after which a call frees no more than that.
+const COLLECTING: Duration = Duration::from_micros(100);
+/// Entries of a queue that a call frees at most, or a part of the queue if that is more: a bound also
+/// where the clock stands still, as in simulations.
+const STILL_MIN: usize = 1024;
+const STILL_PART: usize = 4;
+
+/// How much a call may free: see the module text.
+pub(super) struct Allowance<'c> {
+    clock: &'c Clock,
+    until: Duration,
+    is_over: Cell<bool>,
+}
+
+impl<'c> Allowance<'c> {
+    fn new(clock: &'c Clock) -> Allowance<'c> {
+        Allowance {
+            clock,
+            until: clock.now() + COLLECTING,
+            is_over: Cell::new(false),
+        }
+    }
+
+    /// Whether another entry of a kind may follow so many, where there is one.
+    fn has(&self, freed: usize) -> bool {
+        if freed < ENTRIES_MIN || !freed.is_multiple_of(ENTRIES_PER_LOOK) {
+            return true;
+        }
+        let is_over = self.clock.now() >= self.until;
+        self.is_over.set(self.is_over.get() || is_over);
+        !is_over
+    }
+}
 
 /// What a session has to free.
 #[derive(Default)]
 pub(crate) struct Garbage {
-    versions: VecDeque<(Timestamp, Version, u32)>,
-    tombstones: VecDeque<Tombstone>,
+    versions: PartsQueue<(Timestamp, Version, u32)>,
+    tombstones: PartsQueue<Tombstone>,
 }
 
 // SAFETY: garbage is unreachable but for its owner, see the module text; it is
@@ -94,33 +140,41 @@ impl Garbage {
 
     /// Bytes of the queues, keys of tombstones not included.
     pub(super) fn list_bytes(&self) -> usize {
-        self.versions.capacity() * size_of::<(Timestamp, Version, u32)>()
-            + self.tombstones.capacity() * size_of::<Tombstone>()
+        self.versions.capacity_bytes() + self.tombstones.capacity_bytes()
     }
 
     fn merge(&mut self, other: Garbage) {
-        self.versions.extend(other.versions);
-        self.tombstones.extend(other.tombstones);
+        self.versions.append(other.versions);
+        self.tombstones.append(other.tombstones);
     }
 }
 
 impl Session {
     /// Frees a bounded amount of what nobody can see any more.
     pub(super) fn collect(&self) {
+        let allowance = Allowance::new(&self.clock);
+        self.collect_some(&allowance);
+        self.is_behind.set(allowance.is_over.get());
+    }
+
+    fn collect_some(&self, allowance: &Allowance<'_>) {
+        self.memory.quiesce_while(|freed| allowance.has(freed));
         self.database.inherit(self);
-        self.reuse_rids();
+        self.reuse_rids(allowance);
         self.repay_commit();
         let tick = || self.move_clock();
         self.database.dig(&self.digging, &self.memory, tick);
         let horizon = || self.database.horizon.horizon();
-        self.database.moves.collect(horizon);
+        let moves = &self.database.moves;
+        moves.collect(horizon, |freed| allowance.has(freed));
         if self.garbage.borrow().is_empty() {
             return;
         }
         let horizon = self.database.horizon.horizon();
-        self.collect_versions(horizon);
+        self.collect_versions(horizon, allowance);
         let durable = self.database.log().map(|log| log.frontier.reached());
-        self.collect_tombstones(durable.map_or(horizon, |durable| durable.min(horizon)));
+        let up_to = durable.map_or(horizon, |durable| durable.min(horizon));
+        self.collect_tombstones(up_to, allowance);
     }
 
     /// Moves the clock. Where there is a log, that is a commit of nothing, so that all that
@@ -165,14 +219,15 @@ impl Session {
         Timestamp(clock.fetch_add(1, Ordering::SeqCst) + 1)
     }
 
-    fn collect_versions(&self, horizon: Timestamp) {
+    fn collect_versions(&self, horizon: Timestamp, allowance: &Allowance<'_>) {
         let mut garbage = self.garbage.borrow_mut();
-        // A quarter of the queue, so that no rate of production outruns it.
-        let budget = BUDGET.max(garbage.versions.len() / 4);
+        let budget = STILL_MIN.max(garbage.versions.len() / STILL_PART);
         let mut collected = 0;
         while collected < budget {
             match garbage.versions.front() {
-                Some(&(timestamp, version, block_bytes)) if timestamp <= horizon => {
+                Some(&(timestamp, version, block_bytes))
+                    if timestamp <= horizon && allowance.has(collected) =>
+                {
                     // SAFETY: every open or future snapshot is at least the
                     // horizon and sees the version that replaced this one.
                     unsafe { version.free(&self.memory, block_bytes as usize) };
@@ -186,15 +241,18 @@ impl Session {
             .update(|stats| stats.versions_collected += collected as u64);
     }
 
-    fn collect_tombstones(&self, up_to: Timestamp) {
+    fn collect_tombstones(&self, up_to: Timestamp, allowance: &Allowance<'_>) {
         let queued = self.garbage.borrow().tombstones.len();
-        let budget = BUDGET.max(queued / 4).min(queued);
+        let budget = STILL_MIN.max(queued / STILL_PART).min(queued);
+        let mut taken = 0;
         let due = || {
             let mut garbage = self.garbage.borrow_mut();
             let front = garbage.tombstones.front()?;
-            (front.timestamp <= up_to)
-                .then(|| garbage.tombstones.pop_front())
-                .flatten()
+            if front.timestamp > up_to || !allowance.has(taken) {
+                return None;
+            }
+            taken += 1;
+            garbage.tombstones.pop_front()
         };
         let removals = std::iter::from_fn(due)
             .take(budget)
@@ -249,14 +307,18 @@ impl Session {
         });
     }
 
-    fn reuse_rids(&self) {
+    fn reuse_rids(&self, allowance: &Allowance<'_>) {
         let mut rids = self.rids.borrow_mut();
         let gone = self.database.catalog.gone();
         if self.gone.replace(gone) != gone {
             rids.forget(|table| self.database.table_by_number(table).is_none());
         }
         let _pin = rids.is_waiting().then(|| self.memory.pin());
-        while let Some((table, rid)) = rids.next_reusable(&self.memory) {
+        let mut reused = 0;
+        while allowance.has(reused)
+            && let Some((table, rid)) = rids.next_reusable(&self.memory)
+        {
+            reused += 1;
             if let Some(table) = self.database.table_by_number(table) {
                 table.records.slot(rid).clear();
                 rids.put_back(table.number(), rid);

@@ -10,6 +10,7 @@ use std::{
 };
 
 use io::Priority;
+use memory::Parts;
 
 use crate::{
     catalog::Effect,
@@ -18,7 +19,9 @@ use crate::{
     locks::{OnConflict, Place, Strength},
     log::Durability,
     moves::MoveLog,
-    session::{Account, CommandWrites, Dependencies, KeptKey, Purpose, Saved, Savepoints},
+    session::{
+        Account, CommandWrites, Dependencies, KeptKey, KeptKeys, Purpose, Saved, Savepoints,
+    },
     table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
     transaction::{HeldTable, Isolation, TransactionOptions},
@@ -37,6 +40,8 @@ pub(crate) enum State {
     Open,
     /// It is open, and returns to a savepoint in turns with others: nothing else may begin.
     Returning,
+    /// It is aborted, and has yet to take back what it has written, which is much.
+    Doomed(Abort),
     Aborted(Abort),
     Ended,
 }
@@ -72,9 +77,9 @@ pub(crate) struct Context {
     pub(crate) written: Cell<u64>,
     /// Operations under way.
     statements: Cell<u32>,
-    pub(crate) writes: RefCell<Vec<Write>>,
-    /// Keys that commit or undo will need, one after the other.
-    pub(crate) keys: RefCell<Vec<u8>>,
+    pub(crate) writes: RefCell<Parts<Write>>,
+    /// Keys that commit or undo will need.
+    pub(crate) keys: RefCell<KeptKeys>,
     pub(crate) savepoints: RefCell<Savepoints>,
     /// What the command under way has written (`transaction/command.rs`).
     pub(crate) command: CommandWrites,
@@ -82,6 +87,12 @@ pub(crate) struct Context {
     pub(crate) moves: RefCell<MoveLog>,
     /// What is to happen besides when it commits.
     pub(crate) effects: RefCell<Vec<Effect>>,
+    /// Number of writes when the last operation on the catalog ended: all later ones are of others.
+    pub(crate) writes_at_effects: Cell<usize>,
+    /// Tables, without indexes, that it has written to, and the last of them; a write that was taken
+    /// back counts.
+    pub(crate) written_tables: RefCell<Vec<u32>>,
+    last_table: Cell<Option<u32>>,
     /// What the operation on an indexed table has done that is under way.
     pub(crate) journal: RefCell<Vec<Step>>,
     pub(crate) turn: Turn,
@@ -197,8 +208,8 @@ pub(crate) struct Write {
 
 impl Write {
     /// The key that was kept, among the `keys` of the context.
-    pub(crate) fn key<'k>(&self, keys: &'k [u8]) -> &'k [u8] {
-        self.key.among(keys)
+    pub(crate) fn key<'k>(&self, keys: &'k KeptKeys) -> &'k [u8] {
+        keys.get(self.key)
     }
 }
 
@@ -239,6 +250,9 @@ impl Context {
             beside: RefCell::default(),
             charged_bytes: Cell::default(),
             effects: RefCell::default(),
+            writes_at_effects: Cell::default(),
+            written_tables: RefCell::default(),
+            last_table: Cell::default(),
         }
     }
 
@@ -265,6 +279,7 @@ impl Context {
         self.reads_stored.set(false);
         self.passes_over_cold.set(false);
         self.id.set(None);
+        self.writes_at_effects.set(0);
         self.used.take();
         self.reads.set(0);
         self.scanned.set(0);
@@ -313,6 +328,23 @@ impl Context {
         self.used.set(self.used.get().with(table));
     }
 
+    /// Notes that a table is written to.
+    #[inline(always)]
+    pub(crate) fn note_written(&self, table: u32) {
+        if self.last_table.get() != Some(table) {
+            self.note_other_written(table);
+        }
+    }
+
+    #[cold]
+    fn note_other_written(&self, table: u32) {
+        self.last_table.set(Some(table));
+        let mut tables = self.written_tables.borrow_mut();
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+
     /// Whether a table may have been used.
     pub(crate) fn has_used(&self, table: u32) -> bool {
         self.used.get().has(table)
@@ -325,12 +357,10 @@ impl Context {
     fn forget_writes(&self) {
         // One huge transaction should not keep its memory for ever.
         debug_assert!(self.effects.borrow().is_empty(), "its end has used them up");
-        let mut keys = self.keys.borrow_mut();
-        keys.clear();
-        keys.shrink_to(1 << 20);
-        let mut writes = self.writes.borrow_mut();
-        writes.clear();
-        writes.shrink_to(1 << 14);
+        self.keys.borrow_mut().clear();
+        self.writes.borrow_mut().clear();
+        self.written_tables.borrow_mut().clear();
+        self.last_table.set(None);
         self.savepoints.borrow_mut().forget();
         self.moves.borrow_mut().forget();
     }
@@ -356,8 +386,8 @@ impl Context {
 
     /// Bytes that its lists take.
     pub(super) fn list_bytes(&self) -> usize {
-        self.writes.borrow().capacity() * size_of::<Write>()
-            + self.keys.borrow().capacity()
+        self.writes.borrow().capacity_bytes()
+            + self.keys.borrow().capacity_bytes()
             + self.dependencies.list_bytes()
             + self.savepoints.borrow().list_bytes()
             + self.command.list_bytes()
@@ -367,8 +397,7 @@ impl Context {
     /// Whether the next write will make a list grow.
     #[inline(always)]
     pub(crate) fn will_grow(&self) -> bool {
-        let writes = self.writes.borrow();
-        writes.len() == writes.capacity()
+        self.writes.borrow().will_grow()
     }
 
     /// Whether lists here had grown so much that some of it is given back at the end.
@@ -379,10 +408,7 @@ impl Context {
 
     /// Stores a key.
     pub(crate) fn keep_key(&self, key: &[u8]) -> KeptKey {
-        let mut keys = self.keys.borrow_mut();
-        let start = keys.len();
-        keys.extend_from_slice(key);
-        KeptKey::new(start, key.len())
+        self.keys.borrow_mut().keep(key)
     }
 }
 

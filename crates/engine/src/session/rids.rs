@@ -1,12 +1,9 @@
 //! RIDs in stock: runs taken from tables, and RIDs of removed records that wait
 //! out their grace period.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    ops::Range,
-};
+use std::{collections::BTreeMap, ops::Range};
 
-use memory::{Exhausted, Local, Stamp};
+use memory::{Exhausted, Local, Parts, PartsQueue, Stamp};
 
 use crate::{indirection::Rid, table::Table};
 
@@ -14,13 +11,13 @@ use crate::{indirection::Rid, table::Table};
 #[derive(Default)]
 pub(crate) struct RidStock {
     tables: BTreeMap<u32, Stock>,
-    waiting: VecDeque<(Stamp, u32, Rid)>,
+    waiting: PartsQueue<(Stamp, u32, Rid)>,
 }
 
 #[derive(Default)]
 struct Stock {
     run: Range<u64>,
-    free: Vec<Rid>,
+    free: Parts<Rid>,
 }
 
 impl RidStock {
@@ -59,7 +56,7 @@ impl RidStock {
 
     /// Bytes of the queue of RIDs that wait.
     pub(super) fn list_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<(Stamp, u32, Rid)>()
+        self.waiting.capacity_bytes()
     }
 
     /// Forgets the stock of tables that are gone.
@@ -73,11 +70,11 @@ impl RidStock {
 
     /// Moves everything to `heir`.
     pub(crate) fn bequeath(&mut self, heir: &mut RidStock) {
-        for (table, stock) in std::mem::take(&mut self.tables) {
+        for (table, mut stock) in std::mem::take(&mut self.tables) {
             let free = &mut heir.tables.entry(table).or_default().free;
             free.extend(stock.run.map(Rid));
-            free.extend(stock.free);
+            free.extend(std::iter::from_fn(|| stock.free.pop()));
         }
-        heir.waiting.extend(self.waiting.drain(..));
+        heir.waiting.append(std::mem::take(&mut self.waiting));
     }
 }

@@ -10,6 +10,8 @@
 //! number of the mark that was the newest when its version was made: if there is a
 //! newer one by now, the version is to be saved.
 
+use memory::Parts;
+
 use crate::{session::KeptKey, version::Version};
 
 /// The savepoints of one transaction.
@@ -18,7 +20,7 @@ pub(crate) struct Savepoints {
     /// From the outermost to the innermost.
     marks: Vec<Mark>,
     /// In the order in which they were replaced.
-    saved: Vec<Saved>,
+    saved: Parts<Saved>,
     /// Of the last mark that was made.
     number: u32,
 }
@@ -55,7 +57,7 @@ pub(crate) struct Saved {
 
 impl Savepoints {
     pub(super) fn list_bytes(&self) -> usize {
-        self.marks.capacity() * size_of::<Mark>() + self.saved.capacity() * size_of::<Saved>()
+        self.marks.capacity() * size_of::<Mark>() + self.saved.capacity_bytes()
     }
 
     /// The number of the innermost savepoint; 0 if there is none.
@@ -114,17 +116,17 @@ impl Savepoints {
         (self.saved.len() > mark.saved).then(|| self.saved.pop())?
     }
 
-    /// Takes out what no savepoint needs any more: all of it, once there is none.
+    /// Takes out what no savepoint needs any more, one after the other: all of it, once there is none.
     pub(crate) fn unneeded(&mut self) -> impl Iterator<Item = Version> {
-        let needed = if self.marks.is_empty() {
-            0
-        } else {
-            self.saved.len()
-        };
-        self.saved.drain(needed..).map(|saved| saved.version)
+        let is_needed = !self.marks.is_empty();
+        let saved = &mut self.saved;
+        std::iter::from_fn(move || match is_needed {
+            true => None,
+            false => saved.pop().map(|saved| saved.version),
+        })
     }
 
-    /// Takes everything out, at the end of the transaction.
+    /// Takes everything out, at the end of the transaction, one after the other.
     pub(crate) fn end(&mut self) -> impl Iterator<Item = Version> {
         self.marks.clear();
         self.unneeded()

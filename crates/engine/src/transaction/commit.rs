@@ -23,8 +23,8 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Writes of a transaction that commits in one go: more would take longer than a turn.
-const AT_ONCE_MAX: usize = 1024;
+/// Writes, or locks, of a transaction that ends in one go: more would take longer than a turn.
+pub(super) const AT_ONCE_MAX: usize = 1024;
 
 /// Where a commit is logged.
 enum Log<'l> {
@@ -109,10 +109,8 @@ impl Transaction {
     /// in the log yet or a large one was not put together, rolls it back.
     #[inline]
     pub fn commit(self) -> Commit {
-        let has_only_read =
-            self.context.writes.borrow().is_empty() && self.context.effects.borrow().is_empty();
-        let committed = if has_only_read {
-            self.commit_reads().map(Some)
+        let committed = if self.has_only_read() {
+            self.commit_reads()
         } else {
             self.commit_at_once(AT_ONCE_MAX)
         };
@@ -128,14 +126,36 @@ impl Transaction {
         }
     }
 
-    /// Commits a transaction that has written nothing: its timestamp, and what its
+    #[inline(always)]
+    fn has_only_read(&self) -> bool {
+        self.context.writes.borrow().is_empty() && self.context.effects.borrow().is_empty()
+    }
+
+    /// Commits a transaction that has written nothing, unless it has many locks: its timestamp, and what its
     /// answer must wait for.
     #[inline(always)]
-    fn commit_reads(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
+    fn commit_reads(&self) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
         self.check_open()?;
-        if let Err(abort) = self.certify_reads() {
-            return Err(self.doom(abort));
+        if self.has_many_locks() {
+            return Ok(None);
         }
+        self.certify_what_was_read()?;
+        self.end_reads().map(Some)
+    }
+
+    fn has_many_locks(&self) -> bool {
+        self.context.locks.borrow().len() > AT_ONCE_MAX
+    }
+
+    #[inline(always)]
+    fn certify_what_was_read(&self) -> Result<(), Error> {
+        let certified = self.certify_reads();
+        certified.map_err(|abort| self.doom_at_once(abort))
+    }
+
+    /// Ends a transaction that has written nothing, and is certified.
+    #[inline(always)]
+    fn end_reads(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
         // Somebody may be waiting for the end of all that may have written.
         if let Some(id) = self.context.id.get() {
             self.session.database.statuses.of(id).abort(id.sequence());
@@ -174,7 +194,7 @@ impl Transaction {
         writes_max: usize,
     ) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
         self.check_open()?;
-        if self.write_count() > writes_max {
+        if self.write_count() > writes_max || writes_max <= AT_ONCE_MAX && self.has_many_locks() {
             return Ok(None);
         }
         let log = match self.session.lane() {
@@ -227,7 +247,8 @@ impl Transaction {
     /// [`Error::Abort`]: it was aborted.
     fn commit_writes(&self, log: Log<'_>) -> Result<Stamping<'_>, Error> {
         let session = &*self.session;
-        let effects = self.begin_effects().map_err(|abort| self.doom(abort))?;
+        let effects = self.begin_effects();
+        let effects = effects.map_err(|abort| self.doom_at_once(abort))?;
         let id = self.id();
         let status = session.database.statuses.of(id);
         let moves = self.context.moves.borrow();
@@ -265,7 +286,8 @@ impl Transaction {
             Ok(successor) => successor,
             Err(abort) => {
                 drop(effects);
-                return Err(self.doom(abort));
+                // Whoever meets its versions waits for a commit that has begun without a pause.
+                return Err(self.doom_at_once(abort));
             }
         };
         if let Some(effects) = effects {
@@ -291,7 +313,7 @@ impl Transaction {
     ) -> usize {
         let writes = self.context.writes.borrow();
         let keys = self.context.keys.borrow();
-        for (write, at) in writes[range.clone()].iter().zip(range.clone()) {
+        for (write, at) in writes.range(range.clone()).zip(range.clone()) {
             if is_derived(write.table) {
                 continue;
             }

@@ -164,7 +164,7 @@ impl Transaction {
     /// Hands over records that the transaction has written, after its commit.
     #[cold]
     pub(super) fn release_written_in(&self, writes: Range<usize>) {
-        for write in &self.context.writes.borrow()[writes] {
+        for write in self.context.writes.borrow().range(writes) {
             // SAFETY: tables live as long as the database, and their slots never move.
             if unsafe { &*write.slot }.is_marked() {
                 self.release_written(write.slot);
@@ -192,6 +192,17 @@ impl Transaction {
             let Some(held) = newest else { return };
             self.weaken(held.place, held.before);
         }
+    }
+
+    /// Gives up so many of the newest locks on records, at most: at the end of a transaction that is not
+    /// run again. Whether there are more.
+    pub(super) fn release_some_locks(&self, locks_max: usize) -> bool {
+        for _ in 0..locks_max {
+            let newest = self.context.locks.borrow_mut().pop();
+            let Some(held) = newest else { return false };
+            self.weaken(held.place, held.before);
+        }
+        !self.context.locks.borrow().is_empty()
     }
 
     /// Gives up all locks, at the end; but for the one that a retry is to inherit.

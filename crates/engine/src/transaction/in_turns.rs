@@ -4,16 +4,27 @@
 //! What is taken back write by write, newest first, is taken back by an open transaction, as if by
 //! returns to ever earlier savepoints: others meet uncommitted versions before and after, and wait
 //! for the end as for any other.
+//!
+//! # Effects on the catalog
+//! Operations on the catalog write its records and note effects. The effects are undone before those
+//! records are taken back: as long as the records stand, nobody else changes the objects. Writes behind
+//! the last operation (entries of a new index, rows of a new table) are not among them, and are taken
+//! back first, in turns: a return to a savepoint made just behind that operation would do the same.
+//!
+//! # Aborts
+//! A transaction that is aborted for a conflict takes back at once what it has written, unless that is
+//! much: then it is *doomed* ([`State::Doomed`]). Its operations say that it is aborted, and nothing can
+//! begin in it any more; for others it is as any open one until its owner rolls it back in turns, or drops
+//! it. Nobody waits for ever: no operation of a doomed transaction waits for a lock (else it is not
+//! doomed, but undone at once), so its owner, who was told, goes on.
 
 use interleave::{turn_is_over, yield_now};
 
 use super::{Savepoint, Transaction};
-use crate::{error::Error, session::State};
+use crate::{error::Error, session::State, transaction::commit::AT_ONCE_MAX};
 
 /// Writes between two looks whether a turn is over.
 pub(super) const WRITES_PER_LOOK: usize = 256;
-/// Bytes of a list that are given back at a time.
-const BYTES_PER_LOOK: usize = 1 << 20;
 
 /// Lets others go on, if this task has had its turn.
 pub(super) async fn give_way() {
@@ -23,7 +34,7 @@ pub(super) async fn give_way() {
 }
 
 impl Transaction {
-    /// As [`Transaction::rollback`], in turns with other tasks if it has written much.
+    /// As [`Transaction::rollback`], in turns with other tasks if it has written much or has many locks.
     ///
     /// # Suspension
     /// Yields.
@@ -31,9 +42,48 @@ impl Transaction {
     /// # Cancellation
     /// The rest is taken back at once.
     pub async fn rollback_in_turns(self) {
-        if self.context.state.get() == State::Open {
-            self.take_back_in_turns(0, 0).await;
+        match self.context.state.get() {
+            State::Open => self.take_all_back_in_turns().await,
+            _ => self.undo_aborted_in_turns().await,
         }
+    }
+
+    /// Takes back what a transaction has written that was aborted ([`Error::Abort`]): a large one keeps
+    /// its writes and locks until this is called, or it is dropped or rolled back.
+    ///
+    /// # Suspension
+    /// Yields.
+    ///
+    /// # Cancellation
+    /// The rest is for the next call, or the drop.
+    pub async fn undo_aborted_in_turns(&self) {
+        if let State::Doomed(abort) = self.context.state.get() {
+            self.take_all_back_in_turns().await;
+            self.undo(State::Aborted(abort));
+        }
+    }
+
+    /// Takes back most of what was written, and gives up locks. What the writes have told is not noted,
+    /// since the transaction will not commit.
+    pub(super) async fn take_all_back_in_turns(&self) {
+        self.take_back_in_turns(0, 0).await;
+        if self.context.effects.borrow().is_empty() && self.write_count() <= WRITES_PER_LOOK {
+            while self.release_some_locks(WRITES_PER_LOOK) {
+                give_way().await;
+            }
+        }
+        while self.drop_some_saved(WRITES_PER_LOOK) {
+            give_way().await;
+        }
+    }
+
+    /// Whether an abort leaves what was written to the owner: if it is much. Not if operations beside
+    /// the one that is aborted wait for others, since the undo ends those waits; nor if the transaction is
+    /// to be run again, since that begins with its undo.
+    pub(super) fn can_be_undone_later(&self) -> bool {
+        self.write_count() > AT_ONCE_MAX
+            && self.context.waits.get() == 0
+            && !self.context.conduct.get().is_restarted
     }
 
     /// As [`Transaction::rollback_to`], in turns with other tasks if much was written.
@@ -48,7 +98,8 @@ impl Transaction {
     /// The rest is undone at once.
     pub async fn rollback_to_in_turns(&self, savepoint: &Savepoint) -> Result<(), Error> {
         let lengths = self.savepoint_lengths(savepoint)?;
-        if !self.has_saved_nothing_since(savepoint) {
+        // What writes have told is to be noted before they are taken back.
+        if !self.has_saved_nothing_since(savepoint) || self.is_certified() {
             return self.rollback_to(savepoint);
         }
         let returning = Returning::begin(self, savepoint);
@@ -57,27 +108,31 @@ impl Transaction {
         returning.end()
     }
 
-    /// Takes back most of what was written from a place in the list on. All of it is for who
-    /// undoes the rest if there are effects from the given one on, since they come first, or if it is
-    /// to be noted what the writes have told.
+    fn is_certified(&self) -> bool {
+        self.context.dependencies.is_for_certification()
+    }
+
+    /// Takes back most of what was written from a place in the list on; if there are effects from the
+    /// given one on, most of what was written behind the last operation on the catalog. The rest is for
+    /// whoever undoes the effects.
     async fn take_back_in_turns(&self, writes: usize, effects: usize) {
         let has_effects = self.context.effects.borrow().len() > effects;
-        if has_effects || self.context.dependencies.is_for_certification() {
-            return;
-        }
-        while self.write_count() > writes + WRITES_PER_LOOK {
+        let from = match has_effects {
+            true => writes.max(self.context.writes_at_effects.get()),
+            false => writes,
+        };
+        while self.write_count() > from + WRITES_PER_LOOK {
             self.take_writes_back(self.write_count() - WRITES_PER_LOOK);
             give_way().await;
         }
     }
 
-    /// Gives back most of the memory of lists that are not needed any more.
+    /// Forgets what it has written, and gives back most of that memory.
     pub(super) async fn forget_in_turns(&self) {
-        self.context.writes.borrow_mut().clear();
-        self.context.keys.borrow_mut().clear();
-        while shrink(&mut self.context.writes.borrow_mut())
-            || shrink(&mut self.context.keys.borrow_mut())
-        {
+        while self.context.writes.borrow_mut().drop_part() {
+            give_way().await;
+        }
+        while self.context.keys.borrow_mut().drop_part() {
             give_way().await;
         }
     }
@@ -120,14 +175,4 @@ impl Drop for Returning<'_> {
         }
         .end();
     }
-}
-
-/// Gives back a part of the memory of an empty list, if it is large; whether it was.
-fn shrink<T>(list: &mut Vec<T>) -> bool {
-    let part = BYTES_PER_LOOK / size_of::<T>();
-    let is_large = list.capacity() > part;
-    if is_large {
-        list.shrink_to(list.capacity() - part);
-    }
-    is_large
 }

@@ -52,7 +52,7 @@ impl Transaction {
         let context = &self.context;
         Lengths {
             writes: context.writes.borrow().len(),
-            keys: context.keys.borrow().len(),
+            keys: context.keys.borrow().end(),
             locks: context.locks.borrow().len(),
             table_locks: context.table_locks.borrow().len(),
             effects: context.effects.borrow().len(),

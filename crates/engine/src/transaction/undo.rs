@@ -12,7 +12,10 @@ use crate::{
 impl Transaction {
     /// Ends the transaction without effect.
     pub(crate) fn undo(&self, end: State) {
-        debug_assert_eq!(self.context.state.get(), State::Open);
+        debug_assert!(matches!(
+            self.context.state.get(),
+            State::Open | State::Doomed(_)
+        ));
         self.context.state.set(end);
         self.undo_effects(0);
         // Without a name it has written nothing.
@@ -28,7 +31,10 @@ impl Transaction {
     /// Takes back what was written from the given place on, newest first.
     pub(super) fn take_writes_back(&self, from: usize) {
         let keys = self.context.keys.borrow();
-        for write in self.context.writes.borrow_mut().drain(from..).rev() {
+        let mut writes = self.context.writes.borrow_mut();
+        while writes.len() > from
+            && let Some(write) = writes.pop()
+        {
             self.take_back(&write, write.key(&keys));
         }
     }
@@ -112,5 +118,14 @@ impl Transaction {
                 self.discard(version);
             }
         }
+    }
+
+    /// Frees up to so many of these; whether there are more.
+    pub(super) fn drop_some_saved(&self, versions_max: usize) -> bool {
+        let mut savepoints = self.context.savepoints.borrow_mut();
+        for version in savepoints.end().take(versions_max) {
+            self.discard(version);
+        }
+        !savepoints.is_empty()
     }
 }

@@ -78,6 +78,12 @@ pub trait WorkerLocal: 'static {
     /// Called between resumptions, every few dozen microseconds under load.
     fn housekeep(&self) {}
 
+    /// Whether the last housekeeping has left something that could be done already: then the next one
+    /// comes after the next look around.
+    fn is_behind(&self) -> bool {
+        false
+    }
+
     /// Called before the worker sleeps. `Some(d)` asks to be called again after
     /// `d` at the latest.
     fn before_sleep(&self) -> Option<Duration> {

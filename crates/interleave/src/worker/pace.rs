@@ -11,8 +11,8 @@
 //! between them varies, so that a rotation of few tasks does not charge always the same one.
 //!
 //! Where the system has more to run than processors, a thread loses its own in the middle of a slice.
-//! What the thread did not run is no part of a slice that is called long, as far as batch tasks go: for
-//! them the thread's own time is read at each look around.
+//! What the thread did not run is no part of a slice that is called long while there are batch tasks: then
+//! the thread's own time is read at each look around.
 //!
 //! # Invariant: no task holds its worker
 //! A slice longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX) is counted, the longest is kept by
@@ -138,9 +138,13 @@ impl<L: WorkerLocal> Worker<L> {
 
     /// The same, and whatever it did by itself counts as a slice if it was long.
     pub(super) fn mark_own(&mut self) -> Duration {
-        let before = self.timers.read_at();
+        let (before, ran_at) = (self.timers.read_at(), self.pace.ran_at);
         let now = self.mark();
         let own = now.saturating_sub(before);
+        let own = match own > SLICE_MAX {
+            true => self.ran_of(own, ran_at),
+            false => own,
+        };
         if own > SLICE_MAX {
             self.slice_was_long(own, Label::default(), "the worker between tasks", 1);
         }
@@ -183,7 +187,7 @@ impl<L: WorkerLocal> Worker<L> {
         };
         self.shares.charge(class, elapsed, others);
         if elapsed > SLICE_MAX {
-            let ran = self.ran_of(elapsed);
+            let ran = self.ran_of(elapsed, self.pace.ran_at);
             if ran > SLICE_MAX {
                 // SAFETY: between two resumptions, on the worker's thread.
                 let future = unsafe { slot.root() }.type_name();
@@ -193,11 +197,11 @@ impl<L: WorkerLocal> Worker<L> {
         elapsed
     }
 
-    /// How much of the time since the last look around the thread has run, of so long a slice.
+    /// How much the thread has run of so long a slice, when it had run for `ran_at` at the last look around.
     #[cold]
-    fn ran_of(&self, elapsed: Duration) -> Duration {
+    fn ran_of(&self, elapsed: Duration, ran_at: Option<Duration>) -> Duration {
         let since = |ran_at| Some(self.clock.thread_time()?.saturating_sub(ran_at));
-        let ran = self.pace.ran_at.and_then(since);
+        let ran = ran_at.and_then(since);
         ran.map_or(elapsed, |ran| elapsed.min(ran))
     }
 

@@ -34,7 +34,7 @@ fn a_pinned_reader_never_sees_reclaimed_memory() {
             word: 0,
         });
         for _ in 0..3 {
-            me.collect(|_| reclaimed.store(true, Ordering::Release));
+            me.collect(|_| reclaimed.store(true, Ordering::Release), |_| true);
         }
         reader.join().unwrap();
     });

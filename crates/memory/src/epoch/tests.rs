@@ -11,7 +11,7 @@ fn retired(word: u64) -> Retired {
 
 fn collected(participant: &Participant) -> Vec<u64> {
     let mut words = Vec::new();
-    participant.collect(|retired| words.push(retired.word));
+    participant.collect(|retired| words.push(retired.word), |_| true);
     words
 }
 

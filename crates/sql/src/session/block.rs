@@ -395,8 +395,15 @@ impl Session {
             return;
         };
         if let Some(transaction) = &self.transaction {
-            // An error says that all of it is taken back already.
-            let _ = self.changes.return_to(transaction, &savepoint.mark).await;
+            // An error says that the transaction is over: then all of it is taken back, if it is not yet.
+            if self
+                .changes
+                .return_to(transaction, &savepoint.mark)
+                .await
+                .is_err()
+            {
+                transaction.undo_aborted_in_turns().await;
+            }
         }
         self.advisory.return_to(savepoint.locks);
     }

@@ -7,7 +7,14 @@
 //! 3. Its versions are stamped. Until then they name their maker, whose status says since when they
 //!    are visible (`status.rs`): whoever meets one resolves it, and nobody waits for the stamp. The
 //!    context stays the transaction's, with its snapshot and its locks, so that no version is
-//!    collected, and no waiter let in, before the end.
+//!    collected, and no waiter let in, before the last one is stamped.
+//! 4. Its locks are given up one by one, as they would be in one go: whoever gets one finds all of its
+//!    transaction committed and stamped. Then the memory of what it has noted goes, by parts.
+//!
+//! A transaction that has written nothing and has many locks is certified first, while nobody can change
+//! what it has locked; then come its locks, and its end. A commit that fails before step 2 leaves an open
+//! transaction, which is taken back in turns (`in_turns.rs`); step 2 itself takes it back in one go, since
+//! others spin for a commit that has begun.
 
 use std::ops::ControlFlow;
 
@@ -95,17 +102,10 @@ impl LogSize {
 impl Transaction {
     /// See the module text.
     pub(super) async fn commit_in_turns(self) -> Result<Timestamp, Error> {
-        let mut stamping = match self.session.lane() {
-            None => self.commit_writes(Log::None)?,
-            Some(lane) => self.commit_logged(lane).await?,
+        let (timestamp, depends_on) = match self.has_only_read() {
+            true => self.commit_locks().await?,
+            false => self.commit_all().await?,
         };
-        let timestamp = stamping.timestamp;
-        while stamping.step(WRITES_PER_LOOK) {
-            give_way().await;
-        }
-        drop(stamping);
-        self.forget_in_turns().await;
-        let depends_on = self.waits_for(timestamp)?;
         let session = self.session.clone();
         // No snapshot is held while the device is waited for.
         drop(self);
@@ -113,6 +113,47 @@ impl Transaction {
             session.durable(depends_on).await?;
         }
         Ok(timestamp)
+    }
+
+    /// Commits what was written, and stamps it: its timestamp, and what its answer must wait for.
+    async fn commit_all(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
+        let committed = match self.session.lane() {
+            None => self.commit_writes(Log::None),
+            Some(lane) => self.commit_logged(lane).await,
+        };
+        let mut stamping = match committed {
+            Ok(stamping) => stamping,
+            Err(error) => {
+                if self.check_open().is_ok() {
+                    self.take_all_back_in_turns().await;
+                }
+                return Err(error);
+            }
+        };
+        let timestamp = stamping.timestamp;
+        while stamping.step(WRITES_PER_LOOK) {
+            give_way().await;
+        }
+        while self.release_some_locks(WRITES_PER_LOOK) {
+            give_way().await;
+        }
+        while self.drop_some_saved(WRITES_PER_LOOK) {
+            give_way().await;
+        }
+        drop(stamping);
+        self.forget_in_turns().await;
+        Ok((timestamp, self.waits_for(timestamp)?))
+    }
+
+    /// Commits a transaction that has written nothing and has many locks.
+    async fn commit_locks(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
+        self.check_open()?;
+        // Before others can change what it has read.
+        self.certify_what_was_read()?;
+        while self.release_some_locks(WRITES_PER_LOOK) {
+            give_way().await;
+        }
+        self.end_reads()
     }
 
     async fn commit_logged(&self, lane: &LaneWriter) -> Result<Stamping<'_>, Error> {
@@ -219,7 +260,7 @@ impl<'t> Stamping<'t> {
         let context = &self.transaction.context;
         let (writes, keys) = (context.writes.borrow(), context.keys.borrow());
         let mut garbage = self.transaction.session.garbage.borrow_mut();
-        for write in &writes[self.stamped..end] {
+        for write in writes.range(self.stamped..end) {
             let is_tombstone = write.version.is_tombstone();
             write.version.stamp(self.timestamp, self.successor);
             if let Some((old, block_bytes)) = write.old {

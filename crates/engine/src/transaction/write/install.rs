@@ -217,8 +217,11 @@ impl Statement<'_> {
         let key = key.map_or_else(KeptKey::default, |key| context.keep_key(key));
         let table = table.number();
         context.command.wrote(slot, None);
-        if version.is_tombstone() && !is_derived(table) {
-            context.moves.borrow_mut().deleted(slot);
+        if !is_derived(table) {
+            context.note_written(table);
+            if version.is_tombstone() {
+                context.moves.borrow_mut().deleted(slot);
+            }
         }
         let mut writes = context.writes.borrow_mut();
         if self.journals {
