@@ -51,6 +51,15 @@ sed -n 's/.*ERROR:  \([0-9A-Z]\{5\}\): .*/\1/p' "$directory/answers" | sort | un
 echo "the most common of what is refused:"
 sed -n 's/.*ERROR:  \(0A000\|42601\|42704\|42883\): //p' "$directory/answers" | sort | uniq -c | sort -rn | head -n 15
 failed=0
+if [ "$status" != 0 ] && [ "$status" != 124 ]; then
+    echo "psql ended with status $status:"
+    tail -n 5 "$directory/answers"
+    failed=1
+fi
+if ! [ -s "$directory/queries.sql" ]; then
+    echo "SQLsmith has made no queries"
+    failed=1
+fi
 if grep -A 40 'ERROR:  XX000' "$directory/answers" | head -n 200; then
     echo "internal errors: $(grep -c 'ERROR:  XX000' "$directory/answers")"
     failed=1

@@ -34,9 +34,9 @@ const BUCKET: Point = Point::new("hash bucket");
 const ENTRY: Point = Point::new("hash entry");
 
 /// What can be a key: integers, tuples and arrays of them, short strings of one size.
-pub trait Key: Copy + Eq + Hash + 'static {}
+pub trait Key: Copy + Eq + Hash {}
 
-impl<K: Copy + Eq + Hash + 'static> Key for K {}
+impl<K: Copy + Eq + Hash> Key for K {}
 
 /// Uppermost bits: the bucket; lowermost: what else tells keys apart.
 #[inline(always)]

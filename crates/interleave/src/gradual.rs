@@ -3,8 +3,8 @@
 //! The system takes some fifteen megabytes back in a millisecond, so a list of some hundred
 //! megabytes that is dropped holds its worker far longer than a slice ([`SLICE_US_MAX`](crate::SLICE_US_MAX)).
 //! What is left on a worker's thread joins a queue of the thread's, and the worker gives back
-//! [`RELEASED_AT_ONCE`] bytes of it at each look around and whenever nothing else is to be done.
-//! Elsewhere memory is given back at once.
+//! [`RELEASED_AT_ONCE`] bytes of it at each look around, of which there is one after the other while
+//! nothing else is to be done. Elsewhere memory is given back at once.
 //!
 //! The queue belongs to the thread and is touched by nobody else. It is as long as there are large
 //! containers; whoever makes them again and again awaits [`released`] in between, so that memory that
@@ -14,10 +14,12 @@
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
+    future::poll_fn,
     ops::{Deref, DerefMut},
+    task::{Poll, Waker},
 };
 
-use crate::{touch::yield_now, worker::on_worker_thread};
+use crate::{task::end, worker::on_worker_thread};
 
 /// Bytes that are given back at once, about: some 70 microseconds.
 pub const RELEASED_AT_ONCE: usize = 1 << 20;
@@ -87,6 +89,8 @@ thread_local! {
     /// How many were left, and how many of these have been given back.
     static LEFT: Cell<u64> = const { Cell::new(0) };
     static RELEASED: Cell<u64> = const { Cell::new(0) };
+    /// Who waits until so many have been given back: one for each task at most.
+    static WAITING: RefCell<Vec<(u64, Waker)>> = const { RefCell::new(Vec::new()) };
 }
 
 #[cold]
@@ -104,15 +108,26 @@ pub(crate) fn is_left() -> bool {
 /// Gives back a step's worth of what is left.
 #[cold]
 pub(crate) fn release_some() {
-    // What a container has dropped may leave something in turn.
+    // What a container drops may leave something in turn: the queue is not borrowed meanwhile.
     let Some(mut first) = QUEUE.with_borrow_mut(VecDeque::pop_front) else {
         return;
     };
-    if first.release() {
-        drop(first);
-        RELEASED.set(RELEASED.get() + 1);
-    } else {
-        QUEUE.with_borrow_mut(|queue| queue.push_front(first));
+    let mut is_over = true;
+    // Whoever panics is dropped, and over.
+    end(None, || {
+        is_over = first.release();
+        if !is_over {
+            QUEUE.with_borrow_mut(|queue| queue.push_front(first));
+        }
+    });
+    if is_over {
+        let released = RELEASED.get() + 1;
+        RELEASED.set(released);
+        let due = WAITING.with_borrow_mut(|waiting| {
+            let due = waiting.extract_if(.., |(until, _)| *until <= released);
+            due.collect::<Vec<_>>()
+        });
+        due.into_iter().for_each(|(_, waker)| waker.wake());
     }
 }
 
@@ -123,12 +138,21 @@ pub(crate) fn release_all() {
     }
 }
 
-/// Waits until what has been left on this thread so far is given back; others have turns meanwhile.
+/// Waits until what has been left on this thread so far is given back. An event, which the worker
+/// brings about by itself.
 pub async fn released() {
-    let left = LEFT.get();
-    while RELEASED.get() < left {
-        yield_now().await;
-    }
+    let until = LEFT.get();
+    poll_fn(|context| {
+        if RELEASED.get() >= until {
+            return Poll::Ready(());
+        }
+        WAITING.with_borrow_mut(|waiting| {
+            waiting.retain(|(_, other)| !other.will_wake(context.waker()));
+            waiting.push((until, context.waker().clone()));
+        });
+        Poll::Pending
+    })
+    .await;
 }
 
 #[cfg(test)]

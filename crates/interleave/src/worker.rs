@@ -368,8 +368,14 @@ impl<L: WorkerLocal> Worker<L> {
         if self.is_at_rest() {
             self.settle_clock();
             if gradual::is_left() {
-                gradual::release_some();
+                // Each of these rounds looks around.
+                self.since_housekeeping += LOOK_WEIGHT;
+                if self.since_housekeeping >= HOUSEKEEPING_INTERVAL {
+                    self.housekeep();
+                }
+                self.local.poll(true);
                 self.mark_own();
+                self.pace.is_due = true;
                 return;
             }
             self.idle(sleep_at_most);
@@ -450,5 +456,6 @@ impl<L: 'static> Drop for Worker<L> {
                 self.inbox.open.fetch_sub(1, Ordering::Relaxed);
             }
         }
+        gradual::release_all();
     }
 }

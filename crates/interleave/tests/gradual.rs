@@ -13,6 +13,9 @@ use interleave::{
 struct Machine {
     now: Rc<Cell<Duration>>,
     taken: Rc<Cell<usize>>,
+    /// Steps that were taken since the worker last looked at its sockets, at most.
+    unlooked: Cell<usize>,
+    looked_at: Cell<usize>,
 }
 
 impl Machine {
@@ -25,7 +28,12 @@ impl Machine {
     }
 }
 
-impl WorkerLocal for Machine {}
+impl WorkerLocal for Machine {
+    fn look_outside(&self) {
+        let taken = self.taken.get() - self.looked_at.replace(self.taken.get());
+        self.unlooked.set(self.unlooked.get().max(taken));
+    }
+}
 
 #[derive(Default)]
 struct Steps {
@@ -102,6 +110,47 @@ fn whoever_awaits_what_was_left_does_not_await_what_is_left_later() {
     let waited_for = worker.run_until(first).unwrap();
     assert!((10..=12).contains(&waited_for), "{waited_for}");
     worker.run_until(later).unwrap();
+}
+
+/// A worker that had nothing else to do gave back all of it before it looked at its sockets.
+#[test]
+fn sockets_are_looked_at_between_two_steps_of_a_worker_at_rest() {
+    let mut worker = worker();
+    let task = worker.handle().submit(|machine: &Rc<Machine>| {
+        let machine = machine.clone();
+        async move {
+            drop(machine.container(1001));
+            released().await;
+            (machine.taken.get(), machine.unlooked.get())
+        }
+    });
+    assert_eq!(worker.run_until(task).unwrap(), (1000, 1));
+}
+
+#[test]
+fn a_container_that_panics_is_over() {
+    #[derive(Default)]
+    struct Panicking(bool);
+    impl Release for Panicking {
+        fn bytes(&self) -> usize {
+            usize::from(self.0) * 2 * RELEASED_AT_ONCE
+        }
+
+        fn release(&mut self) -> bool {
+            panic!("a container's own fault")
+        }
+    }
+    let mut worker = worker();
+    let task = worker.handle().submit(|machine: &Rc<Machine>| {
+        let machine = machine.clone();
+        async move {
+            drop(Gradual::from(Panicking(true)));
+            drop(machine.container(3));
+            released().await;
+            machine.taken.get()
+        }
+    });
+    assert_eq!(worker.run_until(task).unwrap(), 2);
 }
 
 #[test]

@@ -11,12 +11,11 @@
 //! # Many rows
 //! Operators that hold rows may hold millions. Their values lie in parts of the same number of
 //! rows, so that nothing is copied when there are more, and their arenas are of about
-//! [`ARENA_BYTES`]. Both are given back one by one ([`Gradual`]). Rows that are few have one part and
-//! one arena.
+//! [`ARENA_BYTES`]. Both are given back in steps ([`Gradual`]). A batch has one part and one arena.
 
 use std::rc::Rc;
 
-use interleave::{Gradual, Policy as _, Prefetching, Release};
+use interleave::{Gradual, Policy as _, Prefetching, RELEASED_AT_ONCE, Release};
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
 /// Rows that operators hand over at once, as a rule.
@@ -29,13 +28,15 @@ const BYTES_MAX: usize = 1 << 20;
 pub(crate) const NO_ROW: u32 = u32::MAX;
 
 /// A part has at most so many rows,
-const PART_BITS_MAX: u32 = 12;
+const PART_BITS_MAX: u32 = 15;
 
-/// and at least so many, however wide they are.
-const PART_BITS_MIN: u32 = 8;
+/// and at least so many, however wide they are: more than a batch.
+const PART_BITS_MIN: u32 = 9;
+const _: () = assert!(1 << PART_BITS_MIN > BATCH_ROWS);
 
-/// In between, it takes no more than so many bytes.
-const PART_BYTES: usize = 512 << 10;
+/// In between, it takes no more than so many bytes: enough for most joins' smaller side, whose rows are
+/// found at less cost in one part.
+const PART_BYTES: usize = 4 << 20;
 
 /// An arena of rows that are held is put by when it takes so many bytes; one batch comes on top.
 const ARENA_BYTES: usize = 1 << 20;
@@ -74,9 +75,26 @@ impl Release for Full {
     }
 
     fn release(&mut self) -> bool {
-        // A part and an arena: about one step's worth.
-        self.parts.pop();
-        self.arenas.pop();
+        let mut released = 0;
+        while released < RELEASED_AT_ONCE {
+            if let Some(part) = self.parts.last_mut() {
+                let bytes = Release::bytes(part);
+                if part.release() {
+                    self.parts.pop();
+                    self.part_bytes -= bytes;
+                    released += bytes;
+                } else {
+                    let less = bytes - Release::bytes(part);
+                    self.part_bytes -= less;
+                    released += less;
+                }
+                self.charge.lower(self.part_bytes);
+            } else if let Some(arena) = self.arenas.pop() {
+                released += arena.allocated_bytes();
+            } else {
+                return true;
+            }
+        }
         self.parts.is_empty() && self.arenas.is_empty()
     }
 }
@@ -260,10 +278,15 @@ impl Rows {
     /// The row at a position.
     #[inline]
     pub(crate) fn row(&self, at: usize) -> &[Value<'_>] {
-        let full = self.full.as_ref();
-        let part = full.and_then(|full| full.parts.get(at >> self.part_bits));
-        let first = self.place(at) * self.width;
-        &part.unwrap_or(&self.values)[first..first + self.width]
+        debug_assert!(at < self.rows);
+        let (values, at) = match &self.full {
+            None => (&self.values, at),
+            Some(full) => {
+                let part = full.parts.get(at >> self.part_bits);
+                (part.unwrap_or(&self.values), self.place(at))
+            }
+        };
+        &values[at * self.width..(at + 1) * self.width]
     }
 
     /// All rows, in order.
@@ -279,7 +302,8 @@ impl Rows {
     pub(crate) fn settle(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.arena.charge_to(memory);
         self.arena.settle()?;
-        if self.arena.allocated_bytes() >= ARENA_BYTES {
+        // Of a batch, the arena is to be used again.
+        if self.rows > BATCH_ROWS && self.arena.allocated_bytes() >= ARENA_BYTES {
             self.begin_arena();
         }
         if let Some(full) = &mut self.full {
@@ -401,7 +425,7 @@ mod tests {
             assert_eq!(rows.len(), count);
             assert_eq!(memory.used(), rows.bytes(), "all of it is charged");
             let values = count * 2 * size_of::<Value<'_>>();
-            assert!(rows.bytes() < values + count * 128 + 4 * PART_BYTES);
+            assert!(rows.bytes() < values + count * 128 + 2 * PART_BYTES);
             rows.clear();
             assert!(rows.is_empty());
             fill(&mut rows, 3, &memory);
@@ -416,8 +440,10 @@ mod tests {
     fn rows_stay_large_when_they_are_charged() {
         let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
         let mut rows = Rows::new(1);
-        let text = "x".repeat(BYTES_MAX);
-        rows.push([Value::Text(&text)]);
+        let text = "x".repeat(BYTES_MAX / BATCH_ROWS);
+        for _ in 0..2 * BATCH_ROWS {
+            rows.push([Value::Text(&text)]);
+        }
         assert!(rows.is_large());
         rows.settle(&memory).unwrap();
         assert!(rows.is_large());
@@ -428,7 +454,7 @@ mod tests {
     #[test]
     fn a_row_that_fails_at_a_part_s_end_is_not_added() {
         let mut rows = Rows::new(1);
-        let part = 1 << PART_BITS_MAX;
+        let part = 1_usize << PART_BITS_MAX;
         for number in 0..2 * part as i64 {
             let failed: Result<()> = rows.push_with(|new| {
                 new.take(Value::Int8(-1));
@@ -456,7 +482,7 @@ mod tests {
     #[test]
     fn wide_rows_have_small_parts() {
         let mut rows = Rows::new(1600);
-        for number in 0..600 {
+        for number in 0..1100 {
             rows.push((0..1600).map(|column| Value::Int8(number * column)));
         }
         for (number, row) in (0..).zip(rows.iter()) {

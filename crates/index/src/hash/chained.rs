@@ -206,6 +206,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
     /// [`Refused`].
     pub fn growth(&self, all: usize) -> Result<Option<Growth<K, V>>, Refused>
     where
+        K: 'static,
         V: 'static,
     {
         if all <= self.entries.capacity() && all <= self.heads.len() {
@@ -309,7 +310,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
 }
 
 /// A table on its way to more room: see [`ChainedTable::growth`].
-pub struct Growth<K: Key, V: Copy + 'static> {
+pub struct Growth<K: Key + 'static, V: Copy + 'static> {
     /// Its buckets are made first, then filled. It is not asked before it has all of them. At the end,
     /// the table that has grown.
     larger: Gradual<ChainedTable<K, V>>,
@@ -318,7 +319,7 @@ pub struct Growth<K: Key, V: Copy + 'static> {
 /// Buckets that are made in the time of one entry's move, which costs a cache miss.
 const BUCKETS_PER_ENTRY: usize = 16;
 
-impl<K: Key, V: Copy + 'static> Growth<K, V> {
+impl<K: Key + 'static, V: Copy + 'static> Growth<K, V> {
     /// Bytes of the larger table.
     pub fn bytes(&self) -> usize {
         self.larger.bytes()
@@ -359,6 +360,8 @@ impl<K: Key, V: Copy> Release for ChainedTable<K, V> {
     }
 
     fn release(&mut self) -> bool {
+        // Nothing is found any more: buckets may name entries that are gone.
+        self.heads.clear();
         self.bits = 0;
         let _ = self.heads.release() && self.entries.release();
         ChainedTable::bytes(self) <= RELEASED_AT_ONCE

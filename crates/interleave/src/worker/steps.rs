@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    gradual,
     slot::Resumed,
     stage::Cohorts,
     worker::{Running, Worker, WorkerLocal},
@@ -55,6 +56,7 @@ impl<L: WorkerLocal> Worker<L> {
         let _running = Running::new();
         self.local.poll(self.is_at_rest());
         self.local.look_outside();
+        gradual::release_some();
         self.receive();
         self.timers.fire();
         self.receive();

@@ -392,7 +392,13 @@ pub(super) fn is_list_of_values(body: &SetExpr) -> bool {
                 }
         )
     };
-    select.from.is_empty() && select.selection.is_none() && select.projection.iter().all(is_value)
+    // A query in any other clause would be one within it.
+    let has_more = select.selection.is_some()
+        || select.having.is_some()
+        || select.distinct.is_some()
+        || select.group_by != ast::GroupByExpr::Expressions(Vec::new(), Vec::new())
+        || !select.named_window.is_empty();
+    select.from.is_empty() && !has_more && select.projection.iter().all(is_value)
 }
 
 fn output_value(output: &Output) -> Expression {

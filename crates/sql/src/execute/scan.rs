@@ -306,7 +306,7 @@ impl<'t, 'p> Looking<'t, 'p> {
             out,
             wanted,
             uncounted: 0,
-            counted_at: run.turn().left(),
+            counted_at: run.turn().left().min(BATCH_ROWS),
             is_over: false,
             failure: None,
         })
@@ -344,7 +344,7 @@ impl<'t, 'p> Looking<'t, 'p> {
         self.scratch.reset();
         let is_full = self.is_full();
         let turn_is_over = self.run.turn().spend(std::mem::take(&mut self.uncounted));
-        self.counted_at = self.run.turn().left();
+        self.counted_at = self.run.turn().left().min(BATCH_ROWS);
         self.is_over = turn_is_over && !is_full;
         match turn_is_over || is_full {
             true => ControlFlow::Break(()),

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use interleave::released;
 use types::{Result, Scratch, Value, compare::compare_as};
 
 use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::Order};
@@ -115,10 +116,16 @@ impl<'p> Sorting<'p> {
             return Ok(());
         }
         let mut kept = Rows::new(self.rows.width());
-        for at in self.in_order(run).await?.iter().take(limit) {
-            kept.push(self.rows.row(*at as usize).iter().copied());
+        for (at, row) in self.in_order(run).await?.iter().take(limit).enumerate() {
+            run.pause(1).await;
+            kept.push(self.rows.row(*row as usize).iter().copied());
+            if at % BATCH_ROWS == 0 {
+                kept.settle(run.memory())?;
+            }
         }
         self.rows = kept;
+        // The others are still charged until they are given back.
+        released().await;
         self.rows.settle(run.memory())
     }
 }
