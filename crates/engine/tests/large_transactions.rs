@@ -279,8 +279,8 @@ struct Copied {
     small: u64,
 }
 
-/// Commits small transactions as long as large ones come, and copies the disk now and then, as it
-/// would be after a power failure.
+/// Commits small transactions as long as large ones come, and copies the disk now and then and when a
+/// large one was acknowledged, as it would be after a power failure.
 async fn commit_small_ones(
     session: Rc<Session>,
     table: Arc<Table>,
@@ -288,15 +288,16 @@ async fn commit_small_ones(
     round: Rc<Cell<u8>>,
     copies: Rc<RefCell<Vec<Copied>>>,
 ) {
-    let mut small = 0;
-    while round.get() < ROUNDS {
+    let (mut small, mut copied) = (0, 0);
+    while copied < ROUNDS {
         let transaction = session.begin(Isolation::Snapshot).unwrap();
         let at = key(u64::MAX - small);
         let insert = transaction.insert::<Interleaved>(&table, &at, &[0]);
         insert.await.expect("inserts");
         transaction.commit().await.expect("commits");
         small += 1;
-        if small % 20 == 0 {
+        if small % 20 == 0 || round.get() != copied {
+            copied = round.get();
             copies.borrow_mut().push(Copied {
                 disk: disk.after_crash(small),
                 round: round.get(),

@@ -142,7 +142,7 @@ impl Rows {
         let before = self.values.len();
         let arena = &self.arena;
         self.values
-            .extend(row.into_iter().map(|value| kept(value, arena)));
+            .extend(row.into_iter().map(|value| kept(&value, arena)));
         self.count_row(before);
     }
 
@@ -188,8 +188,10 @@ impl Rows {
         let (row, arena) = (rows.row(number as usize), &self.arena);
         let mut copied = false;
         self.values.extend(positions.iter().map(|at| {
-            let value = row[*at];
-            copied |= value.borrows();
+            let value = &row[*at];
+            if value.borrows() {
+                copied = true;
+            }
             kept(value, arena)
         }));
         copied
@@ -362,17 +364,17 @@ pub(crate) struct NewRow<'r> {
 impl<'v> Taking<'v> for NewRow<'_> {
     #[inline(always)]
     fn take(&mut self, value: Value<'v>) {
-        self.values.push(kept(value, self.arena));
+        self.values.push(kept(&value, self.arena));
     }
 }
 
 /// A value that borrows from the arena alone.
 #[inline(always)]
-fn kept(value: Value<'_>, arena: &Scratch) -> Value<'static> {
+fn kept(value: &Value<'_>, arena: &Scratch) -> Value<'static> {
     let value = if value.borrows() {
         value.copied(arena)
     } else {
-        value
+        *value
     };
     // SAFETY: it is in the arena, or borrows nothing. See the module's header.
     unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(value) }

@@ -140,7 +140,11 @@ impl<'p> Aggregating<'p> {
         let mut keys = Vec::with_capacity(rows.len() * width);
         for row in taken() {
             for key in &self.plan.keys {
-                keys.push(key.run(&mut machine, row)?);
+                match key.as_column() {
+                    // A copy as a whole, which a result is not.
+                    Some(at) => keys.push(row[at]),
+                    None => keys.push(key.run(&mut machine, row)?),
+                }
             }
         }
         let mut arguments = Vec::new();

@@ -76,11 +76,9 @@ impl Program {
                     to,
                 },
             ] if self.result == Operand::Register(to) => {
-                let value = self.call2(function, left, right, machine, row)?;
-                if value.borrows() {
-                    machine.context.scratch.settle()?;
-                }
-                return Ok(value);
+                let value = self.call2(function, left, right, machine, row);
+                machine.context.scratch.settle()?;
+                return value;
             }
             _ => {
                 self.step_through(machine, row)?;
