@@ -20,6 +20,7 @@ mod savepoints;
 mod spares;
 mod upkeep;
 mod waits;
+mod write_places;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -57,6 +58,7 @@ pub(crate) use savepoints::{Lengths, Saved, Savepoints};
 pub(crate) use spares::{Lent, Spares};
 pub(crate) use upkeep::next_look;
 pub(crate) use waits::{Generation, Waits};
+pub(crate) use write_places::WritePlaces;
 
 /// How long a session with garbage that cannot be freed yet sleeps at most.
 const GARBAGE_POLL: Duration = Duration::from_millis(20);

@@ -149,7 +149,9 @@ impl Future for Waiting<'_> {
             Ok(()) => match answer {
                 Answer::Granted => {
                     match &this.wanted {
-                        Wanted::Record(strength) => transaction.note_lock(this.place, *strength),
+                        Wanted::Record(strength) => {
+                            transaction.note_lock(this.place, *strength, false);
+                        }
                         Wanted::Table(gate, mode) => transaction.note_table_lock(gate, *mode),
                     }
                     Ok(Waited::Granted(this.place))

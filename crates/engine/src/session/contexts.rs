@@ -21,6 +21,7 @@ use crate::{
     moves::MoveLog,
     session::{
         Account, CommandWrites, Dependencies, KeptKey, KeptKeys, Purpose, Saved, Savepoints,
+        WritePlaces,
     },
     table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
@@ -78,6 +79,8 @@ pub(crate) struct Context {
     /// Operations under way.
     statements: Cell<u32>,
     pub(crate) writes: RefCell<Parts<Write>>,
+    /// Where in it records that it has written are.
+    pub(crate) places: RefCell<WritePlaces>,
     /// Keys that commit or undo will need.
     pub(crate) keys: RefCell<KeptKeys>,
     pub(crate) savepoints: RefCell<Savepoints>,
@@ -250,6 +253,7 @@ impl Context {
             beside: RefCell::default(),
             charged_bytes: Cell::default(),
             effects: RefCell::default(),
+            places: RefCell::default(),
             writes_at_effects: Cell::default(),
             written_tables: RefCell::default(),
             last_table: Cell::default(),
@@ -359,6 +363,7 @@ impl Context {
         debug_assert!(self.effects.borrow().is_empty(), "its end has used them up");
         self.keys.borrow_mut().clear();
         self.writes.borrow_mut().clear();
+        self.places.borrow_mut().forget();
         self.written_tables.borrow_mut().clear();
         self.last_table.set(None);
         self.savepoints.borrow_mut().forget();
@@ -387,6 +392,7 @@ impl Context {
     /// Bytes that its lists take.
     pub(super) fn list_bytes(&self) -> usize {
         self.writes.borrow().capacity_bytes()
+            + self.places.borrow().bytes()
             + self.keys.borrow().capacity_bytes()
             + self.dependencies.list_bytes()
             + self.savepoints.borrow().list_bytes()

@@ -187,7 +187,7 @@ impl Transaction {
         {
             Acquired::Held(before) => {
                 if before < Some(strength) {
-                    self.note_lock(place, strength);
+                    self.note_lock(place, strength, before.is_none());
                 }
                 Ok(Seized::Held)
             }

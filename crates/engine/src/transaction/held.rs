@@ -91,9 +91,10 @@ impl Transaction {
         held.map(|held| held.strength)
     }
 
-    /// Enters a lock that the transaction has got.
-    pub(crate) fn note_lock(&self, place: Place, strength: Strength) {
-        let before = self.held(place);
+    /// Enters a lock that the transaction has got; `is_new` if it had none there, be it by a write.
+    pub(crate) fn note_lock(&self, place: Place, strength: Strength, is_new: bool) {
+        // The list may be long.
+        let before = if is_new { None } else { self.held(place) };
         self.context.locks.borrow_mut().push(Held {
             place,
             before,

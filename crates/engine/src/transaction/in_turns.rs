@@ -135,6 +135,9 @@ impl Transaction {
         while self.context.keys.borrow_mut().drop_part() {
             give_way().await;
         }
+        while self.context.places.borrow_mut().drop_part() {
+            give_way().await;
+        }
     }
 }
 

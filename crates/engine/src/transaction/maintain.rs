@@ -407,6 +407,7 @@ impl Transaction {
     /// savepoint can have been made since, and no list names them by their place.
     fn take_step_back(&self, at: usize) {
         let write = self.context.writes.borrow_mut().remove(at);
+        self.context.places.borrow_mut().cut(at);
         let keys = self.context.keys.borrow();
         self.take_back(&write, write.key(&keys));
     }

@@ -37,6 +37,7 @@ impl Transaction {
         {
             self.take_back(&write, write.key(&keys));
         }
+        self.context.places.borrow_mut().cut(writes.len());
     }
 
     /// Takes a write back that is not in the list any more, and hands the record over if

@@ -21,6 +21,8 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
+/// While a transaction learns where its many writes are.
+const MANY_WRITES: Point = Point::new("engine: many writes");
 /// While the transaction that made the head ends.
 const OWNER_ENDS: Point = Point::new("engine: ending owner");
 
@@ -94,6 +96,10 @@ impl<'t> Statement<'t> {
                 return Ok(refusal);
             }
             if sight == Sight::Own {
+                if !transaction.prepare_rewrite(head) {
+                    let_others_go::<P>(MANY_WRITES, slot).await;
+                    continue;
+                }
                 let rewritten = content.with(head.payload(), |new, strength| {
                     self.rewrite(slot, head, key, new, strength)
                 });
@@ -254,9 +260,9 @@ impl Statement<'_> {
         let transaction = self.transaction;
         let context = &transaction.context;
         let mut writes = context.writes.borrow_mut();
-        // Rewrites mostly follow soon after the first write.
-        let at = writes.iter().rposition(|write| write.version == own);
-        let at = at.expect("what a transaction has written is among its writes");
+        let slot_address = std::ptr::from_ref(slot).addr();
+        let mut places = context.places.borrow_mut();
+        let at = places.find(&writes, own, slot_address);
         let write = &mut writes[at];
         let mut savepoints = context.savepoints.borrow_mut();
         let is_saved = write.savepoint < savepoints.newest();
@@ -308,6 +314,23 @@ impl Statement<'_> {
             }
         }
         Ok(true)
+    }
+}
+
+impl Transaction {
+    /// Whether a record of its own that a transaction changes is found at once among its writes; if not, it
+    /// is to be asked again.
+    #[inline]
+    fn prepare_rewrite(&self, own: Version) -> bool {
+        let context = &self.context;
+        let is_ready = {
+            let writes = context.writes.borrow();
+            context.places.borrow_mut().prepare(&writes, own)
+        };
+        if !is_ready {
+            self.session.account.charge(context);
+        }
+        is_ready
     }
 }
 

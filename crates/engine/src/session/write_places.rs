@@ -1,0 +1,107 @@
+//! Where in the list of its writes a transaction has noted a record: [`WritePlaces`].
+//!
+//! Who changes a record that it has written before has to find its note. Mostly that is one of the last,
+//! or the next one after that which was found before (rows are changed in the order in which they were
+//! written). Otherwise places are noted by record, a bounded number in a call, and only from then on.
+//! What is noted may be outdated: a place counts only if the version is there that is looked for, and
+//! the list is looked through if it is not.
+
+use std::collections::HashMap;
+
+use memory::Parts;
+use rustc_hash::FxBuildHasher;
+
+use super::Write;
+use crate::version::Version;
+
+/// Writes at the end of the list, and behind the one found last, that are looked at first.
+const NEAR: usize = 16;
+/// Places that are noted in a call: some 100 microseconds.
+const NOTED_AT_ONCE: usize = 2048;
+/// Tables that share the places, so that one that grows is small.
+const SHARDS: usize = 256;
+/// Bytes that a place costs in a table, about, with free ones and what tells them apart.
+const PLACE_BYTES: usize = 2 * (size_of::<(usize, usize)>() + 1);
+
+/// Places of writes, by the addresses of their records' slots.
+#[derive(Default)]
+pub(crate) struct WritePlaces {
+    /// None before the first place is noted; fewer than there are while they are given back.
+    shards: Vec<HashMap<usize, usize, FxBuildHasher>>,
+    /// The places before this one are noted.
+    noted: usize,
+    /// The place that was found last.
+    last: usize,
+}
+
+impl WritePlaces {
+    /// Whether the next [`WritePlaces::find`] takes no time to speak of. If not, some places have been
+    /// noted: to be called again.
+    pub(crate) fn prepare(&mut self, writes: &Parts<Write>, version: Version) -> bool {
+        if self.near(writes, version).is_some() {
+            return true;
+        }
+        self.shards.resize_with(SHARDS, HashMap::default);
+        let until = writes.len().min(self.noted + NOTED_AT_ONCE);
+        for at in self.noted..until {
+            let slot = writes[at].slot.addr();
+            self.shards[shard(slot)].insert(slot, at);
+        }
+        self.noted = until;
+        until == writes.len()
+    }
+
+    /// The place of the write that made a version, which is there.
+    pub(crate) fn find(&mut self, writes: &Parts<Write>, version: Version, slot: usize) -> usize {
+        let is_there = |at: &usize| {
+            writes
+                .get(*at)
+                .is_some_and(|write| write.version == version)
+        };
+        let noted = || {
+            let places = self.shards.get(shard(slot))?;
+            places.get(&slot).copied().filter(is_there)
+        };
+        let found = self.near(writes, version).or_else(noted);
+        let found = found.or_else(|| writes.iter().rposition(|write| write.version == version));
+        self.last = found.expect("what a transaction has written is among its writes");
+        self.last
+    }
+
+    fn near(&self, writes: &Parts<Write>, version: Version) -> Option<usize> {
+        let len = writes.len();
+        let from = self.last.min(len);
+        let next = from..len.min(from + NEAR);
+        let newest = len.saturating_sub(NEAR)..len;
+        let mut places = newest.rev().chain(next);
+        places.find(|at| writes[*at].version == version)
+    }
+
+    /// The writes from a place on are gone, or have moved.
+    pub(crate) fn cut(&mut self, at: usize) {
+        self.noted = self.noted.min(at);
+    }
+
+    /// Forgets a part of the places, and gives back its memory, before there are no writes any more.
+    /// Whether there are more.
+    pub(crate) fn drop_part(&mut self) -> bool {
+        self.noted = 0;
+        self.shards.pop();
+        !self.shards.is_empty()
+    }
+
+    /// There are no writes any more.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Bytes that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.noted * PLACE_BYTES
+    }
+}
+
+fn shard(slot: usize) -> usize {
+    // Slots are next to each other; their places in a table depend on the uppermost bits of this product.
+    slot.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24 & (SHARDS - 1)
+}
