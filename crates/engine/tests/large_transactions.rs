@@ -508,6 +508,7 @@ fn a_large_transaction_that_is_aborted_keeps_others_waiting_until_its_owner_ends
             write_all(&transaction, &table, 1, 10).await;
             transaction.commit().await.expect("commits");
             let large = session.begin(Isolation::Snapshot).unwrap();
+            large.will_be_undone_in_turns();
             // Its snapshot does not move.
             large.snapshot();
             write(&large, &table, 1..WRITES, &[2; 10]).await;

@@ -11,8 +11,9 @@
 
 use crate::parts::PART_BYTES;
 
-/// Bytes from which on a block is the system's own.
-const OWN_BYTES_MIN: usize = PART_BYTES;
+/// Bytes from which on a block is the system's own: those of all parts, which have between a half and the
+/// whole of their greatest size.
+const OWN_BYTES_MIN: usize = PART_BYTES / 2;
 /// Free bytes at the end of a heap of which more are given back: the system takes half a
 /// millisecond for them. Statements that take and free less again and again ask the system for nothing.
 const FREE_BYTES_MAX: usize = 8 << 20;

@@ -628,6 +628,7 @@ impl Session {
                 .begin(options)
                 .map_err(crate::catalog::from_engine)?;
             transaction.set_on_conflict(engine::OnConflict::Wait);
+            transaction.will_be_undone_in_turns();
             transaction.set_lock_timeout(self.effects.lock_limit);
             if self.effects.is_relaxed {
                 transaction.set_durability(engine::Durability::Relaxed);

@@ -165,6 +165,8 @@ pub(crate) struct Conduct {
     pub(crate) lock_timeout: Option<Duration>,
     /// It will be run again if it is aborted.
     pub(crate) is_restarted: bool,
+    /// Its owner takes back what it has written if it is aborted.
+    pub(crate) is_undone_in_turns: bool,
 }
 
 /// A lock that the transaction has taken.

@@ -55,6 +55,15 @@ impl Transaction {
         self.context.conduct.set(conduct);
     }
 
+    /// Says that its owner calls [`Transaction::undo_aborted_in_turns`], or ends it, as soon as an operation
+    /// has said that the transaction is aborted, and waits for nothing else before: then an abort of a large
+    /// one takes nothing back by itself, which would hold the worker.
+    pub fn will_be_undone_in_turns(&self) {
+        let mut conduct = self.context.conduct.get();
+        conduct.is_undone_in_turns = true;
+        self.context.conduct.set(conduct);
+    }
+
     /// The name, of a transaction that has locks or wants some.
     pub(crate) fn name(&self) -> TransactionId {
         self.context.id.get().expect("who wants a lock has a name")

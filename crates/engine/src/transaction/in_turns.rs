@@ -13,7 +13,8 @@
 //!
 //! # Aborts
 //! A transaction that is aborted for a conflict takes back at once what it has written, unless that is
-//! much: then it is *doomed* ([`State::Doomed`]). Its operations say that it is aborted, and nothing can
+//! much and its owner has promised to ([`Transaction::will_be_undone_in_turns`]): then it is *doomed*
+//! ([`State::Doomed`]). Its operations say that it is aborted, and nothing can
 //! begin in it any more; for others it is as any open one until its owner rolls it back in turns, or drops
 //! it. Nobody waits for ever: no operation of a doomed transaction waits for a lock (else it is not
 //! doomed, but undone at once), so its owner, who was told, goes on.
@@ -75,15 +76,20 @@ impl Transaction {
         while self.drop_some_saved(WRITES_PER_LOOK) {
             give_way().await;
         }
+        while self.context.places.borrow_mut().drop_part() {
+            give_way().await;
+        }
     }
 
     /// Whether an abort leaves what was written to the owner: if it is much. Not if operations beside
     /// the one that is aborted wait for others, since the undo ends those waits; nor if the transaction is
     /// to be run again, since that begins with its undo.
     pub(super) fn can_be_undone_later(&self) -> bool {
+        let conduct = self.context.conduct.get();
         self.write_count() > AT_ONCE_MAX
             && self.context.waits.get() == 0
-            && !self.context.conduct.get().is_restarted
+            && conduct.is_undone_in_turns
+            && !conduct.is_restarted
     }
 
     /// As [`Transaction::rollback_to`], in turns with other tasks if much was written.

@@ -81,6 +81,9 @@ impl Transaction {
             self.restore(&saved);
         }
         self.take_writes_back(mark.lengths.writes);
+        // What is left of operations on the catalog has written before the savepoint.
+        let at_effects = &self.context.writes_at_effects;
+        at_effects.set(at_effects.get().min(mark.lengths.writes));
         self.release_locks(mark.lengths.locks);
         self.release_table_locks(mark.lengths.table_locks);
         self.context.keys.borrow_mut().truncate(mark.lengths.keys);

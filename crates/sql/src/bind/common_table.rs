@@ -216,6 +216,7 @@ impl Binder<'_> {
             columns,
             named: Named::Step(0),
         };
+        let parameters_used = self.parameters.uses();
         let (mut step, step_outputs) = self.side(right, types_of(&outputs), scope)?;
         let uses = match self.common_tables[at].named {
             Named::Step(uses) => uses,
@@ -223,9 +224,12 @@ impl Binder<'_> {
         };
         if uses == 0 {
             // It does not name itself: an ordinary union, whose first literals and parameters may take
-            // the types of the second query. Only a list of values is bound again: a query within it
-            // would be twice at each of its levels.
-            if has_literals(left) && is_list_of_values(left) && !has_literals(right) {
+            // the types of the second query, unless that is bound with parameters, whose types stay what
+            // the first has made them. Only a list of values is bound again: a query within it would be
+            // twice at each of its levels.
+            let is_settled = !untyped.is_empty() && self.parameters.uses() > parameters_used;
+            if !is_settled && has_literals(left) && is_list_of_values(left) && !has_literals(right)
+            {
                 self.parameters.forget(&untyped);
                 (initial, outputs) = self.side(left, types_of(&step_outputs), scope)?;
             }

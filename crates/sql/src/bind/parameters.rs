@@ -16,6 +16,8 @@ pub(crate) struct Parameters {
     /// `None` until a use tells.
     types: Vec<Option<Type>>,
     given: Given,
+    /// How often one was used.
+    uses: usize,
 }
 
 /// Where the values of parameters come from.
@@ -36,6 +38,7 @@ impl Parameters {
         Self {
             types,
             given: Given::ByClient,
+            uses: 0,
         }
     }
 
@@ -44,7 +47,13 @@ impl Parameters {
         Self {
             types,
             given: Given::ByText,
+            uses: 0,
         }
+    }
+
+    /// How often a parameter was used so far.
+    pub(super) fn uses(&self) -> usize {
+        self.uses
     }
 
     /// Takes the types of parameters back, by their numbers: what used them is not bound any more.
@@ -90,6 +99,7 @@ impl Binder<'_> {
                 position,
             ));
         };
+        self.parameters.uses += 1;
         let types = &mut self.parameters.types;
         if types.len() < at {
             types.resize(at, None);

@@ -29,7 +29,7 @@ use crate::phase;
 const BRACKETS_MAX: usize = 4096;
 
 /// Types of PostgreSQL's, by the last words of their names.
-const TYPES: &str = "bigint bool boolean bytea char character date decimal float float4 float8 int int2 \
+const TYPES: &str = "bigint bool boolean bpchar bytea char character date decimal float float4 float8 int int2 \
     int4 int8 integer interval json jsonb name numeric oid precision real smallint text time timestamp \
     timestamptz timetz uuid varchar varying zone";
 
@@ -507,18 +507,37 @@ pub(super) fn ends_with_check(tokens: &[TokenWithSpan]) -> bool {
 /// Whether these tokens end with a type, and not with what an array may follow: with what a cast names,
 /// the parentheses of a type, or the name of a type that PostgreSQL has.
 fn ends_type(before: &[TokenWithSpan]) -> bool {
-    let Some((last, head)) = before.split_last() else {
+    let Some((last, head)) = without_modifiers(before).and_then(<[_]>::split_last) else {
         return false;
     };
-    if last.token == Token::RParen {
-        return true;
-    }
     let Token::Word(name) = &last.token else {
         return false;
     };
     let is_cast = head.last().map(|token| &token.token) == Some(&Token::DoubleColon);
     let mut names = TYPES.split_ascii_whitespace();
     is_cast || names.any(|known| name.value.eq_ignore_ascii_case(known))
+}
+
+/// These tokens without the numbers in parentheses at their end, if they end with parentheses; `None` if these
+/// have something else in them.
+fn without_modifiers(before: &[TokenWithSpan]) -> Option<&[TokenWithSpan]> {
+    let [head @ .., last] = before else {
+        return None;
+    };
+    if last.token != Token::RParen {
+        return Some(before);
+    }
+    let mut rest = head;
+    loop {
+        let [head @ .., between, number] = rest else {
+            return None;
+        };
+        match (&between.token, &number.token) {
+            (Token::LParen, Token::Number(..)) => return Some(head),
+            (Token::Comma, Token::Number(..)) => rest = head,
+            _ => return None,
+        }
+    }
 }
 
 /// Whether these tokens may end with an operand, or with a type.

@@ -155,19 +155,29 @@ impl Deferred {
     /// The transaction has returned to a savepoint.
     pub(super) fn return_to(&self, mark: &Mark) {
         let mut checks = self.checks.borrow_mut();
-        checks.truncate(mark.checks);
-        let mut pending = HashMap::new();
-        for check in checks.iter() {
-            if check.done.get() >= Some(mark.done) {
-                check.done.set(None);
-            }
-            if !check.is_done() {
-                *pending.entry(check.table()).or_default() += 1;
+        let mut pending = self.pending.borrow_mut();
+        while checks.len() > mark.checks
+            && let Some(check) = checks.pop()
+        {
+            if !check.is_done()
+                && let Some(pending) = pending.get_mut(&check.table())
+            {
+                *pending -= 1;
             }
         }
-        self.pending.replace(pending);
+        // Only then is there one that is pending again: most savepoints are returned to without a look
+        // at what was put off before them.
+        if self.done.replace(mark.done) > mark.done {
+            for check in checks.iter() {
+                if check.done.get() >= Some(mark.done) {
+                    check.done.set(None);
+                    *pending.entry(check.table()).or_default() += 1;
+                }
+            }
+            self.first.set(0);
+        }
+        self.first.set(self.first.get().min(checks.len()));
         self.modes.replace(mark.modes.clone());
-        self.first.set(0);
     }
 
     /// For the next transaction.

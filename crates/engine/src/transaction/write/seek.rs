@@ -12,7 +12,7 @@ use crate::{
     error::Error,
     indirection::Rid,
     locks::{Strength, Waited},
-    session::WriteKind,
+    session::{State, WriteKind},
     table::Table,
     version::Version,
 };
@@ -189,7 +189,10 @@ impl Seek for OrNew {
                     // A sibling under the same `join` may have aborted the
                     // transaction while the index was being searched.
                     if let Err(over) = transaction.check_open() {
-                        transaction.take_writes_back(0);
+                        // Of a doomed one, its owner takes it back with all the rest.
+                        if !matches!(transaction.context.state.get(), State::Doomed(_)) {
+                            transaction.take_writes_back(0);
+                        }
                         return Err(over);
                     }
                     return Ok(Written::Done);
