@@ -61,6 +61,15 @@ async fn look<P: Policy>(session: &Rc<Session>, table: &Table) -> (Option<u8>, u
     (first, count)
 }
 
+/// Another transaction writes all records, and commits.
+async fn nothing_is_in_the_way(session: &Rc<Session>, table: &Table) {
+    let transaction = session.begin(Isolation::Snapshot).unwrap();
+    write_all(&transaction, table, 3, 10).await;
+    transaction.commit().await.expect("commits");
+    let seen = look::<Interleaved>(session, table).await;
+    assert_eq!(seen, (Some(3), WRITES));
+}
+
 /// Polls a future to its end, and does something whenever it lets others go; it is dropped if that
 /// breaks off.
 async fn stepwise<F: Future>(
@@ -312,12 +321,7 @@ fn a_large_rollback_gives_turns_and_nothing_is_left() {
             });
             rolled_back.await;
             assert!(steps > 0);
-            // Nothing is in anybody's way.
-            let transaction = session.begin(Isolation::Snapshot).unwrap();
-            write_all(&transaction, &table, 3, 10).await;
-            transaction.commit().await.expect("commits");
-            let seen = look::<Interleaved>(&session, &table).await;
-            assert_eq!(seen, (Some(3), WRITES));
+            nothing_is_in_the_way(&session, &table).await;
         });
     }
 }
@@ -554,11 +558,7 @@ fn a_large_transaction_that_is_aborted_keeps_others_waiting_until_its_owner_ends
             }
             waits.await.expect("its turn has come");
             waiter.commit().await.expect("commits");
-            let transaction = session.begin(Isolation::Snapshot).unwrap();
-            write_all(&transaction, &table, 3, 10).await;
-            transaction.commit().await.expect("commits");
-            let seen = look::<Interleaved>(&session, &table).await;
-            assert_eq!(seen, (Some(3), WRITES));
+            nothing_is_in_the_way(&session, &table).await;
         });
     }
 }

@@ -423,7 +423,7 @@ impl Transaction {
         self.note_writes_at_effects();
     }
 
-    /// What has been written until now may have to do with effects.
+    /// Writes up to here may have to do with effects.
     fn note_writes_at_effects(&self) {
         let writes = self.write_count();
         self.context().writes_at_effects.set(writes);

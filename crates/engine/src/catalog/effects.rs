@@ -216,7 +216,7 @@ impl Transaction {
             .copied()
             .filter(|&table| is_gone(table))
             .collect();
-        // What was written there may have been taken back.
+        // Writes to these tables may have been taken back.
         let writes = self.context().writes.borrow();
         if !gone.is_empty() && writes.iter().any(|write| gone.contains(&write.table)) {
             return Err(Abort::TableDropped);

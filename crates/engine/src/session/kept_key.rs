@@ -8,7 +8,7 @@ use memory::PART_BYTES;
 
 const LENGTH_BITS: u32 = 16;
 const _: () = assert!(crate::KEY_BYTES_MAX < 1 << LENGTH_BITS);
-// What stays unused is little of a part.
+// The unused bytes at the end of a part are few.
 const _: () = assert!(crate::KEY_BYTES_MAX <= PART_BYTES / 32);
 
 /// Names a key among those of a transaction. The default is no key.

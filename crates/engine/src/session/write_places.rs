@@ -1,10 +1,10 @@
 //! Where in the list of its writes a transaction has noted a record: [`WritePlaces`].
 //!
-//! Who changes a record that it has written before has to find its note. Mostly that is one of the last,
-//! or the next one after that which was found before (rows are changed in the order in which they were
-//! written). Otherwise places are noted by record, a bounded number in a call, and only from then on.
-//! What is noted may be outdated: a place counts only if the version is there that is looked for, and
-//! the list is looked through if it is not.
+//! A transaction that changes a record of its own has to find its write. Mostly that write is one of the
+//! last, or the next one after the write that was found before (rows are changed in the order in which they
+//! were written). Otherwise places are noted by record, a bounded number in a call, and only from then on.
+//! A noted place may be outdated: it counts only if the version is there that is looked for, and the list
+//! is looked through if it is not.
 
 use std::collections::HashMap;
 
@@ -35,24 +35,18 @@ pub(crate) struct WritePlaces {
 }
 
 impl WritePlaces {
-    /// Whether the next [`WritePlaces::find`] takes no time to speak of. If not, some places have been
-    /// noted: to be called again.
-    pub(crate) fn prepare(&mut self, writes: &Parts<Write>, version: Version) -> bool {
-        if self.near(writes, version).is_some() {
-            return true;
+    /// The place of the write that made a version, which is there. `None` if it is not among the near ones
+    /// and not all places are noted yet: some were noted, and it is to be asked again.
+    pub(crate) fn find(
+        &mut self,
+        writes: &Parts<Write>,
+        version: Version,
+        slot: usize,
+    ) -> Option<usize> {
+        let near = self.near(writes, version);
+        if near.is_none() && !self.note_some(writes) {
+            return None;
         }
-        self.shards.resize_with(SHARDS, HashMap::default);
-        let until = writes.len().min(self.noted + NOTED_AT_ONCE);
-        for at in self.noted..until {
-            let slot = writes[at].slot.addr();
-            self.shards[shard(slot)].insert(slot, at);
-        }
-        self.noted = until;
-        until == writes.len()
-    }
-
-    /// The place of the write that made a version, which is there.
-    pub(crate) fn find(&mut self, writes: &Parts<Write>, version: Version, slot: usize) -> usize {
         let is_there = |at: &usize| {
             writes
                 .get(*at)
@@ -62,10 +56,22 @@ impl WritePlaces {
             let places = self.shards.get(shard(slot))?;
             places.get(&slot).copied().filter(is_there)
         };
-        let found = self.near(writes, version).or_else(noted);
+        let found = near.or_else(noted);
         let found = found.or_else(|| writes.iter().rposition(|write| write.version == version));
-        self.last = found.expect("what a transaction has written is among its writes");
-        self.last
+        self.last = found.expect("the list of a transaction has each version that it has made");
+        Some(self.last)
+    }
+
+    /// Notes further places; whether all are noted.
+    fn note_some(&mut self, writes: &Parts<Write>) -> bool {
+        self.shards.resize_with(SHARDS, HashMap::default);
+        let until = writes.len().min(self.noted + NOTED_AT_ONCE);
+        for at in self.noted..until {
+            let slot = writes[at].slot.addr();
+            self.shards[shard(slot)].insert(slot, at);
+        }
+        self.noted = until;
+        until == writes.len()
     }
 
     fn near(&self, writes: &Parts<Write>, version: Version) -> Option<usize> {

@@ -286,7 +286,7 @@ impl Transaction {
             Ok(successor) => successor,
             Err(abort) => {
                 drop(effects);
-                // Whoever meets its versions waits for a commit that has begun without a pause.
+                // Others that meet its versions spin until a commit that has begun is over.
                 return Err(self.doom_at_once(abort));
             }
         };

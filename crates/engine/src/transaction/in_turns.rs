@@ -104,7 +104,7 @@ impl Transaction {
     /// The rest is undone at once.
     pub async fn rollback_to_in_turns(&self, savepoint: &Savepoint) -> Result<(), Error> {
         let lengths = self.savepoint_lengths(savepoint)?;
-        // What writes have told is to be noted before they are taken back.
+        // The certifier has to hear of writes before they are taken back.
         if !self.has_saved_nothing_since(savepoint) || self.is_certified() {
             return self.rollback_to(savepoint);
         }

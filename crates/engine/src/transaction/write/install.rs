@@ -96,12 +96,12 @@ impl<'t> Statement<'t> {
                 return Ok(refusal);
             }
             if sight == Sight::Own {
-                if !transaction.prepare_rewrite(head) {
+                let Some(at) = transaction.place_of_write(slot, head) else {
                     let_others_go::<P>(MANY_WRITES, slot).await;
                     continue;
-                }
+                };
                 let rewritten = content.with(head.payload(), |new, strength| {
-                    self.rewrite(slot, head, key, new, strength)
+                    self.rewrite(at, slot, head, key, new, strength)
                 });
                 match rewritten? {
                     None => return Ok(Written::Left),
@@ -246,11 +246,12 @@ impl Statement<'_> {
         });
     }
 
-    /// Changes a record that this transaction has written before; false if it has to be locked
+    /// Changes a record that this transaction has written before, at a place among its writes; false if it has to be locked
     /// more strongly first. The version that stands there is kept, if a savepoint lies between, or
     /// for the journal.
     fn rewrite(
         &self,
+        at: usize,
         slot: &Slot,
         own: Version,
         key: &[u8],
@@ -260,9 +261,6 @@ impl Statement<'_> {
         let transaction = self.transaction;
         let context = &transaction.context;
         let mut writes = context.writes.borrow_mut();
-        let slot_address = std::ptr::from_ref(slot).addr();
-        let mut places = context.places.borrow_mut();
-        let at = places.find(&writes, own, slot_address);
         let write = &mut writes[at];
         let mut savepoints = context.savepoints.borrow_mut();
         let is_saved = write.savepoint < savepoints.newest();
@@ -318,19 +316,19 @@ impl Statement<'_> {
 }
 
 impl Transaction {
-    /// Whether a record of its own that a transaction changes is found at once among its writes; if not, it
-    /// is to be asked again.
+    /// As [`WritePlaces::find`](crate::session::WritePlaces::find), for a record of the transaction's own.
     #[inline]
-    fn prepare_rewrite(&self, own: Version) -> bool {
+    fn place_of_write(&self, slot: &Slot, own: Version) -> Option<usize> {
         let context = &self.context;
-        let is_ready = {
+        let found = {
             let writes = context.writes.borrow();
-            context.places.borrow_mut().prepare(&writes, own)
+            let slot = std::ptr::from_ref(slot).addr();
+            context.places.borrow_mut().find(&writes, own, slot)
         };
-        if !is_ready {
+        if found.is_none() {
             self.session.account.charge(context);
         }
-        is_ready
+        found
     }
 }
 
