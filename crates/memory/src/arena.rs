@@ -26,6 +26,7 @@ use std::{
 };
 
 use crate::{
+    ahead::{Ahead, Half},
     class::{VERSION_CLASSES, block_bytes},
     mapping::{HUGE_PAGE_BYTES, Mapping},
     region::{Change, Regions, Span, region_bytes_under},
@@ -114,7 +115,8 @@ struct Accounts {
 
 /// A shared source of blocks in one reservation. See the module text.
 pub struct Arena {
-    mapping: Mapping,
+    mapping: Arc<Mapping>,
+    ahead: Ahead,
     /// Memory of versions, in the upper half of the mapping.
     pub(crate) regions: Regions,
     limit_bytes: usize,
@@ -171,7 +173,7 @@ impl Arena {
         let half = limit_bytes
             .saturating_add(HUGE_PAGE_BYTES)
             .min(ADDRESS_BYTES);
-        let mapping = Mapping::reserve(2 * half).ok_or(Exhausted)?;
+        let mapping = Arc::new(Mapping::reserve(2 * half).ok_or(Exhausted)?);
         let half = mapping.bytes() / 2;
         let central = (0..VERSION_CLASSES).map(|_| Mutex::new(Vec::new()));
         let limit_bytes = limit_bytes.min(half);
@@ -183,6 +185,7 @@ impl Arena {
             limit_bytes,
             reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
             kept_bytes: AtomicUsize::new(0),
+            ahead: Ahead::new(&mapping, limit_bytes),
             mapping,
             regions,
             used_bytes: AtomicUsize::new(0),
@@ -355,7 +358,10 @@ impl Arena {
                 self.use_bytes(urgent, enough).map(drop)
             };
             let wish = wish.max(CHUNK_BYTES_MIN);
-            return self.regions.cut(class, wish, claim, Exhausted);
+            let (start, bytes) = self.regions.cut(class, wish, claim, Exhausted)?;
+            let end = self.offset(start) + bytes - self.mapping.bytes() / 2;
+            self.ahead.claimed(Half::Upper, end, bytes);
+            return Ok((start, bytes));
         }
         let block = block_bytes(class);
         let wish = wish
@@ -369,9 +375,14 @@ impl Arena {
         })?;
         // Relaxed: the chunk's memory is fresh, nobody published anything in it.
         let start = self.claimed_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.ahead.claimed(Half::Lower, start + bytes, bytes);
         // SAFETY: `start + bytes <= used <= limit <= half the mapping`, since whatever is
         // claimed was used first, and never given back.
         Ok((unsafe { self.base().add(start) }, bytes))
+    }
+
+    fn offset(&self, of: NonNull<u8>) -> usize {
+        of.addr().get() - self.base().addr().get()
     }
 
     /// Uses as many bytes as `choose` makes of those that the limit leaves.

@@ -8,6 +8,7 @@
 //!
 //! This crate knows no index and no database.
 
+mod ahead;
 mod arena;
 mod cache;
 mod class;

@@ -56,6 +56,15 @@ impl Mapping {
         self.pages.populate(self.base, from, bytes)
     }
 
+    /// Has the system commit the huge page at an offset, by a zero in its first byte.
+    ///
+    /// # Safety
+    /// The page lies in the region, and from here until the end of the call nobody else reads or writes it.
+    pub(crate) unsafe fn touch(&self, page: usize) {
+        // SAFETY: the caller has seen to both.
+        unsafe { self.base.add(page).write_volatile(0) };
+    }
+
     /// Gives the pages that lie in a part as a whole back to the system, where it takes them. What
     /// was in the part is lost, or stays.
     pub(crate) fn discard(&self, from: usize, bytes: usize) {

@@ -6,10 +6,10 @@ pub(crate) use std::sync::Arc;
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Mutex,
-    atomic::{AtomicU64, Ordering, fence},
+    atomic::{AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
     Mutex,
-    atomic::{AtomicU64, Ordering, fence},
+    atomic::{AtomicU64, AtomicUsize, Ordering, fence},
 };
