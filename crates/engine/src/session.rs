@@ -10,10 +10,12 @@
 //! worker between transactions.
 
 mod account;
+mod by_record;
 mod collect;
 mod command;
 mod contexts;
 mod dependencies;
+mod held_locks;
 mod kept_key;
 mod rids;
 mod savepoints;
@@ -50,8 +52,9 @@ use crate::{
 pub(crate) use account::Account;
 pub(crate) use collect::{Estate, Garbage};
 pub(crate) use command::{Before, CommandWrites};
-pub(crate) use contexts::{Context, Contexts, Held, Lost, State, Step, Write, WriteKind};
+pub(crate) use contexts::{Context, Contexts, Lost, State, Step, Write, WriteKind};
 pub(crate) use dependencies::{Dependencies, Purpose, RecordRead, Seen, Tracker};
+pub(crate) use held_locks::HeldLocks;
 pub(crate) use kept_key::{KeptKey, KeptKeys};
 pub(crate) use rids::RidStock;
 pub(crate) use savepoints::{Lengths, Saved, Savepoints};

@@ -495,6 +495,10 @@ impl Drop for Statement<'_> {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
+        // Whoever forgot a return to a savepoint that was under way cannot resume it.
+        if self.context.state.get() == State::Returning {
+            self.context.state.set(State::Open);
+        }
         if self.context.state.get() == State::Open {
             self.undo(State::Ended);
             self.session.counters.update(|stats| stats.rollbacks += 1);

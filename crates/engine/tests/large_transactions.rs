@@ -148,44 +148,77 @@ fn records_of_ones_own_are_found_among_many_writes() {
     assert_eq!(reopened(&disk), (Some(4), WRITES + 1001));
 }
 
-/// Each lock looked through all that the transaction had.
+/// How a transaction gives its locks up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LocksEnd {
+    Return,
+    ReturnInTurns,
+    Rollback,
+    Commit,
+}
+
+/// Each lock looked through all that the transaction had, and so did each record that was locked, then written,
+/// and then taken back.
 #[test]
-fn many_locks_are_taken_one_by_one() {
+fn many_locks_are_taken_and_given_up_one_by_one() {
+    const LOCKS: u64 = 100_000;
     let disk = SimulatedDisk::new(1, Faults::default());
     let (mut durable, table) = with_table(&disk);
     durable.run(async move |session: Rc<Session>| {
         let transaction = session.begin(Isolation::Snapshot).unwrap();
-        write(&transaction, &table, 0..100_000, &[1]).await;
+        write(&transaction, &table, 0..LOCKS, &[1]).await;
         transaction.commit().await.expect("commits");
-        let transaction = session.begin(Isolation::Snapshot).unwrap();
-        let savepoint = transaction.savepoint().unwrap();
-        for strength in [Strength::KeyShare, Strength::Update, Strength::Share] {
-            for i in 0..100_000
-                / if strength == Strength::KeyShare {
-                    1
-                } else {
-                    100
+        for end in [
+            LocksEnd::Return,
+            LocksEnd::ReturnInTurns,
+            LocksEnd::Rollback,
+            LocksEnd::Commit,
+        ] {
+            let transaction = session.begin(Isolation::ReadCommitted).unwrap();
+            let savepoint = transaction.savepoint().unwrap();
+            for strength in [Strength::KeyShare, Strength::Update, Strength::Share] {
+                for i in 0..LOCKS {
+                    let (at, wait) = (key(i), IfLocked::Fail);
+                    let lock =
+                        transaction.lock::<Interleaved, _>(&table, &at, strength, wait, |_| ());
+                    assert!(lock.await.expect("locks").is_some());
                 }
-            {
-                let at = key(i);
-                let lock = transaction.lock::<Interleaved, _>(
-                    &table,
-                    &at,
-                    strength,
-                    IfLocked::Wait,
-                    |_| (),
-                );
-                assert!(lock.await.expect("locks").is_some());
             }
-        }
-        transaction.rollback_to(&savepoint).unwrap();
-        // Nobody has them any more.
-        let other = session.begin(Isolation::Snapshot).unwrap();
-        for i in [0, 999, 1000, 99_999] {
-            let at = key(i);
-            let lock =
-                other.lock::<Interleaved, _>(&table, &at, Strength::Update, IfLocked::Skip, |_| ());
-            assert!(lock.await.expect("locks").is_some(), "{i}");
+            write(&transaction, &table, 0..LOCKS, &[1]).await;
+            let mut steps = 0;
+            let count = |step| {
+                steps = step;
+                ControlFlow::Continue(())
+            };
+            let mut returned = None;
+            match end {
+                LocksEnd::Return => {
+                    transaction.rollback_to(&savepoint).unwrap();
+                    returned = Some(transaction);
+                }
+                LocksEnd::ReturnInTurns => {
+                    let returning = transaction.rollback_to_in_turns(&savepoint);
+                    stepwise(returning, count).await.unwrap().unwrap();
+                    returned = Some(transaction);
+                }
+                LocksEnd::Rollback => stepwise(transaction.rollback_in_turns(), count)
+                    .await
+                    .unwrap(),
+                LocksEnd::Commit => {
+                    let committed = stepwise(transaction.commit(), count).await;
+                    committed.unwrap().expect("commits");
+                }
+            }
+            assert!(end == LocksEnd::Return || steps > 10, "{end:?}: {steps}");
+            // Nobody has them any more.
+            let other = session.begin(Isolation::ReadCommitted).unwrap();
+            for i in (0..LOCKS).step_by(999).chain([LOCKS - 1]) {
+                let (at, wait) = (key(i), IfLocked::Skip);
+                let lock =
+                    other.lock::<Interleaved, _>(&table, &at, Strength::Update, wait, |_| ());
+                assert!(lock.await.expect("locks").is_some(), "{end:?}: {i}");
+            }
+            drop(returned);
         }
     });
 }

@@ -814,3 +814,72 @@ fn a_savepoint_gives_back_the_strength_that_came_after_it() {
         s.check_nothing_left();
     }
 }
+
+/// Changes a record so that its key stays.
+fn change(s: &Setup, txn: &Transaction, key: &str) {
+    let change = |_: &[u8], new: &mut Vec<u8>| {
+        new.extend_from_slice(b"changed");
+        ControlFlow::Continue(Strength::NoKeyUpdate)
+    };
+    let write = txn.modify_row::<Sequential>(&s.table, key.as_bytes(), None, change);
+    assert_eq!(run_inline(write).unwrap().outcome, RowOutcome::Done);
+}
+
+/// The return gave the stronger lock up while the write that had asked for it still stood: the lock table
+/// kept it until the end. What was told to the transaction then was not what its list of locks said, and its next
+/// deletion of the record asked for the lock for ever.
+#[test]
+fn a_return_to_a_savepoint_weakens_the_lock_of_a_record_that_was_deleted_since() {
+    for in_turns in [false, true] {
+        let s = waiting();
+        let (a, b) = (
+            s.begin(Isolation::ReadCommitted),
+            s.begin(Isolation::ReadCommitted),
+        );
+        s.put(&a, "x", "1").unwrap();
+        run_inline(a.commit()).unwrap();
+        let a = s.begin(Isolation::ReadCommitted);
+        s.lock(&a, "x", Strength::KeyShare, IfLocked::Fail).unwrap();
+        let savepoint = a.savepoint().unwrap();
+        assert!(run_inline(a.delete::<Sequential>(&s.table, b"x")).unwrap());
+        match in_turns {
+            true => run_inline(a.rollback_to_in_turns(&savepoint)).unwrap(),
+            false => a.rollback_to(&savepoint).unwrap(),
+        }
+        let shared = s.lock(&b, "x", Strength::KeyShare, IfLocked::Skip).unwrap();
+        assert!(shared.is_some(), "{in_turns}");
+        b.rollback();
+        change(&s, &a, "x");
+        assert!(run_inline(a.delete::<Sequential>(&s.table, b"x")).unwrap());
+        run_inline(a.commit()).unwrap();
+        s.check_nothing_left();
+    }
+}
+
+/// A retry began with the weakest lock that the transaction had had on the record, while the lock table had
+/// the strongest.
+#[test]
+fn a_retry_inherits_the_strongest_lock() {
+    let s = waiting();
+    let first = s.begin(Isolation::ReadCommitted);
+    s.put(&first, "x", "1").unwrap();
+    run_inline(first.commit()).unwrap();
+    let (a, b) = (
+        s.begin(Isolation::ReadCommitted),
+        s.begin(Isolation::Snapshot),
+    );
+    b.will_be_restarted();
+    b.snapshot();
+    s.lock(&b, "x", Strength::KeyShare, IfLocked::Fail).unwrap();
+    change(&s, &a, "x");
+    let mut deletion = Stepped::new(b.delete::<Sequential>(&s.table, b"x"));
+    assert!(deletion.step().is_none());
+    run_inline(a.commit()).unwrap();
+    assert_eq!(deletion.step(), Some(Err(TOO_OLD)));
+    drop(deletion);
+    let retry = run_inline(b.restart::<Sequential>()).unwrap();
+    change(&s, &retry, "x");
+    assert!(run_inline(retry.delete::<Sequential>(&s.table, b"x")).unwrap());
+    run_inline(retry.commit()).unwrap();
+    s.check_nothing_left();
+}

@@ -16,12 +16,12 @@ use crate::{
     catalog::Effect,
     error::Abort,
     indirection::{Rid, Slot},
-    locks::{OnConflict, Place, Strength},
+    locks::{OnConflict, Place},
     log::Durability,
     moves::MoveLog,
     session::{
-        Account, CommandWrites, Dependencies, KeptKey, KeptKeys, Purpose, Saved, Savepoints,
-        WritePlaces,
+        Account, CommandWrites, Dependencies, HeldLocks, KeptKey, KeptKeys, Purpose, Saved,
+        Savepoints, WritePlaces,
     },
     table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
@@ -101,7 +101,7 @@ pub(crate) struct Context {
     pub(crate) turn: Turn,
     pub(crate) conduct: Cell<Conduct>,
     /// Locks in the lock table, in the order in which they were taken.
-    pub(crate) locks: RefCell<Vec<Held>>,
+    pub(crate) locks: RefCell<HeldLocks>,
     /// Locks on tables, in the order in which they were taken.
     pub(crate) table_locks: RefCell<Vec<HeldTable>>,
     /// Operations that wait for locks.
@@ -167,15 +167,6 @@ pub(crate) struct Conduct {
     pub(crate) is_restarted: bool,
     /// Its owner takes back what it has written if it is aborted.
     pub(crate) is_undone_in_turns: bool,
-}
-
-/// A lock that the transaction has taken.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    pub(crate) place: Place,
-    /// What it had before.
-    pub(crate) before: Option<Strength>,
-    pub(crate) strength: Strength,
 }
 
 /// A record for which a transaction was aborted.
@@ -366,6 +357,7 @@ impl Context {
         self.keys.borrow_mut().clear();
         self.writes.borrow_mut().clear();
         self.places.borrow_mut().forget();
+        self.locks.borrow_mut().clear();
         self.written_tables.borrow_mut().clear();
         self.last_table.set(None);
         self.savepoints.borrow_mut().forget();
@@ -395,6 +387,7 @@ impl Context {
     pub(super) fn list_bytes(&self) -> usize {
         self.writes.borrow().capacity_bytes()
             + self.places.borrow().bytes()
+            + self.locks.borrow().list_bytes()
             + self.keys.borrow().capacity_bytes()
             + self.dependencies.list_bytes()
             + self.savepoints.borrow().list_bytes()
@@ -402,10 +395,10 @@ impl Context {
             + self.moves.borrow().list_bytes()
     }
 
-    /// Whether the next write will make a list grow.
+    /// Whether the next write, with a key of so many bytes, will make a list grow.
     #[inline(always)]
-    pub(crate) fn will_grow(&self) -> bool {
-        self.writes.borrow().will_grow()
+    pub(crate) fn will_grow(&self, key_bytes: usize) -> bool {
+        self.writes.borrow().will_grow() || self.keys.borrow().will_grow(key_bytes)
     }
 
     /// Whether lists here had grown so much that some of it is given back at the end.

@@ -41,12 +41,18 @@ pub(crate) struct KeptKeys {
 impl KeptKeys {
     /// Keeps a key.
     pub(crate) fn keep(&mut self, key: &[u8]) -> KeptKey {
-        if self.last.capacity() - self.last.len() < key.len() {
+        if self.will_grow(key.len()) {
             self.grow(key.len());
         }
         let start = self.end();
         self.last.extend_from_slice(key);
         KeptKey::new(start, key.len())
+    }
+
+    /// Whether a key of so many bytes makes it take more memory.
+    #[inline(always)]
+    pub(crate) fn will_grow(&self, key_bytes: usize) -> bool {
+        self.last.capacity() - self.last.len() < key_bytes
     }
 
     #[cold]

@@ -6,28 +6,22 @@
 //! A noted place may be outdated: it counts only if the version is there that is looked for, and the list
 //! is looked through if it is not.
 
-use std::collections::HashMap;
-
 use memory::Parts;
-use rustc_hash::FxBuildHasher;
 
-use super::Write;
+use super::{Write, by_record::ByRecord};
 use crate::version::Version;
 
 /// Writes at the end of the list, and behind the one found last, that are looked at first.
 const NEAR: usize = 16;
+/// Writes that are looked through one by one: noting them takes longer.
+const FEW: usize = 256;
 /// Places that are noted in a call: some 100 microseconds.
 const NOTED_AT_ONCE: usize = 2048;
-/// Tables that share the places, so that one that grows is small.
-const SHARDS: usize = 256;
-/// Bytes that a place costs in a table, about, with free ones and what tells them apart.
-const PLACE_BYTES: usize = 2 * (size_of::<(usize, usize)>() + 1);
 
 /// Places of writes, by the addresses of their records' slots.
 #[derive(Default)]
 pub(crate) struct WritePlaces {
-    /// None before the first place is noted; fewer than there are while they are given back.
-    shards: Vec<HashMap<usize, usize, FxBuildHasher>>,
+    places: ByRecord,
     /// The places before this one are noted.
     noted: usize,
     /// The place that was found last.
@@ -44,7 +38,7 @@ impl WritePlaces {
         slot: usize,
     ) -> Option<usize> {
         let near = self.near(writes, version);
-        if near.is_none() && !self.note_some(writes) {
+        if near.is_none() && writes.len() > FEW && !self.note_some(writes) {
             return None;
         }
         let is_there = |at: &usize| {
@@ -52,10 +46,7 @@ impl WritePlaces {
                 .get(*at)
                 .is_some_and(|write| write.version == version)
         };
-        let noted = || {
-            let places = self.shards.get(shard(slot))?;
-            places.get(&slot).copied().filter(is_there)
-        };
+        let noted = || self.places.get(slot).filter(is_there);
         let found = near.or_else(noted);
         let found = found.or_else(|| writes.iter().rposition(|write| write.version == version));
         self.last = found.expect("the list of a transaction has each version that it has made");
@@ -64,11 +55,10 @@ impl WritePlaces {
 
     /// Notes further places; whether all are noted.
     fn note_some(&mut self, writes: &Parts<Write>) -> bool {
-        self.shards.resize_with(SHARDS, HashMap::default);
+        self.places.begin();
         let until = writes.len().min(self.noted + NOTED_AT_ONCE);
         for at in self.noted..until {
-            let slot = writes[at].slot.addr();
-            self.shards[shard(slot)].insert(slot, at);
+            self.places.set(writes[at].slot.addr(), Some(at));
         }
         self.noted = until;
         until == writes.len()
@@ -92,8 +82,7 @@ impl WritePlaces {
     /// Whether there are more.
     pub(crate) fn drop_part(&mut self) -> bool {
         self.noted = 0;
-        self.shards.pop();
-        !self.shards.is_empty()
+        self.places.drop_part()
     }
 
     /// There are no writes any more.
@@ -103,11 +92,6 @@ impl WritePlaces {
 
     /// Bytes that it takes, about.
     pub(crate) fn bytes(&self) -> usize {
-        self.noted * PLACE_BYTES
+        self.places.bytes()
     }
-}
-
-fn shard(slot: usize) -> usize {
-    // Slots are next to each other; their places in a table depend on the uppermost bits of this product.
-    slot.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24 & (SHARDS - 1)
 }

@@ -12,7 +12,7 @@ use crate::{
     error::{Abort, Error},
     indirection::Slot,
     locks::{OnConflict, Place, Strength, Waited},
-    session::{Held, Lost, State},
+    session::{Lost, State},
     table::Table,
     timestamp::{Begin, TransactionId},
 };
@@ -95,20 +95,19 @@ impl Transaction {
     }
 
     fn held(&self, place: Place) -> Option<Strength> {
-        let locks = self.context.locks.borrow();
-        let held = locks.iter().rev().find(|held| held.place == place);
-        held.map(|held| held.strength)
+        self.context.locks.borrow().strength(place)
     }
 
     /// Enters a lock that the transaction has got; `is_new` if it had none there, be it by a write.
     pub(crate) fn note_lock(&self, place: Place, strength: Strength, is_new: bool) {
-        // The list may be long.
-        let before = if is_new { None } else { self.held(place) };
-        self.context.locks.borrow_mut().push(Held {
-            place,
-            before,
-            strength: before.map_or(strength, |before| before.max(strength)),
-        });
+        let will_grow = {
+            let mut locks = self.context.locks.borrow_mut();
+            locks.push(place, strength, is_new);
+            locks.will_grow()
+        };
+        if will_grow {
+            self.session.account.charge(&self.context);
+        }
     }
 
     /// Whether the transaction has locked a record so strongly, apart from what it has written there.
@@ -147,11 +146,8 @@ impl Transaction {
         let Waited::Granted(place) = handed else {
             return;
         };
-        let mut locks = self.context.locks.borrow_mut();
-        let mut own = locks.iter().rposition(|held| held.place == place);
-        if let Some(at) = own.take_if(|at| locks[*at].before < Some(locks[*at].strength)) {
-            let held = locks.remove(at);
-            drop(locks);
+        let given_up = self.context.locks.borrow_mut().give_up(place);
+        if let Some(held) = given_up {
             self.weaken(place, held.before);
         }
     }
@@ -165,10 +161,8 @@ impl Transaction {
     /// Hands over a record that the transaction had written and has not any more.
     pub(super) fn release_written(&self, slot: *const Slot) {
         let place = Place::of(slot);
-        if self.held(place).is_none() {
-            let locks = &self.session.database.locks;
-            locks.release(place, self.name(), None);
-        }
+        // A lock may have been given up while the write stood, which was stronger than what is left.
+        self.weaken(place, self.held(place));
     }
 
     /// Hands over records that the transaction has written, after its commit.
@@ -184,35 +178,33 @@ impl Transaction {
 
     /// Forgets the locks on a record that is gone.
     pub(super) fn forget_lock(&self, slot: *const Slot) {
-        let place = Place::of(slot);
-        let mut locks = self.context.locks.borrow_mut();
-        locks.retain(|held| held.place != place);
+        self.context.locks.borrow_mut().forget(Place::of(slot));
     }
 
     /// Gives up the locks from the given place in the list on.
     pub(super) fn release_locks(&self, from: usize) {
-        loop {
-            let mut locks = self.context.locks.borrow_mut();
-            let newest = if locks.len() > from {
-                locks.pop()
-            } else {
-                None
-            };
-            drop(locks);
-            let Some(held) = newest else { return };
-            self.weaken(held.place, held.before);
-        }
+        while self.release_newest_lock(from) {}
     }
 
-    /// Gives up so many of the newest locks on records, at most: at the end of a transaction that is not
-    /// run again. Whether there are more.
-    pub(super) fn release_some_locks(&self, locks_max: usize) -> bool {
-        for _ in 0..locks_max {
-            let newest = self.context.locks.borrow_mut().pop();
-            let Some(held) = newest else { return false };
-            self.weaken(held.place, held.before);
+    /// Gives up so many of the newest locks, at most, from the given place in the list on. Whether there are
+    /// more.
+    pub(super) fn release_some_locks(&self, from: usize, locks_max: usize) -> bool {
+        (0..locks_max).all(|_| self.release_newest_lock(from))
+    }
+
+    fn release_newest_lock(&self, from: usize) -> bool {
+        let mut locks = self.context.locks.borrow_mut();
+        if locks.len() <= from {
+            return false;
         }
-        !self.context.locks.borrow().is_empty()
+        let newest = locks.pop();
+        drop(locks);
+        if let Some(held) = newest
+            && let Some(place) = held.place
+        {
+            self.weaken(place, held.before);
+        }
+        true
     }
 
     /// Gives up all locks, at the end; but for the one that a retry is to inherit.
@@ -242,14 +234,16 @@ impl Transaction {
         let lost = lost.as_ref().map(|lost| lost.place);
         let ended = std::mem::take(&mut *self.context.locks.borrow_mut());
         let mut kept = None;
-        for held in ended.into_iter().rev() {
-            if Some(held.place) == lost {
-                kept = Some(held);
+        for (place, held) in ended.newest_first() {
+            if Some(place) == lost {
+                kept = kept.max(Some(held.strength));
             } else {
-                table.release(held.place, name, None);
+                table.release(place, name, None);
             }
         }
-        self.context.locks.borrow_mut().extend(kept);
+        if let (Some(place), Some(strength)) = (lost, kept) {
+            self.context.locks.borrow_mut().push(place, strength, true);
+        }
     }
 
     /// Gives up everything that a retry could have inherited.

@@ -67,18 +67,11 @@ impl Transaction {
     /// Takes back most of what was written, and gives up locks. What the writes have told is not noted,
     /// since the transaction will not commit.
     pub(super) async fn take_all_back_in_turns(&self) {
-        self.take_back_in_turns(0, 0).await;
-        if self.context.effects.borrow().is_empty() && self.write_count() <= WRITES_PER_LOOK {
-            while self.release_some_locks(WRITES_PER_LOOK) {
-                give_way().await;
-            }
-        }
+        self.take_back_in_turns(0, 0, 0).await;
         while self.drop_some_saved(WRITES_PER_LOOK) {
             give_way().await;
         }
-        while self.context.places.borrow_mut().drop_part() {
-            give_way().await;
-        }
+        self.forget_places_in_turns().await;
     }
 
     /// Whether an abort leaves what was written to the owner: if it is much. Not if operations beside
@@ -109,7 +102,7 @@ impl Transaction {
             return self.rollback_to(savepoint);
         }
         let returning = Returning::begin(self, savepoint);
-        self.take_back_in_turns(lengths.writes, lengths.effects)
+        self.take_back_in_turns(lengths.writes, lengths.locks, lengths.effects)
             .await;
         returning.end()
     }
@@ -118,10 +111,10 @@ impl Transaction {
         self.context.dependencies.is_for_certification()
     }
 
-    /// Takes back most of what was written from a place in the list on; if there are effects from the
-    /// given one on, most of what was written behind the last operation on the catalog. The rest is for
-    /// whoever undoes the effects.
-    async fn take_back_in_turns(&self, writes: usize, effects: usize) {
+    /// Takes back most of what was written, and gives up the locks that were taken, from places in their lists
+    /// on; if there are effects from the given one on, most of what was written behind the last operation
+    /// on the catalog. The rest is for whoever undoes the effects.
+    async fn take_back_in_turns(&self, writes: usize, locks: usize, effects: usize) {
         let has_effects = self.context.effects.borrow().len() > effects;
         let from = match has_effects {
             true => writes.max(self.context.writes_at_effects.get()),
@@ -129,6 +122,9 @@ impl Transaction {
         };
         while self.write_count() > from + WRITES_PER_LOOK {
             self.take_writes_back(self.write_count() - WRITES_PER_LOOK);
+            give_way().await;
+        }
+        while !has_effects && self.release_some_locks(locks, WRITES_PER_LOOK) {
             give_way().await;
         }
     }
@@ -141,7 +137,15 @@ impl Transaction {
         while self.context.keys.borrow_mut().drop_part() {
             give_way().await;
         }
+        self.forget_places_in_turns().await;
+    }
+
+    /// Gives back the memory that tells where in the lists records are.
+    pub(super) async fn forget_places_in_turns(&self) {
         while self.context.places.borrow_mut().drop_part() {
+            give_way().await;
+        }
+        while self.context.locks.borrow_mut().drop_part() {
             give_way().await;
         }
     }

@@ -48,8 +48,8 @@ impl Transaction {
         if let Some(lost) = lost {
             let locks = std::mem::take(&mut *self.context.locks.borrow_mut());
             let table = &self.session.database.locks;
-            for held in &locks {
-                table.bequeath(held.place, self.name(), next.id());
+            for (place, _) in locks.newest_first() {
+                table.bequeath(place, self.name(), next.id());
             }
             next.context.locks.replace(locks);
             drop(self);

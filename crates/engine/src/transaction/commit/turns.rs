@@ -134,7 +134,7 @@ impl Transaction {
         while stamping.step(WRITES_PER_LOOK) {
             give_way().await;
         }
-        while self.release_some_locks(WRITES_PER_LOOK) {
+        while self.release_some_locks(0, WRITES_PER_LOOK) {
             give_way().await;
         }
         while self.drop_some_saved(WRITES_PER_LOOK) {
@@ -150,9 +150,10 @@ impl Transaction {
         self.check_open()?;
         // Before others can change what it has read.
         self.certify_what_was_read()?;
-        while self.release_some_locks(WRITES_PER_LOOK) {
+        while self.release_some_locks(0, WRITES_PER_LOOK) {
             give_way().await;
         }
+        self.forget_places_in_turns().await;
         self.end_reads()
     }
 

@@ -43,6 +43,8 @@ impl<'t> Statement<'t> {
         // What was visible at the snapshot of who has found it is there; it may be newer than this
         // transaction's.
         let absent = matches!(intent, Intent::Change | Intent::Row(None));
+        // Whether a record of the transaction's own was locked as strongly as it can be.
+        let mut is_held = false;
         let bytes = if C::READS_OLD {
             table.prefetch_bytes()
         } else {
@@ -101,7 +103,7 @@ impl<'t> Statement<'t> {
                     continue;
                 };
                 let rewritten = content.with(head.payload(), |new, strength| {
-                    self.rewrite(at, slot, head, key, new, strength)
+                    self.rewrite((at, slot, head, is_held), key, new, strength)
                 });
                 match rewritten? {
                     None => return Ok(Written::Left),
@@ -112,8 +114,9 @@ impl<'t> Statement<'t> {
                 let own = Some(transaction.id());
                 match self.seize_to_write(slot, head, own, Strength::Update)? {
                     Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
-                    _ => continue,
+                    seized => is_held = matches!(seized, Seized::Held),
                 }
+                continue;
             }
             let is_locked = slot.is_marked();
             let locks = transaction.context.locks.borrow().len();
@@ -217,7 +220,7 @@ impl Statement<'_> {
         key: Option<&[u8]>,
     ) {
         let context = &self.transaction.context;
-        if context.will_grow() {
+        if context.will_grow(key.map_or(0, <[u8]>::len)) {
             self.transaction.session.account.charge(context);
         }
         let key = key.map_or_else(KeptKey::default, |key| context.keep_key(key));
@@ -246,14 +249,12 @@ impl Statement<'_> {
         });
     }
 
-    /// Changes a record that this transaction has written before, at a place among its writes; false if it has to be locked
-    /// more strongly first. The version that stands there is kept, if a savepoint lies between, or
-    /// for the journal.
+    /// Changes a record that this transaction has written before: at a place among its writes, in this slot,
+    /// where this version stands, and whether it was locked for that. False if it has to be locked more strongly
+    /// first. The version that stands there is kept, if a savepoint lies between, or for the journal.
     fn rewrite(
         &self,
-        at: usize,
-        slot: &Slot,
-        own: Version,
+        (at, slot, own, is_held): (usize, &Slot, Version, bool),
         key: &[u8],
         value: Option<&[u8]>,
         strength: Strength,
@@ -272,7 +273,7 @@ impl Statement<'_> {
             let memory = &transaction.session.memory;
             let strength = strength.max(own.strength());
             let version = Version::create(memory, transaction.id(), value, own.next(), strength)?;
-            if !is_stronger || transaction.has_locked_record(slot, strength) {
+            if !is_stronger || is_held || transaction.has_locked_record(slot, strength) {
                 slot.replace_own(own, version);
             } else if !slot.replace(own, version) {
                 // SAFETY: never published.
@@ -296,7 +297,7 @@ impl Statement<'_> {
             write.savepoint = savepoints.newest();
             write.version = version;
         }
-        if value.is_none() && write.kind == WriteKind::Version {
+        if value.is_none() && write.kind == WriteKind::Version && write.key == KeptKey::default() {
             write.key = context.keep_key(key);
         }
         if is_saved {
