@@ -18,27 +18,27 @@ fn is_backed(mapping: &Mapping, offset: usize) -> bool {
 #[cfg(all(target_os = "linux", not(miri)))]
 fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     const PAGE: usize = HUGE_PAGE_BYTES;
-    let mapping = Arc::new(Mapping::reserve(128 * PAGE).unwrap());
-    let ahead = Ahead::new(&mapping, 40 * PAGE);
+    let mapping = Arc::new(Mapping::reserve(1024 * PAGE).unwrap());
+    let ahead = Ahead::new(&mapping, 400 * PAGE);
     let until_backed = |page: usize| {
         while !is_backed(&mapping, page * PAGE) {
             std::thread::yield_now();
         }
     };
     // A small database is left alone.
-    ahead.claimed(Half::Lower, 2 * PAGE, 2 * PAGE);
+    ahead.claimed(Half::Lower, 4 * PAGE, 4 * PAGE);
     assert!(ahead.thread.get().is_none());
-    // A quarter of what is claimed, then four pages, of each half.
-    ahead.claimed(Half::Lower, 8 * PAGE, 6 * PAGE);
-    until_backed(9);
-    assert!(!is_backed(&mapping, 10 * PAGE) && !is_backed(&mapping, 7 * PAGE));
-    ahead.claimed(Half::Upper, 30 * PAGE, PAGE);
-    until_backed(64 + 33);
-    assert!(!is_backed(&mapping, (64 + 34) * PAGE));
+    // An eighth of what is claimed, then sixteen pages, of each half.
+    ahead.claimed(Half::Lower, 24 * PAGE, 20 * PAGE);
+    until_backed(26);
+    assert!(!is_backed(&mapping, 27 * PAGE) && !is_backed(&mapping, 23 * PAGE));
+    ahead.claimed(Half::Upper, 300 * PAGE, PAGE);
+    until_backed(512 + 315);
+    assert!(!is_backed(&mapping, (512 + 316) * PAGE));
     // Not beyond the limit.
-    ahead.claimed(Half::Lower, 39 * PAGE, PAGE);
-    until_backed(39);
-    ahead.claimed(Half::Lower, 40 * PAGE, PAGE);
+    ahead.claimed(Half::Lower, 399 * PAGE, PAGE);
+    until_backed(399);
+    ahead.claimed(Half::Lower, 400 * PAGE, PAGE);
     drop(ahead);
-    assert!(!is_backed(&mapping, 40 * PAGE));
+    assert!(!is_backed(&mapping, 400 * PAGE));
 }
