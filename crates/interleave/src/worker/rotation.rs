@@ -39,6 +39,12 @@ impl<L: WorkerLocal> Worker<L> {
         })) {
             self.contain(self.hot[class.index()].current(), payload);
         }
+        // Clients that were answered ask again soon. To look costs little beside a turn of a batch task, which
+        // leaves caches cold for whoever comes during it.
+        let [interactive, batch] = &self.hot;
+        if class == Class::Interactive && interactive.is_empty() && !batch.is_empty() {
+            self.pace.is_due = true;
+        }
     }
 
     /// A slot that can be resumed joins the rotation of its class.
