@@ -29,7 +29,8 @@ pub(super) const AT_ONCE_MAX: usize = 1024;
 /// Where a commit is logged.
 enum Log<'l> {
     None,
-    Buffer(&'l LaneWriter),
+    /// Of the writes in these places, which have all that is to be logged.
+    Buffer(&'l LaneWriter, &'l [Range<usize>]),
     /// As a block that was put together.
     Large(&'l LaneWriter, LargeTransaction<'l>),
 }
@@ -197,13 +198,14 @@ impl Transaction {
         if self.write_count() > writes_max || writes_max <= AT_ONCE_MAX && self.has_many_locks() {
             return Ok(None);
         }
+        let all = 0..self.write_count();
         let log = match self.session.lane() {
             None => Log::None,
             Some(lane) => {
                 let mut size = LogSize::default();
                 size.add_some(self, writes_max);
                 match !lane.is_large(size.bytes) && self.has_room(lane, &size)? {
-                    true => Log::Buffer(lane),
+                    true => Log::Buffer(lane, std::slice::from_ref(&all)),
                     false => return Ok(None),
                 }
             }
@@ -268,15 +270,17 @@ impl Transaction {
                 let timestamp = take();
                 (timestamp, commit(timestamp))
             }
-            Log::Buffer(lane) => {
+            Log::Buffer(lane, places) => {
                 let durability = self.context.durability.get();
                 lane.append(durability, take, |timestamp, log| {
                     let successor = commit(timestamp)?;
                     self.each_event(|key, value| log.write(EVENTS, key, Some(value)));
-                    self.each_write(0..self.write_count(), |table, key, value| {
-                        log.write(table, key, value);
-                        ControlFlow::Continue(())
-                    });
+                    for some in places {
+                        self.each_write(some.clone(), |table, key, value| {
+                            log.write(table, key, value);
+                            ControlFlow::Continue(())
+                        });
+                    }
                     Ok(successor)
                 })
             }

@@ -16,7 +16,7 @@
 //! transaction, which is taken back in turns (`in_turns.rs`); step 2 itself takes it back in one go, since
 //! others spin for a commit that has begun.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::{Log, Transaction};
 use crate::{
@@ -159,7 +159,20 @@ impl Transaction {
 
     async fn commit_logged(&self, lane: &LaneWriter) -> Result<Stamping<'_>, Error> {
         let mut size = LogSize::default();
-        while !size.add_some(self, WRITES_PER_LOOK) {
+        // Most writes may be to indexes, and not be logged. As many as are written in a buffer, at most.
+        let mut logged: Vec<Range<usize>> = Vec::new();
+        loop {
+            let (from, before) = (size.counted, size.bytes);
+            let is_all = size.add_some(self, WRITES_PER_LOOK);
+            if size.bytes > before && !lane.is_large(size.bytes) {
+                match logged.last_mut().filter(|last| last.end == from) {
+                    Some(last) => last.end = size.counted,
+                    None => logged.push(from..size.counted),
+                }
+            }
+            if is_all {
+                break;
+            }
             give_way().await;
         }
         let purse = size.purse(self);
@@ -168,7 +181,7 @@ impl Transaction {
                 lane.room_for(size.bytes, purse).await?;
                 self.check_open()?;
                 if self.has_room(lane, &size)? {
-                    return self.commit_writes(Log::Buffer(lane));
+                    return self.commit_writes(Log::Buffer(lane, &logged));
                 }
             }
         }
