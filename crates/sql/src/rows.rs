@@ -13,7 +13,7 @@
 //! rows, so that nothing is copied when there are more, and their arenas are of about
 //! [`ARENA_BYTES`]. Both are given back in steps ([`Gradual`]). A batch has one part and one arena.
 
-use std::rc::Rc;
+use std::{mem::MaybeUninit, ptr::NonNull, rc::Rc};
 
 use interleave::{Gradual, Policy as _, Prefetching, RELEASED_AT_ONCE, Release};
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
@@ -51,6 +51,8 @@ pub(crate) struct Rows {
     part_bits: u32,
     arena: Scratch,
     full: Option<Box<Gradual<Full>>>,
+    /// Where each part begins, if there are several.
+    bases: Vec<NonNull<Value<'static>>>,
     /// What the list of values takes; the arena has a charge of its own.
     charge: Charge,
 }
@@ -117,6 +119,7 @@ impl Rows {
             part_bits,
             arena: Scratch::new(),
             full: None,
+            bases: Vec::new(),
             charge: Charge::default(),
         }
     }
@@ -163,38 +166,47 @@ impl Rows {
             self.width,
             "rows of another width"
         );
-        self.values.reserve(pairs.len() * self.width);
         let mut added = 0;
-        for (one, two) in pairs {
-            let before = self.values.len();
-            let copied = self.push_picked(left, *one) | self.push_picked(right, *two);
-            self.count_row(before);
-            added += 1;
-            if copied && self.is_large() {
-                break;
-            }
+        while added < pairs.len() && !(added > 0 && self.is_large()) {
+            let room = (1 << self.part_bits) - self.place(self.rows);
+            let until = pairs.len().min(added + room);
+            added += self.push_pairs_to_part(left, right, &pairs[added..until]);
         }
         added
     }
 
-    /// Adds a part of a row. Whether the arena has more values by it.
-    #[inline(always)]
-    fn push_picked(&mut self, (rows, positions): (&Rows, &[usize]), number: u32) -> bool {
-        if number == NO_ROW {
-            let nulls = std::iter::repeat_n(Value::Null, positions.len());
-            self.values.extend(nulls);
-            return false;
+    /// Adds rows that the last part has room for.
+    fn push_pairs_to_part(
+        &mut self,
+        left: (&Rows, &[usize]),
+        right: (&Rows, &[usize]),
+        pairs: &[(u32, u32)],
+    ) -> usize {
+        let (before, put_by) = (self.values.len(), self.put_by());
+        self.values.reserve(pairs.len() * self.width);
+        let mut added = 0;
+        if self.width == 0 {
+            added = pairs.len();
         }
-        let (row, arena) = (rows.row(number as usize), &self.arena);
-        let mut copied = false;
-        self.values.extend(positions.iter().map(|at| {
-            let value = &row[*at];
-            if value.borrows() {
-                copied = true;
+        let spare = self.values.spare_capacity_mut();
+        // None, of rows without values.
+        let places = spare.chunks_exact_mut(self.width.max(1));
+        for ((one, two), row) in pairs[added..].iter().zip(places) {
+            let (one_places, two_places) = row.split_at_mut(left.1.len());
+            let copied = pick(one_places, left, *one, &self.arena)
+                | pick(two_places, right, *two, &self.arena);
+            added += 1;
+            if copied && self.arena.allocated_bytes() + put_by >= BYTES_MAX {
+                break;
             }
-            kept(value, arena)
-        }));
-        copied
+        }
+        // SAFETY: so many rows were written, each as a whole, within the capacity.
+        unsafe { self.values.set_len(before + added * self.width) };
+        self.rows += added;
+        if self.place(self.rows) == 0 {
+            self.begin_part();
+        }
+        added
     }
 
     /// Adds a row whose values may be errors; then it is not added.
@@ -264,7 +276,11 @@ impl Rows {
     #[cold]
     fn begin_part(&mut self) {
         let next = Vec::with_capacity(self.width << self.part_bits);
-        let part = std::mem::replace(&mut self.values, next);
+        let mut part = std::mem::replace(&mut self.values, next);
+        if self.bases.is_empty() {
+            self.bases.push(beginning(&mut part));
+        }
+        self.bases.push(beginning(&mut self.values));
         let full = self.full.get_or_insert_default();
         full.part_bytes += part.capacity() * size_of::<Value<'static>>();
         full.parts.push(part);
@@ -280,15 +296,17 @@ impl Rows {
     /// The row at a position.
     #[inline]
     pub(crate) fn row(&self, at: usize) -> &[Value<'_>] {
-        debug_assert!(at < self.rows);
-        let (values, at) = match &self.full {
-            None => (&self.values, at),
-            Some(full) => {
-                let part = full.parts.get(at >> self.part_bits);
-                (part.unwrap_or(&self.values), self.place(at))
-            }
-        };
-        &values[at * self.width..(at + 1) * self.width]
+        if self.bases.is_empty() {
+            return &self.values[at * self.width..(at + 1) * self.width];
+        }
+        assert!(at < self.rows, "a row that is there");
+        let (part, place) = (self.bases[at >> self.part_bits], self.place(at));
+        // SAFETY: all parts but the last are full, and that one has the rows that are left; it was made with
+        // room for all of its rows, so that it does not move when there are more.
+        unsafe {
+            let row = part.add(place * self.width);
+            std::slice::from_raw_parts(row.as_ptr(), self.width)
+        }
     }
 
     /// All rows, in order.
@@ -336,8 +354,13 @@ impl Rows {
     /// Whether they have so many bytes that no more should be added before they are handed on.
     #[inline]
     pub(crate) fn is_large(&self) -> bool {
-        let put_by = self.full.as_ref().map_or(0, |full| full.arena_bytes);
-        self.arena.allocated_bytes() + put_by >= BYTES_MAX && self.rows > 0
+        self.arena.allocated_bytes() + self.put_by() >= BYTES_MAX && self.rows > 0
+    }
+
+    /// Bytes of arenas that were put by.
+    #[inline]
+    fn put_by(&self) -> usize {
+        self.full.as_ref().map_or(0, |full| full.arena_bytes)
     }
 
     /// Whether they are as many as operators hand over at once, or have as many bytes.
@@ -351,6 +374,7 @@ impl Rows {
         self.values.clear();
         self.rows = 0;
         self.arena.reset();
+        self.bases.clear();
         self.full = None;
     }
 }
@@ -366,6 +390,32 @@ impl<'v> Taking<'v> for NewRow<'_> {
     fn take(&mut self, value: Value<'v>) {
         self.values.push(kept(&value, self.arena));
     }
+}
+
+fn beginning(part: &mut Vec<Value<'static>>) -> NonNull<Value<'static>> {
+    NonNull::new(part.as_mut_ptr()).expect("a vector's memory has an address")
+}
+
+/// Writes a part of a row: values at some positions of that row. Whether the arena has more values by it.
+#[inline(always)]
+fn pick(
+    places: &mut [MaybeUninit<Value<'static>>],
+    (rows, positions): (&Rows, &[usize]),
+    number: u32,
+    arena: &Scratch,
+) -> bool {
+    if number == NO_ROW {
+        places.fill(MaybeUninit::new(Value::Null));
+        return false;
+    }
+    let row = rows.row(number as usize);
+    let mut copied = false;
+    for (place, at) in places.iter_mut().zip(positions) {
+        let value = &row[*at];
+        copied |= value.borrows();
+        place.write(kept(value, arena));
+    }
+    copied
 }
 
 /// A value that borrows from the arena alone.

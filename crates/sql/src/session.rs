@@ -60,7 +60,14 @@ mod suspended;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::RefCell,
+    fmt,
+    pin::{Pin, pin},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 use engine::Transaction;
 use functions::Patterns;
@@ -352,7 +359,7 @@ impl Session {
     }
 
     async fn all(&mut self, text: &str, sink: &mut impl Sink) -> Result<()> {
-        let sources = self.interruptibly(split(text)).await?;
+        let sources = self.interruptibly(pin!(split(text))).await?;
         if sources.is_empty() {
             sink.empty();
         }
@@ -361,7 +368,8 @@ impl Session {
             // As PostgreSQL reads all of it before it carries out the first.
             for source in &sources {
                 if !self.has_plan(source) {
-                    self.interruptibly(phase::run(|| self.read(source))).await?;
+                    self.interruptibly(pin!(phase::run(|| self.read(source))))
+                        .await?;
                 }
             }
         }
@@ -407,7 +415,7 @@ impl Session {
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         self.enter();
         if !source.may_have_plan()
-            && let Some(command) = self.interruptibly(read_command(source)).await?
+            && let Some(command) = self.interruptibly(pin!(read_command(source))).await?
         {
             if !command.heals() {
                 self.block.check()?;
@@ -416,7 +424,7 @@ impl Session {
         }
         self.block.check()?;
         let (interrupt, limit) = self.limits();
-        interruptible(interrupt, limit, self.on_rows(source, sink)).await?;
+        interruptible(interrupt, limit, pin!(self.on_rows(source, sink))).await?;
         self.set_pending(sink)
     }
 
@@ -426,7 +434,10 @@ impl Session {
     }
 
     /// Awaits a phase before a statement, unless its client wants it given up.
-    async fn interruptibly<T>(&self, phase: impl Future<Output = Result<T>>) -> Result<T> {
+    async fn interruptibly<T>(
+        &self,
+        phase: Pin<&mut impl Future<Output = Result<T>>>,
+    ) -> Result<T> {
         let (interrupt, limit) = self.limits();
         interruptible(interrupt, limit, phase).await
     }
@@ -488,7 +499,12 @@ impl Session {
                 begins,
             } => {
                 let source = source.part(*begins)?;
-                interruptible(interrupt, limit, self.prepare_named(name, types, &source)).await?;
+                interruptible(
+                    interrupt,
+                    limit,
+                    pin!(self.prepare_named(name, types, &source)),
+                )
+                .await?;
                 "PREPARE"
             }
             Command::Execute { name, arguments } => {
@@ -504,7 +520,7 @@ impl Session {
             }
             Command::Declare(declared) => {
                 let query = source.part(declared.begins)?;
-                interruptible(interrupt, limit, self.declare(declared, &query)).await?;
+                interruptible(interrupt, limit, pin!(self.declare(declared, &query))).await?;
                 "DECLARE CURSOR"
             }
             Command::Fetch {
@@ -522,19 +538,19 @@ impl Session {
             }
             Command::CreateRole { name, options } => {
                 let creating = self.create_role(name, options, sink);
-                return interruptible(interrupt, limit, creating).await;
+                return interruptible(interrupt, limit, pin!(creating)).await;
             }
             Command::AlterRole { role, options } => {
                 let changing = self.alter_role(role, options, sink);
-                return interruptible(interrupt, limit, changing).await;
+                return interruptible(interrupt, limit, pin!(changing)).await;
             }
             Command::RenameRole { role, name } => {
-                interruptible(interrupt, limit, self.rename_role(role, name)).await?;
+                interruptible(interrupt, limit, pin!(self.rename_role(role, name))).await?;
                 "ALTER ROLE"
             }
             Command::DropRoles { names, if_exists } => {
                 let dropping = self.drop_roles(names, *if_exists, sink);
-                return interruptible(interrupt, limit, dropping).await;
+                return interruptible(interrupt, limit, pin!(dropping)).await;
             }
             Command::Lock {
                 tables,
@@ -542,7 +558,7 @@ impl Session {
                 waits,
             } => {
                 let locking = self.lock_tables(tables, *mode, *waits);
-                interruptible(interrupt, limit, locking).await?;
+                interruptible(interrupt, limit, pin!(locking)).await?;
                 "LOCK TABLE"
             }
         };

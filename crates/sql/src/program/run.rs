@@ -67,7 +67,8 @@ impl Program {
 
     fn compute<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
         match self.code[..] {
-            // Most are of one step: what it comes to is not put into a register first.
+            // Most are of one step: what it comes to is not put into a register first, nor is it looked at
+            // here. What was made for it is charged with the next one, or with its batch.
             [
                 Instruction::Call2 {
                     function,
@@ -76,9 +77,8 @@ impl Program {
                     to,
                 },
             ] if self.result == Operand::Register(to) => {
-                let value = self.call2(function, left, right, machine, row);
                 machine.context.scratch.settle()?;
-                return value;
+                return self.call2(function, left, right, machine, row);
             }
             _ => {
                 self.step_through(machine, row)?;

@@ -1,5 +1,7 @@
 //! Transaction blocks: what BEGIN opens, and what a failed statement does to it.
 
+use std::pin::pin;
+
 use engine::{Isolation, TransactionOptions};
 use types::{Result, SqlError, SqlState};
 
@@ -354,10 +356,14 @@ impl Session {
             self.roll_back().await;
             return Ok(());
         }
-        let kept = match self.complete_held_cursors().await {
-            Ok(()) => self.interruptibly(self.keep_deferred(None)).await,
-            error => error,
-        };
+        let mut kept = Ok(());
+        if self.cursors.iter().any(|cursor| cursor.is_held) {
+            kept = self.complete_held_cursors().await;
+        }
+        if kept.is_ok() && self.deferred.is_any() {
+            let keeping = pin!(self.keep_deferred(None));
+            kept = self.interruptibly(keeping).await;
+        }
         // What follows is the commit itself, which nobody gives up.
         if let Err(error) = kept {
             self.roll_back().await;

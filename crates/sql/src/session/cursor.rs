@@ -5,7 +5,7 @@
 //! it may be asked to go back. One that outlives its transaction computes the others when that
 //! commits. Cursors and the portals of the protocol have names apart from each other.
 
-use std::rc::Rc;
+use std::{pin::pin, rc::Rc};
 
 use types::{Result, SqlError, SqlState};
 
@@ -244,7 +244,7 @@ impl Session {
         let mut outcome = Ok(());
         for cursor in cursors.iter_mut().filter(|cursor| cursor.is_held) {
             let (interrupt, limit) = self.limits();
-            outcome = interruptible(interrupt, limit, self.compute(cursor, usize::MAX)).await;
+            outcome = interruptible(interrupt, limit, pin!(self.compute(cursor, usize::MAX))).await;
             if outcome.is_err() {
                 break;
             }

@@ -180,6 +180,11 @@ impl Deferred {
         self.modes.replace(mark.modes.clone());
     }
 
+    /// Whether any check was put off.
+    pub(super) fn is_any(&self) -> bool {
+        !self.checks.borrow().is_empty()
+    }
+
     /// For the next transaction.
     pub(super) fn clear(&self) {
         self.checks.borrow_mut().clear();

@@ -5,7 +5,7 @@
 //! the client was told. Its plan is the session's for its text (`plans.rs`), so one that is prepared
 //! again and again, as the unnamed one is, is planned once.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, pin::pin, rc::Rc};
 
 use types::{Charge, EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
@@ -170,7 +170,7 @@ impl Session {
     /// 42601 for several statements; those of binding.
     pub async fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
         let (interrupt, limit) = self.limits();
-        interruptible(interrupt, limit, self.prepare_text(text, types)).await
+        interruptible(interrupt, limit, pin!(self.prepare_text(text, types))).await
     }
 
     async fn prepare_text(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
@@ -371,8 +371,8 @@ impl Session {
         self.block.check()?;
         self.enter();
         let (interrupt, limit) = self.limits();
-        let locking = self.lock_prepared(prepared, newest);
-        let ready = interruptible(interrupt, limit, locking).await?;
+        let ready =
+            interruptible(interrupt, limit, pin!(self.lock_prepared(prepared, newest))).await?;
         if !ready.planned.only_reads() {
             return Ok(None);
         }
@@ -425,9 +425,9 @@ impl Session {
             let ready = self.lock_prepared(prepared, newest).await?;
             let literals = self.values_of(&ready)?;
             let parameters = literals.as_ref().unwrap_or(parameters);
-            self.run(&ready.planned, parameters, sink).await
+            self.run(&ready.planned, parameters, &mut *sink).await
         };
-        interruptible(interrupt, limit, running).await?;
+        interruptible(interrupt, limit, pin!(running)).await?;
         self.set_pending(sink)
     }
 

@@ -18,6 +18,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    pin::pin,
     rc::{Rc, Weak},
 };
 
@@ -162,8 +163,12 @@ impl Session {
             return Err(SqlError::new(state, message));
         };
         let (interrupt, limit) = self.limits();
-        let running = self.advance(&mut query, rows_max, sink);
-        let end = interruptible(interrupt, limit, running).await?;
+        let end = interruptible(
+            interrupt,
+            limit,
+            pin!(self.advance(&mut query, rows_max, sink)),
+        )
+        .await?;
         suspended.query.replace(Some(query));
         self.set_pending(sink)?;
         Ok(end)
