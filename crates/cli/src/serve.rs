@@ -74,6 +74,10 @@ pub(crate) struct Arguments {
     /// Threads, each with its share of the connections; one for each core if not given.
     #[arg(long, value_name = "NUMBER")]
     workers: Option<usize>,
+    /// What is told on standard error beside this: off, error, warn, info, debug or trace. At debug,
+    /// whose task has held its worker for longer than a turn should take, and for how long.
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    log_level: log::LevelFilter,
 }
 
 /// How long statements may take to end when the server does.
@@ -85,6 +89,9 @@ const POSTGRESQL_PORT: u16 = 5432;
 impl Arguments {
     pub(crate) fn run(self) -> bench::Result<()> {
         let failed = |error: &dyn std::fmt::Display| bench::Error::run(error.to_string());
+        env_logger::Builder::new()
+            .filter_level(self.log_level)
+            .init();
         let password = self.password_file.as_deref().map(password::read);
         let password = password.transpose()?;
         let memory = self.memory.map(memory_bytes).transpose()?;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use engine::{Session, SessionError};
-use interleave::{Outside, Policy, Rouser, Scheduling, WorkerLocal};
+use interleave::{LongSlice, Outside, Policy, Rouser, Scheduling, WorkerLocal};
 
 use crate::{
     error::{Abort, Error, Result, RetriesExhausted},
@@ -128,6 +128,10 @@ impl WorkerLocal for WorkerState {
         if let Some(beside) = &self.beside {
             beside.outside.look();
         }
+    }
+
+    fn slice_was_long(&self, slice: &LongSlice) {
+        log::debug!("a task held its worker for {slice}");
     }
 
     fn hand_over(&self) {

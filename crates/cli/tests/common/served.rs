@@ -23,12 +23,24 @@ impl Served {
 
     /// With so many workers.
     pub(crate) fn start_with(workers: u32, arguments: &[&str]) -> Served {
+        Served::spawn(workers, arguments, Stdio::inherit())
+    }
+
+    /// And what it tells on standard error.
+    pub(crate) fn start_heard(arguments: &[&str]) -> (Served, impl Iterator<Item = String>) {
+        let mut served = Served::spawn(1, arguments, Stdio::piped());
+        let told = served.child.stderr.take().unwrap();
+        (served, BufReader::new(told).lines().map_while(Result::ok))
+    }
+
+    fn spawn(workers: u32, arguments: &[&str], error: Stdio) -> Served {
         let mut command = Command::cargo_bin("weft").unwrap();
         command.args(["serve", "--listen", "127.0.0.1:0", "--workers"]);
         command.arg(workers.to_string());
         let mut child = command
             .args(arguments)
             .stdout(Stdio::piped())
+            .stderr(error)
             .spawn()
             .unwrap();
         let mut line = String::new();
