@@ -148,6 +148,47 @@ fn records_of_ones_own_are_found_among_many_writes() {
     assert_eq!(reopened(&disk), (Some(4), WRITES + 1001));
 }
 
+/// Where many writes are was noted in one go, by an operation that may not wait for memory, or that is alone on
+/// its worker: 83 ms for a million writes.
+#[test]
+fn a_record_of_ones_own_is_looked_for_in_turns_by_every_policy() {
+    async fn change<P: Policy>(
+        transaction: &Transaction,
+        table: &Table,
+        record: u64,
+        value: &[u8],
+    ) -> u64 {
+        let at = key(record);
+        let mut steps = 0;
+        let changed = stepwise(transaction.update::<P>(table, &at, value), |step| {
+            steps = step;
+            ControlFlow::Continue(())
+        });
+        assert_eq!(changed.await, Some(Ok(true)));
+        steps
+    }
+    const MANY: u64 = 100_000;
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let (mut durable, table) = with_table(&disk);
+    durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        write(&transaction, &table, 0..MANY, &[1]).await;
+        let steps = change::<Sequential>(&transaction, &table, MANY / 2, &[2; 100]).await;
+        assert!(steps > 2, "{steps}");
+        // Given up halfway, it is found all the same the next time.
+        let savepoint = transaction.savepoint().unwrap();
+        write(&transaction, &table, MANY..2 * MANY, &[1]).await;
+        // Not near the one that was found last.
+        let at = key(MANY / 4);
+        let change_it = transaction.update::<Sequential>(&table, &at, &[3]);
+        assert!(stepwise(change_it, |step| up_to(2, step)).await.is_none());
+        change::<Interleaved>(&transaction, &table, MANY / 4, &[3; 100]).await;
+        transaction.rollback_to(&savepoint).unwrap();
+        let read = transaction.get::<Interleaved, _>(&table, &at, <[u8]>::to_vec);
+        assert_eq!(read.await, Ok(Some(vec![1])));
+    });
+}
+
 /// How a transaction gives its locks up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LocksEnd {

@@ -21,8 +21,6 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// While a transaction learns where its many writes are.
-const MANY_WRITES: Point = Point::new("engine: many writes");
 /// While the transaction that made the head ends.
 const OWNER_ENDS: Point = Point::new("engine: ending owner");
 
@@ -99,8 +97,7 @@ impl<'t> Statement<'t> {
             }
             if sight == Sight::Own {
                 let Some(at) = transaction.place_of_write(slot, head) else {
-                    let_others_go::<P>(MANY_WRITES, slot).await;
-                    continue;
+                    return Ok(Written::Sought);
                 };
                 let rewritten = content.with(head.payload(), |new, strength| {
                     self.rewrite((at, slot, head, is_held), key, new, strength)
