@@ -4,31 +4,62 @@
 //! statement under read committed that has found the row before has to find it again, where it lies
 //! now; and it must not take for it what somebody has since put under the old key.
 //!
-//! A transaction notes what it does to places in a [`MoveLog`]: only if it moves a row, or puts one
-//! where it has deleted another. When it commits, the log is condensed to where the row of each
-//! place has gone, and that is published in [`Moves`] before the commit can be seen. A reader asks
-//! by the record and the commit that took the row away (`transaction/row.rs`).
+//! | what | file |
+//! | --- | --- |
+//! | what a transaction has done to places: only if it moves a row, or puts one where it has deleted another | `moves/log.rs` |
+//! | where the row of each place has gone in the end, found out in steps when the transaction commits | `moves/condensing.rs` |
+//! | that, published before the commit can be seen | here: [`Moves`] |
+//!
+//! A reader asks by the record and the commit that took the row away (`transaction/row.rs`).
 //!
 //! # Invariants
 //! - *Volatile*: an entry matters to snapshots older than its commit. It is removed when the horizon
 //!   has reached the commit, is not logged, and knows nothing of files.
-//! - *Before it is needed*: who sees a version's commit timestamp finds the entries of that commit,
-//!   because they are published between the taking of the timestamp and the commit.
+//! - *Before it is needed*: a reader that sees a version's commit timestamp finds the entries of that
+//!   commit. The argument is below.
 //! - *Bounded*: at most [`ENTRIES_MAX`] entries of [`KEYS_BYTES_MAX`] bytes of keys. Beyond that
-//!   the commit is noted as one whose moves were not kept, and whoever asks for one of it, or of an
+//!   the commit is noted as one whose moves were not kept, and a reader that asks for one of it, or of an
 //!   earlier one, is told so and aborts: an answer that may be wrong is never given.
+//! - *Short steps*: publication takes a whole map over and frees nothing, and a collection frees as many
+//!   entries as it is allowed, so the mutex is never held for the length of a transaction.
+//!
+//! # Before it is needed
+//! ```text
+//!   commit                                     reader
+//!   1 condenses its log, in turns
+//!   2 takes the timestamp
+//!   3 puts the entries under it (mutex)
+//!   4 sets the flag (Release)
+//!   5 its status says "committed" (Release)
+//!                                              6 reads the timestamp from status or stamp (Acquire)
+//!                                              7 reads the flag (Acquire), then the entries (mutex)
+//! ```
+//! Step 1 may suspend: it reads the log of its own transaction alone. Nothing is added to that log any more,
+//! because a commit consumes the transaction and no operation of it is under way. Steps 2 to 5 do not suspend.
+//! Before step 5 a reader has no timestamp to ask with; a reader of step 6 has seen the store of step 5, so
+//! step 3 and 4 happened before its step 7. The flag is taken back only under the mutex and only if there is
+//! no entry; a commit that enters one then sets the flag again.
+//!
+//! A collection that stops halfway leaves a commit with some of its entries. It touches commits that the
+//! horizon has reached, and the snapshot of a reader that asks for a commit is older than that commit, hence
+//! newer horizons are not reached while the reader has it.
 //!
 //! Source: the chain of `ctid` in PostgreSQL, which `EvalPlanQual` follows; here it leads from one
 //! record to another, and only for as long as somebody may walk it.
 
+mod condensing;
+mod log;
+
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use self::condensing::Condensing;
+pub(crate) use self::{condensing::Condensed, log::MoveLog};
 use crate::{indirection::Slot, timestamp::Timestamp};
 
 /// Most entries that are kept.
@@ -36,113 +67,6 @@ const ENTRIES_MAX: usize = 1 << 18;
 
 /// Most bytes of their keys.
 const KEYS_BYTES_MAX: usize = 16 << 20;
-
-/// What happened to a place, in the order in which it did.
-#[derive(Debug)]
-enum Event {
-    /// Its row was deleted.
-    Deleted(*const Slot),
-    /// Where the transaction had deleted a row, it has put another one.
-    Replaced(*const Slot),
-    /// The row that was deleted at the first place last is the one at the second, under this key.
-    Moved(*const Slot, *const Slot, Box<[u8]>),
-}
-
-/// What one transaction has done to places.
-#[derive(Debug, Default)]
-pub(crate) struct MoveLog(Vec<Event>);
-
-impl MoveLog {
-    #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.0.truncate(len);
-    }
-
-    /// For the next transaction.
-    pub(crate) fn forget(&mut self) {
-        self.0.clear();
-        self.0.shrink_to(1 << 10);
-    }
-
-    /// Bytes of the list, without the keys.
-    pub(crate) fn list_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<Event>()
-    }
-
-    /// A row was deleted. That matters only if rows were moved or replaced before.
-    #[inline(always)]
-    pub(crate) fn deleted(&mut self, at: *const Slot) {
-        if !self.0.is_empty() {
-            self.0.push(Event::Deleted(at));
-        }
-    }
-
-    #[cold]
-    pub(crate) fn replaced(&mut self, at: *const Slot) {
-        self.0.push(Event::Replaced(at));
-    }
-
-    #[cold]
-    pub(crate) fn moved(&mut self, from: *const Slot, to: *const Slot, key: &[u8]) {
-        self.0.push(Event::Moved(from, to, key.into()));
-    }
-
-    /// Where the row has gone that lay at each place before the transaction began.
-    pub(crate) fn condense(&self) -> Vec<(usize, Option<Box<[u8]>>)> {
-        /// Which row is at a place.
-        #[derive(Clone, Copy, PartialEq)]
-        enum Row {
-            /// The one that lay at this place before the transaction.
-            Of(*const Slot),
-            /// One that the transaction has put there.
-            New,
-            Nothing,
-        }
-        let mut at: HashMap<*const Slot, Row> = HashMap::new();
-        let mut deleted: HashMap<*const Slot, Row> = HashMap::new();
-        let mut gone_to: HashMap<*const Slot, Option<&[u8]>> = HashMap::new();
-        for event in &self.0 {
-            match event {
-                Event::Deleted(place) => {
-                    let row = at.insert(*place, Row::Nothing).unwrap_or(Row::Of(*place));
-                    if let Row::Of(first) = row {
-                        gone_to.insert(first, None);
-                    }
-                    deleted.insert(*place, row);
-                }
-                Event::Replaced(place) => {
-                    let row = at.insert(*place, Row::New).unwrap_or(Row::Of(*place));
-                    if let Row::Of(first) = row {
-                        gone_to.insert(first, None);
-                        deleted.insert(*place, row);
-                    }
-                }
-                Event::Moved(from, to, key) => {
-                    let row = deleted.remove(from).unwrap_or(Row::Of(*from));
-                    at.entry(*from).or_insert(Row::Nothing);
-                    at.insert(*to, row);
-                    if let Row::Of(first) = row {
-                        gone_to.insert(first, Some(key));
-                    }
-                }
-            }
-        }
-        let told = gone_to.into_iter().filter(|(place, key)| {
-            // A tombstone alone says that its row is gone.
-            key.is_some() || at.get(place) != Some(&Row::Nothing)
-        });
-        told.map(|(place, key)| (place.addr(), key.map(Box::from)))
-            .collect()
-    }
-}
 
 /// What is known of the row that a commit has taken from a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,26 +91,36 @@ pub(crate) struct Moves {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// By commit and place.
-    entries: BTreeMap<(Timestamp, usize), Option<Box<[u8]>>>,
+    /// Of each commit that has any.
+    commits: BTreeMap<Timestamp, Entries>,
+    /// Of all commits.
+    entries: usize,
     keys_bytes: usize,
     /// The newest commit whose moves were not kept.
     forgotten: Timestamp,
 }
 
+/// Where rows have gone with a commit, by the place that they lay at: under which key, or, without one,
+/// nowhere.
+type Entries = BTreeMap<usize, Option<Box<[u8]>>>;
+
 impl Moves {
-    /// Publishes where rows have gone with the commit at a timestamp, which nobody can see yet.
+    /// Publishes where rows have gone with the commit at a timestamp, which nobody can see yet: takes the
+    /// entries over, unless there are too many.
     #[cold]
-    pub(crate) fn publish(&self, at: Timestamp, condensed: Vec<(usize, Option<Box<[u8]>>)>) {
+    pub(crate) fn publish(&self, at: Timestamp, condensed: &mut Condensed) {
+        if condensed.is_empty() {
+            return;
+        }
         let mut kept = self.lock();
-        let bytes: usize = condensed.iter().map(|(_, key)| bytes_of(key)).sum();
-        let fits = kept.entries.len() + condensed.len() <= ENTRIES_MAX
-            && kept.keys_bytes + bytes <= KEYS_BYTES_MAX;
+        let fits = !condensed.is_too_much
+            && kept.entries + condensed.entries.len() <= ENTRIES_MAX
+            && kept.keys_bytes + condensed.keys_bytes <= KEYS_BYTES_MAX;
         if fits {
-            kept.keys_bytes += bytes;
-            let entries = condensed.into_iter();
-            kept.entries
-                .extend(entries.map(|(place, key)| ((at, place), key)));
+            kept.entries += condensed.entries.len();
+            kept.keys_bytes += std::mem::take(&mut condensed.keys_bytes);
+            kept.commits
+                .insert(at, std::mem::take(&mut condensed.entries));
         } else {
             kept.forgotten = kept.forgotten.max(at);
         }
@@ -202,7 +136,8 @@ impl Moves {
             return Gone::Unmoved;
         }
         let kept = self.lock();
-        match kept.entries.get(&(at, place.addr())) {
+        let entries = kept.commits.get(&at);
+        match entries.and_then(|entries| entries.get(&place.addr())) {
             Some(Some(key)) => Gone::To(key.clone()),
             Some(None) => Gone::Replaced,
             None if at <= kept.forgotten => Gone::Forgotten,
@@ -222,16 +157,22 @@ impl Moves {
         }
         let horizon = horizon();
         let mut kept = self.lock();
+        let kept = &mut *kept;
         let mut forgotten = 0;
-        while let Some(entry) = kept.entries.first_entry() {
-            if entry.key().0 > horizon || !may_go_on(forgotten) {
+        while let Some(mut commit) = kept.commits.first_entry() {
+            if *commit.key() > horizon || !may_go_on(forgotten) {
                 break;
             }
-            forgotten += 1;
-            let bytes = bytes_of(&entry.remove());
-            kept.keys_bytes -= bytes;
+            match commit.get_mut().pop_first() {
+                Some((_, key)) => {
+                    forgotten += 1;
+                    kept.entries -= 1;
+                    kept.keys_bytes -= bytes_of(&key);
+                }
+                None => drop(commit.remove()),
+            }
         }
-        if kept.entries.is_empty() && kept.forgotten <= horizon {
+        if kept.commits.is_empty() && kept.forgotten <= horizon {
             kept.forgotten = Timestamp(0);
             // Under the lock, which `publish` takes first.
             self.is_used.store(false, Ordering::Release);

@@ -181,6 +181,82 @@ fn no_memory_stays_behind() {
     }
 }
 
+/// A savepoint that stayed while others were made and released within it kept each version of a record that was
+/// written meanwhile: 200,000 updates of one row, 200,000 versions.
+#[test]
+fn savepoints_that_come_and_go_within_another_keep_nothing() {
+    let setup = Setup::new();
+    let version_bytes = || {
+        (0..4).for_each(|_| setup.session.tend());
+        setup.session.database().memory().version_bytes
+    };
+    for depth in 1..4 {
+        let txn = setup.begin();
+        setup.put(&txn, b"x", &[0; 100]);
+        // Each with what it is to restore.
+        let mut around = Vec::new();
+        for level in 1..=depth {
+            around.push((txn.savepoint().unwrap(), setup.contents(&txn)));
+            setup.put(&txn, b"x", &[level; 100]);
+            setup.put(&txn, &[level], &[level; 100]);
+        }
+        let mut before = None;
+        for round in 0..200 {
+            let outer = txn.savepoint().unwrap();
+            setup.put(&txn, b"x", &[round; 100]);
+            let inner = txn.savepoint().unwrap();
+            setup.put(&txn, b"x", &[round + 1; 100]);
+            setup.put(&txn, &[depth], &[round + 1; 100]);
+            if round % 3 == 0 {
+                txn.rollback_to(&inner).unwrap();
+            } else {
+                txn.release_savepoint(&inner).unwrap();
+                assert_eq!(setup.get(&txn, b"x"), Some(vec![round + 1; 100]));
+            }
+            setup.put(&txn, b"x", &[round + 2; 100]);
+            txn.release_savepoint(&outer).unwrap();
+            let command = txn.command().unwrap();
+            setup.put(&txn, b"x", &[round + 3; 100]);
+            assert_eq!(setup.get(&txn, b"x"), Some(vec![round + 2; 100]));
+            drop(command);
+            let now = version_bytes();
+            assert_eq!(*before.get_or_insert(now), now, "round {round}");
+        }
+        while let Some((savepoint, contents)) = around.pop() {
+            txn.rollback_to(&savepoint).unwrap();
+            assert_eq!(setup.contents(&txn), contents);
+        }
+        txn.rollback();
+    }
+}
+
+/// A command goes on to see what it has replaced when a savepoint around it is released.
+#[test]
+fn a_release_around_a_command_takes_nothing_from_it() {
+    for is_within in [false, true] {
+        let setup = Setup::new();
+        let txn = setup.begin();
+        let outermost = is_within.then(|| txn.savepoint().unwrap());
+        setup.put(&txn, b"x", b"1");
+        let savepoint = txn.savepoint().unwrap();
+        let command = txn.command().unwrap();
+        setup.put(&txn, b"x", b"22");
+        txn.release_savepoint(&savepoint).unwrap();
+        for _ in 0..4 {
+            setup.session.tend();
+            setup.put(&txn, b"y", b"22");
+        }
+        assert_eq!(setup.get(&txn, b"x").as_deref(), Some(&b"1"[..]));
+        drop(command);
+        assert_eq!(setup.get(&txn, b"x").as_deref(), Some(&b"22"[..]));
+        if let Some(outermost) = outermost {
+            txn.rollback_to(&outermost).unwrap();
+            assert_eq!(setup.get(&txn, b"x"), None);
+        }
+        run_inline(txn.commit()).unwrap();
+    }
+}
+
 /// A record that was deleted before, inserted again after a savepoint, and given back
 /// by the return to it, is still collected.
 #[test]

@@ -9,6 +9,24 @@
 //! Each mark has a number that no other of the transaction has, and each write the
 //! number of the mark that was the newest when its version was made: if there is a
 //! newer one by now, the version is to be saved.
+//!
+//! # What a release frees
+//! A return to mark `M` restores what was saved since `M` was made, newest first, so of each write the oldest
+//! version counts that was saved since, and only if it was made before `M`: otherwise the write itself is
+//! behind `M`, and is taken back, or an older version of it was saved since `M`, and is restored later.
+//!
+//! When marks are released, `N` is the newest that is left. A version that was made at a number `>= N` was made
+//! when `N` was there, hence after all marks that are left, and none of them needs it: *unneeded*. What was
+//! saved before the released marks is no different for their release. So a release looks at what was saved
+//! since the outermost released mark, frees what is unneeded, and moves the rest together. That rest was made
+//! before `N`: at most one version of each write, since the version that replaced it was made after `N`.
+//! An entry is looked at once for each mark that lies around it, however many were made and released beside it.
+//!
+//! Nothing else refers to what is freed. An entry names its write by its place, which no release changes, and
+//! is restored over whatever version stands there. What an operation under way has replaced is in its journal
+//! until it ends, and compared with the newest mark then. A command (`session/command.rs`) reads the versions
+//! that it has replaced, all made before its own mark, which its end releases; as long as one is under way, the
+//! release of a savepoint around it frees nothing ([`Savepoints::release_only`]).
 
 use memory::Parts;
 
@@ -87,11 +105,35 @@ impl Savepoints {
         self.marks.last().copied()
     }
 
-    /// Forgets savepoint `number` and those within it; whether there is one.
-    pub(crate) fn release(&mut self, number: u32) -> bool {
-        let at = self.position(number);
-        self.marks.truncate(at.unwrap_or(self.marks.len()));
-        at.is_some()
+    /// Forgets savepoint `number` and those within it, and hands over each version that none needs any more;
+    /// whether there is such a savepoint.
+    pub(crate) fn release(&mut self, number: u32, mut free: impl FnMut(Version)) -> bool {
+        let Some(from) = self.release_only(number) else {
+            return false;
+        };
+        let newest = self.newest();
+        let mut kept = from;
+        for at in from..self.saved.len() {
+            let saved = self.saved[at];
+            if saved.savepoint < newest {
+                self.saved[kept] = saved;
+                kept += 1;
+            } else {
+                free(saved.version);
+            }
+        }
+        self.saved.truncate(kept);
+        true
+    }
+
+    /// Forgets savepoint `number` and those within it: where among the saved versions those begin of which some
+    /// may be needed no more. `None` if there is no such savepoint.
+    pub(crate) fn release_only(&mut self, number: u32) -> Option<usize> {
+        let at = self.position(number)?;
+        let released = self.marks[at].saved;
+        self.marks.truncate(at);
+        // Without savepoints nothing is needed, nor what was left when a command was under way.
+        Some(if at == 0 { 0 } else { released })
     }
 
     fn position(&self, number: u32) -> Option<usize> {
@@ -116,20 +158,10 @@ impl Savepoints {
         (self.saved.len() > mark.saved).then(|| self.saved.pop())?
     }
 
-    /// Takes out what no savepoint needs any more, one after the other: all of it, once there is none.
-    pub(crate) fn unneeded(&mut self) -> impl Iterator<Item = Version> {
-        let is_needed = !self.marks.is_empty();
-        let saved = &mut self.saved;
-        std::iter::from_fn(move || match is_needed {
-            true => None,
-            false => saved.pop().map(|saved| saved.version),
-        })
-    }
-
     /// Takes everything out, at the end of the transaction, one after the other.
     pub(crate) fn end(&mut self) -> impl Iterator<Item = Version> {
         self.marks.clear();
-        self.unneeded()
+        std::iter::from_fn(|| self.saved.pop().map(|saved| saved.version))
     }
 
     /// Whether nothing is saved.

@@ -87,9 +87,7 @@ impl Drop for Command<'_> {
             return;
         }
         let mut savepoints = context.savepoints.borrow_mut();
-        savepoints.release(number);
-        for version in savepoints.unneeded() {
-            self.transaction.discard(version);
-        }
+        // It is gone if a savepoint around the command was released.
+        savepoints.release(number, |version| self.transaction.discard(version));
     }
 }

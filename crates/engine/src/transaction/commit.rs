@@ -26,6 +26,10 @@ use crate::{
 /// Writes, or locks, of a transaction that ends in one go: more would take longer than a turn.
 pub(super) const AT_ONCE_MAX: usize = 1024;
 
+/// Events of moved rows of such a transaction: two for each write. There are more of them than writes if the
+/// transaction has moved rows to and fro.
+const MOVES_AT_ONCE_MAX: usize = 2 * AT_ONCE_MAX;
+
 /// Where a commit is logged.
 enum Log<'l> {
     None,
@@ -92,7 +96,8 @@ impl Transaction {
     /// the log and it is not large; the future's answer comes when the transaction is as durable as
     /// [`Transaction::durability`] asks for. The same goes for a read-only
     /// transaction and what it saw. A transaction of more than a thousand writes, or of more bytes
-    /// than a log buffer ([`crate::LogConfig::buffer_bytes`]), commits in turns with other tasks.
+    /// than a log buffer ([`crate::LogConfig::buffer_bytes`]), commits in turns with other tasks; so does one
+    /// that has moved the same rows again and again ([`Transaction::note_move`]).
     ///
     /// # Errors
     /// [`Error::Abort`] if no serial order allows the transaction; this or
@@ -148,6 +153,10 @@ impl Transaction {
         self.context.locks.borrow().len() > AT_ONCE_MAX
     }
 
+    fn has_many_moves(&self) -> bool {
+        self.context.moves.borrow().len() > MOVES_AT_ONCE_MAX
+    }
+
     #[inline(always)]
     fn certify_what_was_read(&self) -> Result<(), Error> {
         let certified = self.certify_reads();
@@ -195,7 +204,8 @@ impl Transaction {
         writes_max: usize,
     ) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
         self.check_open()?;
-        if self.write_count() > writes_max || writes_max <= AT_ONCE_MAX && self.has_many_locks() {
+        let has_many = || self.has_many_locks() || self.has_many_moves();
+        if self.write_count() > writes_max || writes_max <= AT_ONCE_MAX && has_many() {
             return Ok(None);
         }
         let all = 0..self.write_count();
@@ -253,14 +263,18 @@ impl Transaction {
         let effects = effects.map_err(|abort| self.doom_at_once(abort))?;
         let id = self.id();
         let status = session.database.statuses.of(id);
-        let moves = self.context.moves.borrow();
-        let mut moves = (!moves.is_empty()).then(|| moves.condense());
+        let has_moves = !self.context.moves.borrow().is_empty();
+        if has_moves {
+            // Of a large transaction, that has been done.
+            while self.context.moves.borrow_mut().condense_some(usize::MAX) {}
+        }
         let take = || status.take_timestamp(id.sequence(), &session.database.horizon.clock);
-        let mut commit = |timestamp| {
+        let commit = |timestamp| {
             let first_drop = self.certify_tables(timestamp)?;
             let successor = self.certify(timestamp, first_drop)?;
-            if let Some(moves) = moves.take() {
-                session.database.moves.publish(timestamp, moves);
+            if has_moves {
+                let mut moves = self.context.moves.borrow_mut();
+                session.database.moves.publish(timestamp, moves.condensed());
             }
             status.commit(id.sequence(), successor);
             Ok(successor)

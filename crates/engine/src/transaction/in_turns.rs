@@ -104,6 +104,9 @@ impl Transaction {
         let returning = Returning::begin(self, savepoint);
         self.take_back_in_turns(lengths.writes, lengths.locks, lengths.effects)
             .await;
+        while self.cut_moves(lengths.moves, WRITES_PER_LOOK) {
+            give_way().await;
+        }
         returning.end()
     }
 
@@ -140,8 +143,19 @@ impl Transaction {
         self.forget_places_in_turns().await;
     }
 
-    /// Gives back the memory that tells where in the lists records are.
+    fn cut_moves(&self, len: usize, events_max: usize) -> bool {
+        self.context.moves.borrow_mut().cut(len, events_max)
+    }
+
+    fn forget_some_moves(&self, entries_max: usize) -> bool {
+        self.context.moves.borrow_mut().forget_some(entries_max)
+    }
+
+    /// Gives back the memory that tells where in the lists records are, and where rows have gone.
     pub(super) async fn forget_places_in_turns(&self) {
+        while self.forget_some_moves(WRITES_PER_LOOK) {
+            give_way().await;
+        }
         while self.context.places.borrow_mut().drop_part() {
             give_way().await;
         }

@@ -43,7 +43,7 @@ use crate::{
     error::{Abort, Error},
     indirection::{Rid, Slot},
     locks::Strength,
-    moves::Gone,
+    moves::{Gone, MoveLog},
     table::Table,
     timestamp::Timestamp,
     version::Version,
@@ -239,9 +239,20 @@ impl Transaction {
             rid.map(|rid| table.records.slot(Rid(rid)))
         };
         if let (Some(before), Some(after)) = (slot(from), slot(to)) {
-            self.context.moves.borrow_mut().moved(before, after, to);
+            self.note_of_places(|moves| moves.moved(before, after, to));
         }
         Ok(())
+    }
+
+    /// Notes what it has done to places, and charges that.
+    pub(super) fn note_of_places(&self, note: impl FnOnce(&mut MoveLog)) {
+        let mut moves = self.context.moves.borrow_mut();
+        note(&mut moves);
+        let is_charge_due = moves.is_charge_due();
+        drop(moves);
+        if is_charge_due {
+            self.session.account.charge(&self.context);
+        }
     }
 }
 

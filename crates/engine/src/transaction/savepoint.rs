@@ -98,13 +98,15 @@ impl Transaction {
     pub fn release_savepoint(&self, savepoint: &Savepoint) -> Result<(), Error> {
         let number = self.check_savepoint(savepoint)?;
         let mut savepoints = self.context.savepoints.borrow_mut();
-        if !savepoints.release(number) {
-            return Err(Error::NoSuchSavepoint);
+        // A command under way reads what it has replaced.
+        let is_released = match self.context.command.is_open() {
+            true => savepoints.release_only(number).is_some(),
+            false => savepoints.release(number, |version| self.discard(version)),
+        };
+        match is_released {
+            true => Ok(()),
+            false => Err(Error::NoSuchSavepoint),
         }
-        for version in savepoints.unneeded() {
-            self.discard(version);
-        }
-        Ok(())
     }
 
     /// Where the lists ended when a savepoint was made.

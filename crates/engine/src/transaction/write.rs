@@ -85,6 +85,9 @@ pub(super) enum Written<'t> {
     Blocked(Box<Waiting<'t>>),
     /// It is on the device; to be tried again when it was fetched.
     Cold(&'t Slot),
+    /// It is the transaction's own, among many writes of which some more were noted; to be tried again until
+    /// its write is found.
+    Sought,
     /// For `Intent::Row`: the row lies elsewhere now.
     Moved(Box<NewPlace>),
     /// For `Intent::Row`: the command under way has written it before.

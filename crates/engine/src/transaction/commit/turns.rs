@@ -1,8 +1,8 @@
 //! Commits of large transactions, in turns with other tasks, and what all commits share with them:
 //! how much there is to log, and the stamping.
 //!
-//! 1. What is to be logged is counted and, if it is larger than a buffer, put together
-//!    (`log/lane/large.rs`). The transaction is as open as ever.
+//! 1. Where its rows have gone is found out (`moves.rs`). What is to be logged is counted and, if it is larger
+//!    than a buffer, put together (`log/lane/large.rs`). The transaction is as open as ever.
 //! 2. The commit itself, which never suspends ([`Transaction::commit_writes`]).
 //! 3. Its versions are stamped. Until then they name their maker, whose status says since when they
 //!    are visible (`status.rs`): whoever meets one resolves it, and nobody waits for the stamp. The
@@ -117,6 +117,7 @@ impl Transaction {
 
     /// Commits what was written, and stamps it: its timestamp, and what its answer must wait for.
     async fn commit_all(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
+        self.condense_moves_in_turns().await;
         let committed = match self.session.lane() {
             None => self.commit_writes(Log::None),
             Some(lane) => self.commit_logged(lane).await,
@@ -143,6 +144,19 @@ impl Transaction {
         drop(stamping);
         self.forget_in_turns().await;
         Ok((timestamp, self.waits_for(timestamp)?))
+    }
+
+    /// Finds out where its rows have gone, for the commit to publish.
+    async fn condense_moves_in_turns(&self) {
+        while self.condense_some_moves() {
+            self.session.account.charge(&self.context);
+            give_way().await;
+        }
+    }
+
+    fn condense_some_moves(&self) -> bool {
+        let mut moves = self.context.moves.borrow_mut();
+        moves.condense_some(WRITES_PER_LOOK)
     }
 
     /// Commits a transaction that has written nothing and has many locks.

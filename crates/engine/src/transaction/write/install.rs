@@ -21,8 +21,6 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// While a transaction learns where its many writes are.
-const MANY_WRITES: Point = Point::new("engine: many writes");
 /// While the transaction that made the head ends.
 const OWNER_ENDS: Point = Point::new("engine: ending owner");
 
@@ -99,8 +97,7 @@ impl<'t> Statement<'t> {
             }
             if sight == Sight::Own {
                 let Some(at) = transaction.place_of_write(slot, head) else {
-                    let_others_go::<P>(MANY_WRITES, slot).await;
-                    continue;
+                    return Ok(Written::Sought);
                 };
                 let rewritten = content.with(head.payload(), |new, strength| {
                     self.rewrite((at, slot, head, is_held), key, new, strength)
@@ -229,7 +226,7 @@ impl Statement<'_> {
         if !is_derived(table) {
             context.note_written(table);
             if version.is_tombstone() {
-                context.moves.borrow_mut().deleted(slot);
+                self.transaction.note_of_places(|moves| moves.deleted(slot));
             }
         }
         let mut writes = context.writes.borrow_mut();
@@ -304,13 +301,14 @@ impl Statement<'_> {
             context.command.wrote(slot, Some(own));
         }
         if was_tombstone != value.is_none() && !is_derived(write.table) {
-            let mut moves = context.moves.borrow_mut();
-            match value {
+            let is_over_older = write.kind == WriteKind::Version;
+            drop((writes, savepoints));
+            transaction.note_of_places(|moves| match value {
                 None => moves.deleted(slot),
                 // What was not there before has nobody who waits for it.
-                Some(_) if write.kind == WriteKind::Version => moves.replaced(slot),
+                Some(_) if is_over_older => moves.replaced(slot),
                 Some(_) => {}
-            }
+            });
         }
         Ok(true)
     }

@@ -4,7 +4,9 @@ use index::{InsertError, Inserted, look_up};
 use interleave::{Point, Policy, leaf};
 
 use super::{
-    super::{Statement, Transaction, conflict::let_others_go, read::INDEX_POINT},
+    super::{
+        Statement, Transaction, conflict::let_others_go, in_turns::give_way, read::INDEX_POINT,
+    },
     Content, Intent, Written,
 };
 use crate::{
@@ -43,10 +45,11 @@ pub(in super::super) struct OrNew;
 
 impl<'t> Statement<'t> {
     /// Writes a record; waits for other transactions, if this one is to, and begins
-    /// again from the key after that.
+    /// again from the key after that. A record of the transaction's own that has to be looked for among many
+    /// writes is looked for between attempts, so that nothing is pinned while others have a turn.
     ///
     /// # Suspension
-    /// Memory waits; an event wait for others.
+    /// Memory waits; an event wait for others; yields while a write of its own is looked for.
     #[inline(always)]
     #[allow(clippy::manual_async_fn, reason = "see `Transaction::write`")]
     pub(in super::super) fn write<P: Policy>(
@@ -80,6 +83,11 @@ impl<'t> Statement<'t> {
                     }
                     Written::Cold(slot) => {
                         self.transaction.thaw_to_write(slot).await?;
+                        self.transaction.check_open()?;
+                        continue;
+                    }
+                    Written::Sought => {
+                        give_way().await;
                         self.transaction.check_open()?;
                         continue;
                     }
