@@ -283,6 +283,7 @@ impl Binder<'_> {
             joins: Vec::new(),
         };
         let relation = self.from(std::slice::from_ref(&item), &mut scope)?;
+        self.note_all(scope.all_columns());
         let items = scope.all_columns().map(|column| super::select::Item {
             name: column.name.clone(),
             value: column.value.clone(),

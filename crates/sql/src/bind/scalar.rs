@@ -321,6 +321,7 @@ impl Binder<'_> {
             .column(&folded)
             .map_err(|error| place(error, position))?
         {
+            self.note_columns(&column.value);
             return Ok(column.value.clone());
         }
         if ident.quote_style.is_none()
@@ -377,7 +378,10 @@ impl Binder<'_> {
             .iter()
             .filter(|candidate| candidate.name == *column);
         match (found.next(), found.next()) {
-            (Some(column), None) => Ok(column.value.clone()),
+            (Some(column), None) => {
+                self.note_columns(&column.value);
+                Ok(column.value.clone())
+            }
             (Some(_), Some(_)) => {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(place(

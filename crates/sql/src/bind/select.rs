@@ -174,6 +174,7 @@ impl Binder<'_> {
                         let message = "SELECT * with no tables specified is not valid";
                         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
                     }
+                    self.note_all(scope.all_columns());
                     list.items.extend(scope.all_columns().map(whole));
                 }
                 SelectItem::QualifiedWildcard(
@@ -218,13 +219,16 @@ impl Binder<'_> {
 
     /// The columns that `relation.*` stands for.
     pub(super) fn columns_of<'s>(
-        &self,
+        &mut self,
         name: &ast::ObjectName,
         scope: &'s Scope<'_>,
     ) -> Result<&'s [SourceColumn]> {
         let qualified = name::qualified(name, self.database())?;
         match scope.source(qualified.schema.as_deref(), &qualified.name)? {
-            Some(source) => Ok(&source.columns),
+            Some(source) => {
+                self.note_all(&source.columns);
+                Ok(&source.columns)
+            }
             None => Err(missing_relation(&qualified.name)),
         }
     }
