@@ -12,6 +12,7 @@ pub(crate) mod depth;
 pub(crate) mod dialect;
 mod forms;
 mod identity;
+mod insert_source;
 mod lock_order;
 pub(crate) mod lock_strength;
 pub(crate) mod maintenance;
@@ -318,6 +319,7 @@ pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result
     lock_strength::mark(&mut tokens);
     lock_order::arrange(&mut tokens);
     identity::arrange(&mut tokens);
+    insert_source::arrange(&mut tokens);
     let overriding = Overriding::take(&mut tokens)?;
     let length = tokens.len();
     let dialect = Postgres::new(length);

@@ -468,24 +468,26 @@ impl Binder<'_> {
         clause: &str,
     ) -> Result<Option<usize>> {
         let whole = expr;
-        // `-1` is a constant too.
-        let (sign, expr) = match unnested(expr) {
-            Expr::UnaryOp {
-                op: ast::UnaryOperator::Minus,
-                expr,
-            } => ("-", unnested(expr)),
-            expr => ("", expr),
-        };
+        // `-1` and `- -1` are constants too.
+        let (mut signs, mut expr) = (0, unnested(expr));
+        while let Expr::UnaryOp {
+            op: ast::UnaryOperator::Minus,
+            expr: inner,
+        } = expr
+        {
+            (signs, expr) = (signs + 1, unnested(inner));
+        }
         let Expr::Value(value) = expr else {
             return Ok(None);
         };
+        let sign = if signs % 2 == 1 { "-" } else { "" };
         let number = match &value.value {
             ast::Value::Number(digits, _) => format!("{sign}{digits}").parse::<i32>().ok(),
             ast::Value::Placeholder(name) => {
                 self.needs_literal_parameter(name)?;
                 return Ok(None);
             }
-            _ if !sign.is_empty() => return Ok(None),
+            _ if signs > 0 => return Ok(None),
             _ => None,
         };
         let (state, message) = match number {

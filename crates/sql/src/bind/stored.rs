@@ -238,7 +238,7 @@ impl Binder<'_> {
     pub(super) fn locked(
         &mut self,
         relation: Relation,
-        locks: &[sqlparser::ast::LockClause],
+        locks: &[&sqlparser::ast::LockClause],
     ) -> Result<Relation> {
         use sqlparser::ast::NonBlock;
         let mut scans = Vec::new();

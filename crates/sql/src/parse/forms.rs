@@ -471,7 +471,7 @@ fn begins_query(before: &[TokenWithSpan]) -> bool {
 }
 
 /// Whether these tokens end with `INSERT INTO name`, with an alias or not, or with `OVERRIDING USER VALUE`.
-fn ends_insert_target(before: &[TokenWithSpan]) -> bool {
+pub(super) fn ends_insert_target(before: &[TokenWithSpan]) -> bool {
     if let [.., overriding, _, value] = before
         && is_word(&overriding.token, "overriding")
         && keyword(value) == Some(Keyword::VALUE)
