@@ -210,10 +210,8 @@ impl Binder<'_> {
                     Some(ast::TrimWhereField::Trailing) => "rtrim",
                     _ => "btrim",
                 };
-                let what = trim_what
-                    .as_deref()
-                    .or_else(|| trim_characters.as_ref()?.first());
-                let arguments: Vec<_> = std::iter::once(&**operand).chain(what).collect();
+                let others = trim_characters.iter().flatten().chain(trim_what.as_deref());
+                let arguments: Vec<_> = std::iter::once(&**operand).chain(others).collect();
                 self.call_of(name, &arguments, expr, scope, clause)
             }
             Expr::Overlay {

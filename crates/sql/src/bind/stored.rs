@@ -157,16 +157,7 @@ impl Binder<'_> {
         }
         self.note_use(view.id);
         let text = view.text.clone();
-        let sources = crate::parse::split(&text)?;
-        let statement = match sources.as_slice() {
-            [source] => source.parse()?,
-            _ => {
-                return Err(SqlError::new(
-                    SqlState::INTERNAL_ERROR,
-                    "a view is not one query",
-                ));
-            }
-        };
+        let statement = crate::parse::kept(&text)?.parse()?;
         let Statement::Query(query) = &*statement else {
             return Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
