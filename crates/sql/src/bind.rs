@@ -8,9 +8,9 @@
 //! | expressions, long chains of them; calls; conversions | `scalar.rs`, `chain.rs`; `call.rs`; `convert.rs` |
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
-//! | VALUES, set operations; WITH | `query.rs`, `sets.rs`; `common_table.rs`, `common_tables.rs` |
+//! | parentheses around queries; VALUES, set operations; WITH | `parentheses.rs`; `query.rs`, `sets.rs`; `common_table.rs`, `common_tables.rs` |
 //! | queries within expressions; fields of records; sequences | `subquery.rs`; `field.rs`; `sequence.rs` |
-//! | expressions of indexes | `index.rs` |
+//! | expressions of indexes; what definitions refer to | `index.rs`; `uses.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
 //! | rewriting a table | `rewrite.rs` |
 //! | COPY | `copy.rs` |
@@ -34,6 +34,7 @@ mod insert;
 mod literal;
 mod order;
 mod parameters;
+mod parentheses;
 mod query;
 mod rewrite;
 mod scalar;
@@ -43,6 +44,7 @@ mod sequence;
 mod sets;
 mod stored;
 mod subquery;
+mod uses;
 mod waiting;
 mod window;
 mod write;
@@ -57,13 +59,13 @@ use std::{
 use sqlparser::ast::{self, Expr, Spanned, Statement};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
-use self::{common_tables::CommonTables, field::RecordField};
+use self::{common_tables::CommonTables, field::RecordField, uses::Uses};
 pub(crate) use self::{
     copy::CopiedColumns, index::IndexEntries, parameters::Parameters, rewrite::NewValue,
     write::WrittenColumn,
 };
 use crate::{
-    catalog::{Catalog, Dependency, ObjectId, SearchPath},
+    catalog::{Catalog, Dependency, ObjectId, SearchPath, View},
     expression::ColumnId,
     parse::{overriding::Overriding, position::Lines},
     relation::{Output, Relation, ScanId, SharedId, check},
@@ -98,8 +100,10 @@ pub(crate) struct Surroundings<'b> {
 pub(crate) struct Bound {
     pub(crate) relation: Relation,
     pub(crate) outputs: Vec<Output>,
-    /// The views that it names, those within them not counted.
-    pub(crate) views: Vec<ObjectId>,
+    /// What it refers to, if it is a definition's.
+    pub(crate) uses: Vec<Dependency>,
+    /// The tables of which it names rows as a whole, if it is a definition's.
+    pub(crate) whole_rows: Vec<ObjectId>,
     /// The primary keys by which a GROUP BY determines columns that are not among its keys; views
     /// within it not counted.
     pub(crate) grouped_by: Vec<ObjectId>,
@@ -139,16 +143,16 @@ pub(crate) struct Binder<'b> {
     null_extended: HashSet<ColumnId>,
     /// Views within views.
     depth: u32,
-    /// What the view that is being bound depends on.
-    view_dependencies: Arc<[Dependency]>,
+    /// The view whose query is being bound.
+    view: Option<Arc<View>>,
     /// Expressions and queries that are being bound, one within the other.
     levels: usize,
     /// See `chain.rs`.
     found: Option<chain::Found>,
     /// `OVERRIDING`, of the INSERT that is being bound.
     overriding: Option<Overriding>,
-    /// See [`Bound::views`].
-    views: Vec<ObjectId>,
+    /// Of binders for definitions.
+    uses: Option<Uses>,
     /// See [`Bound::grouped_by`].
     grouped_by: Vec<ObjectId>,
     /// See [`Bound::reads_now`].
@@ -166,38 +170,60 @@ impl<'b> Binder<'b> {
         statement: &Statement,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
+        Binder::new(surroundings, text, parameters).statement(statement)
+    }
+
+    /// Binds the query of a view that is created.
+    ///
+    /// # Errors
+    /// As for [`Binder::bind`].
+    pub(crate) fn bind_definition(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        query: &Statement,
+        parameters: &'b mut Parameters,
+    ) -> Result<Bound> {
         let mut binder = Binder::new(surroundings, text, parameters);
+        binder.uses = Some(Uses::default());
+        binder.statement(query)
+    }
+
+    fn statement(mut self, statement: &Statement) -> Result<Bound> {
         let (mut relation, outputs) = match statement {
-            Statement::Query(query) => binder.whole_query(query)?,
-            Statement::Insert(insert) => binder.insert(insert)?,
-            Statement::Update(update) => binder.update(update)?,
-            Statement::Delete(delete) => binder.delete(delete)?,
-            Statement::Merge(merge) => binder.merge(merge)?,
+            Statement::Query(query) => self.whole_query(query)?,
+            Statement::Insert(insert) => self.insert(insert)?,
+            Statement::Update(update) => self.update(update)?,
+            Statement::Delete(delete) => self.delete(delete)?,
+            Statement::Merge(merge) => self.merge(merge)?,
             _ => return Err(SqlError::unsupported("this statement")),
         };
         relation.check_depth()?;
         check(&mut relation, &outputs)?;
-        Ok(binder.into_bound(relation, outputs))
+        Ok(self.into_bound(relation, outputs))
     }
 
     /// What was bound, with what was noticed meanwhile.
-    fn into_bound(self, relation: Relation, outputs: Vec<Output>) -> Bound {
+    fn into_bound(mut self, relation: Relation, outputs: Vec<Output>) -> Bound {
         Bound {
             relation,
             outputs,
-            views: self.views,
+            uses: self.take_uses(),
+            whole_rows: self.take_rows(),
             grouped_by: self.grouped_by,
             reads_now: self.reads_now.get(),
             parts: (self.next_column + self.next_scan) as usize,
         }
     }
 
-    /// A binder for expressions of definitions.
+    /// A binder for expressions of definitions; what they refer to is told by
+    /// [`Binder::take_uses`].
     pub(crate) fn for_definitions(
         surroundings: &Surroundings<'b>,
         parameters: &'b mut Parameters,
     ) -> Self {
-        Binder::new(surroundings, "", parameters)
+        let mut binder = Binder::new(surroundings, "", parameters);
+        binder.uses = Some(Uses::default());
+        binder
     }
 
     /// A binder for expressions of a text that are no part of a query.
@@ -228,11 +254,11 @@ impl<'b> Binder<'b> {
             records: HashMap::new(),
             null_extended: HashSet::new(),
             depth: 0,
-            view_dependencies: Arc::default(),
+            view: None,
             levels: 0,
             found: None,
             overriding: None,
-            views: Vec::new(),
+            uses: None,
             grouped_by: Vec::new(),
             reads_now: Cell::new(false),
         }
@@ -307,13 +333,19 @@ impl<'b> Binder<'b> {
     }
 
     /// A type as written, with what is attached to it.
-    fn data_type(&self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
+    fn data_type(&mut self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
+        let (ty, modifier) = self.named_type(data_type)?;
+        self.note_type(ty);
+        Ok((ty, modifier))
+    }
+
+    fn named_type(&self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
         crate::data_type::resolve(data_type, self.catalog, &self.search_path)
     }
 
     /// What PostgreSQL calls the result of a cast.
     fn cast_name(&self, data_type: &ast::DataType) -> String {
-        match self.data_type(data_type) {
+        match self.named_type(data_type) {
             Ok((Type::Scalar(scalar) | Type::Array(scalar), _)) => match scalar {
                 types::Scalar::Enum(_) => scalar.name(self.catalog).into_owned(),
                 _ => scalar.internal_name().to_owned(),

@@ -71,4 +71,4 @@ pub use self::{
     table::{Column, Generation, IdentityMode, RowKey, Table, TableKind},
     view::{View, ViewColumn},
 };
-pub(crate) use self::{failure::from_engine, names::Searched};
+pub(crate) use self::{dependents::for_each_expression, failure::from_engine, names::Searched};

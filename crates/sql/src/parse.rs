@@ -12,6 +12,7 @@ pub(crate) mod depth;
 pub(crate) mod dialect;
 mod forms;
 mod identity;
+mod insert_source;
 mod lock_order;
 pub(crate) mod lock_strength;
 pub(crate) mod maintenance;
@@ -54,6 +55,29 @@ pub(crate) struct Source<'t> {
 /// # Errors
 /// 42601 if something cannot be a token, as a string that does not end.
 pub(crate) fn split(text: &str) -> Result<Vec<Source<'_>>> {
+    let mut sources = statements(text)?;
+    sources.iter_mut().for_each(Source::arrange);
+    Ok(sources)
+}
+
+/// The one statement of a text that the catalog keeps. The parser has written it, in forms that it
+/// knows.
+///
+/// # Errors
+/// 42601 if it cannot be cut into tokens; XX000 if it is not one statement.
+pub(crate) fn kept(text: &str) -> Result<Source<'_>> {
+    let mut sources = statements(text)?;
+    match (sources.pop(), sources.pop()) {
+        (Some(source), None) => Ok(source),
+        _ => Err(SqlError::new(
+            SqlState::INTERNAL_ERROR,
+            "a text of the catalog is not one statement",
+        )),
+    }
+}
+
+/// The statements of a text, in the forms that they were written in.
+fn statements(text: &str) -> Result<Vec<Source<'_>>> {
     let lines = Lines::new(text);
     let tokens = tokens(text, &lines)?;
     refuse_junk(&tokens, &lines)?;
@@ -121,16 +145,9 @@ fn source<'t>(
     lines: &Lines<'_>,
     mut tokens: Vec<TokenWithSpan>,
 ) -> Option<Source<'t>> {
-    let mut has_forms = false;
-    tokens.retain(|token| {
-        has_forms |= forms::is_form(&token.token);
-        !matches!(token.token, Token::Whitespace(_))
-    });
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let (first, last) = (tokens.first()?, tokens.last()?);
     let bytes = lines.byte(first.span.start)..lines.byte(last.span.end);
-    if has_forms {
-        forms::arrange(&mut tokens);
-    }
     Some(Source {
         text,
         bytes,
@@ -139,6 +156,13 @@ fn source<'t>(
 }
 
 impl<'t> Source<'t> {
+    /// Writes what the parser does not know in forms that it does.
+    fn arrange(&mut self) {
+        if self.tokens.iter().any(|token| forms::is_form(&token.token)) {
+            forms::arrange(&mut self.tokens);
+        }
+    }
+
     /// The statement alone.
     pub(crate) fn text(&self) -> &'t str {
         &self.text[self.bytes.clone()]
@@ -179,7 +203,10 @@ impl<'t> Source<'t> {
         let end = TokenWithSpan::wrap(Token::EOF);
         let tokens = self.tokens.get(begins..).unwrap_or_default().to_vec();
         let lines = Lines::new(self.text);
-        source(self.text, &lines, tokens).ok_or_else(|| unexpected(self.text, &end))
+        let mut part =
+            source(self.text, &lines, tokens).ok_or_else(|| unexpected(self.text, &end))?;
+        part.arrange();
+        Ok(part)
     }
 
     /// That it begins as it does is an error.
@@ -318,6 +345,7 @@ pub(crate) fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result
     lock_strength::mark(&mut tokens);
     lock_order::arrange(&mut tokens);
     identity::arrange(&mut tokens);
+    insert_source::arrange(&mut tokens);
     let overriding = Overriding::take(&mut tokens)?;
     let length = tokens.len();
     let dialect = Postgres::new(length);

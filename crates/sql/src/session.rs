@@ -59,6 +59,7 @@ mod stored_text;
 mod suspended;
 #[cfg(test)]
 mod tests;
+mod text_names;
 
 use std::{
     cell::RefCell,

@@ -176,3 +176,19 @@ fn the_second_row_of_a_partial_key_waits_for_the_first() {
     let failed = bed.run_in(&one_side, "update t set c = 'main' where a = 3");
     assert_eq!(failed.unwrap_err().state().code(), "23505");
 }
+
+/// Nothing is done, and the client is told why.
+#[test]
+fn an_index_that_is_there_is_told_of() {
+    let mut bed = Bed::new();
+    bed.run("create table t (a int, b int); create index i on t (a)")
+        .unwrap();
+    let told = ["42P07 relation \"i\" already exists, skipping"];
+    for kind in ["index", "unique index", "index concurrently"] {
+        let created = bed.run(&format!("create {kind} if not exists i on t (b)"));
+        assert_eq!(created.unwrap().notices, told, "{kind}");
+    }
+    let created = bed.run("create schema if not exists public");
+    let told = ["42P06 schema \"public\" already exists, skipping"];
+    assert_eq!(created.unwrap().notices, told);
+}

@@ -13,6 +13,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 use super::{
     Binder,
     clause::Clause,
+    convert::common_modifier,
     scalar::{BOOL, place},
     scope::Scope,
     sequence::sequence_function,
@@ -129,7 +130,9 @@ impl Binder<'_> {
             ("coalesce", 1..) => {
                 let mut items = bind(self)?;
                 let ty = self.unify(&mut items, "COALESCE", position)?;
-                Expression::new(Kind::Coalesce(items), ty)
+                let modifier = common_modifier(items.iter());
+                let kind = Kind::Coalesce(items);
+                Expression { kind, ty, modifier }
             }
             // `current_timestamp(3)`: rounded as a cast does it.
             ("current_timestamp" | "localtimestamp" | "current_time" | "localtime", 1) => {
@@ -154,13 +157,12 @@ impl Binder<'_> {
             ("greatest" | "least", 1..) => {
                 let mut items = bind(self)?;
                 let ty = self.unify(&mut items, &name.to_uppercase(), position)?;
-                Expression::new(
-                    Kind::Extreme {
-                        greatest: name == "greatest",
-                        items,
-                    },
-                    ty,
-                )
+                let modifier = common_modifier(items.iter());
+                let kind = Kind::Extreme {
+                    greatest: name == "greatest",
+                    items,
+                };
+                Expression { kind, ty, modifier }
             }
             ("nullif", 2) => {
                 let mut items = bind(self)?;

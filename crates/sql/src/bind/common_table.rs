@@ -8,8 +8,8 @@ use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
-    order::Ordering,
-    query::{allowed, has_literals, is_list_of_values, orders_or_cuts},
+    parentheses::Unwrapped,
+    query::{has_literals, is_list_of_values},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
     sets::{operation, types_of, unequal},
@@ -44,6 +44,8 @@ enum Named {
     Own,
     /// It comes later in its clause.
     Later,
+    /// It changes rows and returns none.
+    Silent,
 }
 
 impl CommonTable {
@@ -65,6 +67,10 @@ impl Named {
             Self::Later => (
                 SqlState::FEATURE_NOT_SUPPORTED,
                 format!("reading WITH query \"{name}\" before its definition is not supported"),
+            ),
+            Self::Silent => (
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("WITH query \"{name}\" does not have a RETURNING clause"),
             ),
             Self::Whole => (
                 SqlState::INVALID_RECURSION,
@@ -154,11 +160,15 @@ impl Binder<'_> {
                 columns,
                 body,
             });
+            let named = match changes_rows(&cte.query.body) && !returns(&cte.query.body) {
+                true => Named::Silent,
+                false => Named::Known,
+            };
             self.common_tables.push(CommonTable {
                 name: folded,
                 number,
                 columns: outputs,
-                named: Named::Known,
+                named,
             });
         }
         Ok(definitions)
@@ -174,26 +184,25 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         definitions: &mut Vec<Shared>,
     ) -> Result<(SharedBody, Vec<Output>)> {
-        let (with, query) = unwrapped(&cte.query);
+        let query = Unwrapped::of(&cte.query)?;
         let SetExpr::SetOperation {
             op: SetOperator::Union,
             set_quantifier,
             left,
             right,
-        } = &*query.body
+        } = query.body
         else {
             self.common_tables
                 .push(CommonTable::refused(folded.to_owned(), Named::Whole));
             let (relation, outputs) = self.query(&cte.query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         };
-        allowed(query)?;
         let (_, all) = operation(SetOperator::Union, *set_quantifier)?;
         // Names that the query defines for itself come behind its own, which they may hide.
         let at = self.common_tables.len();
         self.common_tables
             .push(CommonTable::refused(folded.to_owned(), Named::Own));
-        if let Some(with) = with {
+        if let Some(with) = query.with {
             definitions.extend(self.with(with, false, scope)?);
         }
         self.common_tables[at].named = Named::Initial;
@@ -235,9 +244,9 @@ impl Binder<'_> {
             }
             let sides = ((initial, outputs), (step, step_outputs));
             let bound = self.set_operation(SetKind::Union, all, sides.0, sides.1)?;
-            let ordering = Ordering::of(query)?;
-            let (relation, outputs) = self.sorted_outputs(&query.body, &ordering, bound, scope)?;
-            let relation = self.cut(relation, query, scope)?;
+            let (relation, outputs) =
+                self.sorted_outputs(query.body, &query.ordering, bound, scope)?;
+            let relation = self.cut(relation, &query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         }
         let within = match step.misplaced(number) {
@@ -250,21 +259,11 @@ impl Binder<'_> {
                 format!("recursive reference to query \"{folded}\" must not appear {within}");
             return Err(SqlError::new(SqlState::INVALID_RECURSION, message));
         }
-        let limit = query.limit_clause.as_ref();
-        let has_offset = |limit: &ast::LimitClause| {
-            matches!(
-                limit,
-                ast::LimitClause::LimitOffset {
-                    offset: Some(_),
-                    ..
-                }
-            )
-        };
-        let clause = if query.order_by.is_some() {
+        let clause = if !query.ordering.0.is_empty() {
             Some("ORDER BY")
-        } else if limit.is_some_and(has_offset) {
+        } else if query.offset.is_some() {
             Some("OFFSET")
-        } else if limit.is_some() || query.fetch.is_some() {
+        } else if query.limit.is_some() {
             Some("LIMIT")
         } else {
             (!query.locks.is_empty()).then_some("FOR UPDATE/SHARE")
@@ -425,16 +424,12 @@ fn changes_rows(body: &SetExpr) -> bool {
     )
 }
 
-/// A query without the parentheses around it, and what it defines for itself, in them or before
-/// them.
-fn unwrapped(mut query: &ast::Query) -> (Option<&ast::With>, &ast::Query) {
-    let mut with = query.with.as_ref();
-    while let SetExpr::Query(inner) = &*query.body {
-        if orders_or_cuts(query) || with.is_some() && inner.with.is_some() {
-            break;
-        }
-        with = with.or(inner.with.as_ref());
-        query = inner;
+/// Whether a statement that changes rows has RETURNING.
+fn returns(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Insert(ast::Statement::Insert(insert)) => insert.returning.is_some(),
+        SetExpr::Update(ast::Statement::Update(update)) => update.returning.is_some(),
+        SetExpr::Delete(ast::Statement::Delete(delete)) => delete.returning.is_some(),
+        _ => false,
     }
-    (with, query)
 }

@@ -6,6 +6,7 @@ use types::{Result, SqlError, SqlState, Type};
 use super::{
     Binder,
     clause::Clause,
+    convert::common_modifier,
     scalar::{BOOL, connect, place},
     scope::Scope,
 };
@@ -224,14 +225,13 @@ impl Binder<'_> {
             None => Expression::null(Type::Unknown),
         });
         let ty = self.unify(&mut results, "CASE", None)?;
+        let modifier = common_modifier(results.iter());
         let otherwise = Box::new(results.pop().unwrap_or_else(|| Expression::null(ty)));
         let branches = tests.into_iter().zip(results).collect();
-        Ok(Expression::new(
-            Kind::Case {
-                branches,
-                otherwise,
-            },
-            ty,
-        ))
+        let kind = Kind::Case {
+            branches,
+            otherwise,
+        };
+        Ok(Expression { kind, ty, modifier })
     }
 }

@@ -180,6 +180,7 @@ impl Binder<'_> {
                         .map_err(|error| place(error, position))?,
                     _ => OwnedValue::new(Value::Null),
                 };
+                self.note_constant(value.value(), ty);
                 return Ok(Expression::constant(value, ty));
             }
             // Constructors are converted inside.

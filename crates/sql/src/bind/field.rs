@@ -44,6 +44,7 @@ impl Binder<'_> {
     /// A row that an outer join may replace is taken for replaced if all its columns are NULL, so
     /// a stored row of NULLs alone is NULL there too, unlike in PostgreSQL.
     pub(super) fn whole_row(&mut self, source: &Source) -> Expression {
+        self.note_row(source);
         let fields = source.columns.iter();
         let fields = fields.map(|column| (column.name.clone(), column.value.clone()));
         let row = self.record(fields.collect());
@@ -156,8 +157,11 @@ impl Binder<'_> {
         };
         // Of a row that is made here the field is there already.
         if let Kind::Row { mut items, .. } = value.kind {
-            return Ok(items.swap_remove(at));
+            let item = items.swap_remove(at);
+            self.note_columns(&item);
+            return Ok(item);
         }
+        self.note_columns(&value);
         let RecordField { ty, modifier, .. } = fields[at];
         let record = Box::new(value);
         let kind = Kind::Field {

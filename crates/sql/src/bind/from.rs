@@ -211,6 +211,7 @@ impl Binder<'_> {
             columns,
             key: self.new_column(),
         };
+        self.note_scanned(&scan);
         let source = Source {
             name: Some(table.name.to_string()),
             schema: Some(self.catalog.schema_name(table.schema).to_owned()),
@@ -327,7 +328,7 @@ impl Binder<'_> {
     }
 
     /// A source under its alias.
-    fn aliased(&self, mut source: Source, alias: Option<&ast::TableAlias>) -> Result<Source> {
+    fn aliased(&mut self, mut source: Source, alias: Option<&ast::TableAlias>) -> Result<Source> {
         let Some(alias) = alias else {
             return Ok(source);
         };
@@ -342,6 +343,10 @@ impl Binder<'_> {
             );
             let error = SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message);
             return Err(place(error, self.at(alias.name.span)));
+        }
+        // Other names are given by position, which columns that are dropped would change.
+        if !alias.columns.is_empty() {
+            self.note_all(&source.columns);
         }
         for (column, alias) in source.columns.iter_mut().zip(&alias.columns) {
             column.name = name::fold(&alias.name);
@@ -428,6 +433,8 @@ impl Binder<'_> {
                 None => merge(&mut scope.sources[left.clone()], name, "left")?,
             };
             let right_value = merge(&mut scope.sources[left.end..], name, "right")?;
+            self.note_columns(&left_value);
+            self.note_columns(&right_value);
             on.push(self.operator("=", Some(left_value.clone()), right_value.clone(), None)?);
             let value = match kind {
                 JoinKind::Right => right_value,

@@ -7,8 +7,6 @@
 //! - with each row that is written ([`Binder::index_checks`]): the engine asks for entries where
 //!   nothing can fail any more, so what an expression raises is raised before.
 
-use std::sync::Arc;
-
 use sqlparser::ast;
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
@@ -19,7 +17,7 @@ use super::{
     scope::{Scope, Source, SourceColumn},
 };
 use crate::{
-    catalog::{Dependency, Index, IndexKey, ObjectId, StoredExpression, Table},
+    catalog::{Dependency, Index, IndexKey, StoredExpression, Table},
     expression::{ColumnId, Expression, Kind},
     relation::{Check, ScanIndex},
 };
@@ -49,6 +47,7 @@ impl Binder<'_> {
         let scope = index_scope(table, &columns)?;
         let bound = self.index_part(written, &scope, EXPRESSIONS)?;
         let bound = self.known(bound)?;
+        let uses = self.take_uses();
         if let Kind::Column(id) = bound.kind
             && let Some(at) = position(&columns, id)
         {
@@ -61,7 +60,7 @@ impl Binder<'_> {
         }
         let ty = bound.ty;
         Ok((
-            IndexKey::Expression(kept(self.schemas(), written, &bound, table, &columns)),
+            IndexKey::Expression(self.kept(written, &bound, table, &columns, uses)),
             ty,
         ))
     }
@@ -98,7 +97,8 @@ impl Binder<'_> {
             let message = "functions in index predicate must be marked IMMUTABLE";
             return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
-        Ok(kept(self.schemas(), written, &bound, table, &columns))
+        let uses = self.take_uses();
+        Ok(self.kept(written, &bound, table, &columns, uses))
     }
 
     /// What the entries of an index are made of.
@@ -121,6 +121,8 @@ impl Binder<'_> {
         table: &Table,
         columns: &[(ColumnId, usize)],
     ) -> Vec<ScanIndex> {
+        // What they name is no part of a query that reads the table.
+        let uses = self.uses.take();
         let mut found = Vec::with_capacity(table.indexes.len());
         for (at, index) in table.indexes.iter().enumerate() {
             // One whose text means nothing here, as a type under another search path, finds nothing.
@@ -134,6 +136,7 @@ impl Binder<'_> {
                 });
             }
         }
+        self.uses = uses;
         found
     }
 
@@ -230,6 +233,26 @@ impl Binder<'_> {
         })
     }
 
+    /// What text stands for, in what a definition keeps. Beside columns of the table it refers to
+    /// what was noted.
+    fn kept(
+        &self,
+        written: &ast::Expr,
+        bound: &Expression,
+        table: &Table,
+        columns: &[(ColumnId, usize)],
+        uses: Vec<Dependency>,
+    ) -> StoredExpression {
+        let used = bound.columns().into_iter();
+        let used = used.filter_map(|id| u16::try_from(position(columns, id)?).ok());
+        let used = used.map(|at| Dependency::on_column(table.id, at));
+        StoredExpression {
+            text: written.to_string().into(),
+            search_path: self.schemas(),
+            dependencies: used.chain(uses).collect(),
+        }
+    }
+
     fn index_part(
         &mut self,
         written: &ast::Expr,
@@ -246,32 +269,6 @@ impl Binder<'_> {
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         bound
-    }
-}
-
-/// What text stands for, in what a definition keeps.
-fn kept(
-    search_path: Arc<[ObjectId]>,
-    written: &ast::Expr,
-    bound: &Expression,
-    table: &Table,
-    columns: &[(ColumnId, usize)],
-) -> StoredExpression {
-    let used = bound.columns().into_iter();
-    let used = used.filter_map(|id| u16::try_from(position(columns, id)?).ok());
-    let mut dependencies: Vec<_> = used.map(|at| Dependency::on_column(table.id, at)).collect();
-    bound.walk(&mut |part| {
-        if let Type::Scalar(Scalar::Enum(id)) | Type::Array(Scalar::Enum(id)) = part.ty {
-            let on = Dependency::on(ObjectId(id.0));
-            if !dependencies.contains(&on) {
-                dependencies.push(on);
-            }
-        }
-    });
-    StoredExpression {
-        text: written.to_string().into(),
-        search_path,
-        dependencies: dependencies.into(),
     }
 }
 

@@ -8,6 +8,7 @@ use types::{Result, SqlError, SqlState};
 use super::{
     Binder,
     clause::Clause,
+    parentheses::Unwrapped,
     query::listed,
     scalar::place,
     scope::{Scope, Source},
@@ -123,15 +124,14 @@ impl Binder<'_> {
         targets: &[usize],
         all: bool,
     ) -> Result<(Relation, Vec<(usize, Expression)>)> {
-        if let SetExpr::Values(values) = &*query.body
-            && query.with.is_none()
-            && query.order_by.is_none()
-            && query.limit_clause.is_none()
+        let unwrapped = Unwrapped::of(query)?;
+        if let SetExpr::Values(values) = unwrapped.body
+            && unwrapped.is_bare()
         {
             return self.insert_values(table, values, targets, all);
         }
         // Literals without a type are of the columns that they go into.
-        if let SetExpr::Select(select) = &*query.body
+        if let SetExpr::Select(select) = unwrapped.body
             && select.distinct.is_none()
         {
             self.wanted = targets.iter().map(|at| table.columns[*at].ty).collect();

@@ -1,13 +1,14 @@
 //! ORDER BY, LIMIT, OFFSET, FETCH.
 
-use sqlparser::ast::{self, Expr, OrderByKind};
+use sqlparser::ast::{self, Expr};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
     clause::Clause,
+    parentheses::Unwrapped,
     scope::{Part, Scope, Source, SourceColumn},
-    select::{Item, List, sorted},
+    select::{Item, List, sorted, unnested},
 };
 use crate::{
     expression::Expression,
@@ -16,16 +17,6 @@ use crate::{
 
 /// What a query says about the order of its rows.
 pub(super) struct Ordering<'q>(pub(super) &'q [ast::OrderByExpr]);
-
-impl<'q> Ordering<'q> {
-    pub(super) fn of(query: &'q ast::Query) -> Result<Self> {
-        match query.order_by.as_ref().map(|order_by| &order_by.kind) {
-            None => Ok(Self(&[])),
-            Some(OrderByKind::Expressions(expressions)) => Ok(Self(expressions)),
-            Some(OrderByKind::All(_)) => Err(SqlError::unsupported("ORDER BY ALL")),
-        }
-    }
-}
 
 impl Binder<'_> {
     /// Sort keys of a query block: outputs by position or name, or expressions over its sources.
@@ -83,7 +74,10 @@ impl Binder<'_> {
             let kind = &key.expression.kind;
             list.items.iter().any(|item| item.value.kind == *kind)
         };
-        if !is_listed && let Some(at) = keys.iter().position(|key| !is_item(key)) {
+        let is_collated = |key: &ast::OrderByExpr| is_collated(&key.expr);
+        let refused = keys.iter().position(|key| !is_item(key));
+        let refused = refused.or_else(|| ordering.0.iter().position(is_collated));
+        if !is_listed && let Some(at) = refused {
             let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
                 .detail("Only result column names can be used, not expressions or functions.")
                 .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.");
@@ -126,50 +120,22 @@ impl Binder<'_> {
     pub(super) fn limited(
         &mut self,
         relation: Relation,
-        query: &ast::Query,
+        query: &Unwrapped<'_>,
         scope: &Scope<'_>,
     ) -> Result<Relation> {
-        let (limit, offset) = match &query.limit_clause {
-            None => (None, None),
-            Some(ast::LimitClause::LimitOffset {
-                limit,
-                offset,
-                limit_by,
-            }) => {
-                if !limit_by.is_empty() {
-                    return Err(SqlError::unsupported("LIMIT BY"));
-                }
-                (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
-            }
-            Some(ast::LimitClause::OffsetCommaLimit { .. }) => {
-                return Err(SqlError::new(
-                    SqlState::SYNTAX_ERROR,
-                    "LIMIT #,# syntax is not supported",
-                )
-                .hint("Use separate LIMIT and OFFSET clauses."));
-            }
-        };
-        let fetched = Expr::value(ast::Value::Number("1".to_owned(), false));
-        let (limit, with_ties) = match &query.fetch {
-            None => (limit, false),
-            Some(fetch) if fetch.percent => return Err(SqlError::unsupported("FETCH ... PERCENT")),
-            // `parse/forms.rs` has written a number in parentheses as a LIMIT.
-            Some(fetch) if fetch.with_ties && fetch.quantity.is_none() && limit.is_some() => {
-                (limit, true)
-            }
-            Some(_) if limit.is_some() => {
-                let message = "syntax error at or near \"fetch\"";
-                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-            }
-            Some(fetch) => (
-                Some(fetch.quantity.as_ref().unwrap_or(&fetched)),
-                fetch.with_ties,
-            ),
-        };
+        if query.with_ties
+            && let Some(Expr::Value(value)) = query.limit.as_deref().map(unnested)
+            && value.value == ast::Value::Null
+        {
+            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+            return Err(SqlError::new(SqlState::INVALID_ROW_COUNT_IN_LIMIT, message));
+        }
+        let limit = query.limit.as_deref();
         let limit = limit
             .map(|limit| self.row_count(limit, "LIMIT", scope))
             .transpose()?;
-        let offset = offset
+        let offset = query
+            .offset
             .map(|offset| self.row_count(offset, "OFFSET", scope))
             .transpose()?;
         if limit.is_none() && offset.is_none() {
@@ -179,12 +145,11 @@ impl Binder<'_> {
             Relation::Lock { input, .. } => input,
             relation => relation,
         };
-        let with_ties = match (with_ties, ordered) {
+        let with_ties = match (query.with_ties, ordered) {
             (false, _) => None,
             (true, Relation::Sort { keys, .. }) => Some(keys.clone()),
             (true, _) => {
-                let message = "WITH TIES cannot be specified without ORDER BY clause";
-                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                return Err(SqlError::unsupported("WITH TIES with DISTINCT ON"));
             }
         };
         Ok(Relation::Limit {
@@ -218,4 +183,12 @@ impl Binder<'_> {
             self.position(expr),
         )
     }
+}
+
+/// Whether an expression is a column that it gives a collation, which leaves no trace when it is bound.
+fn is_collated(mut expr: &Expr) -> bool {
+    while let Expr::Nested(inner) | Expr::Cast { expr: inner, .. } = expr {
+        expr = inner;
+    }
+    matches!(expr, Expr::Collate { .. })
 }

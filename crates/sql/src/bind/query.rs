@@ -9,6 +9,7 @@ use super::{
     clause::Clause,
     convert::common_modifier,
     order::Ordering,
+    parentheses::Unwrapped,
     scalar::place,
     scope::Scope,
     select::applied,
@@ -41,18 +42,16 @@ impl Binder<'_> {
         query: &ast::Query,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        allowed(query)?;
+        let query = &Unwrapped::of(query)?;
         let depth = self.common_tables.len();
         // Of this query's outputs, not of those of what it defines.
         let wanted = std::mem::take(&mut self.wanted);
         let is_statement = std::mem::take(&mut self.is_statement);
-        let definitions = match &query.with {
+        let definitions = match query.with {
             Some(with) => self.with(with, is_statement, scope)?,
             None => Vec::new(),
         };
         self.wanted = wanted;
-        // Parentheses around it do not count.
-        self.is_statement = is_statement && matches!(block_of(query), SetExpr::Query(_));
         let bound = self.ordered(query, scope);
         self.common_tables.truncate(depth);
         let (relation, outputs) = bound?;
@@ -70,7 +69,7 @@ impl Binder<'_> {
     pub(super) fn cut(
         &mut self,
         relation: Relation,
-        query: &ast::Query,
+        query: &Unwrapped<'_>,
         scope: &Scope<'_>,
     ) -> Result<Relation> {
         // Rows that are passed over because of their locks do not count towards the limit, and rows
@@ -84,15 +83,14 @@ impl Binder<'_> {
 
     fn ordered(
         &mut self,
-        query: &ast::Query,
+        query: &Unwrapped<'_>,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        let ordering = Ordering::of(query)?;
-        match block_of(query) {
-            SetExpr::Select(select) => self.select(select, &ordering, scope),
+        match query.body {
+            SetExpr::Select(select) => self.select(select, &query.ordering, scope),
             body => {
                 let bound = self.body(body, scope)?;
-                self.sorted_outputs(body, &ordering, bound, scope)
+                self.sorted_outputs(body, &query.ordering, bound, scope)
             }
         }
     }
@@ -283,6 +281,7 @@ impl Binder<'_> {
             joins: Vec::new(),
         };
         let relation = self.from(std::slice::from_ref(&item), &mut scope)?;
+        self.note_all(scope.all_columns());
         let items = scope.all_columns().map(|column| super::select::Item {
             name: column.name.clone(),
             value: column.value.clone(),
@@ -309,45 +308,6 @@ impl Binder<'_> {
 
 /// A query that was bound, and its columns.
 type Bound = (Relation, Vec<Output>);
-
-/// The body of a query without parentheses that have nothing in them but it: its order is then that of
-/// what they enclose.
-fn block_of(query: &ast::Query) -> &SetExpr {
-    let mut body = &*query.body;
-    while let SetExpr::Query(inner) = body
-        && is_bare(inner)
-    {
-        body = &inner.body;
-    }
-    body
-}
-
-/// Whether a query is its body alone.
-fn is_bare(query: &ast::Query) -> bool {
-    query.with.is_none() && !orders_or_cuts(query) && allowed(query).is_ok()
-}
-
-/// Whether a query has clauses behind its body.
-pub(super) fn orders_or_cuts(query: &ast::Query) -> bool {
-    query.order_by.is_some()
-        || query.limit_clause.is_some()
-        || query.fetch.is_some()
-        || !query.locks.is_empty()
-}
-
-/// Refuses clauses that no query may have, or not together.
-pub(super) fn allowed(query: &ast::Query) -> Result<()> {
-    if !query.pipe_operators.is_empty() || query.for_clause.is_some() || query.settings.is_some() {
-        return Err(SqlError::unsupported("this clause"));
-    }
-    if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties)
-        && (query.locks.iter()).any(|lock| matches!(lock.nonblock, Some(ast::NonBlock::SkipLocked)))
-    {
-        let message = "SKIP LOCKED and WITH TIES options cannot be used together";
-        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-    }
-    Ok(())
-}
 
 /// Whether strings, NULL or parameters are in the list of a query block, as they are.
 pub(super) fn has_literals(body: &SetExpr) -> bool {

@@ -210,10 +210,8 @@ impl Binder<'_> {
                     Some(ast::TrimWhereField::Trailing) => "rtrim",
                     _ => "btrim",
                 };
-                let what = trim_what
-                    .as_deref()
-                    .or_else(|| trim_characters.as_ref()?.first());
-                let arguments: Vec<_> = std::iter::once(&**operand).chain(what).collect();
+                let others = trim_characters.iter().flatten().chain(trim_what.as_deref());
+                let arguments: Vec<_> = std::iter::once(&**operand).chain(others).collect();
                 self.call_of(name, &arguments, expr, scope, clause)
             }
             Expr::Overlay {
@@ -321,6 +319,7 @@ impl Binder<'_> {
             .column(&folded)
             .map_err(|error| place(error, position))?
         {
+            self.note_columns(&column.value);
             return Ok(column.value.clone());
         }
         if ident.quote_style.is_none()
@@ -377,7 +376,10 @@ impl Binder<'_> {
             .iter()
             .filter(|candidate| candidate.name == *column);
         match (found.next(), found.next()) {
-            (Some(column), None) => Ok(column.value.clone()),
+            (Some(column), None) => {
+                self.note_columns(&column.value);
+                Ok(column.value.clone())
+            }
             (Some(_), Some(_)) => {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(place(

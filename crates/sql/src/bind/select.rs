@@ -174,6 +174,7 @@ impl Binder<'_> {
                         let message = "SELECT * with no tables specified is not valid";
                         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
                     }
+                    self.note_all(scope.all_columns());
                     list.items.extend(scope.all_columns().map(whole));
                 }
                 SelectItem::QualifiedWildcard(
@@ -218,13 +219,16 @@ impl Binder<'_> {
 
     /// The columns that `relation.*` stands for.
     pub(super) fn columns_of<'s>(
-        &self,
+        &mut self,
         name: &ast::ObjectName,
         scope: &'s Scope<'_>,
     ) -> Result<&'s [SourceColumn]> {
         let qualified = name::qualified(name, self.database())?;
         match scope.source(qualified.schema.as_deref(), &qualified.name)? {
-            Some(source) => Ok(&source.columns),
+            Some(source) => {
+                self.note_all(&source.columns);
+                Ok(&source.columns)
+            }
             None => Err(missing_relation(&qualified.name)),
         }
     }
@@ -464,24 +468,26 @@ impl Binder<'_> {
         clause: &str,
     ) -> Result<Option<usize>> {
         let whole = expr;
-        // `-1` is a constant too.
-        let (sign, expr) = match unnested(expr) {
-            Expr::UnaryOp {
-                op: ast::UnaryOperator::Minus,
-                expr,
-            } => ("-", unnested(expr)),
-            expr => ("", expr),
-        };
+        // `-1` and `- -1` are constants too.
+        let (mut signs, mut expr) = (0, unnested(expr));
+        while let Expr::UnaryOp {
+            op: ast::UnaryOperator::Minus,
+            expr: inner,
+        } = expr
+        {
+            (signs, expr) = (signs + 1, unnested(inner));
+        }
         let Expr::Value(value) = expr else {
             return Ok(None);
         };
+        let sign = if signs % 2 == 1 { "-" } else { "" };
         let number = match &value.value {
             ast::Value::Number(digits, _) => format!("{sign}{digits}").parse::<i32>().ok(),
             ast::Value::Placeholder(name) => {
                 self.needs_literal_parameter(name)?;
                 return Ok(None);
             }
-            _ if !sign.is_empty() => return Ok(None),
+            _ if signs > 0 => return Ok(None),
             _ => None,
         };
         let (state, message) = match number {

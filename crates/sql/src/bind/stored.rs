@@ -11,7 +11,7 @@ use super::{
     scope::{Scope, Source, SourceColumn},
 };
 use crate::{
-    catalog::{self, NameClass, Table, TableKind, View},
+    catalog::{self, NameClass, ObjectId, Table, TableKind, View},
     name::QualifiedName,
     parse::lock_strength,
     relation::{IfLocked, Relation, RowLock, SystemScan},
@@ -34,7 +34,9 @@ impl Binder<'_> {
             }
             catalog::Relation::Table(table) => {
                 let table = table.clone();
-                let (scan, source) = self.scan(&table);
+                self.note_use(table.id);
+                let (scan, mut source) = self.scan(&table);
+                self.hide_later(table.id, &mut source);
                 Ok((Relation::Scan(scan), source))
             }
             catalog::Relation::View(view) => {
@@ -136,10 +138,11 @@ impl Binder<'_> {
 
     /// The relation of a name that the view depends on which is being bound.
     fn of_view(&self, name: &str) -> Option<catalog::Relation<'_>> {
+        let view = self.view.as_ref()?;
         let mut searched = self.catalog.searched(&self.search_path);
         searched.find_map(|schema| {
             let id = self.catalog.named(NameClass::Relation, schema, name)?;
-            let depends = self.view_dependencies.iter().any(|on| on.object == id);
+            let depends = view.dependencies.iter().any(|on| on.object == id);
             self.catalog.relation(id).filter(|_| depends)
         })
     }
@@ -152,22 +155,9 @@ impl Binder<'_> {
                 "views are nested too deeply",
             ));
         }
-        // Those of the system cannot go.
-        let is_users = view.id >= catalog::ObjectId::FIRST;
-        if self.depth == 0 && is_users && !self.views.contains(&view.id) {
-            self.views.push(view.id);
-        }
+        self.note_use(view.id);
         let text = view.text.clone();
-        let sources = crate::parse::split(&text)?;
-        let statement = match sources.as_slice() {
-            [source] => source.parse()?,
-            _ => {
-                return Err(SqlError::new(
-                    SqlState::INTERNAL_ERROR,
-                    "a view is not one query",
-                ));
-            }
-        };
+        let statement = crate::parse::kept(&text)?.parse()?;
         let Statement::Query(query) = &*statement else {
             return Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
@@ -177,20 +167,19 @@ impl Binder<'_> {
         // Names in it are its own: neither common tables nor positions of this statement count.
         let common_tables = std::mem::take(&mut self.common_tables);
         let outer = std::mem::take(&mut self.lines);
-        let dependencies = view.dependencies.clone();
-        let dependencies = std::mem::replace(&mut self.view_dependencies, dependencies);
+        let around = self.view.replace(view.clone());
         self.depth += 1;
         let bound = self.under(&view.search_path, |binder| {
             binder.deeper(|binder| binder.query(query, &Scope::default()))
         });
         self.depth -= 1;
-        self.view_dependencies = dependencies;
+        self.view = around;
         self.lines = outer;
         self.common_tables = common_tables;
         let (relation, outputs) = bound?;
         let mut columns = Vec::with_capacity(outputs.len());
         let mut converted = Vec::new();
-        for (output, column) in outputs.iter().zip(view.columns.iter()) {
+        for (at, (output, column)) in outputs.iter().zip(view.columns.iter()).enumerate() {
             let name = column.name.to_string();
             let mut found = SourceColumn::new(name, output.column, output.ty, output.modifier);
             // Views of the system say what they are wanted to have.
@@ -200,6 +189,7 @@ impl Binder<'_> {
                 converted.push((id, value));
                 found = SourceColumn::new(column.name.to_string(), id, column.ty, column.modifier);
             }
+            found.attribute = Some(at);
             columns.push(found);
         }
         let relation = match converted.is_empty() {
@@ -209,20 +199,37 @@ impl Binder<'_> {
                 columns: converted,
             },
         };
-        let source = Source {
+        let mut source = Source {
             name: Some(view.name.to_string()),
             schema: Some(self.catalog.schema_name(view.schema).to_owned()),
             columns,
             table: None,
         };
+        self.note_view(view.id, &source.columns);
+        self.hide_later(view.id, &mut source);
         Ok((relation, source))
+    }
+
+    /// Leaves those columns of a relation that the view whose query is being bound has named when it was
+    /// created, as itself or by a `*`. Others may be younger, and its text does not mean them.
+    fn hide_later(&self, relation: ObjectId, source: &mut Source) {
+        let Some(view) = self.view.as_ref().filter(|view| view.names_columns) else {
+            return;
+        };
+        if relation < ObjectId::FIRST || view.whole_rows.contains(&relation) {
+            return;
+        }
+        source.columns.retain(|column| {
+            let position = column.attribute.and_then(|at| u16::try_from(at).ok());
+            position.is_none_or(|position| view.reads(relation, position))
+        });
     }
 
     /// `FOR UPDATE` and its relatives: the rows of tables that the query reads itself.
     pub(super) fn locked(
         &mut self,
         relation: Relation,
-        locks: &[sqlparser::ast::LockClause],
+        locks: &[&sqlparser::ast::LockClause],
     ) -> Result<Relation> {
         use sqlparser::ast::NonBlock;
         let mut scans = Vec::new();

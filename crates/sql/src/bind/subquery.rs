@@ -72,15 +72,13 @@ impl Binder<'_> {
                 self.type_name(output.ty)
             )));
         };
-        Ok(self.apply(
-            SubqueryKind::Array {
-                column: output.column,
-                element,
-            },
-            relation,
-            Type::Array(element),
-            clause,
-        ))
+        let kind = SubqueryKind::Array {
+            column: output.column,
+            element,
+        };
+        let mut array = self.apply(kind, relation, Type::Array(element), clause);
+        array.modifier = output.modifier;
+        Ok(array)
     }
 
     /// `left operator ANY (query)`, `ALL (query)`, `[NOT] IN (query)`.

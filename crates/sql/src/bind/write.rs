@@ -15,7 +15,7 @@ use super::{
     select::Item,
 };
 use crate::{
-    catalog::{Column, Generation, IdentityMode, StoredExpression, Table},
+    catalog::{Column, Dependency, Generation, IdentityMode, StoredExpression, Table},
     expression::{ColumnId, Expression, Kind},
     name,
     parse::overriding::Overriding,
@@ -169,7 +169,8 @@ impl Binder<'_> {
         Ok((bound, columns.collect()))
     }
 
-    /// Whether a new column's default and generated value can be computed.
+    /// Whether a new column's default and generated value can be computed; what they refer to beside
+    /// columns of the table.
     ///
     /// # Errors
     /// Those of binding.
@@ -178,7 +179,7 @@ impl Binder<'_> {
         table: &str,
         columns: &[Column],
         column: &Column,
-    ) -> Result<()> {
+    ) -> Result<Vec<Dependency>> {
         self.default_of(column, &mut Clause::plain("DEFAULT"))?;
         if let Some(Generation::Stored(stored)) = &column.generation {
             let scope = self.new_columns(table, columns)?;
@@ -203,7 +204,7 @@ impl Binder<'_> {
                 return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
             }
         }
-        Ok(())
+        Ok(self.take_uses())
     }
 
     /// A column's default if it is the same for all rows of a statement; NULL if it has none.
@@ -219,7 +220,7 @@ impl Binder<'_> {
         Ok((clause.subqueries.is_empty() && value.is_stable()).then_some(value))
     }
 
-    /// Whether a check of a new table is a condition over its columns.
+    /// Whether a check of a new table is a condition over its columns; what it refers to beside these.
     ///
     /// # Errors
     /// Those of binding; 42804 if it is no condition.
@@ -228,7 +229,7 @@ impl Binder<'_> {
         table: &str,
         columns: &[Column],
         stored: &StoredExpression,
-    ) -> Result<()> {
+    ) -> Result<Vec<Dependency>> {
         let scope = self.new_columns(table, columns)?;
         let value = self.stored_expression(stored, &scope, "check constraints")?;
         if value.ty != super::scalar::BOOL {
@@ -238,7 +239,7 @@ impl Binder<'_> {
             );
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
         }
-        Ok(())
+        Ok(self.take_uses())
     }
 
     fn new_columns(&mut self, table: &str, columns: &[Column]) -> Result<Scope<'static>> {

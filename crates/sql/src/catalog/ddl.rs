@@ -309,12 +309,28 @@ impl<'t> Ddl<'t> {
     }
 
     /// Keeps what is referred to from being dropped.
+    ///
+    /// # Errors
+    /// 42704 if it is gone, or a column of it; the engine's.
     async fn keep(&self, dependencies: &[Dependency]) -> Result<()> {
+        let mut kept = None;
         for on in dependencies {
-            if self.changes.catalog().object(on.object).is_some() {
-                self.changes.keep(self.transaction, on.object).await?;
-            } else if self.changes.catalog().index(on.object).is_none() {
-                return Err(gone("object", on.object));
+            if kept != Some(on.object) {
+                if self.changes.catalog().object(on.object).is_some() {
+                    self.changes.keep(self.transaction, on.object).await?;
+                } else if self.changes.catalog().index(on.object).is_none() {
+                    return Err(gone("object", on.object));
+                }
+                kept = Some(on.object);
+            }
+            let catalog = self.changes.catalog();
+            let columns = catalog.table(on.object).map(|table| &table.columns);
+            if let (Some(columns), Some(position)) = (columns, on.column)
+                && columns
+                    .get(usize::from(position))
+                    .is_none_or(|column| column.dropped)
+            {
+                return Err(gone("a column of object", on.object));
             }
         }
         Ok(())

@@ -8,8 +8,8 @@
 //! | | its own indexes and checks, the sequences that go with it | goes along |
 //! | | foreign keys of others to it | normal |
 //! | a column | generated columns of the same table | normal |
-//! | a sequence | defaults | normal |
-//! | an enum type | columns and views of it | normal |
+//! | a sequence | defaults, other expressions and views that name it | normal |
+//! | an enum type | columns of it; defaults, other expressions and views with values of it | normal |
 //! | a view | views that refer to it | normal |
 //! | a key | foreign keys that it serves, views whose GROUP BY it completes | normal |
 //!
@@ -160,13 +160,14 @@ fn of_object(named: &Named<'_>, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
                 found.push((Target::Object(sequence.id), Bond::GoesAlong));
             }
             Object::Table(table) if table.id != id => {
-                of_expressions(table, is_meant, found);
-                for (position, column) in table.live_columns() {
+                // In PostgreSQL's order. What goes with a column is not told beside it.
+                for (position, column) in table.live_columns().rev() {
                     if is_of(column.ty, id) {
                         let position = position_of(position);
                         found.push((Target::Column(table.id, position), Bond::Normal));
                     }
                 }
+                of_expressions(table, is_meant, found);
                 let keys = table.foreign_keys.iter().filter(|key| key.referenced == id);
                 let keys = keys.map(|key| Target::Constraint(table.id, key.id));
                 found.extend(keys.map(|key| (key, Bond::Normal)));
@@ -178,15 +179,9 @@ fn of_object(named: &Named<'_>, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
 
 fn of_column(named: &Named<'_>, id: ObjectId, position: u16, found: &mut Vec<(Target, Bond)>) {
     let is_meant = |on: &Dependency| on.object == id && on.column == Some(position);
-    // A view that names no column of the table may read any.
-    let reads = |dependencies: &[Dependency]| {
-        let mut own = dependencies.iter().filter(|on| on.object == id).peekable();
-        let names_columns = own.clone().any(|on| on.column.is_some());
-        own.peek().is_some() && (!names_columns || own.any(is_meant))
-    };
     for object in named.objects(id) {
         match object {
-            Object::View(view) if reads(&view.dependencies) => {
+            Object::View(view) if view.reads(id, position) => {
                 found.push((Target::Object(view.id), Bond::Normal));
             }
             Object::Sequence(sequence) => {
@@ -278,7 +273,7 @@ fn of_expressions(
 }
 
 /// Tells the expressions of a table's definition.
-fn for_each_expression(table: &Table, tell: &mut impl FnMut(&StoredExpression)) {
+pub(crate) fn for_each_expression(table: &Table, tell: &mut impl FnMut(&StoredExpression)) {
     for (_, column) in table.live_columns() {
         column.default.iter().for_each(&mut *tell);
         if let Some(Generation::Stored(expression)) = &column.generation {

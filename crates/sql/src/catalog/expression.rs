@@ -18,19 +18,31 @@ pub struct StoredExpression {
     /// which it was defined.
     #[serde(default = "super::view::public")]
     pub search_path: Arc<[ObjectId]>,
-    /// What it refers to. For columns of the table that it belongs to, that table is named.
+    /// What it refers to: columns of the table that it belongs to, which is named with them, enum
+    /// types, and what constants of `regclass` and its like are.
     #[serde(default)]
     pub dependencies: Arc<[Dependency]>,
 }
 
 /// Something that is referred to, and cannot be dropped alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Dependency {
     /// The object.
     pub object: ObjectId,
     /// A column of it, by its position from 0; `None`: the object as a whole.
     #[serde(default)]
     pub column: Option<u16>,
+}
+
+impl StoredExpression {
+    /// Adds to what it refers to.
+    pub fn refers_to(&mut self, others: impl IntoIterator<Item = Dependency>) {
+        let mut all = self.dependencies.to_vec();
+        all.extend(others);
+        all.sort_unstable();
+        all.dedup();
+        self.dependencies = all.into();
+    }
 }
 
 impl Dependency {

@@ -233,6 +233,8 @@ fn view(
         search_path: Arc::default(),
         columns: columns.iter().map(column).collect(),
         dependencies: Arc::default(),
+        names_columns: false,
+        whole_rows: Arc::default(),
         grouped_by: Arc::default(),
         comments: Comments::default(),
     }

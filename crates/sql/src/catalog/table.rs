@@ -15,8 +15,8 @@ use types::{
 };
 
 use super::{
-    Check, Comments, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot, StoredExpression,
-    Unique, type_name,
+    Check, Comments, Dependency, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot,
+    StoredExpression, Unique, type_name,
 };
 
 /// A table. Two descriptors are equal if they are of the same table and of the same version of it.
@@ -139,6 +139,29 @@ pub enum IdentityMode {
 }
 
 impl Column {
+    /// Adds to what its expression refers to, if it has one.
+    pub fn refers_to(&mut self, others: impl IntoIterator<Item = Dependency>) {
+        if let Some(expression) = self.expression_mut() {
+            expression.refers_to(others);
+        }
+    }
+
+    /// The expression that it is computed by, or its default.
+    pub fn expression(&self) -> Option<&StoredExpression> {
+        match &self.generation {
+            Some(Generation::Stored(expression)) => Some(expression),
+            _ => self.default.as_ref(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn expression_mut(&mut self) -> Option<&mut StoredExpression> {
+        match &mut self.generation {
+            Some(Generation::Stored(expression)) => Some(expression),
+            _ => self.default.as_mut(),
+        }
+    }
+
     /// What rows have there that are older than the column.
     ///
     /// # Errors
@@ -180,7 +203,7 @@ impl Table {
     }
 
     /// The columns that are there, with their positions.
-    pub fn live_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
+    pub fn live_columns(&self) -> impl DoubleEndedIterator<Item = (usize, &Column)> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| !column.dropped)
     }

@@ -24,14 +24,35 @@ pub struct View {
     pub search_path: Arc<[ObjectId]>,
     /// Its columns, in order.
     pub columns: Arc<[ViewColumn]>,
-    /// What the query refers to.
+    /// What the query refers to, sorted if `names_columns`.
     pub dependencies: Arc<[Dependency]>,
+    /// Whether `dependencies` has the columns that it reads. A view that was created before that
+    /// was kept is taken to read all.
+    #[serde(default)]
+    pub names_columns: bool,
+    /// The tables of which it reads rows as a whole.
+    #[serde(default)]
+    pub whole_rows: Arc<[ObjectId]>,
     /// The primary keys that its GROUP BY cannot be without, by their own numbers.
     #[serde(default)]
     pub grouped_by: Arc<[ObjectId]>,
     /// What is said of it and its parts.
     #[serde(default)]
     pub comments: Comments,
+}
+
+impl View {
+    /// Whether it reads a column of a table or view, by its position from 0.
+    pub fn reads(&self, relation: ObjectId, position: u16) -> bool {
+        let column = Dependency::on_column(relation, position);
+        if self.names_columns {
+            return self.dependencies.binary_search(&column).is_ok();
+        }
+        let whole = Dependency::on(relation);
+        self.dependencies
+            .iter()
+            .any(|on| *on == column || *on == whole)
+    }
 }
 
 /// What names of views and of expressions were looked up in before these kept that.

@@ -71,10 +71,12 @@ pub(crate) enum Happened {
 }
 
 /// The place of a key among all that a statement has noted: PostgreSQL looks at one row after the
-/// other, and for each at the constraints in their order.
+/// other, and for each at the keys that it has lost, then at those that it refers to, both in the
+/// order of their constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     row: u64,
+    refers: bool,
     constraint: ObjectId,
 }
 
@@ -96,8 +98,13 @@ pub(crate) struct Noted {
 impl Noted {
     /// The place of one of the keys, by its number.
     pub(crate) fn place(&self, key: usize) -> Place {
+        self.place_of(self.rows.get(key).copied().unwrap_or(u64::MAX))
+    }
+
+    fn place_of(&self, row: u64) -> Place {
         Place {
-            row: self.rows.get(key).copied().unwrap_or(u64::MAX),
+            row,
+            refers: self.happened == Happened::Referred,
             constraint: self.reference.key.id,
         }
     }
@@ -107,13 +114,7 @@ impl Noted {
         let Some(place) = place else {
             return self.rows.len();
         };
-        let constraint = self.reference.key.id;
-        let is_before = |row: &u64| {
-            Place {
-                row: *row,
-                constraint,
-            } < place
-        };
+        let is_before = |row: &u64| self.place_of(*row) < place;
         self.rows.partition_point(is_before)
     }
 

@@ -14,11 +14,11 @@
 use std::{any::TypeId, cell::Cell};
 
 use sqlparser::{
-    ast::{DataType, Expr, TypedString},
+    ast::{DataType, Expr, TrimWhereField, TypedString},
     dialect::{Dialect, PostgreSqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
-    tokenizer::Token,
+    tokenizer::{Token, TokenWithSpan},
 };
 
 use crate::phase;
@@ -123,6 +123,50 @@ fn rounded_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>
     }))
 }
 
+/// `TRIM(LEADING x, y)`: the parser forgets the side where a comma follows.
+fn sided_trim(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let keyword = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    if keyword(parser.peek_token_ref()) != Keyword::TRIM {
+        return None;
+    }
+    let [_, open, side] = parser.peek_tokens_ref::<3>();
+    let side = match keyword(side) {
+        Keyword::LEADING => TrimWhereField::Leading,
+        Keyword::TRAILING => TrimWhereField::Trailing,
+        Keyword::BOTH => TrimWhereField::Both,
+        _ => return None,
+    };
+    if open.token != Token::LParen {
+        return None;
+    }
+    (0..3).for_each(|_| parser.advance_token());
+    Some(rest_of_trim(parser, side))
+}
+
+/// What follows the side.
+fn rest_of_trim(parser: &mut Parser<'_>, side: TrimWhereField) -> Result<Expr, ParserError> {
+    let mut expr = parser.parse_expr()?;
+    let mut trim_what = None;
+    if parser.parse_keyword(Keyword::FROM) {
+        trim_what = Some(Box::new(expr));
+        expr = parser.parse_expr()?;
+    }
+    let trim_characters = match parser.consume_token(&Token::Comma) {
+        true => Some(parser.parse_comma_separated(Parser::parse_expr)?),
+        false => None,
+    };
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Trim {
+        expr: Box::new(expr),
+        trim_where: Some(side),
+        trim_what,
+        trim_characters,
+    })
+}
+
 /// Asks the base.
 macro_rules! as_base {
     ($($name:ident),* $(,)?) => {
@@ -151,7 +195,7 @@ impl Dialect for Postgres {
         match self.operands.get().checked_sub(1) {
             Some(left) => {
                 self.operands.set(left);
-                rounded_interval(parser)
+                rounded_interval(parser).or_else(|| sided_trim(parser))
             }
             None => Some(Err(ParserError::RecursionLimitExceeded)),
         }

@@ -7,8 +7,8 @@
 //! | `x ISNULL` | `x IS NULL` |
 //! | `ORDER BY x USING <`, `>` | `ORDER BY x ASC`, `DESC` |
 //! | `integer ARRAY`, `integer ARRAY[4]` | `integer[]` |
-//! | `FETCH FIRST (n) ROWS ONLY` | `LIMIT (n)` |
-//! | `FETCH FIRST (n) ROWS WITH TIES` | `LIMIT (n) FETCH FIRST ROWS WITH TIES` |
+//! | `FETCH FIRST n ROWS ONLY`, `FETCH FIRST ROW ONLY` | `LIMIT n`, `LIMIT 1` |
+//! | `FETCH FIRST n ROWS WITH TIES OFFSET m` | `LIMIT n OFFSET m FETCH FIRST ROWS WITH TIES` |
 //! | `TRIM(LEADING FROM x)`, `TRIM(FROM x)` | `TRIM(LEADING ' ' FROM x)`, `TRIM(x)` |
 //! | `TRIM(LEADING FROM x, y)` | `pg_catalog.ltrim(x, y)` |
 //! | `FOR UPDATE OF a, b NOWAIT` | a clause for each of `a`, `b` |
@@ -17,6 +17,8 @@
 //!
 //! Locations stay those of the text; tokens that are put in have that of the one before them. The
 //! words that begin these forms are reserved in PostgreSQL, so that none is a name.
+
+mod fetch;
 
 use sqlparser::{
     keywords::Keyword,
@@ -192,7 +194,7 @@ impl Given<'_> {
                 Form::new(vec![word(name, keyword, span)], 2)
             }
             Keyword::ARRAY => self.array(at, before),
-            Keyword::FETCH => self.fetch(at),
+            Keyword::FETCH => self.fetch(at, before),
             Keyword::TRIM => self.trim(at),
             Keyword::OF => self.locked(at, before),
             Keyword::UNLOGGED if before.len() == 1 && last == Some(Keyword::CREATE) => {
@@ -242,29 +244,6 @@ impl Given<'_> {
             }
         }
         None
-    }
-
-    fn fetch(&self, at: usize) -> Option<Form> {
-        if !matches!(self.keyword(at + 1)?, Keyword::FIRST | Keyword::NEXT) {
-            return None;
-        }
-        let count = self.brackets(at + 2)?;
-        let end = at + 2 + count.len() + 2;
-        if !matches!(self.keyword(end)?, Keyword::ROW | Keyword::ROWS) {
-            return None;
-        }
-        let span = self.tokens[at].span;
-        let mut limit = vec![word("LIMIT", Keyword::LIMIT, span)];
-        limit.extend_from_slice(&self.tokens[at + 2..end]);
-        match self.keyword(end + 1)? {
-            Keyword::ONLY => Form::new(limit, end + 2 - at),
-            Keyword::WITH => {
-                limit.extend_from_slice(&self.tokens[at..at + 2]);
-                limit.push(self.tokens[end].clone());
-                Form::new(limit, end + 1 - at)
-            }
-            _ => None,
-        }
     }
 
     fn trim(&self, at: usize) -> Option<Form> {
@@ -317,8 +296,10 @@ impl Given<'_> {
     /// `ARRAY` and `ARRAY[4]` behind a type.
     fn array(&self, at: usize, before: &[TokenWithSpan]) -> Option<Form> {
         let taken = match (self.token(at + 1), self.token(at + 2), self.token(at + 3)) {
-            (Some(Token::LBracket), Some(Token::Number(..)), Some(Token::RBracket))
-                if ends_type(before) && self.token(at + 4) != Some(&Token::LBracket) =>
+            (Some(Token::LBracket), Some(Token::Number(size, _)), Some(Token::RBracket))
+                if ends_type(before)
+                    && size.parse::<i32>().is_ok()
+                    && self.token(at + 4) != Some(&Token::LBracket) =>
             {
                 4
             }
@@ -471,7 +452,7 @@ fn begins_query(before: &[TokenWithSpan]) -> bool {
 }
 
 /// Whether these tokens end with `INSERT INTO name`, with an alias or not, or with `OVERRIDING USER VALUE`.
-fn ends_insert_target(before: &[TokenWithSpan]) -> bool {
+pub(super) fn ends_insert_target(before: &[TokenWithSpan]) -> bool {
     if let [.., overriding, _, value] = before
         && is_word(&overriding.token, "overriding")
         && keyword(value) == Some(Keyword::VALUE)
@@ -505,7 +486,7 @@ pub(super) fn ends_with_check(tokens: &[TokenWithSpan]) -> bool {
 }
 
 /// Whether these tokens end with a type, and not with what an array may follow: with what a cast names,
-/// the parentheses of a type, or the name of a type that PostgreSQL has.
+/// the parentheses of a type, or the name of a type that PostgreSQL has or that may be anybody's.
 fn ends_type(before: &[TokenWithSpan]) -> bool {
     let Some((last, head)) = without_modifiers(before).and_then(<[_]>::split_last) else {
         return false;
@@ -513,9 +494,12 @@ fn ends_type(before: &[TokenWithSpan]) -> bool {
     let Token::Word(name) = &last.token else {
         return false;
     };
-    let is_cast = head.last().map(|token| &token.token) == Some(&Token::DoubleColon);
+    let before = head.last().map(|token| &token.token);
+    let is_type = matches!(before, Some(Token::DoubleColon | Token::Period));
     let mut names = TYPES.split_ascii_whitespace();
-    is_cast || names.any(|known| name.value.eq_ignore_ascii_case(known))
+    // An array follows no other name than that of a type: words that it may follow are keywords.
+    let is_name = name.keyword == Keyword::NoKeyword || name.quote_style.is_some();
+    is_type || is_name || names.any(|known| name.value.eq_ignore_ascii_case(known))
 }
 
 /// These tokens without the numbers in parentheses at their end, if they end with parentheses; `None` if these

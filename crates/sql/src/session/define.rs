@@ -4,7 +4,7 @@
 use sqlparser::ast::{self, ObjectType, Statement};
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink, Tag};
+use super::{Notice, Session, Sink, Tag};
 use crate::{
     bind::Surroundings,
     catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target},
@@ -26,7 +26,7 @@ impl Session {
                 sink.complete(Tag::Word("CREATE TABLE"))
             }
             Statement::CreateIndex(create) => {
-                self.create_index(create).await?;
+                self.create_index(create, sink).await?;
                 sink.complete(Tag::Word("CREATE INDEX"))
             }
             Statement::CreateView(create) => {
@@ -45,6 +45,8 @@ impl Session {
                 let catalog = self.changes.catalog();
                 if catalog.schema_named(&name).is_none() || !if_not_exists {
                     self.ddl()?.create_schema(&name).await?;
+                } else {
+                    self.tell(sink, &Notice::exists_already("schema", &name));
                 }
                 sink.complete(Tag::Word("CREATE SCHEMA"))
             }

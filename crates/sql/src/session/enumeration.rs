@@ -4,11 +4,14 @@ use sqlparser::ast::{
     AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Ident, ObjectName,
     UserDefinedTypeRepresentation,
 };
-use types::{Result, SqlError, SqlState, Type};
+use types::{EnumId, Result, Scalar, SqlError, SqlState, Type};
 
-use super::Session;
+use super::{
+    Session,
+    text_names::{has_label, names_type, relabelled},
+};
 use crate::{
-    catalog::{Catalog, LabelPlace, NameClass, ObjectId},
+    catalog::{Catalog, Column, LabelPlace, NameClass, Object, ObjectId},
     name,
 };
 
@@ -45,6 +48,8 @@ impl Session {
         let ddl = self.ddl()?;
         match &alter.operation {
             AlterTypeOperation::Rename(rename) => {
+                let name = catalog.object(id).map_or("", |ty| ty.name());
+                self.no_text_names(id, "renaming a type", |text| names_type(text, name))?;
                 ddl.rename(id, &name::fold(&rename.new_name)).await
             }
             AlterTypeOperation::AddValue(add) => {
@@ -62,10 +67,44 @@ impl Session {
                     .map(drop)
             }
             AlterTypeOperation::RenameValue(rename) => {
-                ddl.rename_label(id, label(&rename.from)?, label(&rename.to)?)
-                    .await
+                let (from, to) = (label(&rename.from)?, label(&rename.to)?);
+                self.relabel(&catalog, id, from, to).await?;
+                ddl.rename_label(id, from, to).await
             }
         }
+    }
+
+    /// Has defaults that are a label of a type be another one.
+    ///
+    /// # Errors
+    /// 0A000 if another text has the label in it; those of the catalog.
+    async fn relabel(&self, catalog: &Catalog, id: ObjectId, from: &str, to: &str) -> Result<()> {
+        self.no_text_names(id, "renaming a label of a type", |text| {
+            has_label(text, from) && relabelled(text, from, to).is_none()
+        })?;
+        let ty = Type::Scalar(Scalar::Enum(EnumId(id.0)));
+        let tables = catalog.objects().filter_map(|object| match object {
+            Object::Table(table) => Some(table),
+            _ => None,
+        });
+        for table in tables {
+            for (at, column) in table.live_columns() {
+                let text = column.expression().map(|expression| &expression.text);
+                let other = text.and_then(|text| relabelled(text, from, to));
+                let Some(other) = other.filter(|_| column.ty == ty) else {
+                    continue;
+                };
+                let edit = |column: &mut Column| {
+                    let expression = column.expression_mut();
+                    expression
+                        .into_iter()
+                        .for_each(|expression| expression.text = other.as_str().into());
+                };
+                let position = u16::try_from(at).unwrap_or(u16::MAX);
+                self.ddl()?.alter_column(table.id, position, edit).await?;
+            }
+        }
+        Ok(())
     }
 
     /// The enum type of a name.

@@ -174,7 +174,7 @@ impl Session {
         if let Some(mixes) = mixes
             && !self.first_row(&mixes).await?.is_empty()
         {
-            return Err(mixed(reference));
+            return Err(mixed(self, reference));
         }
         let found = self.first_row(&text).await?;
         match found.is_empty() {

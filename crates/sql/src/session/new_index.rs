@@ -6,11 +6,11 @@ use engine::TableLockMode;
 use sqlparser::ast::{self, CreateIndex};
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{Field, ResultRow, Session, Sink, Tag};
+use super::{Field, Notice, ResultRow, Session, Sink, Tag};
 use crate::{
     bind::{Binder, Parameters},
     catalog::{
-        Catalog, IndexColumn, IndexKey, NameClass, NewIndex, Relation, Table,
+        Catalog, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation, Table,
         create_index_concurrently,
     },
     name, phase,
@@ -22,12 +22,18 @@ const COLUMNS_MAX: usize = 32;
 
 impl Session {
     /// `CREATE INDEX`, within the transaction.
-    pub(super) async fn create_index(&self, create: &CreateIndex) -> Result<()> {
+    pub(super) async fn create_index(
+        &self,
+        create: &CreateIndex,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         let catalog = self.changes.catalog();
         let table = self.indexed_table(&catalog, create)?;
-        let Some(new) = phase::run(|| self.new_index(&catalog, &table, create)).await? else {
+        let new = phase::run(|| self.new_index(&catalog, &table, create)).await?;
+        if is_there(&new, create, &catalog, table.schema) {
+            self.tell(sink, &Notice::exists_already("relation", &new.name));
             return Ok(());
-        };
+        }
         let ddl = self.ddl()?;
         if new.is_computed() {
             ddl.lock(table.id, TableLockMode::Share).await?;
@@ -52,12 +58,15 @@ impl Session {
         let catalog = self.changes.catalog();
         let table = self.indexed_table(&catalog, create)?;
         let new = phase::run(|| self.new_index(&catalog, &table, create)).await?;
-        if new.as_ref().is_some_and(NewIndex::is_computed) {
+        let is_there = is_there(&new, create, &catalog, table.schema);
+        if new.is_computed() && !is_there {
             self.compute_all(&table, create).await?;
         }
         // The builder waits for all transactions that are open.
         self.end_implicit().await?;
-        if let Some(new) = new {
+        if is_there {
+            self.tell(sink, &Notice::exists_already("relation", &new.name));
+        } else {
             let catalogs = self.changes.catalogs();
             create_index_concurrently(&self.engine, catalogs, table.id, new).await?;
         }
@@ -76,13 +85,13 @@ impl Session {
         }
     }
 
-    /// What the index is; `None` if there is one of its name, and may be.
+    /// What the index is.
     fn new_index(
         &self,
         catalog: &Catalog,
         table: &Arc<Table>,
         create: &CreateIndex,
-    ) -> Result<Option<NewIndex>> {
+    ) -> Result<NewIndex> {
         check_method(create)?;
         if create.columns.len() + create.include.len() > COLUMNS_MAX {
             let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
@@ -135,14 +144,7 @@ impl Session {
                 ddl.choose_name(table.schema, &table.name, Some(&columns), "idx", |_| false)
             }
         };
-        if create.if_not_exists
-            && catalog
-                .named(NameClass::Relation, table.schema, &name)
-                .is_some()
-        {
-            return Ok(None);
-        }
-        Ok(Some(NewIndex {
+        Ok(NewIndex {
             name,
             unique: create.unique,
             nulls_not_distinct: create.nulls_distinct == Some(false),
@@ -150,7 +152,7 @@ impl Session {
             included,
             predicate,
             constraint: None,
-        }))
+        })
     }
 
     /// Computes what an index is to be over for all rows that there are: the engine asks for
@@ -197,6 +199,12 @@ impl Session {
         let message = format!("{what} cannot run inside a transaction block");
         Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message))
     }
+}
+
+/// Whether there is something of the index's name, and may be.
+fn is_there(new: &NewIndex, create: &CreateIndex, catalog: &Catalog, schema: ObjectId) -> bool {
+    let named = catalog.named(NameClass::Relation, schema, &new.name);
+    create.if_not_exists && named.is_some()
 }
 
 /// Takes rows that nobody wants.

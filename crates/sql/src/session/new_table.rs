@@ -61,7 +61,7 @@ impl Session {
         })
         .await?;
         let sequences = self.create_column_sequences(&mut new, &sequences).await?;
-        phase::run(|| self.check_expressions(&self.changes.catalog(), &new)).await?;
+        phase::run(|| self.check_expressions(&self.changes.catalog(), &mut new)).await?;
         let table = self.ddl()?.create_table(new).await?;
         self.own_sequences(&table, &sequences).await?;
         for copied in &copied {
@@ -199,16 +199,19 @@ impl Session {
         }
     }
 
-    /// Defaults, checks and generated values have to be what can be bound.
-    pub(super) fn check_expressions(&self, catalog: &Catalog, new: &NewTable) -> Result<()> {
+    /// Defaults, checks and generated values have to be what can be bound; they are told what they
+    /// refer to beside columns of the table.
+    pub(super) fn check_expressions(&self, catalog: &Catalog, new: &mut NewTable) -> Result<()> {
         let surroundings = self.surroundings(catalog);
         let mut parameters = Parameters::default();
         let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
-        for column in &new.columns {
-            binder.check_column(&new.name, &new.columns, column)?;
+        for at in 0..new.columns.len() {
+            let uses = binder.check_column(&new.name, &new.columns, &new.columns[at])?;
+            new.columns[at].refers_to(uses);
         }
-        for check in &new.checks {
-            binder.check_condition(&new.name, &new.columns, &check.expression)?;
+        for check in &mut new.checks {
+            let uses = binder.check_condition(&new.name, &new.columns, &check.expression)?;
+            check.expression.refers_to(uses);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use types::{Result, SqlError, SqlState};
 use super::Session;
 use crate::{
     bind::{Binder, Parameters},
-    catalog::{Comments, Dependency, NameClass, Object, ObjectId, View, ViewColumn},
+    catalog::{Comments, NameClass, Object, ObjectId, View, ViewColumn},
     name, phase,
 };
 
@@ -15,20 +15,19 @@ impl Session {
         refuse_foreign(create)?;
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
-        let (text, outputs, uses, grouped_by) = phase::run(|| {
+        let (text, outputs, (uses, whole_rows), grouped_by) = phase::run(|| {
             let text = create.query.to_string();
             let statement = Statement::Query(create.query.clone());
             let mut parameters = Parameters::default();
             let surroundings = self.surroundings(&catalog);
-            let bound = Binder::bind(&surroundings, &text, &statement, &mut parameters)?;
+            let bound = Binder::bind_definition(&surroundings, &text, &statement, &mut parameters)?;
             let tables = crate::plan::tables(&bound.relation);
             if tables.iter().any(|(_, writes)| *writes) {
                 let message = "views must not contain data-modifying statements in WITH";
                 return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
-            let uses = tables.into_iter().map(|(id, _)| id).chain(bound.views);
-            let uses: Vec<ObjectId> = uses.collect();
-            Ok((text, bound.outputs, uses, bound.grouped_by))
+            let keys = bound.grouped_by;
+            Ok((text, bound.outputs, (bound.uses, bound.whole_rows), keys))
         })
         .await?;
         let mut columns: Vec<ViewColumn> = outputs
@@ -62,7 +61,9 @@ impl Session {
             text: text.into(),
             search_path: self.names(&catalog).schemas(),
             columns: columns.into(),
-            dependencies: uses.into_iter().map(Dependency::on).collect(),
+            dependencies: uses.into(),
+            names_columns: true,
+            whole_rows: whole_rows.into(),
             grouped_by: grouped_by.into(),
             comments: Comments::default(),
         };

@@ -50,7 +50,8 @@
 //! made, not of when the row was written. A check that fails then looks whether there is still
 //! a row that refers to the key.
 //!
-//! *Which violation is told*: that of the first row, and of its first constraint, as in PostgreSQL.
+//! *Which violation is told*: that of the first row, and of its first constraint, as in PostgreSQL; of one
+//! row, keys that it has lost come before those that it refers to. What an action fails with counts too.
 //! Constraints are asked one after the other, for all rows; after a violation, the others are asked
 //! for the rows before it.
 //!
@@ -143,7 +144,7 @@ impl Session {
     }
 
     /// Sees to some keys of one foreign key, as far as they come before another that has violated its
-    /// constraint. The first that violates this one is told.
+    /// constraint, or for which an action failed. The first for which this one does not hold is told.
     async fn keep_reference(
         &self,
         noted: &Noted,
@@ -160,7 +161,7 @@ impl Session {
             at: Cell::default(),
         };
         match keeping.keep(noted, noted.keys_before(before)).await {
-            Err(error) if error.state() == SqlState::FOREIGN_KEY_VIOLATION => Ok(Some(Violation {
+            Err(error) if is_of_row(&error) => Ok(Some(Violation {
                 place: noted.place(keeping.at.get()),
                 error,
             })),
@@ -231,6 +232,15 @@ impl Session {
     }
 }
 
+/// Whether an error tells of one row, so that another one comes before it that an earlier row's would
+/// be: a violation, or what computing a value for an action raises. Others end all at once.
+fn is_of_row(error: &SqlError) -> bool {
+    let state = error.state();
+    ["22", "23"]
+        .iter()
+        .any(|class| state.code().starts_with(class))
+}
+
 /// What a question about a key counts for in a turn. Each is an execution of its own, too short for
 /// its own turn to end.
 const QUESTION_UNITS: usize = 64;
@@ -299,7 +309,7 @@ impl Keeping<'_> {
             if is_mixed(key) {
                 // The row that has it may be gone by now, too.
                 if self.asked_present(Question::StillMixed, key).await? {
-                    return Err(violation::mixed(self.reference));
+                    return Err(violation::mixed(self.session, self.reference));
                 }
                 continue;
             }

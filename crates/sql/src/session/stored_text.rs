@@ -6,7 +6,7 @@
 
 use sqlparser::{
     ast::{self, Ident},
-    tokenizer::{Span, Token, TokenWithSpan, Tokenizer},
+    tokenizer::{Span, Token, TokenWithSpan, Tokenizer, Word},
 };
 use types::{Names, Result, SqlError, SqlState};
 
@@ -37,14 +37,13 @@ pub(super) fn name_columns(stored: &mut StoredExpression, columns: &[Column], ta
     stored.dependencies = dependencies.collect();
 }
 
-/// A default as the catalog keeps it.
+/// A default as the catalog keeps it; what it refers to is to be told when it is bound.
 ///
 /// # Errors
 /// 42P01 for a sequence that is not there.
 pub(super) fn stored_default(names: &Searched<'_>, value: &ast::Expr) -> Result<StoredExpression> {
     let text = value.to_string();
     let tokens = tokens(&text)?;
-    let mut dependencies = Vec::new();
     let mut changes = Vec::new();
     for at in 2..tokens.len() {
         let calls = matches!((&tokens[at - 2].token, &tokens[at - 1].token), (Token::Word(word), Token::LParen)
@@ -66,20 +65,19 @@ pub(super) fn stored_default(names: &Searched<'_>, value: &ast::Expr) -> Result<
                 })?,
             };
             let sequence = names.catalog.expect_sequence(ObjectId(id))?;
-            dependencies.push(Dependency::on(sequence.id));
             let cast = if is_cast { "" } else { "::regclass" };
-            changes.push((tokens[at].span, format!("'{id}'{cast}")));
+            changes.push((tokens[at].span, format!("'{}'{cast}", sequence.id)));
         }
     }
     Ok(StoredExpression {
         text: spliced(&text, &changes).into(),
         search_path: names.schemas(),
-        dependencies: dependencies.into(),
+        dependencies: [].into(),
     })
 }
 
-/// The tokens of an expression, without what is between them.
-fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
+/// The tokens of an expression or a query, without what is between them.
+pub(super) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
     let mut tokens = Tokenizer::new(&Postgres::new(0), text)
         .tokenize_with_location()
         .map_err(|error| SqlError::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
@@ -89,7 +87,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
 
 /// A text with something else in some places, which are in order. All else stays as it is:
 /// tokens do not know how they were quoted.
-fn spliced(text: &str, changes: &[(Span, String)]) -> String {
+pub(super) fn spliced(text: &str, changes: &[(Span, String)]) -> String {
     let lines = Lines::new(text);
     let mut changed = String::with_capacity(text.len());
     let mut done = 0;
@@ -109,20 +107,22 @@ fn places(tokens: &[TokenWithSpan], column: &str) -> Vec<Span> {
         let Token::Word(word) = &tokens[at].token else {
             return false;
         };
-        let ident = Ident {
-            value: word.value.clone(),
-            quote_style: word.quote_style,
-            span: sqlparser::tokenizer::Span::empty(),
-        };
         let is = |at: Option<usize>, token| {
             let found = at.and_then(|at| tokens.get(at));
             found.is_some_and(|found| found.token == token)
         };
         let is_type = is(at.checked_sub(1), Token::DoubleColon);
-        name::fold(&ident) == column && !is_type && !is(Some(at + 1), Token::LParen)
+        folded(word) == column && !is_type && !is(Some(at + 1), Token::LParen)
     };
     let places = (0..tokens.len()).filter(|at| is_column(*at));
     places.map(|at| tokens[at].span).collect()
+}
+
+/// The name that a word is.
+pub(super) fn folded(word: &Word) -> String {
+    let mut ident = Ident::new(word.value.clone());
+    ident.quote_style = word.quote_style;
+    name::fold(&ident)
 }
 
 /// The text with a column named otherwise.

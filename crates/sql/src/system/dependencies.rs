@@ -11,6 +11,7 @@ pub(super) const CLASS: u32 = 1259;
 pub(super) const CONSTRAINT: u32 = 2606;
 const DEFAULT: u32 = 2604;
 const RULE: u32 = 2618;
+const TYPE: u32 = 1247;
 
 /// It goes along with what it depends on.
 const AUTO: char = 'a';
@@ -105,17 +106,19 @@ pub(super) fn dependencies(source: &Source<'_>, out: &mut Emitter<'_>) {
     }
 }
 
-/// What an expression or a query refers to among relations.
+/// What an expression or a query refers to among relations and types.
 fn refers(
     this: (u32, Value<'_>),
     dependencies: &[Dependency],
     source: &Source<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let relations = dependencies
-        .iter()
-        .filter(|on| source.catalog.relation(on.object).is_some());
-    for on in relations {
-        put(out, this, (CLASS, on.object, on.column), NORMAL);
+    for on in dependencies {
+        let class = match source.catalog.object(on.object) {
+            Some(Object::Enum(_)) => TYPE,
+            _ if source.catalog.relation(on.object).is_some() => CLASS,
+            _ => continue,
+        };
+        put(out, this, (class, on.object, on.column), NORMAL);
     }
 }

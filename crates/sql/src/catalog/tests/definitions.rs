@@ -204,6 +204,8 @@ fn views_and_roles_are_kept() {
             })
             .collect(),
         dependencies: Arc::default(),
+        names_columns: false,
+        whole_rows: Arc::default(),
         grouped_by: Arc::default(),
         comments: Comments::default(),
     };

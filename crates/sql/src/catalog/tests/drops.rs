@@ -29,6 +29,8 @@ impl Bed {
             search_path: Arc::default(),
             columns: Arc::default(),
             dependencies: on.into(),
+            names_columns: false,
+            whole_rows: Arc::default(),
             grouped_by: [].into(),
             comments: Comments::default(),
         };

@@ -70,7 +70,8 @@ impl Session {
             let surroundings = self.surroundings(&catalog);
             let mut parameters = Parameters::default();
             let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
-            binder.check_column(&table.name, &live, &column)?;
+            let uses = binder.check_column(&table.name, &live, &column)?;
+            column.refers_to(uses);
             binder.default_if_fixed(&column)
         })
         .await?;
@@ -177,7 +178,9 @@ impl Session {
                     let surroundings = self.surroundings(&catalog);
                     let mut parameters = Parameters::default();
                     let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
-                    binder.check_column(&table.name, &[], &changed)
+                    let uses = binder.check_column(&table.name, &[], &changed)?;
+                    changed.refers_to(uses);
+                    Ok(())
                 })
                 .await?;
                 let set = |column: &mut Column| column.default = changed.default;

@@ -182,7 +182,7 @@ impl Session {
         &self,
         id: ObjectId,
         name: String,
-        expression: StoredExpression,
+        mut expression: StoredExpression,
         is_valid: bool,
     ) -> Result<()> {
         let table = self.table_now(id)?;
@@ -196,7 +196,9 @@ impl Session {
                 .live_columns()
                 .map(|(_, column)| column.clone())
                 .collect();
-            binder.check_condition(&table.name, &live, &expression)
+            let uses = binder.check_condition(&table.name, &live, &expression)?;
+            expression.refers_to(uses);
+            Ok(())
         })
         .await?;
         if is_valid {

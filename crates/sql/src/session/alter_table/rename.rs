@@ -7,9 +7,13 @@
 use sqlparser::ast::{self, Ident};
 use types::{Result, SqlError, SqlState};
 
-use super::super::{Session, stored_text::renamed_text};
+use super::super::{
+    Session,
+    stored_text::renamed_text,
+    text_names::{names_relation, names_schema},
+};
 use crate::{
-    catalog::{Catalog, Generation, IndexKey, ObjectId, Relation, StoredExpression, Table},
+    catalog::{Catalog, Generation, IndexKey, Object, ObjectId, Relation, StoredExpression, Table},
     name,
     parse::definition::{ObjectChange, ObjectKind},
 };
@@ -69,6 +73,7 @@ impl Session {
             (ObjectChange::Owner(owner), _) => self.owner_is(owner),
             (ObjectChange::Name(new), _) => {
                 self.no_view_over(id, "renaming what")?;
+                self.no_text_names(id, "renaming what", |text| names_relation(text, id))?;
                 self.ddl()?.rename(id, &name::fold(new)).await
             }
             (ObjectChange::Schema(schema), Relation::Index(..)) => {
@@ -92,6 +97,7 @@ impl Session {
                     );
                 }
                 self.no_view_over(id, "moving what")?;
+                self.no_text_names(id, "moving what", |text| names_relation(text, id))?;
                 self.ddl()?.set_schema(id, schema).await
             }
             (ObjectChange::ColumnName(old, new), Relation::Table(table)) => {
@@ -112,11 +118,18 @@ impl Session {
     }
 
     async fn rename_schema(&self, catalog: &Catalog, id: ObjectId, new: &Ident) -> Result<()> {
+        let old = catalog.schema_name(id).to_owned();
         let inside = catalog
             .objects()
             .filter(|object| object.schema() == Some(id));
         for object in inside {
-            self.no_view_over(object.id(), "renaming the schema of what")?;
+            let what = "renaming the schema of what";
+            match object {
+                Object::Enum(_) => {
+                    self.no_text_names(object.id(), what, |text| names_schema(text, &old))?;
+                }
+                _ => self.no_view_over(object.id(), what)?,
+            }
         }
         self.ddl()?.rename(id, &name::fold(new)).await
     }

@@ -44,7 +44,7 @@ impl Session {
                 .live_columns()
                 .map(|(_, column)| column.clone())
                 .collect();
-            binder
+            let uses = binder
                 .check_column(&table.name, &live, &changed)
                 .map_err(|error| {
                     if error.state() != SqlState::DATATYPE_MISMATCH || changed.default.is_none() {
@@ -56,7 +56,9 @@ impl Session {
                         ty.name(&*catalog)
                     );
                     SqlError::new(SqlState::DATATYPE_MISMATCH, message)
-                })
+                })?;
+            changed.refers_to(uses);
+            Ok(())
         })
         .await?;
         // A looser form of the same type takes what is there as it is.
@@ -114,15 +116,15 @@ impl Session {
                 return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
             }
         }
-        let reads = |object: &Object| match object {
-            Object::View(view) => view.dependencies.iter().any(|on| {
-                on.object == table.id && on.column.is_none_or(|column| column == position)
-            }),
-            _ => false,
-        };
-        if catalog.objects().any(reads) {
+        let reading = catalog.objects().find_map(|object| match object {
+            Object::View(view) if view.reads(table.id, position) => Some(view),
+            _ => None,
+        });
+        if let Some(view) = reading {
             let message = "cannot alter type of a column used by a view or rule";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            let view = &view.name;
+            let detail = format!("rule _RETURN on view {view} depends on column \"{name}\"");
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
         }
         let own = table.foreign_keys.iter();
         let is_own = own.clone().any(|key| key.columns.contains(&position));

@@ -1,5 +1,7 @@
 //! Violations of foreign keys, as clients are told of them.
 
+use std::sync::Arc;
+
 use types::{SqlError, SqlState, Value};
 
 use crate::{catalog::Table, execute::Reference, session::Session};
@@ -10,43 +12,72 @@ pub(in crate::session) fn missing(
     reference: &Reference,
     key: &[Value<'_>],
 ) -> SqlError {
-    let there = &reference.referenced.name;
-    let shown = shown(session, &reference.referring, &reference.key.columns, key);
-    dangling(reference).detail(format!("Key {shown} is not present in table \"{there}\"."))
+    let ends = Ends::now(session, reference);
+    let there = &ends.referenced.name;
+    let shown = shown(session, &ends.referring, &reference.key.columns, key);
+    let detail = format!("Key {shown} is not present in table \"{there}\".");
+    ends.dangling().detail(detail)
 }
 
 /// A row has NULLs in a part of a key that must have none or be NULL as a whole.
-pub(in crate::session) fn mixed(reference: &Reference) -> SqlError {
-    dangling(reference).detail("MATCH FULL does not allow mixing of null and nonnull key values.")
-}
-
-fn dangling(reference: &Reference) -> SqlError {
-    let message = format!(
-        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-        reference.referring.name, reference.key.name
-    );
-    violation(reference, message)
+pub(in crate::session) fn mixed(session: &Session, reference: &Reference) -> SqlError {
+    Ends::now(session, reference)
+        .dangling()
+        .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
 }
 
 /// A key is gone to which rows refer.
 pub(super) fn referred(session: &Session, reference: &Reference, key: &[Value<'_>]) -> SqlError {
-    let (from, to) = (&reference.referring.name, &reference.referenced.name);
+    let ends = Ends::now(session, reference);
+    let (from, to) = (&ends.referring.name, &ends.referenced.name);
     let message = format!(
         "update or delete on table \"{to}\" violates foreign key constraint \"{}\" on table \
          \"{from}\"",
-        reference.key.name
+        ends.constraint
     );
     let columns = &reference.key.referenced_columns;
-    let shown = shown(session, &reference.referenced, columns, key);
-    violation(reference, message).detail(format!(
+    let shown = shown(session, &ends.referenced, columns, key);
+    ends.violation(message).detail(format!(
         "Key {shown} is still referenced from table \"{from}\"."
     ))
 }
 
-fn violation(reference: &Reference, message: String) -> SqlError {
-    SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-        .table(&reference.referring.name)
-        .constraint(&reference.key.name)
+/// A constraint and its tables by the names that they have now: a check may have been put off since
+/// before they got these.
+struct Ends {
+    referring: Arc<Table>,
+    referenced: Arc<Table>,
+    constraint: Arc<str>,
+}
+
+impl Ends {
+    fn now(session: &Session, reference: &Reference) -> Self {
+        let catalog = session.changes.catalog();
+        let now = |table: &Arc<Table>| catalog.table(table.id).unwrap_or(table).clone();
+        let referring = now(&reference.referring);
+        let mut keys = referring.foreign_keys.iter();
+        let key = keys.find(|key| key.id == reference.key.id);
+        let constraint = key.map_or(&reference.key.name, |key| &key.name).clone();
+        Self {
+            referring,
+            referenced: now(&reference.referenced),
+            constraint,
+        }
+    }
+
+    fn dangling(&self) -> SqlError {
+        let message = format!(
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+            self.referring.name, self.constraint
+        );
+        self.violation(message)
+    }
+
+    fn violation(&self, message: String) -> SqlError {
+        SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+            .table(&self.referring.name)
+            .constraint(&self.constraint)
+    }
 }
 
 /// `(a, b)=(1, 2)`
