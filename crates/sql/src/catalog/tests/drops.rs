@@ -29,7 +29,7 @@ impl Bed {
             search_path: Arc::default(),
             columns: Arc::default(),
             dependencies: on.into(),
-            names_columns: false,
+            names_columns: on.iter().any(|on| on.column.is_some()),
             whole_rows: Arc::default(),
             grouped_by: [].into(),
             comments: Comments::default(),
