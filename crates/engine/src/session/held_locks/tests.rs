@@ -95,7 +95,7 @@ fn a_records_locks_are_found_however_many_there_are() {
             let found = all.get(&place(record)).copied().unwrap_or(0);
             assert_eq!(found, expected.count());
         }
-        while locks.len() > 0 {
+        while !locks.is_empty() {
             locks.pop();
         }
         assert!((0..records).all(|record| locks.strength(place(record)).is_none()));
