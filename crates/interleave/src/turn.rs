@@ -119,16 +119,20 @@ impl Turn {
         let step = if since > READING {
             let quotient = since.as_nanos() / READING.as_nanos();
             done / u32::try_from(quotient + 1).unwrap_or(u32::MAX)
-        } else if since < READING / 2 {
+        } else if since < READING / 2 && done >= self.step.get() {
             self.step.get() * 2
         } else {
             self.step.get()
         };
         let step = step.clamp(1, UNITS_STILL_MAX);
         self.step.set(step);
-        // No more than what is left of the turn.
-        self.planned.set(step.min(most - self.units.get()));
-        self.left.set(self.planned.get());
+        // No more than what is left of the turn. That it is over is told again at once if nobody has heeded it.
+        let planned = match is_over {
+            true => 1,
+            false => step.min(most - self.units.get()),
+        };
+        self.planned.set(planned);
+        self.left.set(planned);
         is_over
     }
 }

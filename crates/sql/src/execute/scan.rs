@@ -276,7 +276,7 @@ pub(super) fn index_of(table: &Table, at: usize) -> Result<&engine::Index> {
 enum End {
     /// There are as many rows as were wanted, or nothing is known of what follows.
     Batch,
-    /// The task's turn is over, though a filter may have left nothing.
+    /// The task's turn is over, whatever a filter has left.
     Turn,
     /// There is nothing more.
     Range,
@@ -345,7 +345,7 @@ impl<'t, 'p> Looking<'t, 'p> {
         let is_full = self.is_full();
         let turn_is_over = self.run.turn().spend(std::mem::take(&mut self.uncounted));
         self.counted_at = self.run.turn().left().min(BATCH_ROWS);
-        self.is_over = turn_is_over && !is_full;
+        self.is_over = turn_is_over;
         match turn_is_over || is_full {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -356,8 +356,8 @@ impl<'t, 'p> Looking<'t, 'p> {
     ///
     /// # Errors
     /// Of the conditions.
-    fn end(self) -> Result<End> {
-        self.run.turn().spend(self.uncounted);
+    fn end(mut self) -> Result<End> {
+        self.is_over |= self.run.turn().spend(self.uncounted);
         match (self.failure, self.is_over) {
             (Some(error), _) => Err(error),
             (None, true) => Ok(End::Turn),
