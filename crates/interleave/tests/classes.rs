@@ -4,7 +4,9 @@
 
 use std::{
     cell::{Cell, RefCell},
+    future::poll_fn,
     rc::Rc,
+    task::{Poll, Waker},
     time::Duration,
 };
 
@@ -22,6 +24,8 @@ struct Machine {
     /// Slices of tasks, by the tasks' numbers.
     slices: RefCell<Vec<u64>>,
     done: Cell<bool>,
+    /// Of a client who asks again whenever the worker looks.
+    client: RefCell<Option<Waker>>,
 }
 
 impl Machine {
@@ -43,6 +47,9 @@ impl Machine {
 impl WorkerLocal for Machine {
     fn look_outside(&self) {
         self.looks.set(self.looks.get() + 1);
+        if let Some(client) = self.client.take() {
+            client.wake();
+        }
     }
 
     fn slice_was_long(&self, slice: &LongSlice) {
@@ -160,6 +167,46 @@ fn each_class_has_its_share_while_both_want_all() {
             (expected - 3.0..=expected + 25.0).contains(&share),
             "{percent}: {share}"
         );
+        machine.done.set(true);
+        worker.run_until_idle();
+    }
+}
+
+/// A client who asks again at once is seen by the look that follows its answer. What its short requests take is its
+/// class's, though the clock is not read after each.
+#[test]
+fn a_client_who_asks_again_at_each_look_leaves_batch_tasks_their_share() {
+    for microseconds in [1, 5, 10, 60] {
+        let mut worker = worker(8, 50);
+        hog(&worker, 0, 100);
+        let task = short(&worker, 100, 100);
+        worker.run_until(task).unwrap();
+        let machine = worker.local().clone();
+        let requests = worker.handle().submit(move |machine: &Rc<Machine>| {
+            let machine = machine.clone();
+            async move {
+                while machine.now.get() < Duration::from_secs(1) {
+                    machine.compute(microseconds);
+                    machine.slices.borrow_mut().push(1);
+                    let mut asked = false;
+                    poll_fn(|context| {
+                        if std::mem::replace(&mut asked, true) {
+                            return Poll::Ready(());
+                        }
+                        note_wait(Wait::Request);
+                        *machine.client.borrow_mut() = Some(context.waker().clone());
+                        Poll::Pending
+                    })
+                    .await;
+                }
+            }
+        });
+        worker.run_until(requests).unwrap();
+        let batch = 100 * machine.count(0) as u64;
+        let interactive = microseconds * machine.count(1) as u64;
+        let share = 100 * batch / (batch + interactive);
+        assert!((45..=99).contains(&share), "{microseconds}: {share}");
+        assert!(machine.count(1) > 1000, "{microseconds}: {share}");
         machine.done.set(true);
         worker.run_until_idle();
     }

@@ -29,7 +29,7 @@ pub(crate) struct Ahead {
 struct Shared {
     mapping: Arc<Mapping>,
     runs: [Run; 2],
-    /// No more than so many bytes are claimed of a run.
+    /// No more than so many bytes are claimed of both.
     limit_bytes: usize,
     is_over: AtomicBool,
 }
@@ -64,7 +64,7 @@ impl Ahead {
     pub(crate) fn claimed(&self, half: Half, end: usize, bytes: usize) {
         let run = &self.shared.runs[half as usize];
         run.claim(end, bytes);
-        if run.next(self.shared.limit_bytes).is_some() {
+        if run.next(self.shared.left_bytes()).is_some() {
             self.rouse();
         }
     }
@@ -94,12 +94,19 @@ impl Drop for Ahead {
 }
 
 impl Shared {
+    /// Bytes that are still to be claimed.
+    fn left_bytes(&self) -> usize {
+        let claimed = self.runs.iter().map(Run::claimed);
+        self.limit_bytes.saturating_sub(claimed.sum())
+    }
+
     /// What the thread does.
     fn work(&self) {
+        leave_the_claimers_core();
         while !self.is_over.load(Ordering::Acquire) {
             let mut is_done = true;
             for run in &self.runs {
-                if let Some(page) = run.next(self.limit_bytes) {
+                if let Some(page) = run.next(self.left_bytes()) {
                     // SAFETY: `Run::touch`, see the module text.
                     run.touch(page, || unsafe { self.mapping.touch(page) });
                     is_done = false;
@@ -108,6 +115,21 @@ impl Shared {
             if is_done {
                 thread::park();
             }
+        }
+    }
+}
+
+/// The thread was begun by a worker, and a worker may be bound to a core: it is to run where the process's first
+/// thread may.
+fn leave_the_claimers_core() {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    // SAFETY: a set of processors is plain data, all zeros is an empty one, and both calls have its size. Should one
+    // fail, the thread stays where it is.
+    unsafe {
+        let mut cores: libc::cpu_set_t = std::mem::zeroed();
+        let bytes = size_of::<libc::cpu_set_t>();
+        if libc::sched_getaffinity(libc::getpid(), bytes, &mut cores) == 0 {
+            libc::sched_setaffinity(0, bytes, &cores);
         }
     }
 }

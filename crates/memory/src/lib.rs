@@ -4,13 +4,12 @@
 //! pages, size classes, accounting, a hard limit) and when they may go back
 //! ([`Epochs`], epoch-based reclamation). [`Local`] is one thread's handle on
 //! both and what the index and the engine pass around. For large arrays that one thread fills,
-//! ordinary vectors on huge pages: [`on_huge_pages`], [`backed`]; for long lists that come and go, [`Parts`].
+//! ordinary vectors on huge pages: [`on_huge_pages`]; for long lists that come and go, [`Parts`].
 //!
 //! This crate knows no index and no database.
 
 mod ahead;
 mod arena;
-mod backing;
 mod cache;
 mod class;
 mod epoch;
@@ -23,7 +22,6 @@ mod region;
 mod sync;
 
 pub use arena::{Arena, Charge, Exhausted, Purpose, Reservation, Usage};
-pub use backing::{Backing, backed};
 pub use class::{BLOCK_BYTES_MAX, BlockSize};
 pub use epoch::{Epochs, Pin, Stamp};
 pub use heap::bound_heap_steps;

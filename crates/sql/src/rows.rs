@@ -246,6 +246,11 @@ impl Rows {
             values: &mut self.values,
             arena: &self.arena,
         });
+        // More would have moved the part.
+        assert!(
+            self.values.len() <= before + self.width,
+            "a row of another width"
+        );
         if let Err(error) = written {
             self.values.truncate(before);
             return Err(error);

@@ -36,7 +36,8 @@ pub struct Options {
     /// Log, checkpoints and device. Without effect in memory.
     pub storage: StorageOptions,
     /// Worker threads. 1 to 1024; default: the number of cores this process may
-    /// use. [`crate::Database::open_local`] starts none and ignores it.
+    /// use. [`crate::Database::open_local`] starts none and ignores it. (A database that has grown to some 16 MiB has
+    /// a thread besides that touches the memory that it will need next.)
     pub workers: usize,
     /// Whether worker `i` stays on the i-th core that this process may use.
     /// Default: no. Helps on machines that do nothing else.

@@ -325,21 +325,6 @@ impl<K: Key + 'static, V: Copy + 'static> Growth<K, V> {
         self.larger.bytes()
     }
 
-    /// Has the larger table's memory backed by the system before it is written to, which takes milliseconds for
-    /// each huge page.
-    ///
-    /// # Suspension
-    /// Waits for another thread, if there is much.
-    pub async fn back(&mut self)
-    where
-        K: Send,
-        V: Send,
-    {
-        let larger: &mut ChainedTable<K, V> = &mut self.larger;
-        larger.heads = memory::backed(std::mem::take(&mut larger.heads)).await;
-        larger.entries = memory::backed(std::mem::take(&mut larger.entries)).await;
-    }
-
     /// Moves so many entries of `from`, which is the table that grows, or does as much other work.
     /// Returns whether all is done; then `from` is the larger table, and the smaller one is given
     /// back when this is dropped.

@@ -88,6 +88,11 @@ impl Pace {
         self.left == 0
     }
 
+    /// The clock is read after the next resumption.
+    pub(super) fn read_next(&mut self) {
+        (self.planned, self.left) = (1, 1);
+    }
+
     /// Resumptions since the last reading.
     fn among(&self) -> u32 {
         self.planned - self.left

@@ -28,6 +28,8 @@ impl<L: WorkerLocal> Worker<L> {
         let class = self.shares.next(!interactive.is_empty(), !batch.is_empty());
         if class != self.class {
             self.settle_clock();
+            // The other class's tasks may be as slow as this one's were quick.
+            self.pace.read_next();
             self.class = class;
         }
         let turns = u64::from(self.hot[class.index()].choose());
@@ -43,6 +45,8 @@ impl<L: WorkerLocal> Worker<L> {
         // leaves caches cold for whoever comes during it.
         let [interactive, batch] = &self.hot;
         if class == Class::Interactive && interactive.is_empty() && !batch.is_empty() {
+            // What they took is theirs: the look begins with a mark.
+            self.settle_clock();
             self.pace.is_due = true;
         }
     }

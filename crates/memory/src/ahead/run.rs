@@ -66,13 +66,19 @@ impl Run {
         }
     }
 
-    /// The page to be touched next, if it is time: none beyond so many bytes of the run.
-    pub(super) fn next(&self, limit_bytes: usize) -> Option<usize> {
-        let claimed = self.claimed.load(Ordering::Relaxed);
+    /// Where the last claim ends.
+    pub(super) fn claimed(&self) -> usize {
+        self.claimed.load(Ordering::Relaxed)
+    }
+
+    /// The page to be touched next, if it is time: none that ends more than so many bytes behind the last
+    /// claim.
+    pub(super) fn next(&self, left_bytes: usize) -> Option<usize> {
+        let claimed = self.claimed();
         let behind = (self.from + claimed).next_multiple_of(HUGE_PAGE_BYTES);
         let page = behind.max(self.touched.load(Ordering::Relaxed));
         let ahead = (claimed / CLAIMED_PARTS).min(AHEAD_BYTES_MAX);
-        let until = self.from + (claimed + ahead).min(limit_bytes);
+        let until = self.from + claimed + ahead.min(left_bytes);
         (page + HUGE_PAGE_BYTES <= until.min(self.to)).then_some(page)
     }
 

@@ -19,7 +19,7 @@ fn is_backed(mapping: &Mapping, offset: usize) -> bool {
 fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     const PAGE: usize = HUGE_PAGE_BYTES;
     let mapping = Arc::new(Mapping::reserve(1024 * PAGE).unwrap());
-    let ahead = Ahead::new(&mapping, 400 * PAGE);
+    let ahead = Ahead::new(&mapping, 700 * PAGE);
     let until_backed = |page: usize| {
         while !is_backed(&mapping, page * PAGE) {
             std::thread::yield_now();
@@ -35,7 +35,7 @@ fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     ahead.claimed(Half::Upper, 300 * PAGE, PAGE);
     until_backed(512 + 315);
     assert!(!is_backed(&mapping, (512 + 316) * PAGE));
-    // Not beyond the limit.
+    // Not beyond the limit, which both share.
     ahead.claimed(Half::Lower, 399 * PAGE, PAGE);
     until_backed(399);
     ahead.claimed(Half::Lower, 400 * PAGE, PAGE);

@@ -270,7 +270,6 @@ pub(super) async fn grow(
     // Both tables are there until the smaller one is dropped.
     let mut charge = Charge::default();
     charge.set(run.memory(), growth.bytes())?;
-    growth.back().await;
     while !growth.step(table, MOVED_AT_ONCE) {
         run.pause(MOVED_AT_ONCE).await;
     }

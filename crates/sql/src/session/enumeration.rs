@@ -8,10 +8,10 @@ use types::{EnumId, Result, Scalar, SqlError, SqlState, Type};
 
 use super::{
     Session,
-    text_names::{has_label, names_type, relabelled},
+    text_names::{has_label, named_by, names_type, relabelled},
 };
 use crate::{
-    catalog::{Catalog, Column, LabelPlace, NameClass, Object, ObjectId},
+    catalog::{Catalog, Column, Dependency, LabelPlace, NameClass, Object, ObjectId},
     name,
 };
 
@@ -79,19 +79,27 @@ impl Session {
     /// # Errors
     /// 0A000 if another text has the label in it; those of the catalog.
     async fn relabel(&self, catalog: &Catalog, id: ObjectId, from: &str, to: &str) -> Result<()> {
-        self.no_text_names(id, "renaming a label of a type", |text| {
+        let what = "renaming a label of a type";
+        self.no_text_names(id, what, |text| {
             has_label(text, from) && relabelled(text, from, to).is_none()
         })?;
-        let ty = Type::Scalar(Scalar::Enum(EnumId(id.0)));
-        let tables = catalog.objects().filter_map(|object| match object {
-            Object::Table(table) => Some(table),
-            _ => None,
-        });
-        for table in tables {
+        let (ty, on) = (Type::Scalar(Scalar::Enum(EnumId(id.0))), Dependency::on(id));
+        for object in catalog.objects() {
+            let Object::Table(table) = object else {
+                continue;
+            };
             for (at, column) in table.live_columns() {
-                let text = column.expression().map(|expression| &expression.text);
-                let other = text.and_then(|text| relabelled(text, from, to));
-                let Some(other) = other.filter(|_| column.ty == ty) else {
+                let Some(expression) = column.expression() else {
+                    continue;
+                };
+                if column.ty != ty {
+                    // The label is converted to the column's type, and is to be the same text.
+                    if expression.dependencies.contains(&on) && has_label(&expression.text, from) {
+                        return Err(named_by(object, what));
+                    }
+                    continue;
+                }
+                let Some(other) = relabelled(&expression.text, from, to) else {
                     continue;
                 };
                 let edit = |column: &mut Column| {

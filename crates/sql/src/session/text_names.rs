@@ -41,15 +41,18 @@ impl Session {
                 _ => {}
             }
             if is_named {
-                let dependent = format!("{} \"{}\"", object.kind().noun(), object.name());
-                return Err(
-                    SqlError::unsupported(format_args!("{what} that {dependent} names"))
-                        .hint("Drop what names it, and create that again."),
-                );
+                return Err(named_by(object, what));
             }
         }
         Ok(())
     }
+}
+
+/// What cannot be done, since a text of this object names it.
+pub(super) fn named_by(object: &Object, what: &str) -> SqlError {
+    let dependent = format!("{} \"{}\"", object.kind().noun(), object.name());
+    SqlError::unsupported(format_args!("{what} that {dependent} names"))
+        .hint("Drop what names it, and create that again.")
 }
 
 /// Whether a text has a type's name in the place of one: in a cast, or before a literal.
@@ -82,7 +85,7 @@ pub(super) fn names_schema(text: &str, name: &str) -> bool {
         match &tokens[at].token {
             Token::Word(word) => is_before_dot && folded(word) == name,
             // As in `'schema.sequence'::regclass`.
-            Token::SingleQuotedString(quoted) => quoted.contains(name),
+            Token::SingleQuotedString(quoted) => quoted.contains('.') && quoted.contains(name),
             _ => false,
         }
     })

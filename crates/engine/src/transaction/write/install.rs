@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::Error,
     indirection::{Rid, Slot},
-    locks::Strength,
+    locks::{Place, Strength},
     secondary::{derived::is_derived, entry::Entry},
     session::{KeptKey, Saved, Step, Write, WriteKind},
     table::Table,
@@ -41,8 +41,6 @@ impl<'t> Statement<'t> {
         // What was visible at the snapshot of who has found it is there; it may be newer than this
         // transaction's.
         let absent = matches!(intent, Intent::Change | Intent::Row(None));
-        // Whether a record of the transaction's own was locked as strongly as it can be.
-        let mut is_held = false;
         let bytes = if C::READS_OLD {
             table.prefetch_bytes()
         } else {
@@ -100,7 +98,7 @@ impl<'t> Statement<'t> {
                     return Ok(Written::Sought);
                 };
                 let rewritten = content.with(head.payload(), |new, strength| {
-                    self.rewrite((at, slot, head, is_held), key, new, strength)
+                    self.rewrite((at, slot, head), key, new, strength)
                 });
                 match rewritten? {
                     None => return Ok(Written::Left),
@@ -111,7 +109,11 @@ impl<'t> Statement<'t> {
                 let own = Some(transaction.id());
                 match self.seize_to_write(slot, head, own, Strength::Update)? {
                     Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
-                    seized => is_held = matches!(seized, Seized::Held),
+                    Seized::Held if !transaction.has_locked_record(slot, Strength::Update) => {
+                        // The lock table says more than the list of locks: the next attempt asks the list.
+                        transaction.note_lock(Place::of(slot), Strength::Update, false);
+                    }
+                    _ => {}
                 }
                 continue;
             }
@@ -247,11 +249,10 @@ impl Statement<'_> {
     }
 
     /// Changes a record that this transaction has written before: at a place among its writes, in this slot,
-    /// where this version stands, and whether it was locked for that. False if it has to be locked more strongly
-    /// first. The version that stands there is kept, if a savepoint lies between, or for the journal.
+    /// where this version stands. False if it has to be locked more strongly first. The version that stands there is kept, if a savepoint lies between, or for the journal.
     fn rewrite(
         &self,
-        (at, slot, own, is_held): (usize, &Slot, Version, bool),
+        (at, slot, own): (usize, &Slot, Version),
         key: &[u8],
         value: Option<&[u8]>,
         strength: Strength,
@@ -270,7 +271,7 @@ impl Statement<'_> {
             let memory = &transaction.session.memory;
             let strength = strength.max(own.strength());
             let version = Version::create(memory, transaction.id(), value, own.next(), strength)?;
-            if !is_stronger || is_held || transaction.has_locked_record(slot, strength) {
+            if !is_stronger || transaction.has_locked_record(slot, strength) {
                 slot.replace_own(own, version);
             } else if !slot.replace(own, version) {
                 // SAFETY: never published.
