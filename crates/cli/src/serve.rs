@@ -90,7 +90,8 @@ impl Arguments {
     pub(crate) fn run(self) -> bench::Result<()> {
         let failed = |error: &dyn std::fmt::Display| bench::Error::run(error.to_string());
         env_logger::Builder::new()
-            .filter_level(self.log_level)
+            // The parser's library tells of each expression, and with it what clients ask.
+            .filter_module("weft", self.log_level)
             .init();
         let password = self.password_file.as_deref().map(password::read);
         let password = password.transpose()?;
