@@ -378,8 +378,10 @@ fn whose_task_held_its_worker_is_logged_at_debug_level() {
     let mut client = served.connect();
     let row = client.query_one("select length(repeat('x', 100000000))", &[]);
     assert_eq!(row.unwrap().get::<_, i32>(0), 100_000_000);
-    let line = told.find(|line| line.contains("a task held its worker for"));
-    assert!(line.is_some_and(|line| line.contains("client ")));
+    // The tasks that open the server may come before.
+    let names =
+        |line: String| line.contains("a task held its worker for") && line.contains("client ");
+    assert!(told.any(names));
 }
 
 #[test]
