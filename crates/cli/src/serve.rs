@@ -74,8 +74,8 @@ pub(crate) struct Arguments {
     /// Threads, each with its share of the connections; one for each core if not given.
     #[arg(long, value_name = "NUMBER")]
     workers: Option<usize>,
-    /// What is told on standard error beside this: off, error, warn, info, debug or trace. At debug,
-    /// whose task has held its worker for longer than a turn should take, and for how long.
+    /// How much the server tells on standard error: off, error, warn, info, debug or trace. At debug it
+    /// names each task that has held its worker for more than 200 microseconds, and for how long.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log_level: log::LevelFilter,
 }

@@ -370,7 +370,6 @@ fn who_is_not_known_and_what_is_not_there_is_told() {
     assert_eq!(code(&error), &SqlState::FEATURE_NOT_SUPPORTED);
 }
 
-/// It is made once, as a whole, and what its users change afterwards is theirs.
 /// One call of a function is one slice, however much it makes.
 #[test]
 fn whose_task_held_its_worker_is_logged_at_debug_level() {
@@ -384,6 +383,7 @@ fn whose_task_held_its_worker_is_logged_at_debug_level() {
     assert!(told.any(names));
 }
 
+/// The sample is made once, as a whole, and what its users change afterwards is theirs.
 #[test]
 fn the_sample_database_is_made_once_and_its_queries_run() {
     let place = tempfile::tempdir().unwrap();

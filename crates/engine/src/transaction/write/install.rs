@@ -249,7 +249,8 @@ impl Statement<'_> {
     }
 
     /// Changes a record that this transaction has written before: at a place among its writes, in this slot,
-    /// where this version stands. False if it has to be locked more strongly first. The version that stands there is kept, if a savepoint lies between, or for the journal.
+    /// where this version stands. False if it has to be locked more strongly first. The version that stands
+    /// there is kept, if a savepoint lies between, or for the journal.
     fn rewrite(
         &self,
         (at, slot, own): (usize, &Slot, Version),
