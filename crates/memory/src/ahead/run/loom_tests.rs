@@ -2,8 +2,8 @@ use loom::{cell::UnsafeCell, sync::Arc, thread};
 
 use super::*;
 
-/// Where the page is.
-const PAGE: usize = 8 * HUGE_PAGE_BYTES;
+/// Where the page is: so far that two pages may be ahead of the claims before it.
+const PAGE: usize = 16 * HUGE_PAGE_BYTES;
 
 /// One page of the run, as whoever writes to it sees it.
 struct World {
