@@ -54,6 +54,11 @@ impl Setup {
         (locked.found, locked.read)
     }
 
+    /// What a transaction finds, to write it next.
+    fn find_row(&self, txn: &Transaction, key: &str) -> Option<String> {
+        run_inline(txn.find_row::<Sequential, _>(&self.table, key.as_bytes(), text)).unwrap()
+    }
+
     fn delete_row(&self, txn: &Transaction, key: &str) -> RowFound {
         let check = |_: &[u8]| ControlFlow::Continue(());
         let deleted = txn.delete_row::<Sequential>(&self.table, key.as_bytes(), Some(txn), check);
@@ -172,6 +177,47 @@ fn a_key_alone_is_not_followed() {
     drop(statement);
 }
 
+/// The place where a row was found is worth something as long as the statement's snapshot is open: afterwards another
+/// record may lie there.
+#[test]
+fn a_place_is_forgotten_with_the_snapshot() {
+    let s = Setup::new();
+    let txn = s.begin(Isolation::ReadCommitted);
+    let statement = txn.statement_snapshot().unwrap();
+    assert_eq!(s.find_row(&txn, "x").as_deref(), Some("0"));
+    drop(statement);
+    s.at_once(|other| assert_eq!(s.delete(other, "x"), Ok(true)));
+    s.collect();
+    // Enough to take the place of `x`.
+    s.at_once(|other| {
+        for at in 0..5_000 {
+            s.insert(other, &format!("new {at}"), "new").unwrap();
+        }
+    });
+    let statement = txn.statement_snapshot().unwrap();
+    assert_eq!(s.mark(&txn, "x").0, found(RowOutcome::Absent, None));
+    assert_eq!(s.delete_row(&txn, "x"), found(RowOutcome::Absent, None));
+    drop(statement);
+}
+
+/// So is that of a row of the transaction's own which a return to a savepoint has removed.
+#[test]
+fn the_place_of_a_row_that_was_taken_back_is_not_written_to() {
+    let s = Setup::new();
+    let txn = s.begin(Isolation::Snapshot);
+    let savepoint = txn.savepoint().unwrap();
+    s.insert(&txn, "w", "mine").unwrap();
+    assert_eq!(s.find_row(&txn, "w").as_deref(), Some("mine"));
+    txn.rollback_to(&savepoint).unwrap();
+    s.collect();
+    for at in 0..5_000 {
+        s.insert(&txn, &format!("new {at}"), "new").unwrap();
+    }
+    assert_eq!(s.mark(&txn, "w").0, found(RowOutcome::Absent, None));
+    assert_eq!(s.delete_row(&txn, "w"), found(RowOutcome::Absent, None));
+    run_inline(txn.commit()).unwrap();
+}
+
 /// Random transactions move, delete, insert and change rows that each have a name; a statement that
 /// has seen the table before them finds each of its rows by that name, or finds that it is gone.
 #[test]
@@ -232,6 +278,10 @@ fn rows_are_followed_as_a_model_says() {
         history(&mut model, &mut rng, 4);
         for (key, row) in &before {
             let now = model.iter().find(|(_, other)| *other == row);
+            // Where it was found, or by its key alone.
+            if seed % 2 == 0 {
+                assert_eq!(s.find_row(&txn, key).as_ref(), Some(row), "seed {seed}");
+            }
             let (told, read) = s.lock_row(&txn, key);
             match now {
                 Some((place, _)) => {

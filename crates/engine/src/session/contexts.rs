@@ -20,7 +20,7 @@ use crate::{
     log::Durability,
     moves::MoveLog,
     session::{
-        Account, CommandWrites, Dependencies, HeldLocks, KeptKey, KeptKeys, Purpose, Saved,
+        Account, CommandWrites, Dependencies, Found, HeldLocks, KeptKey, KeptKeys, Purpose, Saved,
         Savepoints, WritePlaces,
     },
     table_set::TableSet,
@@ -86,6 +86,8 @@ pub(crate) struct Context {
     pub(crate) savepoints: RefCell<Savepoints>,
     /// What the command under way has written (`transaction/command.rs`).
     pub(crate) command: CommandWrites,
+    /// What it has found last to write it next.
+    pub(crate) found: Found,
     /// What it has done to rows that others may be waiting for (`moves.rs`).
     pub(crate) moves: RefCell<MoveLog>,
     /// What is to happen besides when it commits.
@@ -234,6 +236,7 @@ impl Context {
             keys: RefCell::default(),
             savepoints: RefCell::default(),
             command: CommandWrites::default(),
+            found: Found::default(),
             moves: RefCell::default(),
             journal: RefCell::default(),
             turn: Turn::default(),

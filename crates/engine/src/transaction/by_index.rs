@@ -42,10 +42,37 @@ impl Transaction {
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
-    pub async fn get_by<P: Policy, R>(
+    pub fn get_by<P: Policy, R>(
         &self,
         index: &Index,
         key: &[u8],
+        read: impl FnOnce(&[u8], &[u8]) -> R,
+    ) -> impl Future<Output = Result<Option<R>, Error>> {
+        self.get_by_key::<P, R>(index, key, false, read)
+    }
+
+    /// As [`Transaction::get_by`], of a record that is to be written or locked next: see
+    /// [`Transaction::find_row`].
+    ///
+    /// # Errors
+    /// As for [`Transaction::get_by`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get_by`].
+    pub fn find_row_by<P: Policy, R>(
+        &self,
+        index: &Index,
+        key: &[u8],
+        read: impl FnOnce(&[u8], &[u8]) -> R,
+    ) -> impl Future<Output = Result<Option<R>, Error>> {
+        self.get_by_key::<P, R>(index, key, true, read)
+    }
+
+    async fn get_by_key<P: Policy, R>(
+        &self,
+        index: &Index,
+        key: &[u8],
+        to_write: bool,
         read: impl FnOnce(&[u8], &[u8]) -> R,
     ) -> Result<Option<R>, Error> {
         if key.len() > crate::KEY_BYTES_MAX {
@@ -61,7 +88,7 @@ impl Transaction {
         let mut show = |primary_key: &[u8], value: &[u8]| {
             output = read.take().map(|read| read(primary_key, value));
         };
-        let elsewhere = leaf!(P, statement.get_by_body(index, key, &mut show));
+        let elsewhere = leaf!(P, statement.get_by_body(index, key, to_write, &mut show));
         self.check_open()?;
         if let Some((slot, payload)) = elsewhere {
             let entry = Entry::decode(&payload);
@@ -217,6 +244,7 @@ impl Statement<'_> {
         &self,
         index: &'t Index,
         key: &[u8],
+        to_write: bool,
         read: impl FnOnce(&[u8], &[u8]),
     ) -> Option<(&'t Slot, Box<[u8]>)> {
         let mut scratch = self.transaction.session.scratch.lend();
@@ -236,7 +264,11 @@ impl Statement<'_> {
         }
         let entry = Entry::decode(payload);
         let read = |worth: Worth<'_>| read(entry.primary_key, worth.value);
-        let body = self.get_body::<P>(&index.base, Name::Rid(entry.rid), read);
+        let name = match to_write {
+            true => Name::RidToWrite(entry.rid, entry.primary_key),
+            false => Name::Rid(entry.rid),
+        };
+        let body = self.get_body::<P>(&index.base, name, read);
         let slot = body.await?;
         Some((slot, payload.as_slice().into()))
     }

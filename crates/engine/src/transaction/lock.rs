@@ -107,7 +107,7 @@ impl Transaction {
         let (mut read, mut output) = (Some(read), None);
         let mut show = |value: &[u8]| output = read.take().map(|read| read(value));
         let wanted = (strength, if_locked);
-        self.lock_as::<P>(table, key, Aim::Record, wanted, &mut show)
+        self.lock_as::<P>(table, key, None, Aim::Record, wanted, &mut show)
             .await?;
         Ok(output)
     }
@@ -140,7 +140,7 @@ impl Transaction {
         let outcome = loop {
             let key = moved_to.as_deref().unwrap_or(key);
             let (aim, wanted) = (Aim::Row(since), (strength, if_locked));
-            let locked = self.lock_as::<P>(table, key, aim, wanted, &mut show);
+            let locked = self.lock_as::<P>(table, key, by, aim, wanted, &mut show);
             match locked.await? {
                 Locked::Moved(place) => {
                     since = Some(place.since);
@@ -161,6 +161,7 @@ impl Transaction {
         &'t self,
         table: &'t Table,
         key: &[u8],
+        mut by: Option<&Transaction>,
         aim: Aim,
         (strength, if_locked): (Strength, IfLocked),
         show: &mut impl FnMut(&[u8]),
@@ -174,13 +175,15 @@ impl Transaction {
         let mut handed = None;
         loop {
             let wanted = (strength, if_locked);
-            let locked = leaf!(P, statement.lock_body(table, key, aim, wanted, show))?;
+            let locked = leaf!(P, statement.lock_body(table, key, by, aim, wanted, show))?;
             // A sibling under the same `join` may have aborted the transaction.
             self.check_open()?;
             match locked {
                 Locked::Blocked(waiting) => handed = Some(waiting.await?),
                 Locked::Cold(slot) => self.thaw_to_write(slot).await?,
                 Locked::Read | Locked::Skipped => return Ok(locked),
+                // That it is not there, the index has to say.
+                Locked::Absent if by.take().is_some() => {}
                 Locked::Absent | Locked::Moved(_) | Locked::Already => {
                     if let Some(handed) = handed {
                         self.give_up(handed);
@@ -260,19 +263,25 @@ impl<'t> Statement<'t> {
         &self,
         table: &'t Table,
         key: &[u8],
+        by: Option<&Transaction>,
         aim: Aim,
         (strength, if_locked): (Strength, IfLocked),
         show: &mut impl FnMut(&[u8]),
     ) -> Result<Locked<'t>, Error> {
         let transaction = self.transaction;
         let pin = transaction.session.memory.pin();
-        let mut lookup = table.index.lookup(&pin, key);
-        let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
-            transaction.note_absence(table, key, lookup.found_in());
-            return Ok(Locked::Absent);
+        let (rid, found_in) = match by.and_then(|by| by.place_found(table, key)) {
+            Some(rid) => (rid, None),
+            None => {
+                let mut lookup = table.index.lookup(&pin, key);
+                let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
+                    transaction.note_absence(table, key, lookup.found_in());
+                    return Ok(Locked::Absent);
+                };
+                (Rid(rid), lookup.found_in())
+            }
         };
-        let found_in = lookup.found_in();
-        let slot = table.records.slot(Rid(rid));
+        let slot = table.records.slot(rid);
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
         let bytes = table.prefetch_bytes();
         let absent = !matches!(aim, Aim::Row(Some(_)));

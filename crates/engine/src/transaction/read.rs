@@ -19,9 +19,13 @@ pub(crate) const INDEX_POINT: Point = Point::new("engine: index");
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Name<'k> {
     Key(&'k [u8]),
+    /// To be written or locked next.
+    KeyToWrite(&'k [u8]),
     /// Found at the snapshot that is read at.
     Rid(Rid),
-    /// The same, and the record was fetched into the cache.
+    /// The same, to be written or locked next, by its key.
+    RidToWrite(Rid, &'k [u8]),
+    /// As `Rid`, and the record was fetched into the cache.
     Fetched(Rid),
 }
 
@@ -42,7 +46,25 @@ impl Transaction {
         key: &[u8],
         read: impl FnOnce(&[u8]) -> R,
     ) -> impl Future<Output = Result<Option<R>, Error>> {
-        self.get_worth::<P, R>(table, key, move |worth| read(worth.value))
+        self.get_worth::<P, R, false>(table, key, move |worth| read(worth.value))
+    }
+
+    /// As [`Transaction::get`], of a record that is to be written or locked next, as a row that this
+    /// transaction has found ([`Transaction::modify_row`]): that finds it without another descent of the index.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    ///
+    /// # Suspension
+    /// As for [`Transaction::get`].
+    #[inline]
+    pub fn find_row<P: Policy, R>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> impl Future<Output = Result<Option<R>, Error>> {
+        self.get_worth::<P, R, true>(table, key, move |worth| read(worth.value))
     }
 
     /// As [`Transaction::get`]; `read` is also told when the record expires, if the table
@@ -59,14 +81,14 @@ impl Transaction {
         key: &[u8],
         read: impl FnOnce(&[u8], Option<WallTime>) -> R,
     ) -> impl Future<Output = Result<Option<R>, Error>> {
-        self.get_worth::<P, R>(table, key, move |worth| read(worth.value, worth.expires))
+        self.get_worth::<P, R, false>(table, key, move |worth| read(worth.value, worth.expires))
     }
 
     // Not an `async fn`: that would keep each argument twice, as it was given and
     // as a variable, and copy it when it is first polled.
     #[inline]
     #[allow(clippy::manual_async_fn, reason = "see above")]
-    fn get_worth<P: Policy, R>(
+    fn get_worth<P: Policy, R, const TO_WRITE: bool>(
         &self,
         table: &Table,
         key: &[u8],
@@ -81,9 +103,13 @@ impl Transaction {
             reads.set(reads.get() + 1);
             // Written in place: as a result it would be moved once per level.
             let (mut read, mut output) = (Some(read), None);
+            let name = match TO_WRITE {
+                true => Name::KeyToWrite(key),
+                false => Name::Key(key),
+            };
             let elsewhere = leaf!(
                 P,
-                statement.get_body(table, Name::Key(key), |worth| {
+                statement.get_body(table, name, |worth| {
                     output = read.take().map(|read| read(worth));
                 })
             );
@@ -114,8 +140,10 @@ impl Statement<'_> {
             let transaction = self.transaction;
             let pin = transaction.session.memory.pin();
             let (rid, key, found_in) = match name {
-                Name::Rid(rid) | Name::Fetched(rid) => (rid, &[][..], None),
-                Name::Key(key) => {
+                Name::Rid(rid) | Name::RidToWrite(rid, _) | Name::Fetched(rid) => {
+                    (rid, &[][..], None)
+                }
+                Name::Key(key) | Name::KeyToWrite(key) => {
                     let mut lookup = table.index.lookup(&pin, key);
                     let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
                         transaction.note_absence(table, key, lookup.found_in());
@@ -154,6 +182,12 @@ impl Statement<'_> {
             }
             let worth = stored.and_then(|stored| transaction.worth(table, stored));
             if let Some(worth) = worth {
+                if let Name::KeyToWrite(key) | Name::RidToWrite(_, key) = name
+                    && visible.is_some_and(Version::is_committed)
+                {
+                    let found = &transaction.context.found;
+                    found.note(table.number(), key, snapshot, rid);
+                }
                 read(worth);
             }
             None

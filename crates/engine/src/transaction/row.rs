@@ -37,7 +37,7 @@ use super::{
     Isolation, Transaction,
     read::INDEX_POINT,
     visibility::Sight,
-    write::{Changed, Content, Existing, Intent, Written, check},
+    write::{Changed, Content, Found, Intent, Written, check},
 };
 use crate::{
     error::{Abort, Error},
@@ -89,7 +89,8 @@ pub(super) enum Trace {
 impl Transaction {
     /// As [`Transaction::modify`], of a row that a statement has found under `key`. `by` is the
     /// transaction that has found it, with its snapshot still open: this one, or one that reads
-    /// beside it. Without it, the row is whatever lies under the key.
+    /// beside it. Without it, the row is whatever lies under the key. If `by` has found it last, by
+    /// [`Transaction::find_row`], the index is not asked again.
     ///
     /// `change` says how strongly the write locks the row: [`Strength::NoKeyUpdate`] if the new value
     /// has the key of the old one, [`Strength::Update`] otherwise.
@@ -147,7 +148,7 @@ impl Transaction {
             let key = moved_to.as_deref().unwrap_or(key);
             let statement = self.statement_to_write(table)?;
             let intent = Intent::Row(since);
-            let written = self.carry_out::<P>(statement, Existing, table, key, content, intent);
+            let written = self.carry_out::<P>(statement, Found(by), table, key, content, intent);
             let outcome = match written.await? {
                 Written::Done => RowOutcome::Done,
                 Written::Left => RowOutcome::Left,
@@ -161,6 +162,15 @@ impl Transaction {
             };
             return Ok(RowFound { outcome, moved_to });
         }
+    }
+
+    /// Where a record lies, if this transaction has found it last, and has the snapshot of that still open. To be
+    /// called with a pin that is held as long as the place is used.
+    #[inline]
+    pub(super) fn place_found(&self, table: &Table, key: &[u8]) -> Option<Rid> {
+        let context = &self.context;
+        let snapshot = context.snapshot();
+        context.found.place(table.number(), key, snapshot)
     }
 
     /// The snapshot by which rows were found, if rows can be followed from there.

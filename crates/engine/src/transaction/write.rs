@@ -37,7 +37,7 @@ use interleave::Policy;
 
 pub(super) use self::{
     content::{Changed, Content},
-    seek::{Existing, OrNew, Seek},
+    seek::{Existing, Found, OrNew, Seek},
 };
 use super::{Statement, Transaction, row::NewPlace};
 use crate::{

@@ -224,18 +224,24 @@ impl<'p> Scanning<'p> {
         };
         let scratch = &self.scratch;
         let mut reader = Reader::new(self.scan, run, scratch)?;
-        let found = run
-            .reads
-            .get::<Interleaved, _>(self.scan.table.storage(), &key, |record| {
-                reader.take(run, scratch, &key, record, out)
-            });
-        match found
-            .await
-            .map_err(|error| of_engine(error, &self.scan.table))?
-        {
-            Some(taken) => taken,
-            None => Ok(false),
-        }
+        let table = &self.scan.table;
+        let take = |record: &[u8]| reader.take(run, scratch, &key, record, out);
+        let reads = run.reads;
+        let found = match self.scan.with_key {
+            true => {
+                reads
+                    .find_row::<Interleaved, _>(table.storage(), &key, take)
+                    .await
+            }
+            false => {
+                reads
+                    .get::<Interleaved, _>(table.storage(), &key, take)
+                    .await
+            }
+        };
+        found
+            .map_err(|error| of_engine(error, table))?
+            .unwrap_or(Ok(false))
     }
 
     async fn point_by(&mut self, run: &Run<'_>, index: usize, out: &mut Rows) -> Result<bool> {
@@ -249,18 +255,18 @@ impl<'p> Scanning<'p> {
         let scratch = &self.scratch;
         let mut reader = Reader::new(self.scan, run, scratch)?;
         let handle = index_of(&self.scan.table, index)?;
-        let found = run
-            .reads
-            .get_by::<Interleaved, _>(handle, &key, |primary, record| {
-                reader.take(run, scratch, primary, record, out)
-            });
-        match found
-            .await
+        let take = |primary: &[u8], record: &[u8]| reader.take(run, scratch, primary, record, out);
+        let found = match self.scan.with_key {
+            true => {
+                run.reads
+                    .find_row_by::<Interleaved, _>(handle, &key, take)
+                    .await
+            }
+            false => run.reads.get_by::<Interleaved, _>(handle, &key, take).await,
+        };
+        found
             .map_err(|error| of_engine(error, &self.scan.table))?
-        {
-            Some(taken) => taken,
-            None => Ok(false),
-        }
+            .unwrap_or(Ok(false))
     }
 }
 

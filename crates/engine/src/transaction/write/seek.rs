@@ -39,6 +39,10 @@ pub(in super::super) trait Seek: Copy {
 #[derive(Clone, Copy)]
 pub(in super::super) struct Existing;
 
+/// As [`Existing`], where a transaction has found the record, if it has found that last.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Found<'f>(pub(in super::super) Option<&'f Transaction>);
+
 /// Makes the record if the index does not know the key.
 #[derive(Clone, Copy)]
 pub(in super::super) struct OrNew;
@@ -115,25 +119,53 @@ impl Seek for Existing {
         content: impl Content,
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
+        Found(None)
+            .attempt::<P>(statement, table, key, content, intent)
+            .await
+    }
+}
+
+impl Seek for Found<'_> {
+    #[inline(always)]
+    async fn attempt<'t, P: Policy>(
+        self,
+        statement: &Statement<'t>,
+        table: &'t Table,
+        key: &[u8],
+        content: impl Content,
+        intent: Intent,
+    ) -> Result<Written<'t>, Error> {
         let pin = statement.transaction.session.memory.pin();
-        let mut lookup = table.index.lookup(&pin, key);
-        let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
-            statement
-                .transaction
-                .note_absence(table, key, lookup.found_in());
-            return Ok(Written::Refused);
-        };
-        let found_in = lookup.found_in();
-        let rid = Rid(rid);
-        let slot = table.records.slot(rid);
-        P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
-        let written = statement
-            .write_record::<P, _>(table, rid, slot, key, content, intent)
-            .await?;
-        if matches!(written, Written::Refused) {
-            statement.transaction.note_absence(table, key, found_in);
+        let mut found = self.0.and_then(|by| by.place_found(table, key));
+        loop {
+            let is_found = found.is_some();
+            let (rid, found_in) = match found.take() {
+                Some(rid) => (rid, None),
+                None => {
+                    let mut lookup = table.index.lookup(&pin, key);
+                    let Some(rid) = look_up!(P, INDEX_POINT, lookup) else {
+                        statement
+                            .transaction
+                            .note_absence(table, key, lookup.found_in());
+                        return Ok(Written::Refused);
+                    };
+                    (Rid(rid), lookup.found_in())
+                }
+            };
+            let slot = table.records.slot(rid);
+            P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
+            let written = statement
+                .write_record::<P, _>(table, rid, slot, key, content, intent)
+                .await?;
+            if matches!(written, Written::Refused) {
+                // That it is not there, the index has to say.
+                if is_found {
+                    continue;
+                }
+                statement.transaction.note_absence(table, key, found_in);
+            }
+            return Ok(written);
         }
-        Ok(written)
     }
 }
 

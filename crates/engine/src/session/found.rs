@@ -1,0 +1,58 @@
+//! Where the record lies that a statement has found last, to write or lock it next: [`Found`].
+//!
+//! # Why it still lies there
+//! What is noted was committed, and visible at the snapshot that is noted with it. As long as a transaction has
+//! that snapshot open, no deletion that is newer has passed the horizon, so that the record keeps its RID. If the
+//! snapshot was given up meanwhile and is taken again, nothing was committed in between. Whoever asks has a pin
+//! before: should the snapshot be given up after that, the RID gets no other record before the pin is gone.
+//!
+//! A record of the transaction's own is not noted: a return to a savepoint could remove it.
+
+use std::cell::{Cell, RefCell};
+
+use crate::{indirection::Rid, timestamp::Timestamp};
+
+/// See the module text.
+#[derive(Default)]
+pub(crate) struct Found {
+    at: Cell<Option<(u32, Timestamp, Rid)>>,
+    /// As long as the longest that was noted, at most [`crate::KEY_BYTES_MAX`].
+    key: RefCell<Vec<u8>>,
+}
+
+impl Found {
+    /// In a table, with this number, a record with this key is visible at this snapshot.
+    #[inline]
+    pub(crate) fn note(&self, table: u32, key: &[u8], snapshot: Timestamp, rid: Rid) {
+        self.at.set(Some((table, snapshot, rid)));
+        let mut noted = self.key.borrow_mut();
+        noted.clear();
+        noted.extend_from_slice(key);
+    }
+
+    /// Where the record is, if it was found last, at this snapshot. A pin must be held, and the snapshot, if it
+    /// is one, be open.
+    #[inline]
+    pub(crate) fn place(&self, table: u32, key: &[u8], snapshot: Timestamp) -> Option<Rid> {
+        let (of, at, rid) = self.at.get()?;
+        (of == table && at == snapshot && *self.key.borrow() == key).then_some(rid)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_record_that_was_found_last_is_known_at_its_snapshot() {
+        let found = Found::default();
+        let (rid, snapshot) = (Rid(3), Timestamp(7));
+        assert_eq!(found.place(1, b"", Timestamp(0)), None);
+        found.note(1, b"long key", snapshot, Rid(2));
+        found.note(1, b"key", snapshot, rid);
+        assert_eq!(found.place(1, b"key", snapshot), Some(rid));
+        assert_eq!(found.place(1, b"long key", snapshot), None);
+        assert_eq!(found.place(2, b"key", snapshot), None);
+        assert_eq!(found.place(1, b"key", Timestamp(8)), None);
+    }
+}
