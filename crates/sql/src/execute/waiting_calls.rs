@@ -1,11 +1,15 @@
 //! Functions that wait, or whose effect outlives the statement: called for each row, in the order of
 //! the rows. Each answer is a further column.
+//!
+//! They are called before anybody looks at what becomes of the rows. So the first row is handed over alone, and then
+//! twice as many each time: of a statement that fails at its nth row, or is given no more than n, fewer than 2n rows
+//! have had their calls.
 
 use std::time::Duration;
 
 use types::{Result, Scratch, Value};
 
-use super::{Input, Operator, Run, Step, sequences::Ahead};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, sequences::Ahead};
 use crate::{
     plan::{WaitingCall, WaitingCalls},
     relation::WaitingFunction,
@@ -15,6 +19,8 @@ use crate::{
 pub(super) struct Calling<'p> {
     plan: &'p WaitingCalls,
     input: Input<'p>,
+    /// Rows that are handed over next, at most.
+    rows: usize,
     scratch: Scratch,
 }
 
@@ -23,6 +29,7 @@ impl<'p> Calling<'p> {
         Self {
             plan,
             input,
+            rows: 1,
             scratch: Scratch::new(),
         }
     }
@@ -33,10 +40,10 @@ impl<'p> Calling<'p> {
         }
         self.scratch.reset();
         let batch = &self.input.batch;
-        let end = match self.plan.one_by_one {
-            true => self.input.taken + 1,
-            false => batch.len(),
-        };
+        let end = batch.len().min(self.input.taken + self.rows);
+        if !self.plan.one_by_one {
+            self.rows = (2 * self.rows).min(BATCH_ROWS);
+        }
         let mut machine = run.machine(&self.scratch);
         let mut ahead = Ahead::default();
         let mut row: Vec<Value<'_>> = Vec::with_capacity(batch.width() + self.plan.calls.len());
@@ -101,5 +108,6 @@ impl Operator for Calling<'_> {
 
     fn rewind(&mut self) {
         self.input.rewind();
+        self.rows = 1;
     }
 }
