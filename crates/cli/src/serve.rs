@@ -75,7 +75,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER")]
     workers: Option<usize>,
     /// How much the server tells on standard error: off, error, warn, info, debug or trace. At debug it
-    /// names each task that has held its worker for more than 200 microseconds, and for how long.
+    /// names each task that has held its worker for more than 200 microseconds, and for how long. The worker
+    /// waits until that is written: have standard error read.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log_level: log::LevelFilter,
 }

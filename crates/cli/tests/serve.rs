@@ -3,6 +3,8 @@
 #[path = "common/served.rs"]
 mod served;
 
+use std::{iter, time::Duration};
+
 use postgres::{
     SimpleQueryMessage,
     error::SqlState,
@@ -373,14 +375,15 @@ fn who_is_not_known_and_what_is_not_there_is_told() {
 /// One call of a function is one slice, however much it makes.
 #[test]
 fn whose_task_held_its_worker_is_logged_at_debug_level() {
-    let (served, mut told) = Served::start_heard(&["--in-memory", "--log-level", "debug"]);
+    let (served, told) = Served::start_heard(&["--in-memory", "--log-level", "debug"]);
     let mut client = served.connect();
     let row = client.query_one("select length(repeat('x', 100000000))", &[]);
     assert_eq!(row.unwrap().get::<_, i32>(0), 100_000_000);
     // The tasks that open the server may come before.
     let names =
         |line: String| line.contains("a task held its worker for") && line.contains("client ");
-    assert!(told.any(names));
+    let mut lines = iter::from_fn(|| told.recv_timeout(Duration::from_secs(60)).ok());
+    assert!(lines.any(names));
 }
 
 /// The sample is made once, as a whole, and what its users change afterwards is theirs.

@@ -63,6 +63,8 @@ counters! {
     reads,
     /// Records inserted, updated or deleted.
     writes,
+    /// Writes and locks of rows, attempts included, that needed no descent of an index: the row had just been found.
+    descents_spared,
     /// Records handed out by scans.
     scanned,
     /// Versions that became unreachable and were freed.

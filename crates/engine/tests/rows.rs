@@ -6,10 +6,12 @@ mod by_hand;
 #[path = "common/rng.rs"]
 mod rng;
 
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use by_hand::Setup;
-use engine::{IfLocked, Isolation, RowFound, RowOutcome, Strength, Transaction};
+use engine::{
+    Extractor, IfLocked, IndexOptions, Isolation, RowFound, RowOutcome, Strength, Transaction,
+};
 use interleave::{Sequential, run_inline};
 use rng::Rng;
 
@@ -175,6 +177,45 @@ fn a_key_alone_is_not_followed() {
     let deleted = run_inline(deleted).unwrap();
     assert_eq!(deleted, found(RowOutcome::Done, None));
     drop(statement);
+}
+
+/// Whoever has found a row by its key, or by an index, descends no more to write or to lock it.
+#[test]
+fn a_row_that_was_found_is_written_without_another_descent() {
+    let s = Setup::new();
+    let options = IndexOptions {
+        unique: true,
+        prefix_free: false,
+    };
+    let extract: Extractor = Arc::new(|key, _, keys| keys.push(key));
+    let txn = s.begin(Isolation::Snapshot);
+    let created = txn.create_index::<Sequential>(&s.table, "i", b"", options, extract);
+    let by_key = run_inline(created).unwrap();
+    run_inline(txn.commit()).unwrap();
+    let spared = || {
+        s.collect();
+        s.session.database().stats().descents_spared
+    };
+    for isolation in [Isolation::ReadCommitted, Isolation::Serializable] {
+        let before = spared();
+        let txn = s.begin(isolation);
+        let statement = txn.statement_snapshot().unwrap();
+        s.find_row(&txn, "x").unwrap();
+        assert_eq!(s.mark(&txn, "x").0.outcome, RowOutcome::Done);
+        assert_eq!(spared(), before + 1);
+        s.find_row(&txn, "y").unwrap();
+        assert_eq!(s.lock_row(&txn, "y").0.outcome, RowOutcome::Done);
+        assert_eq!(spared(), before + 2);
+        let found = txn.find_row_by::<Sequential, _>(&by_key, b"y", |key, _| text(key));
+        assert_eq!(run_inline(found).unwrap().as_deref(), Some("y"));
+        assert_eq!(s.delete_row(&txn, "y").outcome, RowOutcome::Done);
+        assert_eq!(spared(), before + 3);
+        // Found by nobody.
+        s.mark(&txn, "x");
+        assert_eq!(spared(), before + 3);
+        drop(statement);
+        txn.rollback();
+    }
 }
 
 /// The place where a row was found is worth something as long as the statement's snapshot is open: afterwards another

@@ -126,7 +126,7 @@ impl Turn {
         };
         let step = step.clamp(1, UNITS_STILL_MAX);
         self.step.set(step);
-        // No more than what is left of the turn. That it is over is told again at once if nobody has heeded it.
+        // No more than what is left of the turn. That it is over by time is told again at once if nobody has heeded it.
         let planned = match is_over {
             true => 1,
             false => step.min(most - self.units.get()),

@@ -11,7 +11,7 @@ mod run;
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
 };
@@ -29,8 +29,8 @@ pub(crate) struct Ahead {
 struct Shared {
     mapping: Arc<Mapping>,
     runs: [Run; 2],
-    /// No more than so many bytes are claimed of both.
-    limit_bytes: usize,
+    /// No more than so many bytes can be claimed, as was said with the last claim.
+    left_bytes: AtomicUsize,
     is_over: AtomicBool,
 }
 
@@ -45,26 +45,26 @@ pub(crate) enum Half {
 }
 
 impl Ahead {
-    /// Of an arena that takes at most so many bytes.
-    pub(crate) fn new(mapping: &Arc<Mapping>, limit_bytes: usize) -> Ahead {
+    /// Of an arena.
+    pub(crate) fn new(mapping: &Arc<Mapping>) -> Ahead {
         let half = mapping.bytes() / 2;
         Ahead {
             shared: Arc::new(Shared {
                 mapping: mapping.clone(),
                 runs: [Run::new(0, half), Run::new(half, mapping.bytes())],
-                limit_bytes,
+                left_bytes: AtomicUsize::new(0),
                 is_over: AtomicBool::new(false),
             }),
             thread: OnceLock::new(),
         }
     }
 
-    /// Memory up to `end`, from the beginning of its half on, is claimed; `bytes` of it just now. To be called
-    /// before it is written to.
-    pub(crate) fn claimed(&self, half: Half, end: usize, bytes: usize) {
-        let run = &self.shared.runs[half as usize];
-        run.claim(end, bytes);
-        if run.next(self.shared.left_bytes()).is_some() {
+    /// Memory up to `end`, from the beginning of its half on, is claimed; `bytes` of it just now, and no more than
+    /// `left` bytes can be claimed by now. To be called before it is written to.
+    pub(crate) fn claimed(&self, half: Half, end: usize, bytes: usize, left: usize) {
+        self.shared.left_bytes.store(left, Ordering::Relaxed);
+        self.shared.runs[half as usize].claim(end, bytes);
+        if self.shared.next(half).is_some() {
             self.rouse();
         }
     }
@@ -94,10 +94,12 @@ impl Drop for Ahead {
 }
 
 impl Shared {
-    /// Bytes that are still to be claimed.
-    fn left_bytes(&self) -> usize {
-        let claimed = self.runs.iter().map(Run::claimed);
-        self.limit_bytes.saturating_sub(claimed.sum())
+    /// The page of a half to be touched next, if it is time: what is ahead of both stays within what can be
+    /// claimed.
+    fn next(&self, half: Half) -> Option<usize> {
+        let other = &self.runs[1 - half as usize];
+        let left = self.left_bytes.load(Ordering::Relaxed);
+        self.runs[half as usize].next(left.saturating_sub(other.ahead_bytes()))
     }
 
     /// What the thread does.
@@ -105,10 +107,10 @@ impl Shared {
         leave_the_claimers_core();
         while !self.is_over.load(Ordering::Acquire) {
             let mut is_done = true;
-            for run in &self.runs {
-                if let Some(page) = run.next(self.left_bytes()) {
+            for half in [Half::Lower, Half::Upper] {
+                if let Some(page) = self.next(half) {
                     // SAFETY: `Run::touch`, see the module text.
-                    run.touch(page, || unsafe { self.mapping.touch(page) });
+                    self.runs[half as usize].touch(page, || unsafe { self.mapping.touch(page) });
                     is_done = false;
                 }
             }
@@ -120,7 +122,8 @@ impl Shared {
 }
 
 /// The thread was begun by a worker, and a worker may be bound to a core: it is to run where the process's first
-/// thread may.
+/// thread may. (Hence beside it, where a program has bound that one itself; and where memory is near to some cores
+/// only, not always near to the worker.)
 fn leave_the_claimers_core() {
     #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: a set of processors is plain data, all zeros is an empty one, and both calls have its size. Should one

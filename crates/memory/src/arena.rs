@@ -185,7 +185,7 @@ impl Arena {
             limit_bytes,
             reserve_bytes: (limit_bytes / 32).clamp(CHUNK_BYTES_MIN, RESERVE_BYTES_MAX),
             kept_bytes: AtomicUsize::new(0),
-            ahead: Ahead::new(&mapping, limit_bytes),
+            ahead: Ahead::new(&mapping),
             mapping,
             regions,
             used_bytes: AtomicUsize::new(0),
@@ -320,8 +320,7 @@ impl Arena {
     /// the limit, rather than when it is first written to. Returns how many bytes that is;
     /// 0 where the system cannot (before Linux 5.14).
     pub fn prefault(&self, bytes: usize) -> usize {
-        let used = self.used_bytes.load(Ordering::Relaxed);
-        let bytes = bytes.min(self.limit_bytes.saturating_sub(used));
+        let bytes = bytes.min(self.left_bytes());
         let lower = self.claimed_bytes.load(Ordering::Relaxed);
         let versions = self.regions.claimed_bytes();
         let half = self.mapping.bytes() / 2;
@@ -360,7 +359,8 @@ impl Arena {
             let wish = wish.max(CHUNK_BYTES_MIN);
             let (start, bytes) = self.regions.cut(class, wish, claim, Exhausted)?;
             let end = self.offset(start) + bytes - self.mapping.bytes() / 2;
-            self.ahead.claimed(Half::Upper, end, bytes);
+            self.ahead
+                .claimed(Half::Upper, end, bytes, self.left_bytes());
             return Ok((start, bytes));
         }
         let block = block_bytes(class);
@@ -375,7 +375,9 @@ impl Arena {
         })?;
         // Relaxed: the chunk's memory is fresh, nobody published anything in it.
         let start = self.claimed_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.ahead.claimed(Half::Lower, start + bytes, bytes);
+        let end = start + bytes;
+        self.ahead
+            .claimed(Half::Lower, end, bytes, self.left_bytes());
         // SAFETY: `start + bytes <= used <= limit <= half the mapping`, since whatever is
         // claimed was used first, and never given back.
         Ok((unsafe { self.base().add(start) }, bytes))
@@ -383,6 +385,12 @@ impl Arena {
 
     fn offset(&self, of: NonNull<u8>) -> usize {
         of.addr().get() - self.base().addr().get()
+    }
+
+    /// Bytes that the limit leaves.
+    fn left_bytes(&self) -> usize {
+        let used = self.used_bytes.load(Ordering::Relaxed);
+        self.limit_bytes.saturating_sub(used)
     }
 
     /// Uses as many bytes as `choose` makes of those that the limit leaves.

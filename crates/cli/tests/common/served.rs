@@ -5,6 +5,8 @@
 use std::{
     io::{BufRead as _, BufReader},
     process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
 };
 
 use assert_cmd::cargo::CommandCargoExt as _;
@@ -27,10 +29,17 @@ impl Served {
     }
 
     /// And what it tells on standard error.
-    pub(crate) fn start_heard(arguments: &[&str]) -> (Served, impl Iterator<Item = String>) {
+    pub(crate) fn start_heard(arguments: &[&str]) -> (Served, mpsc::Receiver<String>) {
         let mut served = Served::spawn(1, arguments, Stdio::piped());
         let told = served.child.stderr.take().unwrap();
-        (served, BufReader::new(told).lines().map_while(Result::ok))
+        // Read at once: a server that is not heard would wait.
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let lines = BufReader::new(told).lines().map_while(Result::ok);
+            // The test may have heard enough.
+            lines.for_each(|line| drop(sender.send(line)));
+        });
+        (served, receiver)
     }
 
     fn spawn(workers: u32, arguments: &[&str], error: Stdio) -> Served {

@@ -285,6 +285,7 @@ impl Context {
         self.scanned.set(0);
         self.written.set(0);
         self.conduct.set(Conduct::default());
+        self.found.forget();
     }
 
     pub(crate) fn count_write(&self) {

@@ -6,7 +6,8 @@
 //! snapshot was given up meanwhile and is taken again, nothing was committed in between. Whoever asks has a pin
 //! before: should the snapshot be given up after that, the RID gets no other record before the pin is gone.
 //!
-//! A record of the transaction's own is not noted: a return to a savepoint could remove it.
+//! A record of the transaction's own is not noted: a return to a savepoint could remove it. What an earlier
+//! transaction with the same context has noted is forgotten when the context is used again.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,18 +17,28 @@ use crate::{indirection::Rid, timestamp::Timestamp};
 #[derive(Default)]
 pub(crate) struct Found {
     at: Cell<Option<(u32, Timestamp, Rid)>>,
-    /// As long as the longest that was noted, at most [`crate::KEY_BYTES_MAX`].
+    /// At most [`KEY_BYTES_NOTED`].
     key: RefCell<Vec<u8>>,
 }
+
+/// A longer key is not noted, so that contexts, of which there may be many, keep little.
+const KEY_BYTES_NOTED: usize = 256;
 
 impl Found {
     /// In a table, with this number, a record with this key is visible at this snapshot.
     #[inline]
     pub(crate) fn note(&self, table: u32, key: &[u8], snapshot: Timestamp, rid: Rid) {
+        if key.len() > KEY_BYTES_NOTED {
+            return self.forget();
+        }
         self.at.set(Some((table, snapshot, rid)));
         let mut noted = self.key.borrow_mut();
         noted.clear();
         noted.extend_from_slice(key);
+    }
+
+    pub(crate) fn forget(&self) {
+        self.at.set(None);
     }
 
     /// Where the record is, if it was found last, at this snapshot. A pin must be held, and the snapshot, if it
@@ -54,5 +65,7 @@ mod tests {
         assert_eq!(found.place(1, b"long key", snapshot), None);
         assert_eq!(found.place(2, b"key", snapshot), None);
         assert_eq!(found.place(1, b"key", Timestamp(8)), None);
+        found.note(1, &[b'k'; KEY_BYTES_NOTED + 1], snapshot, rid);
+        assert_eq!(found.place(1, b"key", snapshot), None);
     }
 }

@@ -62,6 +62,8 @@ pub struct RowLocked<R> {
 enum Locked<'t> {
     Read,
     Absent,
+    /// It is not where it was found: the index has to say whether it is there.
+    NotWhereFound,
     Skipped,
     /// As of [`Written`](super::write::Written).
     Moved(Box<NewPlace>),
@@ -182,8 +184,7 @@ impl Transaction {
                 Locked::Blocked(waiting) => handed = Some(waiting.await?),
                 Locked::Cold(slot) => self.thaw_to_write(slot).await?,
                 Locked::Read | Locked::Skipped => return Ok(locked),
-                // That it is not there, the index has to say.
-                Locked::Absent if by.take().is_some() => {}
+                Locked::NotWhereFound => by = None,
                 Locked::Absent | Locked::Moved(_) | Locked::Already => {
                     if let Some(handed) = handed {
                         self.give_up(handed);
@@ -270,7 +271,8 @@ impl<'t> Statement<'t> {
     ) -> Result<Locked<'t>, Error> {
         let transaction = self.transaction;
         let pin = transaction.session.memory.pin();
-        let (rid, found_in) = match by.and_then(|by| by.place_found(table, key)) {
+        let remembered = by.and_then(|by| by.place_found(table, key));
+        let (rid, found_in) = match remembered {
             Some(rid) => (rid, None),
             None => {
                 let mut lookup = table.index.lookup(&pin, key);
@@ -281,6 +283,7 @@ impl<'t> Statement<'t> {
                 (Rid(rid), lookup.found_in())
             }
         };
+        let is_remembered = remembered.is_some();
         let slot = table.records.slot(rid);
         P::touch(Point::new("engine: slot"), slot, size_of_val(slot)).await;
         let bytes = table.prefetch_bytes();
@@ -321,6 +324,12 @@ impl<'t> Statement<'t> {
             }
             let (head, owner) = match standing {
                 Standing::Cold => return Ok(Locked::Cold(slot)),
+                Standing::Gone | Standing::Unseen if is_remembered => {
+                    return Ok(Locked::NotWhereFound);
+                }
+                Standing::Free(head, _) if is_remembered && transaction.is_absent(table, head) => {
+                    return Ok(Locked::NotWhereFound);
+                }
                 Standing::Gone | Standing::Unseen => {
                     transaction.note_absence(table, key, found_in);
                     return Ok(Locked::Absent);

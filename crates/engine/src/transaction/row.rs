@@ -170,7 +170,11 @@ impl Transaction {
     pub(super) fn place_found(&self, table: &Table, key: &[u8]) -> Option<Rid> {
         let context = &self.context;
         let snapshot = context.snapshot();
-        context.found.place(table.number(), key, snapshot)
+        let place = context.found.place(table.number(), key, snapshot);
+        if place.is_some() {
+            (self.session.counters).update(|stats| stats.descents_spared += 1);
+        }
+        place
     }
 
     /// The snapshot by which rows were found, if rows can be followed from there.

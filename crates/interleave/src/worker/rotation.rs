@@ -25,7 +25,7 @@ impl<L: WorkerLocal> Worker<L> {
     /// until it is time to look around.
     pub(super) fn rotate(&mut self) {
         let [interactive, batch] = &self.hot;
-        let class = self.shares.next(!interactive.is_empty(), !batch.is_empty());
+        let class = (self.shares).next(self.class, !interactive.is_empty(), !batch.is_empty());
         if class != self.class {
             self.settle_clock();
             // The other class's tasks may be as slow as this one's were quick.

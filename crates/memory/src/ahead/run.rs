@@ -66,15 +66,16 @@ impl Run {
         }
     }
 
-    /// Where the last claim ends.
-    pub(super) fn claimed(&self) -> usize {
-        self.claimed.load(Ordering::Relaxed)
+    /// Bytes that were touched, and not claimed.
+    pub(super) fn ahead_bytes(&self) -> usize {
+        let claimed = self.from + self.claimed.load(Ordering::Relaxed);
+        self.touched.load(Ordering::Relaxed).saturating_sub(claimed)
     }
 
     /// The page to be touched next, if it is time: none that ends more than so many bytes behind the last
     /// claim.
     pub(super) fn next(&self, left_bytes: usize) -> Option<usize> {
-        let claimed = self.claimed();
+        let claimed = self.claimed.load(Ordering::Relaxed);
         let behind = (self.from + claimed).next_multiple_of(HUGE_PAGE_BYTES);
         let page = behind.max(self.touched.load(Ordering::Relaxed));
         let ahead = (claimed / CLAIMED_PARTS).min(AHEAD_BYTES_MAX);

@@ -19,26 +19,34 @@ fn is_backed(mapping: &Mapping, offset: usize) -> bool {
 fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     const PAGE: usize = HUGE_PAGE_BYTES;
     let mapping = Arc::new(Mapping::reserve(1024 * PAGE).unwrap());
-    let ahead = Ahead::new(&mapping, 700 * PAGE);
+    let ahead = Ahead::new(&mapping);
+    let claimed = |half, end: usize, bytes: usize, left: usize| {
+        ahead.claimed(half, end * PAGE, bytes * PAGE, left * PAGE);
+    };
     let until_backed = |page: usize| {
         while !is_backed(&mapping, page * PAGE) {
             std::thread::yield_now();
         }
     };
     // A small database is left alone.
-    ahead.claimed(Half::Lower, 4 * PAGE, 4 * PAGE);
+    claimed(Half::Lower, 4, 4, 700);
     assert!(ahead.thread.get().is_none());
     // An eighth of what is claimed, then sixteen pages, of each half.
-    ahead.claimed(Half::Lower, 24 * PAGE, 20 * PAGE);
+    claimed(Half::Lower, 24, 20, 700);
     until_backed(26);
     assert!(!is_backed(&mapping, 27 * PAGE) && !is_backed(&mapping, 23 * PAGE));
-    ahead.claimed(Half::Upper, 300 * PAGE, PAGE);
+    claimed(Half::Upper, 300, 1, 700);
     until_backed(512 + 315);
     assert!(!is_backed(&mapping, (512 + 316) * PAGE));
-    // Not beyond the limit, which both share.
-    ahead.claimed(Half::Lower, 399 * PAGE, PAGE);
-    until_backed(399);
-    ahead.claimed(Half::Lower, 400 * PAGE, PAGE);
-    drop(ahead);
-    assert!(!is_backed(&mapping, 400 * PAGE));
+    // Not beyond the limit, which both share: sixteen pages are ahead in the other half.
+    claimed(Half::Lower, 400, 1, 17);
+    until_backed(400);
+    // The thread says that it was there when it was.
+    while ahead.shared.runs[0].ahead_bytes() < PAGE {
+        std::thread::yield_now();
+    }
+    assert_eq!(ahead.shared.next(Half::Lower), None);
+    claimed(Half::Lower, 400, 1, 18);
+    until_backed(401);
+    assert!(!is_backed(&mapping, 402 * PAGE));
 }

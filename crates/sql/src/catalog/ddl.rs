@@ -92,6 +92,16 @@ impl<'t> Ddl<'t> {
         Err(error.hint("Commit, or SET CONSTRAINTS ALL IMMEDIATE, first."))
     }
 
+    /// Locks an object until the transaction ends: from then on nobody else changes it, or comes to depend on it. The
+    /// catalog as it is then.
+    ///
+    /// # Errors
+    /// 42704, if it is gone; the engine's.
+    pub async fn hold(&self, id: ObjectId) -> Result<Arc<Catalog>> {
+        self.changes.hold(self.transaction, id).await?;
+        Ok(self.changes.catalog())
+    }
+
     /// A number for a new object.
     ///
     /// # Errors

@@ -21,7 +21,8 @@ use std::collections::HashMap;
 use types::{EnumId, Scalar, Type};
 
 use super::{
-    Catalog, Dependency, Generation, Index, IndexKey, Object, ObjectId, StoredExpression, Table,
+    Catalog, Column, Dependency, Generation, Index, IndexKey, Object, ObjectId, StoredExpression,
+    Table,
 };
 use crate::phase;
 
@@ -130,7 +131,7 @@ fn for_each_name(object: &Object, tell: &mut impl FnMut(ObjectId)) {
             let types = table.columns.iter().filter_map(|column| of_type(column.ty));
             let referenced = table.foreign_keys.iter().map(|key| key.referenced);
             types.chain(referenced).for_each(&mut *tell);
-            for_each_expression(table, &mut |expression| {
+            for_each_expression(table, &mut |_, expression| {
                 let used = expression.dependencies.iter().map(|on| on.object);
                 used.for_each(&mut *tell);
             });
@@ -273,18 +274,23 @@ fn of_expressions(
 }
 
 /// Tells the expressions of a table's definition.
-pub(crate) fn for_each_expression(table: &Table, tell: &mut impl FnMut(&StoredExpression)) {
+pub(crate) fn for_each_expression(
+    table: &Table,
+    tell: &mut impl FnMut(Option<&Column>, &StoredExpression),
+) {
     for (_, column) in table.live_columns() {
-        column.default.iter().for_each(&mut *tell);
+        if let Some(expression) = &column.default {
+            tell(Some(column), expression);
+        }
         if let Some(Generation::Stored(expression)) = &column.generation {
-            tell(expression);
+            tell(Some(column), expression);
         }
     }
     for check in table.checks.iter() {
-        tell(&check.expression);
+        tell(None, &check.expression);
     }
     for index in table.indexes.iter() {
-        expressions_of(index).for_each(&mut *tell);
+        expressions_of(index).for_each(|expression| tell(None, expression));
     }
 }
 

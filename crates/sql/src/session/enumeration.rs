@@ -8,10 +8,10 @@ use types::{EnumId, Result, Scalar, SqlError, SqlState, Type};
 
 use super::{
     Session,
-    text_names::{has_label, named_by, names_type, relabelled},
+    text_names::{has_label, names_type, relabelled},
 };
 use crate::{
-    catalog::{Catalog, Column, Dependency, LabelPlace, NameClass, Object, ObjectId},
+    catalog::{Catalog, Column, LabelPlace, NameClass, Object, ObjectId},
     name,
 };
 
@@ -46,6 +46,8 @@ impl Session {
         let catalog = self.changes.catalog();
         let id = self.enum_named(&catalog, &alter.name)?;
         let ddl = self.ddl()?;
+        // Nobody comes to depend on it after texts were looked at.
+        let catalog = ddl.hold(id).await?;
         match &alter.operation {
             AlterTypeOperation::Rename(rename) => {
                 let name = catalog.object(id).map_or("", |ty| ty.name());
@@ -74,32 +76,26 @@ impl Session {
         }
     }
 
-    /// Has defaults that are a label of a type be another one.
+    /// Has defaults that are a label of a type, and are of columns of that type, be another one.
     ///
     /// # Errors
     /// 0A000 if another text has the label in it; those of the catalog.
     async fn relabel(&self, catalog: &Catalog, id: ObjectId, from: &str, to: &str) -> Result<()> {
-        let what = "renaming a label of a type";
-        self.no_text_names(id, what, |text| {
-            has_label(text, from) && relabelled(text, from, to).is_none()
+        let ty = Type::Scalar(Scalar::Enum(EnumId(id.0)));
+        let new_text = |column: &Column| {
+            // In a column of another type the label would become another value.
+            let expression = column.expression().filter(|_| column.ty == ty)?;
+            relabelled(&expression.text, from, to)
+        };
+        self.no_expression_names(id, "renaming a label of a type", |of, text| {
+            has_label(text, from) && of.is_none_or(|column| new_text(column).is_none())
         })?;
-        let (ty, on) = (Type::Scalar(Scalar::Enum(EnumId(id.0))), Dependency::on(id));
         for object in catalog.objects() {
             let Object::Table(table) = object else {
                 continue;
             };
             for (at, column) in table.live_columns() {
-                let Some(expression) = column.expression() else {
-                    continue;
-                };
-                if column.ty != ty {
-                    // The label is converted to the column's type, and is to be the same text.
-                    if expression.dependencies.contains(&on) && has_label(&expression.text, from) {
-                        return Err(named_by(object, what));
-                    }
-                    continue;
-                }
-                let Some(other) = relabelled(&expression.text, from, to) else {
+                let Some(other) = new_text(column) else {
                     continue;
                 };
                 let edit = |column: &mut Column| {

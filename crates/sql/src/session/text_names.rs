@@ -15,7 +15,7 @@ use super::{
     Session,
     stored_text::{folded, spliced, tokens},
 };
-use crate::catalog::{Dependency, Object, ObjectId, for_each_expression};
+use crate::catalog::{Column, Dependency, Object, ObjectId, for_each_expression};
 
 impl Session {
     /// # Errors
@@ -27,16 +27,30 @@ impl Session {
         what: &str,
         names: impl Fn(&str) -> bool,
     ) -> Result<()> {
+        self.no_expression_names(id, what, |_, text| names(text))
+    }
+
+    /// The same, where `names` is also given the column whose expression it is.
+    ///
+    /// # Errors
+    /// As for [`Session::no_text_names`].
+    pub(super) fn no_expression_names(
+        &self,
+        id: ObjectId,
+        what: &str,
+        names: impl Fn(Option<&Column>, &str) -> bool,
+    ) -> Result<()> {
         let on = Dependency::on(id);
         let catalog = self.changes.catalog();
         for object in catalog.objects() {
             let mut is_named = false;
             match object {
                 Object::View(view) => {
-                    is_named = view.dependencies.contains(&on) && names(&view.text);
+                    is_named = view.dependencies.contains(&on) && names(None, &view.text);
                 }
-                Object::Table(table) => for_each_expression(table, &mut |expression| {
-                    is_named |= expression.dependencies.contains(&on) && names(&expression.text);
+                Object::Table(table) => for_each_expression(table, &mut |column, expression| {
+                    is_named |=
+                        expression.dependencies.contains(&on) && names(column, &expression.text);
                 }),
                 _ => {}
             }
@@ -49,7 +63,7 @@ impl Session {
 }
 
 /// What cannot be done, since a text of this object names it.
-pub(super) fn named_by(object: &Object, what: &str) -> SqlError {
+fn named_by(object: &Object, what: &str) -> SqlError {
     let dependent = format!("{} \"{}\"", object.kind().noun(), object.name());
     SqlError::unsupported(format_args!("{what} that {dependent} names"))
         .hint("Drop what names it, and create that again.")
@@ -99,7 +113,7 @@ pub(super) fn has_label(text: &str, label: &str) -> bool {
     any_token(text, |tokens, at| match &tokens[at].token {
         Token::SingleQuotedString(quoted) => has(quoted),
         Token::DollarQuotedString(quoted) => has(&quoted.value),
-        Token::EscapedStringLiteral(quoted) => has(quoted),
+        Token::EscapedStringLiteral(quoted) | Token::UnicodeStringLiteral(quoted) => has(quoted),
         _ => false,
     })
 }
@@ -109,16 +123,24 @@ pub(super) fn has_label(text: &str, label: &str) -> bool {
 pub(super) fn relabelled(text: &str, from: &str, to: &str) -> Option<String> {
     let tokens = tokens(text).ok()?;
     let (label, rest) = tokens.split_first()?;
-    let is_cast = rest
-        .first()
-        .is_none_or(|next| next.token == Token::DoubleColon);
-    let is_name = |token: &TokenWithSpan| matches!(token.token, Token::Word(_) | Token::Period);
+    let is_word = |token: &TokenWithSpan| matches!(token.token, Token::Word(_));
+    let is_cast = match rest {
+        [] => true,
+        [cast, name] => cast.token == Token::DoubleColon && is_word(name),
+        [cast, schema, dot, name] => {
+            cast.token == Token::DoubleColon
+                && is_word(schema)
+                && dot.token == Token::Period
+                && is_word(name)
+        }
+        _ => false,
+    };
     let is_label = match &label.token {
         Token::SingleQuotedString(quoted) => quoted == from,
         Token::DollarQuotedString(quoted) => quoted.value == from,
         _ => false,
     };
-    let is_alone = is_label && is_cast && rest.iter().skip(1).all(is_name);
+    let is_alone = is_label && is_cast;
     let quoted = format!("'{}'", to.replace('\'', "''"));
     is_alone.then(|| spliced(text, &[(label.span, quoted)]))
 }
@@ -159,6 +181,13 @@ mod tests {
         assert!(has_label("'a'", "a") && !has_label("'small'", "m"));
         let renamed = |text| relabelled(text, "a", "it's");
         assert_eq!(renamed("'a'::s.mood").unwrap(), "'it''s'::s.mood");
-        assert_eq!(renamed("'a' || 'b'"), None);
+        assert_eq!(renamed("'a'::mood").unwrap(), "'it''s'::mood");
+        for other in [
+            "'a' || 'b'",
+            "'a'::mood between x and y",
+            "'a'::mood is distinct from x",
+        ] {
+            assert_eq!(renamed(other), None, "{other}");
+        }
     }
 }

@@ -110,7 +110,9 @@ impl<'t> Statement<'t> {
                 match self.seize_to_write(slot, head, own, Strength::Update)? {
                     Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
                     Seized::Held if !transaction.has_locked_record(slot, Strength::Update) => {
-                        // The lock table says more than the list of locks: the next attempt asks the list.
+                        // The lock table says more than the list of locks, which is known to happen nowhere. The
+                        // next attempt asks the list.
+                        debug_assert!(false, "a lock that is on no list");
                         transaction.note_lock(Place::of(slot), Strength::Update, false);
                     }
                     _ => {}
