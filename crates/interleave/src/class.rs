@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn classes_take_turns_in_stints_however_short_their_slices_are() {
         let mut shares = Shares::new(50);
-        let (mut class, mut changes, mut had) = (Class::Interactive, 0, [0; 2]);
+        let (mut class, mut changes, mut had) = (Class::Interactive, 0, [0_u32; 2]);
         let slices = 160_000;
         for _ in 0..slices {
             let next = shares.next(class, true, true);
