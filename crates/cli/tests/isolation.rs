@@ -223,3 +223,9 @@ fn rows_are_followed_and_looked_at_again() {
 fn keys_are_held_on_to_beside_changes() {
     scenarios(include_str!("isolation/keys.txt"));
 }
+
+/// A restart of a sequence keeps others from its values until it is known.
+#[test]
+fn sequences_that_are_restarted_give_no_value_twice() {
+    scenarios(include_str!("isolation/sequences.txt"));
+}

@@ -2,8 +2,9 @@
 //!
 //! A server with one worker runs a statement over a large table: an aggregate, a sort, a hash join, a
 //! recursive query, COPY, an index build, one after the other. Beside each, a client reads single rows by
-//! their keys and another connects, again and again; then readers without a pause compete with one more
-//! run of the statement. Readers and statement were measured alone before. All answers are checked.
+//! their keys and another connects, again and again. Then readers without a pause compete with the statement,
+//! some times, and each time both are measured alone before: what they leave each other is the median of the
+//! ratios. All answers are checked.
 //!
 //! The server tells the longest slice in which a statement held its worker meanwhile (`SHOW
 //! weft.longest_slice`); other servers do not.
@@ -22,12 +23,18 @@ use serde::Serialize;
 
 pub use self::report::report;
 use super::{failed, server::Server};
-use crate::measure::{Latencies, LatencyNs};
+use crate::measure::{Latencies, LatencyNs, Spread};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
 /// Rows that are read by their keys.
 const ACCOUNTS: u32 = 10_000;
+
+/// How often statement and readers are measured alone and beside each other.
+const ROUNDS: usize = 3;
+
+/// For how long readers are measured alone, at most.
+const ALONE_MAX: Duration = Duration::from_secs(2);
 
 /// Rows of the large table that are put in by one statement.
 const ROWS_AT_ONCE: u32 = 100_000;
@@ -61,7 +68,7 @@ pub struct Summary {
     pub connect_ns: LatencyNs,
     /// Connections in that.
     pub connections: u64,
-    /// Seconds of the statement alone.
+    /// Seconds of the statement alone, as all of these a median.
     pub alone_s: f64,
     /// The statement's speed beside readers without a pause, as a share of that alone.
     pub statement_ratio: f64,
@@ -214,14 +221,11 @@ pub fn measure(settings: &Settings, server: &Server, progress: &Progress) -> Res
     }
     client.batch_execute("analyze").map_err(failed)?;
     drop(step);
-    let (alone, right) = read_for(server, settings.readers, settings.duration)?;
     let operators = operators(settings.rows);
     let step = progress.step("operators".to_owned(), operators.len() as u64);
     let mut summaries = Vec::new();
     for operator in &operators {
-        let mut summary = measure_one(settings, server, &mut client, operator, alone)?;
-        summary.verified &= right;
-        summaries.push(summary);
+        summaries.push(measure_one(settings, server, &mut client, operator)?);
         step.advance(1);
     }
     let drops = "drop table fair_account, fair_copied, fair_row";
@@ -234,9 +238,8 @@ fn measure_one(
     server: &Server,
     client: &mut Client,
     operator: &Operator,
-    readers_alone: f64,
 ) -> Result<Summary> {
-    let (alone, mut verified) = operator.run(client)?;
+    let mut verified = true;
     // Other servers do not know it.
     let tells = client.batch_execute("set weft.longest_slice = ''").is_ok();
     let is_over = AtomicBool::new(false);
@@ -256,14 +259,21 @@ fn measure_one(
         Ok((joined(reads.join())?, joined(connects.join())?))
     })?;
     verified &= reads.1;
-    is_over.store(false, Ordering::Relaxed);
-    let (beside, reading) = thread::scope(|scope| -> Result<_> {
-        let reading = scope.spawn(|| read_until(server, settings.readers, &is_over));
-        let ran = operator.run(client);
-        is_over.store(true, Ordering::Relaxed);
-        Ok((ran?, joined(reading.join())?))
-    })?;
-    verified &= beside.1 && reading.1;
+    let (mut alone_s, mut statement_ratios, mut readers_ratios) = (vec![], vec![], vec![]);
+    for _ in 0..ROUNDS {
+        let (alone, is_right) = operator.run(client)?;
+        let pause = || {
+            thread::sleep(settings.duration.min(ALONE_MAX));
+            Ok(())
+        };
+        let readers_alone = beside_readers(server, settings.readers, pause)?;
+        let both = beside_readers(server, settings.readers, || operator.run(client))?;
+        let (beside, was_right) = both.of_other;
+        alone_s.push(alone.as_secs_f64());
+        statement_ratios.push(alone.as_secs_f64() / beside.as_secs_f64());
+        readers_ratios.push(both.per_second / readers_alone.per_second);
+        verified &= is_right && was_right && readers_alone.right && both.right;
+    }
     let longest_slice = match tells {
         true => {
             let row = client.query_one("show weft.longest_slice", &[]);
@@ -278,9 +288,9 @@ fn measure_one(
         read_ns: reads.0.percentiles(),
         connect_ns: connects.percentiles(),
         connections: connects.count(),
-        alone_s: alone.as_secs_f64(),
-        statement_ratio: alone.as_secs_f64() / beside.0.as_secs_f64(),
-        readers_ratio: reading.0 / readers_alone,
+        alone_s: Spread::of(&alone_s).median,
+        statement_ratio: Spread::of(&statement_ratios).median,
+        readers_ratio: Spread::of(&readers_ratios).median,
         longest_slice,
         verified,
     })
@@ -321,45 +331,58 @@ fn connect(server: &Server, is_over: &AtomicBool) -> Result<Latencies> {
     Ok(latencies)
 }
 
-/// Reads single rows without a pause for so long: reads per second, and whether they were right.
-fn read_for(server: &Server, readers: u16, duration: Duration) -> Result<(f64, bool)> {
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let reading = scope.spawn(|| read_until(server, readers, &is_over));
-        thread::sleep(duration);
-        is_over.store(true, Ordering::Relaxed);
-        joined(reading.join())
-    })
+/// What readers have done while something else took place.
+struct Read<R> {
+    per_second: f64,
+    /// Whether all rows were right.
+    right: bool,
+    of_other: R,
 }
 
-fn read_until(server: &Server, readers: u16, is_over: &AtomicBool) -> Result<(f64, bool)> {
-    let begun = Instant::now();
-    let read = |number: u16| -> Result<(u64, bool)> {
+/// Has readers read single rows without a pause while something else takes place.
+fn beside_readers<R>(
+    server: &Server,
+    readers: u16,
+    other: impl FnOnce() -> Result<R>,
+) -> Result<Read<R>> {
+    // Connected before: that is no reading.
+    let clients = (0..readers).map(|_| {
         let mut client = server.connect()?;
         let statement = client
             .prepare("select balance from fair_account where id = $1")
             .map_err(failed)?;
-        let (mut count, mut right) = (0, true);
-        let mut id = i32::from(number) % ACCOUNTS as i32 + 1;
-        while !is_over.load(Ordering::Relaxed) {
-            let row = client.query_one(&statement, &[&id]).map_err(failed)?;
-            right &= row.get::<_, i32>(0) == id * 7;
-            id = (id + 131) % ACCOUNTS as i32 + 1;
-            count += 1;
-        }
-        Ok((count, right))
-    };
+        Ok((client, statement))
+    });
+    let clients = clients.collect::<Result<Vec<_>>>()?;
+    let is_over = &AtomicBool::new(false);
     thread::scope(|scope| {
-        let read = &read;
-        let readers: Vec<_> = (0..readers)
-            .map(|number| scope.spawn(move || read(number)))
-            .collect();
+        let begun = Instant::now();
+        let mut reading = Vec::with_capacity(clients.len());
+        for (number, (mut client, statement)) in (1..).zip(clients) {
+            reading.push(scope.spawn(move || -> Result<(u64, bool)> {
+                let (mut count, mut right, mut id) = (0, true, number);
+                while !is_over.load(Ordering::Relaxed) {
+                    let row = client.query_one(&statement, &[&id]).map_err(failed)?;
+                    right &= row.get::<_, i32>(0) == id * 7;
+                    id = (id + 131) % ACCOUNTS as i32 + 1;
+                    count += 1;
+                }
+                Ok((count, right))
+            }));
+        }
+        let done = other();
+        let elapsed = begun.elapsed();
+        is_over.store(true, Ordering::Relaxed);
         let (mut count, mut right) = (0, true);
-        for reader in readers {
+        for reader in reading {
             let (own, own_right) = joined(reader.join())?;
             count += own;
             right &= own_right;
         }
-        Ok((count as f64 / begun.elapsed().as_secs_f64(), right))
+        Ok(Read {
+            per_second: count as f64 / elapsed.as_secs_f64(),
+            right,
+            of_other: done?,
+        })
     })
 }

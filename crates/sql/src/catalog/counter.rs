@@ -12,14 +12,25 @@
 //! sql.counters   number u32, big-endian → last i64 | is_called u8, little-endian
 //! ```
 //! No record: it has not begun.
+//!
+//! # Restarts
+//! ALTER SEQUENCE .. RESTART gives a sequence another counter, and nobody else takes a value of the one before until
+//! it is known which of them goes on: else that value would be given again. The counter is marked ([`Counter::hold`])
+//! by a transaction that has locked the sequence. Who finds the mark waits for that lock in a transaction of his own,
+//! and takes the mark off if the sequence still has this counter by then.
 
 use std::{
     rc::Rc,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_channel::{Receiver, Sender};
-use engine::{Durability, Isolation, OnConflict, Session, Timestamp, Transaction};
+use engine::{
+    Durability, IfLocked, Isolation, OnConflict, Session, Strength, Timestamp, Transaction,
+};
 use interleave::Interleaved;
 use types::{Result, SqlError, SqlState};
 
@@ -102,6 +113,8 @@ impl Known {
 #[derive(Debug)]
 pub(super) struct Counter {
     known: Mutex<Option<Known>>,
+    /// Its sequence may have another counter when a transaction ends that has it locked.
+    is_held: AtomicBool,
     /// Whose turn it is to write the record: who has put something in.
     turn: (Sender<()>, Receiver<()>),
 }
@@ -110,6 +123,7 @@ impl Default for Counter {
     fn default() -> Counter {
         Counter {
             known: Mutex::default(),
+            is_held: AtomicBool::new(false),
             turn: async_channel::bounded(1),
         }
     }
@@ -128,6 +142,12 @@ impl Drop for Turn<'_> {
 impl Counter {
     fn known(&self) -> MutexGuard<'_, Option<Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be called with its sequence locked.
+    pub(super) fn hold(&self) {
+        // Release: whoever sees it finds the lock taken.
+        self.is_held.store(true, Ordering::Release);
     }
 
     async fn take_turn(&self) -> Turn<'_> {
@@ -187,6 +207,8 @@ impl Catalogs {
         wanted: u32,
         values: &mut Vec<i64>,
     ) -> Result<()> {
+        let other = self.restarted(transaction, sequence).await?;
+        let sequence = other.as_deref().unwrap_or(sequence);
         let options = &sequence.options;
         if self
             .advance(transaction, sequence.counter, options, wanted, values)
@@ -213,6 +235,37 @@ impl Catalogs {
         })
     }
 
+    /// The sequence as it is by now, if somebody has given it another counter.
+    ///
+    /// # Errors
+    /// 42P01, if it is gone; the engine's.
+    ///
+    /// # Suspension
+    /// Until it is known.
+    async fn restarted(
+        &self,
+        transaction: &Transaction,
+        sequence: &Sequence,
+    ) -> Result<Option<Arc<Sequence>>> {
+        let counter = self.counter(sequence.counter);
+        if !counter.is_held.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        let (objects, key) = (&self.tables.objects, record::key_of(sequence.id));
+        let (strength, if_locked) = (Strength::Share, IfLocked::Wait);
+        let locked = transaction.lock::<Interleaved, _>(objects, &key, strength, if_locked, |_| ());
+        if locked.await.map_err(from_engine)?.is_none() {
+            let message = format!("relation \"{}\" does not exist", sequence.name);
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
+        }
+        let now = self.current().sequence(sequence.id).cloned();
+        let other = now.filter(|now| now.counter != sequence.counter);
+        if other.is_none() {
+            counter.is_held.store(false, Ordering::Release);
+        }
+        Ok(other)
+    }
+
     /// Sets a sequence: the next value follows `last`, or is it, unless `is_called`.
     ///
     /// # Errors
@@ -226,6 +279,8 @@ impl Catalogs {
         sequence: &Sequence,
         state: CounterState,
     ) -> Result<()> {
+        let other = self.restarted(transaction, sequence).await?;
+        let sequence = other.as_deref().unwrap_or(sequence);
         let SequenceOptions {
             minimum, maximum, ..
         } = sequence.options;

@@ -40,8 +40,8 @@ pub use self::{
     table::{NewCheck, NewTable, NewUnique},
 };
 use super::{
-    Changes, Comments, Dependency, NameClass, Object, ObjectId, Part, Role, Schema, Sequence,
-    StoredExpression, Table,
+    Catalog, Changes, Comments, Dependency, NameClass, Object, ObjectId, Part, Role, Schema,
+    Sequence, StoredExpression, Table,
 };
 
 /// The checks that a transaction has put off, which need its tables as they are.
@@ -157,6 +157,14 @@ impl<'t> Ddl<'t> {
         let mut sequence = (*sequence).clone();
         edit(&mut sequence)?;
         if restarts {
+            let catalogs = self.changes.catalogs();
+            let committed = catalogs.current();
+            // Nobody else knows one of this transaction's own.
+            let is_known =
+                committed.sequence(id).map(|known| known.counter) == Some(sequence.counter);
+            if is_known {
+                catalogs.counter(sequence.counter).hold();
+            }
             sequence.counter = self.new_id().await?;
         }
         let sequence = Arc::new(sequence);

@@ -10,6 +10,7 @@ const LEGEND: &str = "\
 read, connect: milliseconds, beside the statement: of a read of one row by its key, and of connecting
 until the first answer. alone: seconds of the statement with nobody beside it. statement, readers: the
 statement's speed and the throughput of readers without a pause, beside each other, as a share of alone.
+These three are medians of three runs.
 longest slice: for how long a task has held the worker meanwhile, if that was over the server's bound.
 ok: all answers were right.
 ";
