@@ -3,7 +3,10 @@
 #[path = "common/served.rs"]
 mod served;
 
-use std::{iter, time::Duration};
+use std::{
+    iter,
+    time::{Duration, Instant},
+};
 
 use postgres::{
     SimpleQueryMessage,
@@ -382,7 +385,9 @@ fn whose_task_held_its_worker_is_logged_at_debug_level() {
     // The tasks that open the server may come before.
     let names =
         |line: String| line.contains("a task held its worker for") && line.contains("client ");
-    let mut lines = iter::from_fn(|| told.recv_timeout(Duration::from_secs(60)).ok());
+    let until = Instant::now() + Duration::from_secs(60);
+    let left = || until.saturating_duration_since(Instant::now());
+    let mut lines = iter::from_fn(|| told.recv_timeout(left()).ok());
     assert!(lines.any(names));
 }
 

@@ -156,6 +156,19 @@ fn operators(rows: u32) -> Vec<Operator> {
 impl Operator {
     /// Runs it once; how long it took, and whether the answer was right.
     fn run(&self, client: &mut Client) -> Result<(Duration, bool)> {
+        let ran = self.carry_out(client)?;
+        self.undo(client)?;
+        Ok(ran)
+    }
+
+    fn undo(&self, client: &mut Client) -> Result<()> {
+        match self.undo {
+            "" => Ok(()),
+            undo => client.batch_execute(undo).map_err(failed),
+        }
+    }
+
+    fn carry_out(&self, client: &mut Client) -> Result<(Duration, bool)> {
         let begun = Instant::now();
         let is_right = match &self.answer {
             Some(answer) => {
@@ -181,11 +194,7 @@ impl Operator {
                 true
             }
         };
-        let took = begun.elapsed();
-        if !self.undo.is_empty() {
-            client.batch_execute(self.undo).map_err(failed)?;
-        }
-        Ok((took, is_right))
+        Ok((begun.elapsed(), is_right))
     }
 }
 
@@ -239,13 +248,15 @@ fn measure_one(
     client: &mut Client,
     operator: &Operator,
 ) -> Result<Summary> {
-    let mut verified = true;
-    // Other servers do not know it.
+    let shares = compete(settings, server, client, operator)?;
+    // From here on there is always a statement that runs: without one, clients keep the worker from its processor, and
+    // that would count. Other servers do not know it.
     let tells = client.batch_execute("set weft.longest_slice = ''").is_ok();
     let is_over = AtomicBool::new(false);
-    let (reads, connects) = thread::scope(|scope| -> Result<_> {
+    let (mut reads, connects) = thread::scope(|scope| -> Result<_> {
         let reads = scope.spawn(|| probe(server, &is_over));
         let connects = scope.spawn(|| connect(server, &is_over));
+        let over = Over(&is_over);
         let until = Instant::now() + settings.duration;
         let mut outcome = Ok(true);
         while outcome.as_ref().is_ok_and(|right| *right) {
@@ -254,26 +265,17 @@ fn measure_one(
                 break;
             }
         }
-        is_over.store(true, Ordering::Relaxed);
-        verified &= outcome?;
-        Ok((joined(reads.join())?, joined(connects.join())?))
+        drop(over);
+        let is_right = outcome?;
+        let (latencies, were_right) = joined(reads.join())?;
+        Ok((
+            (latencies, is_right && were_right),
+            joined(connects.join())?,
+        ))
     })?;
-    verified &= reads.1;
-    let (mut alone_s, mut statement_ratios, mut readers_ratios) = (vec![], vec![], vec![]);
-    for _ in 0..ROUNDS {
-        let (alone, is_right) = operator.run(client)?;
-        let pause = || {
-            thread::sleep(settings.duration.min(ALONE_MAX));
-            Ok(())
-        };
-        let readers_alone = beside_readers(server, settings.readers, pause)?;
-        let both = beside_readers(server, settings.readers, || operator.run(client))?;
-        let (beside, was_right) = both.of_other;
-        alone_s.push(alone.as_secs_f64());
-        statement_ratios.push(alone.as_secs_f64() / beside.as_secs_f64());
-        readers_ratios.push(both.per_second / readers_alone.per_second);
-        verified &= is_right && was_right && readers_alone.right && both.right;
-    }
+    let both = beside_readers(server, settings.readers, || operator.carry_out(client))?;
+    operator.undo(client)?;
+    reads.1 &= both.right && both.of_other.1;
     let longest_slice = match tells {
         true => {
             let row = client.query_one("show weft.longest_slice", &[]);
@@ -288,10 +290,49 @@ fn measure_one(
         read_ns: reads.0.percentiles(),
         connect_ns: connects.percentiles(),
         connections: connects.count(),
-        alone_s: Spread::of(&alone_s).median,
-        statement_ratio: Spread::of(&statement_ratios).median,
-        readers_ratio: Spread::of(&readers_ratios).median,
+        alone_s: shares.alone_s,
+        statement_ratio: shares.statement,
+        readers_ratio: shares.readers,
         longest_slice,
+        verified: shares.verified && reads.1,
+    })
+}
+
+/// What a statement and readers without a pause leave each other; medians.
+struct Shares {
+    alone_s: f64,
+    statement: f64,
+    readers: f64,
+    verified: bool,
+}
+
+fn compete(
+    settings: &Settings,
+    server: &Server,
+    client: &mut Client,
+    operator: &Operator,
+) -> Result<Shares> {
+    let (mut alone_s, mut statement, mut readers) = (vec![], vec![], vec![]);
+    let mut verified = true;
+    for _ in 0..ROUNDS {
+        let (alone, is_right) = operator.run(client)?;
+        let pause = || {
+            thread::sleep(settings.duration.min(ALONE_MAX));
+            Ok(())
+        };
+        let readers_alone = beside_readers(server, settings.readers, pause)?;
+        let both = beside_readers(server, settings.readers, || operator.carry_out(client))?;
+        operator.undo(client)?;
+        let (beside, was_right) = both.of_other;
+        alone_s.push(alone.as_secs_f64());
+        statement.push(alone.as_secs_f64() / beside.as_secs_f64());
+        readers.push(both.per_second / readers_alone.per_second);
+        verified &= is_right && was_right && readers_alone.right && both.right;
+    }
+    Ok(Shares {
+        alone_s: Spread::of(&alone_s).median,
+        statement: Spread::of(&statement).median,
+        readers: Spread::of(&readers).median,
         verified,
     })
 }
@@ -331,6 +372,15 @@ fn connect(server: &Server, is_over: &AtomicBool) -> Result<Latencies> {
     Ok(latencies)
 }
 
+/// Tells clients that it is over, also after a panic: others wait for them.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// What readers have done while something else took place.
 struct Read<R> {
     per_second: f64,
@@ -358,21 +408,23 @@ fn beside_readers<R>(
     thread::scope(|scope| {
         let begun = Instant::now();
         let mut reading = Vec::with_capacity(clients.len());
-        for (number, (mut client, statement)) in (1..).zip(clients) {
+        for (number, (mut client, statement)) in (0..).zip(clients) {
             reading.push(scope.spawn(move || -> Result<(u64, bool)> {
-                let (mut count, mut right, mut id) = (0, true, number);
+                let (mut count, mut right, mut id) = (0, true, number % ACCOUNTS as i32 + 1);
                 while !is_over.load(Ordering::Relaxed) {
                     let row = client.query_one(&statement, &[&id]).map_err(failed)?;
                     right &= row.get::<_, i32>(0) == id * 7;
                     id = (id + 131) % ACCOUNTS as i32 + 1;
-                    count += 1;
+                    // One that ends later is not of this time.
+                    count += u64::from(!is_over.load(Ordering::Relaxed));
                 }
                 Ok((count, right))
             }));
         }
+        let over = Over(is_over);
         let done = other();
         let elapsed = begun.elapsed();
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
         let (mut count, mut right) = (0, true);
         for reader in reading {
             let (own, own_right) = joined(reader.join())?;

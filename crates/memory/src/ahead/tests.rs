@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use super::*;
 use crate::mapping::HUGE_PAGE_BYTES;
 
@@ -23,11 +25,17 @@ fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     let claimed = |half, end: usize, bytes: usize, left: usize| {
         ahead.claimed(half, end * PAGE, bytes * PAGE, left * PAGE);
     };
-    let until_backed = |page: usize| {
-        while !is_backed(&mapping, page * PAGE) {
+    let until = |is: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !is() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "the thread does nothing"
+            );
             std::thread::yield_now();
         }
     };
+    let until_backed = |page: usize| until(&|| is_backed(&mapping, page * PAGE));
     // A small database is left alone.
     claimed(Half::Lower, 4, 4, 700);
     assert!(ahead.thread.get().is_none());
@@ -42,9 +50,7 @@ fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     claimed(Half::Lower, 400, 1, 17);
     until_backed(400);
     // The thread says that it was there when it was.
-    while ahead.shared.runs[0].ahead_bytes() < PAGE {
-        std::thread::yield_now();
-    }
+    until(&|| ahead.shared.runs[0].ahead_bytes() >= PAGE);
     assert_eq!(ahead.shared.next(Half::Lower), None);
     claimed(Half::Lower, 400, 1, 18);
     until_backed(401);

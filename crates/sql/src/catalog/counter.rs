@@ -16,8 +16,10 @@
 //! # Restarts
 //! ALTER SEQUENCE .. RESTART gives a sequence another counter, and nobody else takes a value of the one before until
 //! it is known which of them goes on: else that value would be given again. The counter is marked ([`Counter::hold`])
-//! by a transaction that has locked the sequence. Who finds the mark waits for that lock in a transaction of his own,
-//! and takes the mark off if the sequence still has this counter by then.
+//! by a transaction that has locked the sequence, when nobody is about to write its record. Who finds the mark, at the
+//! latest when he takes a value, looks whether that lock is free, and waits for it if it is not: his transaction then has
+//! it, too, so that a deadlock is found, and one with an older snapshot is aborted. The mark is taken off if the sequence
+//! has this counter still.
 
 use std::{
     rc::Rc,
@@ -29,7 +31,7 @@ use std::{
 
 use async_channel::{Receiver, Sender};
 use engine::{
-    Durability, IfLocked, Isolation, OnConflict, Session, Strength, Timestamp, Transaction,
+    Durability, Error, IfLocked, Isolation, OnConflict, Session, Strength, Timestamp, Transaction,
 };
 use interleave::Interleaved;
 use types::{Result, SqlError, SqlState};
@@ -129,6 +131,15 @@ impl Default for Counter {
     }
 }
 
+/// What came of taking values.
+enum Advanced {
+    Done,
+    /// There are no more.
+    AtEnd,
+    /// It is to be looked up whether the sequence has this counter still.
+    Held,
+}
+
 /// Gives the turn back.
 struct Turn<'c>(&'c Counter);
 
@@ -144,10 +155,15 @@ impl Counter {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be called with its sequence locked.
-    pub(super) fn hold(&self) {
-        // Release: whoever sees it finds the lock taken.
+    /// Keeps others from it. To be called with its sequence locked.
+    pub(super) async fn hold(&self) {
+        let _turn = self.take_turn().await;
+        let _known = self.known();
         self.is_held.store(true, Ordering::Release);
+    }
+
+    fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Acquire)
     }
 
     async fn take_turn(&self) -> Turn<'_> {
@@ -157,7 +173,7 @@ impl Counter {
     }
 
     /// The next values, as many as are wanted and the record covers; when that was written.
-    /// `None` if it covers none.
+    /// `None` if it covers none, or the counter is held.
     fn step(
         &self,
         options: &SequenceOptions,
@@ -165,6 +181,9 @@ impl Counter {
         values: &mut Vec<i64>,
     ) -> Option<Timestamp> {
         let mut known = self.known();
+        if self.is_held() {
+            return None;
+        }
         let known = known.as_mut().filter(|known| known.covers(options))?;
         for _ in 0..wanted.min(known.left) {
             known.state = known.state.next(options)?;
@@ -207,15 +226,19 @@ impl Catalogs {
         wanted: u32,
         values: &mut Vec<i64>,
     ) -> Result<()> {
-        let other = self.restarted(transaction, sequence).await?;
-        let sequence = other.as_deref().unwrap_or(sequence);
-        let options = &sequence.options;
-        if self
-            .advance(transaction, sequence.counter, options, wanted, values)
-            .await?
-        {
-            return Ok(());
-        }
+        let mut other = None;
+        let sequence = loop {
+            let now = other.as_deref().unwrap_or(sequence);
+            let advanced = self.advance(transaction, now.counter, &now.options, wanted, values);
+            match advanced.await? {
+                Advanced::Done => return Ok(()),
+                Advanced::AtEnd => break now,
+                Advanced::Held => {
+                    let restarted = self.restarted(transaction, now).await?;
+                    other = restarted.or(other);
+                }
+            }
+        };
         Err({
             let SequenceOptions {
                 increment,
@@ -247,20 +270,28 @@ impl Catalogs {
         transaction: &Transaction,
         sequence: &Sequence,
     ) -> Result<Option<Arc<Sequence>>> {
-        let counter = self.counter(sequence.counter);
-        if !counter.is_held.load(Ordering::Acquire) {
-            return Ok(None);
-        }
         let (objects, key) = (&self.tables.objects, record::key_of(sequence.id));
-        let (strength, if_locked) = (Strength::Share, IfLocked::Wait);
-        let locked = transaction.lock::<Interleaved, _>(objects, &key, strength, if_locked, |_| ());
-        if locked.await.map_err(from_engine)?.is_none() {
+        // A transaction that has no snapshot yet does not mind what was changed meanwhile.
+        let look = transaction.session().begin(Isolation::ReadCommitted);
+        let look = look.map_err(from_engine)?;
+        let (share, fail) = (Strength::Share, IfLocked::Fail);
+        let seen = look.lock::<Interleaved, _>(objects, &key, share, fail, |_| ());
+        let locked = match seen.await {
+            Err(Error::Locked) => {
+                let wait = IfLocked::Wait;
+                let locked = transaction.lock::<Interleaved, _>(objects, &key, share, wait, |_| ());
+                locked.await
+            }
+            seen => seen,
+        };
+        if locked.map_err(from_engine)?.is_none() {
             let message = format!("relation \"{}\" does not exist", sequence.name);
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
         }
         let now = self.current().sequence(sequence.id).cloned();
         let other = now.filter(|now| now.counter != sequence.counter);
         if other.is_none() {
+            let counter = self.counter(sequence.counter);
             counter.is_held.store(false, Ordering::Release);
         }
         Ok(other)
@@ -279,8 +310,24 @@ impl Catalogs {
         sequence: &Sequence,
         state: CounterState,
     ) -> Result<()> {
-        let other = self.restarted(transaction, sequence).await?;
-        let sequence = other.as_deref().unwrap_or(sequence);
+        let mut other: Option<Arc<Sequence>> = None;
+        loop {
+            let now = other.as_deref().unwrap_or(sequence);
+            if self.set_unless_held(transaction, now, state).await? {
+                return Ok(());
+            }
+            let restarted = self.restarted(transaction, now).await?;
+            other = restarted.or(other);
+        }
+    }
+
+    /// Sets a sequence; false if its counter is held.
+    async fn set_unless_held(
+        &self,
+        transaction: &Transaction,
+        sequence: &Sequence,
+        state: CounterState,
+    ) -> Result<bool> {
         let SequenceOptions {
             minimum, maximum, ..
         } = sequence.options;
@@ -296,6 +343,9 @@ impl Catalogs {
         }
         let counter = self.counter(sequence.counter);
         let _turn = counter.take_turn().await;
+        if counter.is_held() {
+            return Ok(false);
+        }
         // Whatever becomes of this future, the record is read again then.
         *counter.known() = None;
         let at = self
@@ -308,7 +358,7 @@ impl Catalogs {
             options: sequence.options,
         });
         transaction.depends_on(at);
-        Ok(())
+        Ok(true)
     }
 
     /// Where a sequence stands.
@@ -360,7 +410,7 @@ impl Catalogs {
         })
     }
 
-    /// Appends the next values, as many as are wanted and there are; false if there are none.
+    /// Appends the next values, as many as are wanted and there are.
     async fn advance(
         &self,
         transaction: &Transaction,
@@ -368,14 +418,17 @@ impl Catalogs {
         options: &SequenceOptions,
         wanted: u32,
         values: &mut Vec<i64>,
-    ) -> Result<bool> {
+    ) -> Result<Advanced> {
         let counter = self.counter(id);
         loop {
             if let Some(at) = counter.step(options, wanted, values) {
                 transaction.depends_on(at);
-                return Ok(true);
+                return Ok(Advanced::Done);
             }
             let _turn = counter.take_turn().await;
+            if counter.is_held() {
+                return Ok(Advanced::Held);
+            }
             let state = self
                 .recall(transaction.session(), &counter, id, options)
                 .await?;
@@ -391,7 +444,7 @@ impl Catalogs {
                 left += 1;
             }
             if left == 0 {
-                return Ok(false);
+                return Ok(Advanced::AtEnd);
             }
             let at = self.write(transaction.session(), id, end).await?;
             *counter.known() = Some(Known {

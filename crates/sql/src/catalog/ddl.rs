@@ -163,7 +163,7 @@ impl<'t> Ddl<'t> {
             let is_known =
                 committed.sequence(id).map(|known| known.counter) == Some(sequence.counter);
             if is_known {
-                catalogs.counter(sequence.counter).hold();
+                catalogs.counter(sequence.counter).hold().await;
             }
             sequence.counter = self.new_id().await?;
         }

@@ -95,14 +95,15 @@ impl Session {
                 continue;
             };
             for (at, column) in table.live_columns() {
-                let Some(other) = new_text(column) else {
+                if new_text(column).is_none() {
                     continue;
-                };
+                }
+                // As it is by then.
                 let edit = |column: &mut Column| {
-                    let expression = column.expression_mut();
-                    expression
-                        .into_iter()
-                        .for_each(|expression| expression.text = other.as_str().into());
+                    let other = new_text(column);
+                    if let (Some(other), Some(expression)) = (other, column.expression_mut()) {
+                        expression.text = other.into();
+                    }
                 };
                 let position = u16::try_from(at).unwrap_or(u16::MAX);
                 self.ddl()?.alter_column(table.id, position, edit).await?;

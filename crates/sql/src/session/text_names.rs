@@ -108,7 +108,9 @@ pub(super) fn names_schema(text: &str, name: &str) -> bool {
 /// Whether a text has a string that is an enum's label, or could be an array with it.
 pub(super) fn has_label(text: &str, label: &str) -> bool {
     let has = |quoted: &str| {
-        quoted == label || quoted.trim_start().starts_with(['{', '[']) && quoted.contains(label)
+        let is_array = quoted.trim_start().starts_with(['{', '[']);
+        // With a backslash, a label may be written otherwise there.
+        quoted == label || is_array && (quoted.contains(label) || quoted.contains('\\'))
     };
     any_token(text, |tokens, at| match &tokens[at].token {
         Token::SingleQuotedString(quoted) => has(quoted),
@@ -178,6 +180,7 @@ mod tests {
     fn schemas_are_named_before_dots_and_labels_in_strings() {
         assert!(names_schema("'a'::s.mood", "s") && !names_schema("s + 1", "s"));
         assert!(has_label("m = ANY('{a,b}'::mood[])", "b") && !has_label("b > 'a'", "b"));
+        assert!(has_label(r#"'{"a\"b"}'::mood[]"#, "a\"b"));
         assert!(has_label("'a'", "a") && !has_label("'small'", "m"));
         let renamed = |text| relabelled(text, "a", "it's");
         assert_eq!(renamed("'a'::s.mood").unwrap(), "'it''s'::s.mood");
