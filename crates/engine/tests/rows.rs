@@ -56,7 +56,7 @@ impl Setup {
         (locked.found, locked.read)
     }
 
-    /// What a transaction finds, to write it next.
+    /// Finds a row that the transaction will write next; its value.
     fn find_row(&self, txn: &Transaction, key: &str) -> Option<String> {
         run_inline(txn.find_row::<Sequential, _>(&self.table, key.as_bytes(), text)).unwrap()
     }
@@ -179,7 +179,7 @@ fn a_key_alone_is_not_followed() {
     drop(statement);
 }
 
-/// Whoever has found a row by its key, or by an index, descends no more to write or to lock it.
+/// A transaction that has found a row by its key, or by an index, descends no more to write or to lock it.
 #[test]
 fn a_row_that_was_found_is_written_without_another_descent() {
     let s = Setup::new();
@@ -241,7 +241,7 @@ fn a_place_is_forgotten_with_the_snapshot() {
     drop(statement);
 }
 
-/// So is that of a row of the transaction's own which a return to a savepoint has removed.
+/// A row of the transaction's own, which a return to a savepoint has removed, leaves no place to be written to.
 #[test]
 fn the_place_of_a_row_that_was_taken_back_is_not_written_to() {
     let s = Setup::new();

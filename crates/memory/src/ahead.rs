@@ -45,7 +45,7 @@ pub(crate) enum Half {
 }
 
 impl Ahead {
-    /// Of an arena.
+    /// Nothing is claimed of the mapping yet.
     pub(crate) fn new(mapping: &Arc<Mapping>) -> Ahead {
         let half = mapping.bytes() / 2;
         Ahead {

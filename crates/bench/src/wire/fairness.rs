@@ -68,7 +68,7 @@ pub struct Summary {
     pub connect_ns: LatencyNs,
     /// Connections in that.
     pub connections: u64,
-    /// Seconds of the statement alone, as all of these a median.
+    /// Seconds of the statement alone: a median, as are both ratios.
     pub alone_s: f64,
     /// The statement's speed beside readers without a pause, as a share of that alone.
     pub statement_ratio: f64,
@@ -298,7 +298,7 @@ fn measure_one(
     })
 }
 
-/// What a statement and readers without a pause leave each other; medians.
+/// The medians of how a statement and readers without a pause share the worker.
 struct Shares {
     alone_s: f64,
     statement: f64,
@@ -381,7 +381,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// What readers have done while something else took place.
+/// The outcome of readers, and of the action beside them.
 struct Read<R> {
     per_second: f64,
     /// Whether all rows were right.

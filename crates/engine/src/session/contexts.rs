@@ -86,7 +86,7 @@ pub(crate) struct Context {
     pub(crate) savepoints: RefCell<Savepoints>,
     /// What the command under way has written (`transaction/command.rs`).
     pub(crate) command: CommandWrites,
-    /// What it has found last to write it next.
+    /// The place of the row that the transaction has found last, to write it next.
     pub(crate) found: Found,
     /// What it has done to rows that others may be waiting for (`moves.rs`).
     pub(crate) moves: RefCell<MoveLog>,

@@ -1,13 +1,13 @@
 //! Where the record lies that a statement has found last, to write or lock it next: [`Found`].
 //!
 //! # Why it still lies there
-//! What is noted was committed, and visible at the snapshot that is noted with it. As long as a transaction has
+//! A noted record was committed, and visible at the snapshot that is noted with it. As long as a transaction has
 //! that snapshot open, no deletion that is newer has passed the horizon, so that the record keeps its RID. If the
-//! snapshot was given up meanwhile and is taken again, nothing was committed in between. Whoever asks has a pin
-//! before: should the snapshot be given up after that, the RID gets no other record before the pin is gone.
+//! snapshot was given up meanwhile and is taken again, nothing was committed in between. The caller has a pin
+//! before it asks: should the snapshot be given up after that, the RID gets no other record before the pin is gone.
 //!
-//! A record of the transaction's own is not noted: a return to a savepoint could remove it. What an earlier
-//! transaction with the same context has noted is forgotten when the context is used again.
+//! A record of the transaction's own is not noted: a return to a savepoint could remove it. The context
+//! forgets the note of an earlier transaction when it is used again.
 
 use std::cell::{Cell, RefCell};
 

@@ -16,10 +16,10 @@
 //! # Restarts
 //! ALTER SEQUENCE .. RESTART gives a sequence another counter, and nobody else takes a value of the one before until
 //! it is known which of them goes on: else that value would be given again. The counter is marked ([`Counter::hold`])
-//! by a transaction that has locked the sequence, when nobody is about to write its record. Who finds the mark, at the
-//! latest when he takes a value, looks whether that lock is free, and waits for it if it is not: his transaction then has
-//! it, too, so that a deadlock is found, and one with an older snapshot is aborted. The mark is taken off if the sequence
-//! has this counter still.
+//! by a transaction that has locked the sequence, when nobody is about to write its record. A caller finds
+//! the mark at the latest when it takes a value. It looks whether that lock is free, and waits for it if it is not: its
+//! transaction then has the lock, too, so that a deadlock is found, and one with an older snapshot is aborted. The caller
+//! takes the mark off if the sequence has this counter still.
 
 use std::{
     rc::Rc,
@@ -131,7 +131,7 @@ impl Default for Counter {
     }
 }
 
-/// What came of taking values.
+/// The outcome of taking values.
 enum Advanced {
     Done,
     /// There are no more.
